@@ -17,8 +17,9 @@ export type ActiveExecution = {
 };
 
 /** The key `project/domain/name` of an execution; empty without an identifier. */
-export const executionKey = (id: WorkflowExecutionIdentifier | undefined): string =>
-  id ? `${id.project}/${id.domain}/${id.name}` : '';
+export const executionKey = (
+  id: Pick<WorkflowExecutionIdentifier, 'project' | 'domain' | 'name'> | undefined,
+): string => (id ? `${id.project}/${id.domain}/${id.name}` : '');
 
 /** The executions that this engine walks. Those that wait for a child or a gate use no capacity. */
 export interface ActiveExecutions {

@@ -43,7 +43,7 @@ const PASSING: ReadonlySet<status> = new Set([
 const INTERNAL_ATTEMPTS = 6;
 
 /** True when a retry with the same bytes may get another answer. */
-export const isRetryable = (error: ServiceError, attempt: number): boolean => {
+export const isRetryableError = (error: ServiceError, attempt: number): boolean => {
   if (error.code === status.RESOURCE_EXHAUSTED) return !error.details.includes('message larger than max');
   return PASSING.has(error.code) || (error.code === status.INTERNAL && attempt < INTERNAL_ATTEMPTS);
 };

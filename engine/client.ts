@@ -8,9 +8,9 @@ import {
   toBinary,
 } from '@bufbuild/protobuf';
 import { type Client as GrpcClient, Metadata, type ServiceError, status } from '@grpc/grpc-js';
-import { CallError, EngineStopped, isRetryable } from './call-error.js';
+import { CallError, EngineStopped, isRetryableError } from './call-error.js';
 import { type ControlPlane, openChannel } from './control-plane.js';
-import { createSlots, pause } from './pace.js';
+import { createCallSlots, pause } from './pace.js';
 
 /**
  * Calls of the public interface. Each is retried with the same bytes until it succeeds or fails permanently.
@@ -73,7 +73,7 @@ export const readingFrom = (client: InterfaceClient, position: string): Interfac
 export const createClient = (options: ClientOptions): InterfaceClient => {
   const { signal } = options;
   const channels = channelsFor(options);
-  const slots = createSlots(options.concurrency);
+  const slots = createCallSlots(options.concurrency);
   const inFlight = new Set<{ cancel(): void }>();
   let turn = 0;
   signal.addEventListener('abort', () => inFlight.forEach((each) => each.cancel()), { once: true });
@@ -97,7 +97,7 @@ export const createClient = (options: ClientOptions): InterfaceClient => {
     });
 
   const mayRetry = (error: ServiceError, repeats: number): boolean =>
-    isRetryable(error, repeats) ||
+    isRetryableError(error, repeats) ||
     (error.code === status.UNAUTHENTICATED && options.getToken !== undefined && repeats < TOKEN_ATTEMPTS);
 
   const answered = async (path: string, request: Buffer, metadata: Metadata): Promise<Answer> => {

@@ -8,7 +8,7 @@ import {
 import { type Identifier } from '../proto/gen/platformidl/core/identifier_pb.js';
 import { AdminService } from '../proto/gen/platformidl/service/admin_pb.js';
 import { type InterfaceClient } from './client.js';
-import { keyOf } from './walk/run.js';
+import { definitionKey } from './walk/run.js';
 
 const MAX_DEFINITIONS = 256;
 const CLOSURE_FILE = '.compiled_workflow_closure.pb';
@@ -19,7 +19,7 @@ export const createDefinitions = (
 ): ((id: Identifier) => Promise<CompiledWorkflowClosure | undefined>) => {
   const closures = new Map<string, CompiledWorkflowClosure | undefined>();
   return async (id) => {
-    const key = keyOf(id);
+    const key = definitionKey(id);
     const closure =
       closures.get(key) ?? (await client.call(AdminService.method.getWorkflow, { id })).closure?.compiledWorkflow;
     closures.delete(key);

@@ -15,9 +15,9 @@ export const pause = async (milliseconds: number, signal: AbortSignal): Promise<
 };
 
 /** Runs at most `size` operations at once, in the order of arrival. */
-export type Slots = <Result>(work: () => Promise<Result>) => Promise<Result>;
+export type CallSlots = <Result>(work: () => Promise<Result>) => Promise<Result>;
 
-export const createSlots = (size: number): Slots => {
+export const createCallSlots = (size: number): CallSlots => {
   const queue: (() => void)[] = [];
   let free = size;
   const leave = (): void => {

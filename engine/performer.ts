@@ -14,10 +14,10 @@ import { type Reporter } from './reporter.js';
 import { type Effect, type EarlierResult } from './walk/effects.js';
 
 /** `done`: the walk continues. `child`, `gate`: it waits for a child execution, or a signal or a time. */
-export type Outcome = 'done' | 'child' | 'gate';
+export type EffectOutcome = 'done' | 'child' | 'gate';
 
 type Of<Kind extends Effect['kind']> = Extract<Effect, { kind: Kind }>;
-type Performers = { readonly [Kind in Effect['kind']]: (effect: Of<Kind>) => Promise<Outcome> };
+type Performers = { readonly [Kind in Effect['kind']]: (effect: Of<Kind>) => Promise<EffectOutcome> };
 
 export type PerformerNeeds = {
   readonly client: InterfaceClient;
@@ -110,7 +110,7 @@ const waiters = (
 export const createPerformer = (
   needs: PerformerNeeds,
   execution: Execution,
-): ((effect: Effect) => Promise<Outcome>) => {
+): ((effect: Effect) => Promise<EffectOutcome>) => {
   const { client } = needs;
   const performers: Performers = {
     ...readers(client, execution),
@@ -130,7 +130,7 @@ export const createPerformer = (
     },
   };
   // Each kind has its own row, which accepts its effects; the compiler cannot see that across the look-up.
-  return (effect) => (performers[effect.kind] as (each: Effect) => Promise<Outcome>)(effect);
+  return (effect) => (performers[effect.kind] as (each: Effect) => Promise<EffectOutcome>)(effect);
 };
 
 /** Reads the value of a signal; `undefined` when it has none yet. The call creates the signal if it does not exist. */

@@ -11,7 +11,7 @@ import { AdminService } from '../proto/gen/platformidl/service/admin_pb.js';
 import { CallError } from './call-error.js';
 import { type InterfaceClient } from './client.js';
 import { type EngineCounters, type EngineLogger, type EventWatch } from './options.js';
-import { type Report } from './walk/effects.js';
+import { type EventReport } from './walk/effects.js';
 
 const { createWorkflowEvent, createNodeEvent, createTaskEvent } = AdminService.method;
 
@@ -47,7 +47,7 @@ type Encoded = {
   readonly bytes: Uint8Array;
 };
 
-const encode = (report: Report, now: Timestamp, producerId: string | undefined): Encoded => {
+const encode = (report: EventReport, now: Timestamp, producerId: string | undefined): Encoded => {
   const { event } = report;
   event.occurredAt = now;
   if (producerId !== undefined) event.producerId = producerId;
@@ -80,7 +80,7 @@ const ENDS: Readonly<Partial<Record<Phase, keyof EngineCounters['executions']>>>
   [Phase.ABORTED]: 'ABORTED',
 };
 
-const countEnd = (counters: EngineCounters, report: Report): void => {
+const countEnd = (counters: EngineCounters, report: EventReport): void => {
   const end = report.kind === 'workflow' ? ENDS[report.event.phase] : undefined;
   if (end) counters.executions[end]++;
 };
@@ -90,7 +90,7 @@ const countEnd = (counters: EngineCounters, report: Report): void => {
  *
  * @throws {ExecutionLost} when it cannot.
  */
-const weigh = (report: Report, error: CallError): void => {
+const weigh = (report: EventReport, error: CallError): void => {
   if (error.code === status.NOT_FOUND) throw new ExecutionLost('unknown', error);
   if (error.reason?.reason.case === 'incompatibleCluster') throw new ExecutionLost('fenced', error);
   if (report.kind !== 'workflow') return;
@@ -103,7 +103,7 @@ const weigh = (report: Report, error: CallError): void => {
  *
  * @throws {ExecutionLost} when the walk cannot continue after the answer.
  */
-export type Reporter = (report: Report) => Promise<void>;
+export type Reporter = (report: EventReport) => Promise<void>;
 
 type ReporterNeeds = {
   readonly client: InterfaceClient;
@@ -121,7 +121,7 @@ export const createReporter = (needs: ReporterNeeds): Reporter => {
   const now = createClock();
   const { events } = counters;
 
-  const takeIn = (report: Report, error: CallError): void => {
+  const takeIn = (report: EventReport, error: CallError): void => {
     if (error.code === status.ALREADY_EXISTS) {
       events.alreadyExists++;
       countEnd(counters, report);

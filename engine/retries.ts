@@ -3,7 +3,7 @@ import { type EngineLogger } from './options.js';
 import { ExecutionLost } from './reporter.js';
 
 /** The retry policy of executions whose walk failed: when each is retried, and which ones are given up. */
-export interface Retries {
+export interface WalkRetries {
   /** Records the error with which a walk failed. */
   note(key: string, error: unknown): void;
   /** Forgets the failures of an execution whose walk has ended well. */
@@ -32,7 +32,7 @@ const isExpected = (error: unknown): boolean =>
 const isPermanent = (error: unknown, count: number): boolean =>
   count >= MAX_ATTEMPTS || (error instanceof ExecutionLost && error.why === 'unknown');
 
-export const createRetries = (logger: EngineLogger): Retries => {
+export const createRetries = (logger: EngineLogger): WalkRetries => {
   const retries = new Map<string, Retry>();
   const dropped = new Map<string, string>();
   return {

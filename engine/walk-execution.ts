@@ -10,7 +10,7 @@ import { EngineStopped } from './call-error.js';
 import { type InterfaceClient, readingFrom } from './client.js';
 import { type ActiveExecution, waitAsActive } from './active-executions.js';
 import { type EngineOptions } from './options.js';
-import { createPerformer, type Outcome, type PerformerNeeds } from './performer.js';
+import { createPerformer, type EffectOutcome, type PerformerNeeds } from './performer.js';
 import { NO_EARLIER_RUN, readEarlierRun } from './earlier-run.js';
 import { ExecutionLost } from './reporter.js';
 import { type Effect, type Walk } from './walk/effects.js';
@@ -33,9 +33,9 @@ export type ExecutionNeeds = PerformerNeeds & {
   readonly leasedAt: (id: Execution['id']) => string | undefined;
 };
 
-type Perform = (effect: Effect) => Promise<Outcome>;
+type Perform = (effect: Effect) => Promise<EffectOutcome>;
 
-const waitOf = (outcomes: readonly Outcome[]): ActiveExecution['waiting'] => {
+const waitOf = (outcomes: readonly EffectOutcome[]): ActiveExecution['waiting'] => {
   if (outcomes.includes('done')) return undefined;
   return outcomes.includes('gate') ? 'gate' : 'child';
 };

@@ -1,6 +1,6 @@
 import { type Execution } from '../proto/gen/platformidl/admin/execution_pb.js';
 import { executionKey, type ActiveExecution, type ActiveExecutions } from './active-executions.js';
-import { type Retries } from './retries.js';
+import { type WalkRetries } from './retries.js';
 
 /** Walks executions in the order in which they were found, as many at a time as there is capacity. */
 export interface WorkerPool {
@@ -25,7 +25,7 @@ export interface WorkerPool {
 
 type WorkerPoolOptions = {
   readonly active: ActiveExecutions;
-  readonly retries: Retries;
+  readonly retries: WalkRetries;
   readonly capacity: number;
   readonly walk: (held: ActiveExecution, execution: Execution) => Promise<void>;
   readonly onEnd: () => void;

@@ -2,7 +2,7 @@ import type { ReactNode } from 'react';
 
 import type { VariableMap } from '../../proto/gen/platformidl/core/interface_pb.js';
 import { Card } from '../look/page.js';
-import { typeText } from '../../interface/values/type-text.js';
+import { typeInWords } from '../../interface/values/type-text.js';
 import type { Version } from './versions.js';
 
 type VariablesProps = { readonly title: string; readonly variables: VariableMap['variables'] };
@@ -18,7 +18,7 @@ const Variables = ({ title, variables }: VariablesProps): ReactNode => {
           {entries.map(([name, { type, description }]) => (
             <div key={name}>
               <dt>
-                {name} <span className="type">{type && typeText(type)}</span>
+                {name} <span className="type">{type && typeInWords(type)}</span>
               </dt>
               <dd className="quiet">{description === name ? '' : description}</dd>
             </div>

@@ -9,7 +9,7 @@ import { Card } from '../look/page.js';
 import { useSending } from '../look/use-sending.js';
 import { useAct } from '../server/act.js';
 import type { Scope } from '../server/ids.js';
-import { typeText } from '../../interface/values/type-text.js';
+import { typeInWords } from '../../interface/values/type-text.js';
 import type { AskedInput, Launchable } from './asked-inputs.js';
 import type { Entry } from './fields/entry.js';
 import { Field } from './fields/field.js';
@@ -37,7 +37,7 @@ const InputRow = ({ input, problem, change }: InputRowProps): ReactNode => {
   return (
     <div className="input-row">
       <label htmlFor={`input-${name}`}>
-        {name} <span className="type">{typeText(type)}</span> {isRequired && <span className="type">needed</span>}
+        {name} <span className="type">{typeInWords(type)}</span> {isRequired && <span className="type">needed</span>}
       </label>
       {description !== '' && description !== name && <p className="quiet">{description}</p>}
       <Field id={`input-${name}`} label={name} type={type} initial={initial} change={change} />

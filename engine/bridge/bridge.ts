@@ -16,10 +16,11 @@ import { pause } from '../pace.js';
 import { backoffMs } from './backoff.js';
 import { type DesiredState } from './decide.js';
 import { stateOf } from './end-report.js';
-import { identifierOf, keyOf, type ManagedExecution, managedExecutionOf } from './execution-table.js';
+import { executionKey } from '../active-executions.js';
+import { executionIdentifier, type ManagedExecution, managedExecutionOf } from './execution-table.js';
 import { createKeyedQueue } from './keyed-queue.js';
 import { Reconciler, type ReconcilerOptions, type Rejection } from './reconciler.js';
-import { openWorkStream, type WorkMessage, type WorkStream } from './work-stream.js';
+import { openWorkStream, type WorkRequestMessage, type WorkStream } from './work-stream.js';
 
 export type BridgeOptions = Omit<ReconcilerOptions, 'send' | 'logger' | 'client'> & {
   readonly plane: ControlPlane;
@@ -94,7 +95,7 @@ class Bridge {
   async run(): Promise<void> {
     const { signal } = this.#needs;
     const following = this.#options.clusters.map(({ cluster }) =>
-      cluster.follow((object) => this.#onObject(keyOf(object), cluster.name), signal),
+      cluster.follow((object) => this.#onObject(executionKey(object), cluster.name), signal),
     );
     for (let failures = 0; !signal.aborted;) {
       const joins = this.#joins;
@@ -124,7 +125,7 @@ class Bridge {
     return reason;
   }
 
-  #joining(): Extract<WorkMessage, { case: 'join' }>['value'] {
+  #joining(): Extract<WorkRequestMessage, { case: 'join' }>['value'] {
     const { group, engine, producerId, clusters, scopes } = this.#options;
     const labels = clusters.flatMap((each) => each.labels);
     return {
@@ -152,13 +153,13 @@ class Bridge {
     return counts;
   }
 
-  #send(message: WorkMessage): void {
+  #send(message: WorkRequestMessage): void {
     if (message.case === 'reject') this.#needs.watch?.rejected(rejectionOf(message.value));
     this.#stream?.send(message);
   }
 
   #find(lease: WorkLease | undefined): ManagedExecution | undefined {
-    const found = lease?.execution && this.#managed.get(keyOf(lease.execution));
+    const found = lease?.execution && this.#managed.get(executionKey(lease.execution));
     return found?.lease?.number === lease?.number ? found : undefined;
   }
 
@@ -178,10 +179,10 @@ class Bridge {
     clearInterval(this.#heartbeat);
     this.#heartbeat = setInterval(() => this.#send({ case: 'heartbeat', value: {} }), everyMs);
     const held = new Set(
-      leases.flatMap(({ execution, number }) => (execution ? [`${keyOf(execution)}#${number}`] : [])),
+      leases.flatMap(({ execution, number }) => (execution ? [`${executionKey(execution)}#${number}`] : [])),
     );
     for (const managed of this.#leased()) {
-      const key = keyOf(managed.id);
+      const key = executionKey(managed.id);
       if (!held.has(`${key}#${managed.lease?.number}`)) this.#drop(managed);
       else if (managed.accepted === 'sent') managed.accepted = 'no';
       this.#queue.add(key);
@@ -193,7 +194,7 @@ class Bridge {
   #onLaunch(work: WorkLaunch): void {
     const { lease } = work;
     if (lease?.execution === undefined) return;
-    const key = keyOf(lease.execution);
+    const key = executionKey(lease.execution);
     const cluster = this.#managed.get(key)?.cluster ?? this.#strays.get(key) ?? '';
     this.#strays.delete(key);
     this.#managed.set(key, { ...managedExecutionOf(work, lease, lease.execution), cluster });
@@ -204,7 +205,7 @@ class Bridge {
     const managed = this.#find(lease);
     if (managed?.aim !== 'run') return;
     managed.aim = 'abort';
-    this.#queue.add(keyOf(managed.id));
+    this.#queue.add(executionKey(managed.id));
   }
 
   #onUpdate({ lease, change }: WorkUpdate): void {
@@ -231,13 +232,13 @@ class Bridge {
   #keep(managed: ManagedExecution): void {
     managed.keptUntilMs = Date.now() + this.#options.keepFinishedMs;
     managed.aim = 'over';
-    this.#queue.addAfter(keyOf(managed.id), this.#options.keepFinishedMs);
+    this.#queue.addAfter(executionKey(managed.id), this.#options.keepFinishedMs);
   }
 
   /** Forgets an execution but not its object: the execution may be offered to this bridge again. */
   #drop({ id, cluster }: ManagedExecution): void {
-    this.#managed.delete(keyOf(id));
-    this.#addStray(keyOf(id), cluster);
+    this.#managed.delete(executionKey(id));
+    this.#addStray(executionKey(id), cluster);
   }
 
   #addStray(key: string, cluster: string): void {
@@ -247,7 +248,7 @@ class Bridge {
 
   /** Has an object without a lease in this process deleted after `keepFinishedMs`, if its execution has ended. */
   async #lookAtStray(key: string): Promise<void> {
-    const id = identifierOf(key);
+    const id = executionIdentifier(key);
     const state = await stateOf(this.#needs.client, id);
     const cluster = this.#strays.get(key);
     if (this.#managed.has(key) || cluster === undefined) return;

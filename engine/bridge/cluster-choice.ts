@@ -1,4 +1,4 @@
-import { hashOf } from './object/metadata.js';
+import { fnv32 } from '../walk/ids.js';
 
 /** A cluster that executions may go to. */
 export type ClusterChoice = {
@@ -11,7 +11,7 @@ export type ClusterChoice = {
 
 const weightedOf = (choices: readonly ClusterChoice[], seed: string): ClusterChoice | undefined => {
   let rest =
-    hashOf(seed) %
+    fnv32(seed) %
     Math.max(
       1,
       choices.reduce((sum, { weight }) => sum + weight, 0),

@@ -22,13 +22,8 @@ export type ManagedExecution = {
   keptUntilMs: number;
 };
 
-export const keyOf = ({
-  project,
-  domain,
-  name,
-}: Pick<WorkflowExecutionIdentifier, 'project' | 'domain' | 'name'>): string => `${project}/${domain}/${name}`;
-
-export const identifierOf = (key: string): WorkflowExecutionIdentifier => {
+/** The identifier with the key `project/domain/name`. */
+export const executionIdentifier = (key: string): WorkflowExecutionIdentifier => {
   const [project = '', domain = '', name = ''] = key.split('/');
   return create(WorkflowExecutionIdentifierSchema, { project, domain, name });
 };

@@ -1,4 +1,4 @@
-import { createSlots } from '../pace.js';
+import { createCallSlots } from '../pace.js';
 import { backoffMs } from './backoff.js';
 import { ClusterUnavailable } from './cluster/cluster.js';
 
@@ -22,7 +22,7 @@ type QueueOptions = {
 };
 
 export const createKeyedQueue = ({ concurrency, work, onFailure }: QueueOptions): KeyedQueue => {
-  const slots = createSlots(concurrency);
+  const slots = createCallSlots(concurrency);
   const waiting = new Set<string>();
   const busy = new Set<string>();
   const failures = new Map<string, number>();

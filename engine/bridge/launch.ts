@@ -20,7 +20,7 @@ import { type InterfaceClient } from '../client.js';
 import { referenceKey } from './object/node.js';
 
 /** One launch, with everything that an engine needs to run it. */
-export type Launch = {
+export type EngineLaunch = {
   readonly id: WorkflowExecutionIdentifier;
   /** Distinguishes executions that have the same name, also in another cluster or log; not unique by itself. */
   readonly launchId: string;
@@ -75,7 +75,7 @@ export const launchOfWork = async (
   work: WorkLaunch,
   id: WorkflowExecutionIdentifier,
   client: InterfaceClient,
-): Promise<Launch> => {
+): Promise<EngineLaunch> => {
   const closure: CompiledWorkflowClosure = await readClosure(work, client);
   const inputs: LiteralMap = await readInputs(work, id, client);
   const { metadata } = work.spec ?? {};

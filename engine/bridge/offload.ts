@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { create, toBinary } from '@bufbuild/protobuf';
 import { WorkflowClosureSchema } from '../../proto/gen/platformidl/admin/workflow_pb.js';
 import { LiteralMapSchema } from '../../proto/gen/platformidl/core/literals_pb.js';
-import { type Launch } from './launch.js';
+import { type EngineLaunch } from './launch.js';
 import { type WorkflowObject } from './object/workflow-object.js';
 
 /** A store that the engines read, for contents that are too large for an object. */
@@ -17,7 +17,7 @@ export interface Offloads {
   readonly put: (path: string, bytes: Uint8Array) => Promise<string>;
 }
 
-const pathOf = ({ id }: Launch, kind: string, bytes: Uint8Array): string =>
+const pathOf = ({ id }: EngineLaunch, kind: string, bytes: Uint8Array): string =>
   `${id.project}/${id.domain}/${kind}/${createHash('sha256').update(bytes).digest('hex')}.pb`;
 
 /**
@@ -28,7 +28,7 @@ const pathOf = ({ id }: Launch, kind: string, bytes: Uint8Array): string =>
  */
 export const offloaded = async (
   object: WorkflowObject,
-  launch: Launch,
+  launch: EngineLaunch,
   { aboveBytes, put }: Offloads,
 ): Promise<WorkflowObject> => {
   const closure = toBinary(WorkflowClosureSchema, create(WorkflowClosureSchema, { compiledWorkflow: launch.closure }));

@@ -8,13 +8,13 @@ import { reportEnd } from './end-report.js';
 import { isStarted, type ManagedExecution } from './execution-table.js';
 import { launchIdOf, launchOfWork } from './launch.js';
 import { UnfitLaunch } from './object/go-json.js';
-import { FINALIZER, namespaceOf } from './object/metadata.js';
+import { FINALIZER, objectNamespace } from './object/metadata.js';
 import { offloaded, type Offloads } from './offload.js';
 import { type ObjectOptions, workflowObject } from './object/workflow-object.js';
-import { type WorkMessage } from './work-stream.js';
+import { type WorkRequestMessage } from './work-stream.js';
 
 /** The rejection of a launch. */
-export type Rejection = Extract<WorkMessage, { case: 'reject' }>['value'];
+export type Rejection = Extract<WorkRequestMessage, { case: 'reject' }>['value'];
 
 export type ReconcilerOptions = {
   readonly client: InterfaceClient;
@@ -26,7 +26,7 @@ export type ReconcilerOptions = {
   /** An object counts as abandoned this long after its deletion began; with 0 never. */
   readonly finalizerGraceMs: number;
   readonly logger: EngineLogger;
-  readonly send: (message: WorkMessage) => void;
+  readonly send: (message: WorkRequestMessage) => void;
 };
 
 /** The outcome of a step: the object as read now, a wait for a change, or the end of the management of an execution. */
@@ -93,7 +93,7 @@ export class Reconciler {
   /** Reads the object from the cluster of the execution, then from the others, because weights and labels may have changed. */
   async #look(managed: ManagedExecution): Promise<Sight> {
     const objectName = {
-      namespace: namespaceOf(this.#options.object.namespaceTemplate, managed.id),
+      namespace: objectNamespace(this.#options.object.namespaceTemplate, managed.id),
       name: managed.id.name,
     };
     const own = this.#cluster(managed);

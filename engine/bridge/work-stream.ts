@@ -15,11 +15,11 @@ const PATH = `/${work.parent.typeName}/${work.name}`;
  * A message to the control plane: the content of a `WorkRequest`. `case` names the kind of message, such as `join`, and
  * `value` has the message.
  */
-export type WorkMessage = NonNullable<MessageInitShape<typeof WorkRequestSchema>['message']>;
+export type WorkRequestMessage = NonNullable<MessageInitShape<typeof WorkRequestSchema>['message']>;
 
 /** One work stream: an open bidirectional call of `EngineService.Work`. */
 export interface WorkStream {
-  send(message: WorkMessage): void;
+  send(message: WorkRequestMessage): void;
   close(): void;
   /** Resolves with the reason when the stream has ended; never rejects. */
   readonly ended: Promise<string>;

@@ -3,10 +3,10 @@ import { type Literal } from '../../proto/gen/platformidl/core/literals_pb.js';
 import { type ArrayNode } from '../../proto/gen/platformidl/core/workflow_pb.js';
 import { NodeExecution_Phase as Phase } from '../../proto/gen/platformidl/core/execution_pb.js';
 import { perform, type WalkOutcome, concurrently, type Walk } from './effects.js';
-import { collection, elementsOf, type Literals, noneLiteral } from './literal-values.js';
-import { awaitChild, childOf, launch } from './nested-nodes.js';
+import { collection, literalElements, type Literals, noneLiteral } from './literal-values.js';
+import { awaitChild, childIdOf, beginChild } from './nested-nodes.js';
 import { failure, reportNode } from './reports.js';
-import { keyOf, type NodeAt, type ExecutionWalk } from './run.js';
+import { definitionKey, type NodeAt, type ExecutionWalk } from './run.js';
 import { walkMapTask } from './map-task.js';
 
 /** Names of the inputs that are lists with one element for each instance; bound inputs are the same for all. */
@@ -14,11 +14,11 @@ const spreadNames = (array: ArrayNode, inputs: Literals): readonly string[] =>
   Object.keys(inputs).filter((name) => !array.boundInputs.includes(name));
 
 const sizeOf = (array: ArrayNode, inputs: Literals): number =>
-  Math.max(0, ...spreadNames(array, inputs).map((name) => elementsOf(inputs[name]).length));
+  Math.max(0, ...spreadNames(array, inputs).map((name) => literalElements(inputs[name]).length));
 
 const elementInputs = (array: ArrayNode, inputs: Literals, index: number): Literals => {
   const spread = spreadNames(array, inputs).flatMap((name) => {
-    const element = elementsOf(inputs[name])[index];
+    const element = literalElements(inputs[name])[index];
     return element ? [[name, element] as const] : [];
   });
   return { ...inputs, ...Object.fromEntries(spread) };
@@ -35,10 +35,10 @@ function* walkElement(
   run: ExecutionWalk,
   at: NodeAt,
   index: number,
-  of: Parameters<typeof launch>[3],
+  of: Parameters<typeof beginChild>[3],
 ): Walk<WalkOutcome> {
-  const child = childOf(run, at.id, index);
-  const refusal = yield* launch(run, at, child, of);
+  const child = childIdOf(run, at.id, index);
+  const refusal = yield* beginChild(run, at, child, of);
   if (refusal !== undefined) return { kind: 'failed', error: failure('LaunchRefused', refusal) };
   return yield* awaitChild(child);
 }
@@ -55,7 +55,7 @@ function* walkChildren(
   run: ExecutionWalk,
   at: NodeAt,
   array: ArrayNode,
-  of: Parameters<typeof launch>[3],
+  of: Parameters<typeof beginChild>[3],
 ): Walk<WalkOutcome> {
   yield* reportNode(run, at, Phase.RUNNING, { isArray: true });
   const size = sizeOf(array, of.inputs);
@@ -86,7 +86,7 @@ export function* walkArray(run: ExecutionWalk, at: NodeAt, array: ArrayNode, inp
   const inner = array.node;
   const target = inner?.target;
   if (inner && target?.case === 'taskNode') {
-    const template = at.position.definitions.tasks.get(keyOf(target.value.reference.value));
+    const template = at.position.definitions.tasks.get(definitionKey(target.value.reference.value));
     const size = sizeOf(array, inputs);
     const needed = neededSuccesses(array, size);
     if (template) return yield* walkMapTask(run, at, { template, inner, array, size, needed }, inputs);

@@ -6,11 +6,11 @@ import {
   LiteralSchema,
 } from '../../proto/gen/platformidl/core/literals_pb.js';
 import { type OutputReference, type PromiseAttribute } from '../../proto/gen/platformidl/core/types_pb.js';
-import { collection, type Literals, mapOf, ofScalar, packed, withoutUnion } from './literal-values.js';
+import { collection, type Literals, mapLiteral, ofScalar, packed, withoutUnion } from './literal-values.js';
 import { pack, type PlainValue, valueAtPath, unpack } from './msgpack.js';
 
 /** Outputs of the nodes of one graph, by node id; `start-node` has the graph's inputs. */
-export type Values = ReadonlyMap<string, Literals>;
+export type NodeOutputs = ReadonlyMap<string, Literals>;
 
 export const START_NODE = 'start-node';
 export const END_NODE = 'end-node';
@@ -38,13 +38,13 @@ const follow = (from: Literal | undefined, path: readonly Step[]): Literal | und
   return intoScalar(literal, path);
 };
 
-const promised = (promise: OutputReference, values: Values): Literal | undefined =>
+const promised = (promise: OutputReference, values: NodeOutputs): Literal | undefined =>
   follow(values.get(promise.nodeId || START_NODE)?.[promise.var], promise.attrPath.map(stepOf));
 
 const isPresent = <T>(value: T | undefined): value is T => value !== undefined;
 
 /** Resolves a binding to its literal; `undefined` when the promised output is missing. */
-const resolve = (binding: BindingData | undefined, values: Values): Literal | undefined => {
+const resolve = (binding: BindingData | undefined, values: NodeOutputs): Literal | undefined => {
   const value = binding?.value;
   switch (value?.case) {
     case 'scalar':
@@ -52,7 +52,7 @@ const resolve = (binding: BindingData | undefined, values: Values): Literal | un
     case 'collection':
       return collection(value.value.bindings.map((each) => resolve(each, values)).filter(isPresent));
     case 'map':
-      return mapOf(resolveEach(Object.entries(value.value.bindings), values));
+      return mapLiteral(resolveEach(Object.entries(value.value.bindings), values));
     case 'promise':
       return promised(value.value, values);
     case 'offloadedMetadata':
@@ -62,7 +62,10 @@ const resolve = (binding: BindingData | undefined, values: Values): Literal | un
   }
 };
 
-const resolveEach = (bindings: readonly (readonly [string, BindingData | undefined])[], values: Values): Literals =>
+const resolveEach = (
+  bindings: readonly (readonly [string, BindingData | undefined])[],
+  values: NodeOutputs,
+): Literals =>
   Object.fromEntries(
     bindings.flatMap(([name, each]) => {
       const literal = resolve(each, values);
@@ -71,7 +74,7 @@ const resolveEach = (bindings: readonly (readonly [string, BindingData | undefin
   );
 
 /** Resolves the inputs of a node from its bindings. */
-export const resolveInputs = (bindings: readonly Binding[], values: Values): Literals =>
+export const nodeInputs = (bindings: readonly Binding[], values: NodeOutputs): Literals =>
   resolveEach(
     bindings.map((each) => [each.var, each.binding]),
     values,

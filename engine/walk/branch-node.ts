@@ -3,7 +3,7 @@ import {
   NodeExecution_Phase as Phase,
 } from '../../proto/gen/platformidl/core/execution_pb.js';
 import { type BranchNode, type Node } from '../../proto/gen/platformidl/core/workflow_pb.js';
-import { type Values } from './bindings.js';
+import { type NodeOutputs } from './bindings.js';
 import { holds } from './condition.js';
 import { type WalkOutcome, type Walk } from './effects.js';
 import { uniqueNodeId } from './ids.js';
@@ -29,7 +29,7 @@ export function* walkBranch(
   run: ExecutionWalk,
   at: NodeAt,
   branch: BranchNode,
-  given: { readonly inputs: Literals; readonly values: Values },
+  given: { readonly inputs: Literals; readonly values: NodeOutputs },
 ): Walk<WalkOutcome> {
   const position: GraphPosition = { ...at.position, parent: at.id, attempt: 0 };
   const choice = choose(branch, given.inputs);

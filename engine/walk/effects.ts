@@ -11,7 +11,7 @@ import {
 import { type Literals } from './literal-values.js';
 
 /** An event to send. The sender sets its times. */
-export type Report =
+export type EventReport =
   | { readonly kind: 'workflow'; readonly event: WorkflowExecutionEvent }
   | { readonly kind: 'node'; readonly event: NodeExecutionEvent }
   | { readonly kind: 'task'; readonly event: TaskExecutionEvent };
@@ -30,7 +30,7 @@ export type EarlierResult = { readonly outputs: Literals; readonly child?: Workf
  * wait get no reply while there is no answer, and are yielded again in the next round.
  */
 export type Effect =
-  | { readonly kind: 'report'; readonly report: Report }
+  | { readonly kind: 'report'; readonly report: EventReport }
   | {
       readonly kind: 'launch';
       readonly child: WorkflowExecutionIdentifier;

@@ -13,7 +13,7 @@ import { type Node, NodeSchema } from '../../proto/gen/platformidl/core/workflow
 import { START_NODE } from './bindings.js';
 import { type Walk } from './effects.js';
 import { type Literals, scalar } from './literal-values.js';
-import { keyOf, type Definitions, type GraphPosition, type ExecutionWalk } from './run.js';
+import { definitionKey, type ClosureDefinitions, type GraphPosition, type ExecutionWalk } from './run.js';
 import { inUnion } from './typed-literals.js';
 
 const isError = (type: LiteralType | undefined): boolean =>
@@ -22,11 +22,13 @@ const isError = (type: LiteralType | undefined): boolean =>
 const errorVariant = (type: LiteralType | undefined): LiteralType | undefined =>
   type?.type.case === 'unionType' ? type.type.value.variants.find(isError) : undefined;
 
-const inputsOf = (node: Node, definitions: Definitions): VariableMap | undefined => {
+const inputsOf = (node: Node, definitions: ClosureDefinitions): VariableMap | undefined => {
   const { case: kind, value } = node.target;
-  if (kind === 'taskNode') return definitions.tasks.get(keyOf(value.reference.value))?.interface?.inputs;
+  if (kind === 'taskNode') return definitions.tasks.get(definitionKey(value.reference.value))?.interface?.inputs;
   const isInner = kind === 'workflowNode' && value.reference.case === 'subWorkflowRef';
-  return isInner ? definitions.workflows.get(keyOf(value.reference.value))?.template?.interface?.inputs : undefined;
+  return isInner
+    ? definitions.workflows.get(definitionKey(value.reference.value))?.template?.interface?.inputs
+    : undefined;
 };
 
 const scalarOf = (error: ExecutionError, variant: LiteralType | undefined): Scalar => {
@@ -39,7 +41,7 @@ const scalarOf = (error: ExecutionError, variant: LiteralType | undefined): Scal
  * Binds the inputs of type error of a failure handler to the error that it handles, instead of the value that the SDK
  * has bound there.
  */
-const withErrorBound = (node: Node, definitions: Definitions, error: ExecutionError): Node => {
+const withErrorBound = (node: Node, definitions: ClosureDefinitions, error: ExecutionError): Node => {
   const variables = inputsOf(node, definitions)?.variables ?? {};
   const bind = (binding: Binding): Binding => {
     const type = variables[binding.var]?.type;

@@ -6,7 +6,7 @@ import {
   WorkflowMetadata_OnFailurePolicy as Policy,
 } from '../../proto/gen/platformidl/core/workflow_pb.js';
 import { create } from '@bufbuild/protobuf';
-import { END_NODE, resolveInputs, START_NODE, type Values } from './bindings.js';
+import { END_NODE, nodeInputs, START_NODE, type NodeOutputs } from './bindings.js';
 import { skip } from './branch-node.js';
 import { type Effect, type WalkOutcome, type Walk } from './effects.js';
 import { type GraphOrder, orderOf } from './graph-order.js';
@@ -22,8 +22,8 @@ const at = (position: GraphPosition, node: Node): NodeAt => ({
   position,
 });
 
-function* walkEnd(run: ExecutionWalk, position: GraphPosition, node: Node, values: Values): Walk<WalkOutcome> {
-  const outputs = resolveInputs(node.inputs, values);
+function* walkEnd(run: ExecutionWalk, position: GraphPosition, node: Node, values: NodeOutputs): Walk<WalkOutcome> {
+  const outputs = nodeInputs(node.inputs, values);
   yield* reportNode(run, at(position, node), Phase.QUEUED, withInputs(outputs));
   yield* reportNode(run, at(position, node), Phase.SUCCEEDED, withOutputs(outputs));
   return { kind: 'succeeded', outputs };

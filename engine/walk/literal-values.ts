@@ -21,7 +21,7 @@ export const primitive = (value: MessageInitShape<typeof PrimitiveSchema>['value
 export const collection = (literals: Literal[]): Literal =>
   create(LiteralSchema, { value: { case: 'collection', value: { literals } } });
 
-export const mapOf = (literals: Literals): Literal =>
+export const mapLiteral = (literals: Literals): Literal =>
   create(LiteralSchema, { value: { case: 'map', value: { literals: { ...literals } } } });
 
 export const noneLiteral = (): Literal => scalar({ case: 'noneType', value: {} });
@@ -35,5 +35,5 @@ export const withoutUnion = (literal: Literal): Literal => {
 };
 
 /** The elements of a collection; empty for other literals. */
-export const elementsOf = (literal: Literal | undefined): readonly Literal[] =>
+export const literalElements = (literal: Literal | undefined): readonly Literal[] =>
   literal?.value.case === 'collection' ? literal.value.value.literals : [];

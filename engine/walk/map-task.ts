@@ -13,7 +13,7 @@ import { type WalkOutcome, type Walk } from './effects.js';
 import { collection, type Literals, noneLiteral } from './literal-values.js';
 import { type AttemptAt, failure, reportNode, reportTask, withInputs } from './reports.js';
 import { type NodeAt, type ExecutionWalk } from './run.js';
-import { attemptAt, attemptsOf, endAttempt, simulateFailure } from './task-attempt.js';
+import { attemptAt, maxAttempts, endAttempt, simulateFailure } from './task-attempt.js';
 import { drawLiteral } from './typed-literals.js';
 
 type Resource = MessageInitShape<typeof ExternalResourceInfoSchema>;
@@ -31,7 +31,7 @@ export type MapTask = {
 type Fate = readonly boolean[];
 
 const fateOf = (run: ExecutionWalk, at: NodeAt, map: MapTask, index: number): Fate => {
-  const attempts = attemptsOf(map.inner, map.template);
+  const attempts = maxAttempts(map.inner, map.template);
   const fate: boolean[] = [];
   do {
     fate.push(simulateFailure(run, attemptAt(at, map.template, fate.length), index + 1) !== undefined);

@@ -9,7 +9,7 @@ import { perform, type WalkOutcome, type Walk } from './effects.js';
 import { childExecutionName } from './ids.js';
 import { type Literals } from './literal-values.js';
 import { failure, reportNode } from './reports.js';
-import { keyOf, type NodeAt, type GraphPosition, type ExecutionWalk } from './run.js';
+import { definitionKey, type NodeAt, type GraphPosition, type ExecutionWalk } from './run.js';
 import { walkFailureNode } from './failure-node.js';
 
 /**
@@ -23,7 +23,7 @@ export function* walkSubWorkflow(
   inputs: Literals,
 ): Walk<WalkOutcome> {
   yield* reportNode(run, at, Phase.RUNNING, { isParent: true });
-  const workflow = at.position.definitions.workflows.get(keyOf(reference));
+  const workflow = at.position.definitions.workflows.get(definitionKey(reference));
   if (!workflow)
     return {
       kind: 'failed',
@@ -39,7 +39,7 @@ export function* walkSubWorkflow(
 const ATTEMPT = 0;
 
 /** The id of the child execution that a node launches; for an array node, of the child for one element, from 0. */
-export const childOf = (run: ExecutionWalk, nodeId: string, element?: number): WorkflowExecutionIdentifier =>
+export const childIdOf = (run: ExecutionWalk, nodeId: string, element?: number): WorkflowExecutionIdentifier =>
   create(WorkflowExecutionIdentifierSchema, {
     project: run.id.project,
     domain: run.id.domain,
@@ -52,7 +52,7 @@ export const childOf = (run: ExecutionWalk, nodeId: string, element?: number): W
  *
  * @returns the reason when the control plane refuses; `undefined` when the child execution runs or has run.
  */
-export function* launch(
+export function* beginChild(
   run: ExecutionWalk,
   at: NodeAt,
   child: WorkflowExecutionIdentifier,
@@ -73,8 +73,8 @@ export function* walkLaunchPlan(
   launchPlan: Identifier,
   inputs: Literals,
 ): Walk<WalkOutcome> {
-  const child = childOf(run, at.id);
-  const refusal = yield* launch(run, at, child, { launchPlan, inputs });
+  const child = childIdOf(run, at.id);
+  const refusal = yield* beginChild(run, at, child, { launchPlan, inputs });
   if (refusal !== undefined) return { kind: 'failed', error: failure('LaunchRefused', refusal) };
   yield* reportNode(run, at, Phase.RUNNING, {
     targetMetadata: { case: 'workflowNodeMetadata', value: { executionId: child } },

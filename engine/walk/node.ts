@@ -1,7 +1,7 @@
 import { NodeExecution_Phase as Phase } from '../../proto/gen/platformidl/core/execution_pb.js';
 import { type Node, type TaskNode } from '../../proto/gen/platformidl/core/workflow_pb.js';
 import { walkArray } from './array-node.js';
-import { resolveInputs, type Values } from './bindings.js';
+import { nodeInputs, type NodeOutputs } from './bindings.js';
 import { walkBranch } from './branch-node.js';
 import { dynamicClosureOf, walkDynamic } from './dynamic-node.js';
 import { perform, type WalkOutcome, type EarlierResult, type Walk } from './effects.js';
@@ -11,14 +11,14 @@ import { isNodeEnd } from './ledger.js';
 import { type Literals } from './literal-values.js';
 import { walkLaunchPlan, walkSubWorkflow } from './nested-nodes.js';
 import { failure, reportNode, withError, withInputs, withOutputs } from './reports.js';
-import { keyOf, type EarlierNode, type NodeAt, type GraphPosition, type ExecutionWalk } from './run.js';
+import { definitionKey, type EarlierNode, type NodeAt, type GraphPosition, type ExecutionWalk } from './run.js';
 import { walkTask } from './task-node.js';
 
-type Given = { readonly inputs: Literals; readonly values: Values };
+type Given = { readonly inputs: Literals; readonly values: NodeOutputs };
 
 function* walkTaskNode(run: ExecutionWalk, at: NodeAt, task: TaskNode, inputs: Literals): Walk<WalkOutcome> {
   const reference = task.reference.value;
-  const template = at.position.definitions.tasks.get(keyOf(reference));
+  const template = at.position.definitions.tasks.get(definitionKey(reference));
   if (!template)
     return {
       kind: 'failed',
@@ -91,11 +91,16 @@ const aliased = (node: Node, end: WalkOutcome): WalkOutcome => {
 };
 
 /** Walks one node of any kind to its end, continuing from what is known of it. */
-export function* walkNode(run: ExecutionWalk, position: GraphPosition, node: Node, values: Values): Walk<WalkOutcome> {
+export function* walkNode(
+  run: ExecutionWalk,
+  position: GraphPosition,
+  node: Node,
+  values: NodeOutputs,
+): Walk<WalkOutcome> {
   const at: NodeAt = { id: uniqueNodeId(position.parent, position.attempt, node.id), node, position };
   const known = run.known.nodes.get(at.id);
   if (known && isNodeEnd(known.phase)) return yield* remembered(at, known);
-  const inputs = resolveInputs(node.inputs, values);
+  const inputs = nodeInputs(node.inputs, values);
   const recovered = run.isRecovery && !known ? yield* recover(run, at, inputs) : undefined;
   if (recovered) return recovered;
   const isArray = node.target.case === 'arrayNode';

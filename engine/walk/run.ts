@@ -8,7 +8,7 @@ import {
 import { type Identifier, type WorkflowExecutionIdentifier } from '../../proto/gen/platformidl/core/identifier_pb.js';
 import { type TaskTemplate } from '../../proto/gen/platformidl/core/tasks_pb.js';
 import { type Node } from '../../proto/gen/platformidl/core/workflow_pb.js';
-import { type Values } from './bindings.js';
+import { type NodeOutputs } from './bindings.js';
 import { type WalkOutcome, type Walk } from './effects.js';
 import { type Ledger } from './ledger.js';
 import { type Literals } from './literal-values.js';
@@ -23,8 +23,8 @@ export type EarlierState = {
 
 export type EarlierNode = { readonly phase: NodeExecution_Phase; readonly error?: ExecutionError };
 
-/** The definitions in a compiled workflow closure, by `keyOf` of their identifiers: nodes refer to tasks and workflows. */
-export type Definitions = {
+/** The definitions in a compiled workflow closure, by `definitionKey` of their identifiers: nodes refer to tasks and workflows. */
+export type ClosureDefinitions = {
   readonly tasks: ReadonlyMap<string, TaskTemplate>;
   readonly workflows: ReadonlyMap<string, CompiledWorkflow>;
 };
@@ -41,7 +41,7 @@ export type GraphPosition = {
    * tasks but not the nodes that contain graphs, so it is always 0.
    */
   readonly attempt: number;
-  readonly definitions: Definitions;
+  readonly definitions: ClosureDefinitions;
   readonly isInDynamic: boolean;
   /** Name of the dynamic task that made the graph: its instances in the graph run as plain tasks. */
   readonly plainTask?: string;
@@ -61,7 +61,12 @@ export type ExecutionWalk = {
   readonly ledger: Ledger;
   readonly dynamicClosure: (taskName: string) => CompiledWorkflowClosure | undefined;
   /** Passed in, so that the modules of nodes and graphs need not import each other. */
-  readonly walkNode: (run: ExecutionWalk, position: GraphPosition, node: Node, values: Values) => Walk<WalkOutcome>;
+  readonly walkNode: (
+    run: ExecutionWalk,
+    position: GraphPosition,
+    node: Node,
+    values: NodeOutputs,
+  ) => Walk<WalkOutcome>;
   readonly walkGraph: (
     run: ExecutionWalk,
     position: GraphPosition,
@@ -71,23 +76,23 @@ export type ExecutionWalk = {
 };
 
 /** The key of a task or workflow by its identifier; tasks and workflows may have the same key. */
-export const keyOf = (id: Identifier | undefined): string =>
+export const definitionKey = (id: Identifier | undefined): string =>
   id ? [id.project, id.domain, id.name, id.version].join('\u0000') : '';
 
-const readDefinitions = (closure: CompiledWorkflowClosure): Definitions => ({
-  tasks: new Map(closure.tasks.flatMap(({ template }) => (template ? [[keyOf(template.id), template]] : []))),
+const readDefinitions = (closure: CompiledWorkflowClosure): ClosureDefinitions => ({
+  tasks: new Map(closure.tasks.flatMap(({ template }) => (template ? [[definitionKey(template.id), template]] : []))),
   workflows: new Map(
     [...(closure.primary ? [closure.primary] : []), ...closure.subWorkflows].map((each) => [
-      keyOf(each.template?.id),
+      definitionKey(each.template?.id),
       each,
     ]),
   ),
 });
 
-const knownDefinitions = new WeakMap<CompiledWorkflowClosure, Definitions>();
+const knownDefinitions = new WeakMap<CompiledWorkflowClosure, ClosureDefinitions>();
 
 /** The definitions in a closure; cached. */
-export const definitionsOf = (closure: CompiledWorkflowClosure): Definitions => {
+export const definitionsOf = (closure: CompiledWorkflowClosure): ClosureDefinitions => {
   const definitions = knownDefinitions.get(closure) ?? readDefinitions(closure);
   knownDefinitions.set(closure, definitions);
   return definitions;

@@ -43,7 +43,7 @@ export const attemptAt = (at: NodeAt, template: TaskTemplate, attempt: number): 
 };
 
 /** Maximum number of attempts: the retries of the node's metadata if set, otherwise of the task's. */
-export const attemptsOf = (node: Node, template: TaskTemplate | undefined): number =>
+export const maxAttempts = (node: Node, template: TaskTemplate | undefined): number =>
   1 + ((node.metadata?.retries?.retries ?? 0) || (template?.metadata?.retries?.retries ?? 0));
 
 /**

@@ -5,7 +5,7 @@ import { type WalkOutcome, type Walk } from './effects.js';
 import { type Literals } from './literal-values.js';
 import { reportNode, withError } from './reports.js';
 import { type NodeAt, type ExecutionWalk } from './run.js';
-import { attemptAt, attemptsOf, beginAttempt, finishAttempt } from './task-attempt.js';
+import { attemptAt, maxAttempts, beginAttempt, finishAttempt } from './task-attempt.js';
 
 const timeoutOf = (at: NodeAt, template: TaskTemplate): number =>
   Number((at.node.metadata?.timeout ?? template.metadata?.timeout)?.seconds ?? 0n);
@@ -23,7 +23,7 @@ const asTimeout = (run: ExecutionWalk, at: NodeAt, template: TaskTemplate, end: 
 
 /** Walks a node with a task: attempts until one succeeds or none is left. */
 export function* walkTask(run: ExecutionWalk, at: NodeAt, template: TaskTemplate, inputs: Literals): Walk<WalkOutcome> {
-  const attempts = attemptsOf(at.node, template);
+  const attempts = maxAttempts(at.node, template);
   for (let attempt = 0; ; attempt++) {
     const of = attemptAt(at, template, attempt);
     yield* beginAttempt(run, of, inputs);

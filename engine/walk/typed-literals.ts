@@ -8,7 +8,7 @@ import {
   SimpleType,
 } from '../../proto/gen/platformidl/core/types_pb.js';
 import { type RandomSource, drawInteger } from './random.js';
-import { collection, type Literals, mapOf, noneLiteral, packed, primitive, scalar } from './literal-values.js';
+import { collection, type Literals, mapLiteral, noneLiteral, packed, primitive, scalar } from './literal-values.js';
 import { pack } from './msgpack.js';
 import { drawCount, drawFloat, randomWord, plainStruct } from './plain-values.js';
 
@@ -55,7 +55,7 @@ export const drawLiteral = (draw: RandomSource, type: LiteralType): Literal => {
     case 'collectionType':
       return collection(Array.from({ length: 1 + drawInteger(draw, 3) }, () => drawLiteral(draw, kind.value)));
     case 'mapValueType':
-      return mapOf({ [randomWord(draw)]: drawLiteral(draw, kind.value) });
+      return mapLiteral({ [randomWord(draw)]: drawLiteral(draw, kind.value) });
     case 'blob':
       return scalar({ case: 'blob', value: { uri: place(draw), metadata: { type: kind.value } } });
     case 'enumType':

@@ -47,13 +47,13 @@ const ruleFor = (rule: HttpRule, fields: JsonObject): HttpRule => {
 };
 
 /** The HTTP request of an RPC: its verb, its path with the query, and whether the message is the body. */
-export type Binding = { readonly verb: string; readonly path: string; readonly hasBody: boolean };
+export type HttpBinding = { readonly verb: string; readonly path: string; readonly hasBody: boolean };
 
 /** The HTTP binding of an RPC for a request, by the annotations that the generated descriptors have. */
 export const bindingOf = <Input extends DescMessage>(
   method: DescMethod & { readonly input: Input },
   input: MessageShape<Input>,
-): Binding => {
+): HttpBinding => {
   const fields = toJson(method.input, input, { useProtoFieldName: true }) as JsonObject;
   const rule = ruleFor(getOption(method, http), fields);
   const path = templateOf(rule).replace(VARIABLE, (_, name: string) => encodeURIComponent(take(fields, name)));

@@ -10,7 +10,7 @@ import {
 import { type LiteralType, SimpleType } from '../../proto/gen/platformidl/core/types_pb.js';
 import { durationOf } from './duration-text.js';
 import { Problem } from './problem.js';
-import { typeText } from './type-text.js';
+import { typeInWords } from './type-text.js';
 
 type ScalarInit = MessageInitShape<typeof ScalarSchema>['value'];
 type PrimitiveInit = MessageInitShape<typeof PrimitiveSchema>['value'];
@@ -97,15 +97,15 @@ const within = (place: string, type: LiteralType, value: unknown): Literal => {
 const firstThatFits = (variants: readonly LiteralType[], value: unknown): Literal => {
   for (const type of variants)
     try {
-      return unionOf(type, literalOf(type, value));
+      return unionLiteral(type, literalOf(type, value));
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
     }
-  throw new Problem(`write ${variants.map(typeText).join(' or ')}`);
+  throw new Problem(`write ${variants.map(typeInWords).join(' or ')}`);
 };
 
 /** A value of one variant of a union. */
-export const unionOf = (type: LiteralType, value: Literal): Literal =>
+export const unionLiteral = (type: LiteralType, value: Literal): Literal =>
   scalar({ case: 'union', value: { type, value } });
 
 /**

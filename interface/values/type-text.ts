@@ -5,14 +5,14 @@ import {
 } from '../../proto/gen/platformidl/core/types_pb.js';
 
 /** A type as people write it: `list of integer`, `text or none`. */
-export const typeText = ({ type }: LiteralType): string => {
+export const typeInWords = ({ type }: LiteralType): string => {
   switch (type.case) {
     case 'simple':
       return SIMPLE[type.value];
     case 'collectionType':
-      return `list of ${typeText(type.value)}`;
+      return `list of ${typeInWords(type.value)}`;
     case 'mapValueType':
-      return `map of ${typeText(type.value)}`;
+      return `map of ${typeInWords(type.value)}`;
     case 'blob': {
       const isFolder = type.value.dimensionality === BlobType_BlobDimensionality.MULTIPART;
       return `${isFolder ? 'folder' : 'file'}${type.value.format === '' ? '' : ` (${type.value.format})`}`;
@@ -24,7 +24,7 @@ export const typeText = ({ type }: LiteralType): string => {
     case 'schema':
       return 'schema';
     case 'unionType':
-      return type.value.variants.map(typeText).join(' or ');
+      return type.value.variants.map(typeInWords).join(' or ');
     default:
       return 'anything';
   }

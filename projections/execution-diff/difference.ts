@@ -29,7 +29,7 @@ const isSame = (before: JsonValue | undefined, after: JsonValue | undefined): bo
   before === after || JSON.stringify(before) === JSON.stringify(after);
 
 /** Lists the leaves that differ, in the order of their paths. */
-export const differenceOf = (before: Leaves, after: Leaves): readonly LeafDifference[] =>
+export const leafDifferences = (before: Leaves, after: Leaves): readonly LeafDifference[] =>
   [...new Set([...before.keys(), ...after.keys()])]
     .sort()
     .map((path) => ({ path, before: before.get(path), after: after.get(path) }))

@@ -19,7 +19,7 @@ import {
   HistoryEntity,
 } from '../../proto/gen/platformidl/eventlog/history_pb.js';
 import type { Collection } from '../runtime/read-store.js';
-import { differenceOf, type LeafDifference, type Leaves, leavesOf } from './difference.js';
+import { leafDifferences, type LeafDifference, type Leaves, leavesOf } from './difference.js';
 
 /** One kind of entity of an execution: where its documents are, and the message that Get answers with. */
 export type EntityKind = {
@@ -76,7 +76,7 @@ export const entityDiff = (
   if (!encoded) return undefined;
   const before = leavesIn(kind, compared.before, further?.before ?? NO_LEAVES);
   const after = leavesIn(kind, compared.after, further?.after ?? NO_LEAVES);
-  const fields = differenceOf(before, after).filter(({ path }) => isAsked(path));
+  const fields = leafDifferences(before, after).filter(({ path }) => isAsked(path));
   const isOnOneSide = !compared.before || !compared.after;
   if (fields.length === 0 && !isOnOneSide) return undefined;
   return create(EntityDiffSchema, { ...identity(kind, encoded), kind: kindOf(compared), fields: fields.map(fieldOf) });

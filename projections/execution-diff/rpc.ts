@@ -1,5 +1,4 @@
 import { create, type JsonValue } from '@bufbuild/protobuf';
-
 import {
   type DiffRequest,
   type DiffResponse,
@@ -11,11 +10,12 @@ import {
 import { invalid, type Route, route } from '../../services/kernel/rpc.js';
 import type { StreamName } from '../../services/kernel/stream.js';
 import { momentOf } from '../query/moment.js';
-import { executionNotFound, type ExecutionId, executionIdOf, executionText } from '../query/execution-identifiers.js';
+import { executionNotFound, completeExecutionId } from '../query/execution-identifiers.js';
 import type { FoldedPrefix, Moment } from '../runtime/prefix-fold.js';
 import type { DocumentReads } from '../runtime/read-store.js';
 import { leavesOf } from './difference.js';
 import { entityDiff, type EntityKind, type ExtraLeaves } from './entities.js';
+import { type ExecutionId, executionText } from '../../services/kernel/execution-id.js';
 
 /** An execution at a moment: the documents of its stream up to then. */
 export type PastExecution = FoldedPrefix & {
@@ -132,7 +132,7 @@ const compare = async (
 
 /** @throws {RpcError} NOT_FOUND when an execution has no event up to its moment: its position is 0 then. */
 const sidesOf = async (moments: Moments, request: DiffRequest): Promise<Sides> => {
-  const id = executionIdOf(request.id);
+  const id = completeExecutionId(request.id);
   const other = { ...id, name: request.otherName || id.name };
   const until = momentOf(request.asOf, 'as_of', moments.logId);
   const otherUntil = momentOf(request.otherAsOf, 'other_as_of', moments.logId);

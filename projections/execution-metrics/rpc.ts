@@ -7,7 +7,7 @@ import {
 } from '../../proto/gen/platformidl/admin/execution_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { type Call, type Route, route } from '../../services/kernel/rpc.js';
-import { executionIdOf } from '../query/execution-identifiers.js';
+import { completeExecutionId } from '../query/execution-identifiers.js';
 import { apiCaller } from './api-caller.js';
 import { MAX_NODES } from './run.js';
 import { workflowSpan } from './spans.js';
@@ -20,7 +20,7 @@ const metrics = async (
   request: WorkflowExecutionGetMetricsRequest,
   call: Call,
 ): Promise<WorkflowExecutionGetMetricsResponse> => {
-  const id = executionIdOf(request.id);
+  const id = completeExecutionId(request.id);
   const ask = apiCaller(reads, call);
   const execution = await ask(AdminService.method.getExecution, { id });
   const depth = request.depth < 0 ? MAX_DEPTH : Math.min(request.depth, MAX_DEPTH);

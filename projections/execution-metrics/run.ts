@@ -69,7 +69,7 @@ export const nodesUnder = async (
 };
 
 /** The attempts of a node's tasks, in ascending order. */
-export const attemptsOf = async (
+export const readAttempts = async (
   run: MetricsRun,
   nodeExecutionId: NodeExecutionIdentifier | undefined,
 ): Promise<readonly TaskExecution[]> => {
@@ -114,7 +114,7 @@ export const dynamicOf = async (
 };
 
 /** The execution that a node has started; `undefined` when there is none. */
-export const childOf = async (run: MetricsRun, { closure }: NodeExecution): Promise<Execution | undefined> => {
+export const readChild = async (run: MetricsRun, { closure }: NodeExecution): Promise<Execution | undefined> => {
   const target = closure?.targetMetadata;
   if (target?.case !== 'workflowNodeMetadata' || target.value.executionId === undefined) return undefined;
   return unlessAbsent(run.ask(method.getExecution, { id: target.value.executionId }));

@@ -39,7 +39,7 @@ export const operation = (name: Operation, start: Time, end: Time): readonly Spa
 };
 
 /** The end of a node or task by its own start and duration; `otherwise` when either is missing. */
-export const endOf = (
+export const spanEnd = (
   { startedAt, duration }: { readonly startedAt?: Timestamp | undefined; readonly duration?: Duration | undefined },
   otherwise: Time,
 ): Time => {

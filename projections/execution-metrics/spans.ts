@@ -6,8 +6,8 @@ import type { Span } from '../../proto/gen/platformidl/core/metrics_pb.js';
 import type { Node } from '../../proto/gen/platformidl/core/workflow_pb.js';
 import type { Instant } from '../query/times.js';
 import {
-  attemptsOf,
-  childOf,
+  readAttempts,
+  readChild,
   definitionOf,
   dynamicOf,
   END_NODE,
@@ -20,7 +20,7 @@ import {
   upstreamEnd,
   workflowOf,
 } from './run.js';
-import { endOf, operation, spanOf } from './span.js';
+import { spanEnd, operation, spanOf } from './span.js';
 
 type Spans = readonly Span[];
 
@@ -50,7 +50,7 @@ const beginningOf = ({ nodes, byId }: NodesOfParent): Instant | undefined =>
 
 const taskSpan = ({ id, closure }: TaskExecution): Span => {
   const { createdAt, startedAt, updatedAt } = closure ?? {};
-  const end = endOf({ startedAt, duration: closure?.duration }, updatedAt);
+  const end = spanEnd({ startedAt, duration: closure?.duration }, updatedAt);
   const spans = startedAt
     ? [
         ...operation('TASK_SETUP', createdAt, startedAt),
@@ -80,7 +80,7 @@ const dynamicSpans = async (at: At, taskEnd: Instant | undefined): Promise<Spans
 };
 
 const taskNodeSpans = async (at: At): Promise<Spans> => {
-  const attempts = await attemptsOf(at.run, at.node.id);
+  const attempts = await readAttempts(at.run, at.node.id);
   const last = attempts.at(-1);
   if (last === undefined) return allSetup(at);
   const end = last.closure?.updatedAt;
@@ -108,7 +108,7 @@ const branchSpans = async (at: At): Promise<Spans> => {
 const gateSpans = (at: At): Spans => {
   const { createdAt, startedAt, updatedAt } = at.closure;
   if (startedAt === undefined) return allSetup(at);
-  const end = endOf(at.closure, updatedAt);
+  const end = spanEnd(at.closure, updatedAt);
   return [
     ...operation('NODE_SETUP', createdAt, startedAt),
     ...operation('NODE_IDLE', startedAt, end),
@@ -117,7 +117,7 @@ const gateSpans = (at: At): Spans => {
 };
 
 const launchPlanSpans = async (at: At): Promise<Spans> => {
-  const child = await childOf(at.run, at.node);
+  const child = await readChild(at.run, at.node);
   if (child === undefined) return allSetup(at);
   return [
     ...operation('NODE_SETUP', at.closure.createdAt, child.closure?.createdAt),

@@ -18,7 +18,7 @@ import {
 } from '../../proto/gen/platformidl/event/event_pb.js';
 import type { ExecutionCreated } from '../../proto/gen/platformidl/eventlog/execution_pb.js';
 import type { ExecutionEvent } from '../../services/execution/events.js';
-import { messageIn } from '../runtime/decoded.js';
+import { loadedMessage } from '../runtime/decoded.js';
 import type { SeenEvent } from '../runtime/read-model.js';
 import type { Handler, Handlers } from '../runtime/typed-read-model.js';
 import { durationBetween, earliest, latest, timestampOf, timestampOfMs } from '../query/times.js';
@@ -112,7 +112,7 @@ const reported: Fold<'WorkflowPhaseReported'> = (document, event) => {
   const report = event.body.data;
   const closure = closureOf(execution);
   const at = timestampOf(report.occurredAt);
-  const message = messageIn(WorkflowExecutionEventSchema, report.message);
+  const message = loadedMessage(WorkflowExecutionEventSchema, report.message);
   setResult(document, message, report.samePhase, event.revision);
   if (message.phase === Phase.RUNNING) closure.startedAt = earliest(closure.startedAt, at);
   const messagePhase: number = message.phase;

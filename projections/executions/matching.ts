@@ -1,14 +1,14 @@
-import type { Call } from '../../services/kernel/rpc.js';
-import { missing } from '../../services/kernel/rpc.js';
+import { type Call, missing } from '../../services/kernel/rpc.js';
 import { fromBinary } from '@bufbuild/protobuf';
 import { ExecutionSchema } from '../../proto/gen/platformidl/admin/execution_pb.js';
 import { filtersOf } from '../query/filter.js';
-import { type Listed, listPage, type Scope } from '../query/list-query.js';
-import { executionIdOf, executionStream, executionStreams } from '../query/execution-identifiers.js';
+import { type Listed, listPage, type ListScope } from '../query/list-query.js';
+import { completeExecutionId, executionStreams } from '../query/execution-identifiers.js';
 import { satisfies } from '../query/satisfies.js';
 import type { Condition, StoredDocument } from '../runtime/read-store.js';
 import { executionCollection, executionColumns } from './columns.js';
 import type { ExecutionReads } from './reads.js';
+import { executionStream } from '../../services/kernel/execution-id.js';
 
 /** Selects executions of a project and domain. */
 export type ExecutionFilter = {
@@ -31,12 +31,15 @@ const labelled = ([key, value]: readonly [string, string]): Condition => ({
 });
 
 /** Conditions that a list of executions has besides its filters; archived executions are left out unless asked for. */
-export const executionScope = (scope: Readonly<Record<string, string>>, also: readonly Condition[] = []): Scope => ({
+export const executionScope = (
+  scope: Readonly<Record<string, string>>,
+  also: readonly Condition[] = [],
+): ListScope => ({
   where: [...Object.entries(scope).map(([field, value]): Condition => ({ field, is: '=', value })), ...also],
   unlessNamed: [{ field: 'state', is: '=', value: ACTIVE }],
 });
 
-const scopeOf = ({ project, domain, labels }: ExecutionFilter): Scope => {
+const scopeOf = ({ project, domain, labels }: ExecutionFilter): ListScope => {
   if (project === '') throw missing('project');
   if (domain === '') throw missing('domain');
   return executionScope({ project, domain }, labels.map(labelled));
@@ -81,7 +84,9 @@ export const matchingExecutions = async function* (
   let token = '';
   do {
     const page = await listPage(listed, scopeOf(filter), { limit: PAGE, token, filters: filter.filters });
-    const keys = page.elements.map((each) => executionStream(executionIdOf(fromBinary(ExecutionSchema, each).id)));
+    const keys = page.elements.map((each) =>
+      executionStream(completeExecutionId(fromBinary(ExecutionSchema, each).id)),
+    );
     const found = new Map((await store.getMany(executionCollection, keys)).map((each) => [each.key, each]));
     yield keys.flatMap((key) => found.get(key) ?? []);
     ({ token } = page);

@@ -8,9 +8,10 @@ import { documentKey } from '../query/document-key.js';
 import { enumName } from '../query/enum-name.js';
 import type { SeenEvent } from '../runtime/read-model.js';
 import type { FieldValue, StoredDocument } from '../runtime/read-store.js';
-import { executionStream, nodeExecutionKey } from '../query/execution-identifiers.js';
+import { nodeExecutionKey } from '../query/execution-identifiers.js';
 import { microsOf } from '../query/times.js';
 import { definitionField, originFields } from './columns.js';
+import { executionStream } from '../../services/kernel/execution-id.js';
 
 /** Fields that stay the same over the whole life of an execution. */
 export type Origin = Readonly<Record<string, FieldValue>>;

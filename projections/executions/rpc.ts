@@ -1,5 +1,4 @@
 import { create, toBinary } from '@bufbuild/protobuf';
-
 import type { ResourceListRequest } from '../../proto/gen/platformidl/admin/common_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { WorkflowExecutionGetDataResponseSchema } from '../../proto/gen/platformidl/admin/execution_pb.js';
@@ -11,23 +10,17 @@ import { type Listed, listPage } from '../query/list-query.js';
 import { contentsFor } from '../query/recorded-contents.js';
 import { UNSIGNED_URLS } from '../query/unsigned-urls.js';
 import type { StoredDocument } from '../runtime/read-store.js';
-import {
-  executionNotFound,
-  type ExecutionId,
-  executionIdOf,
-  executionStream,
-  executionStreams,
-  executionText,
-} from '../query/execution-identifiers.js';
+import { executionNotFound, completeExecutionId, executionStreams } from '../query/execution-identifiers.js';
 import { executionCollection, executionColumns } from './columns.js';
 import { inputsOf, outputsOf } from './data.js';
 import { executionScope } from './matching.js';
 import type { ExecutionReads } from './reads.js';
+import { type ExecutionId, executionStream, executionText } from '../../services/kernel/execution-id.js';
 
 const LIST_FIELDS = { elements: 1, token: 2 };
 
 const found = async (reads: ExecutionReads, sent: ExecutionId | undefined, call: Call): Promise<StoredDocument> => {
-  const id = executionIdOf(sent);
+  const id = completeExecutionId(sent);
   const stream = executionStream(id);
   const document = await latestDocument(reads, call, executionCollection, { stream, key: stream });
   if (document === undefined) throw executionNotFound('execution', executionText(id));

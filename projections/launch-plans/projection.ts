@@ -9,7 +9,7 @@ import {
 import type { LaunchPlanEvent } from '../../services/launch-plan/events.js';
 import type { StreamName } from '../../services/kernel/stream.js';
 import { workflowStream } from '../../services/workflow/events.js';
-import { messageIn } from '../runtime/decoded.js';
+import { loadedMessage } from '../runtime/decoded.js';
 import { digestText } from '../query/version-columns.js';
 import { documentKey } from '../query/document-key.js';
 import type { SeenEvent } from '../runtime/read-model.js';
@@ -36,7 +36,7 @@ const registered = ({ body, metadata, position }: EventOf<'LaunchPlanRegistered'
   const { id, spec, expectedInputs, expectedOutputs, digest } = body.data;
   const plan = create(LaunchPlanSchema, {
     ...(id && { id }),
-    ...(spec && { spec: messageIn(LaunchPlanSpecSchema, spec) }),
+    ...(spec && { spec: loadedMessage(LaunchPlanSpecSchema, spec) }),
     closure: {
       state: LaunchPlanState.INACTIVE,
       ...(expectedInputs && { expectedInputs }),

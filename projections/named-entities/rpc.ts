@@ -11,7 +11,7 @@ import { TASK_CATEGORY } from '../../services/task/events.js';
 import { WORKFLOW_CATEGORY } from '../../services/workflow/events.js';
 import { type Freshness, latestDocument } from '../query/freshness.js';
 import { listMessage } from '../query/list-message.js';
-import { type Listed, listPage, type Scope } from '../query/list-query.js';
+import { type Listed, listPage, type ListScope } from '../query/list-query.js';
 import type { ReadStore, StoredDocument } from '../runtime/read-store.js';
 import { namedEntityCollection, namedEntityColumns } from './columns.js';
 
@@ -61,7 +61,7 @@ const found = async (
   return document.response;
 };
 
-const scopeOf = (kind: Kind, { project, domain }: Place): Scope => ({
+const scopeOf = (kind: Kind, { project, domain }: Place): ListScope => ({
   where: [
     { field: 'resource_type', is: '=', value: ResourceType[kind] },
     { field: 'project', is: '=', value: project },

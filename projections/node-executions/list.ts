@@ -12,13 +12,13 @@ import { type Listed, listPage } from '../query/list-query.js';
 import type { Condition, DocumentReads } from '../runtime/read-store.js';
 import {
   executionNotFound,
-  executionIdOf,
-  executionStream,
+  completeExecutionId,
   executionStreams,
   nodeExecutionKey,
   nodeText,
 } from '../query/execution-identifiers.js';
 import { nodeExecutionCollection, nodeExecutionColumns } from './columns.js';
+import { executionStream } from '../../services/kernel/execution-id.js';
 
 /** The sources of lists of nodes. */
 export type NodeLists = {
@@ -55,7 +55,10 @@ const parentOf = async (
   const key = nodeExecutionKey(stream, nodeId);
   if ((await reads.store.get(nodeExecutionCollection, key)) !== undefined) return key;
   if ((await latestDocument(reads, call, nodeExecutionCollection, { stream, key })) !== undefined) return key;
-  throw executionNotFound('node execution', nodeText({ nodeId, executionId: executionIdOf(workflowExecutionId) }));
+  throw executionNotFound(
+    'node execution',
+    nodeText({ nodeId, executionId: completeExecutionId(workflowExecutionId) }),
+  );
 };
 
 const listedAs = (rpc: string, { store, entities }: NodeLists): Listed => ({
@@ -73,7 +76,7 @@ export const listNodes = async (
   request: NodeExecutionListRequest,
   call: Call,
 ): Promise<Uint8Array> => {
-  const id = executionIdOf(request.workflowExecutionId, 'execution_id');
+  const id = completeExecutionId(request.workflowExecutionId, 'execution_id');
   const stream = executionStream(id);
   const parent = await parentOf(reads, stream, request, call);
   await reads.freshness.waitForPrefix(call, executionStreams(id.project, id.domain), nodeExecutionCollection);

@@ -14,7 +14,7 @@ import {
 import { type OpenEntities, OpenEntitiesSchema } from '../../proto/gen/platformidl/eventlog/execution_pb.js';
 import { ENGINE_REPORTED, type ExecutionEvent, readNodeEvent } from '../../services/execution/events.js';
 import type { Content } from '../../services/kernel/ports/payload-store.js';
-import { messageIn, readIn } from '../runtime/decoded.js';
+import { loadedMessage, readIn } from '../runtime/decoded.js';
 import { enumName } from '../query/enum-name.js';
 import type { ReadModel, SeenEvent } from '../runtime/read-model.js';
 import { readModel } from '../runtime/typed-read-model.js';
@@ -88,7 +88,7 @@ const decode = ({ fields, response, foldState }: StoredDocument): NodeDocument =
 });
 
 const openIn = (part: Content | undefined): OpenEntities['nodes'] =>
-  part === undefined ? [] : messageIn(OpenEntitiesSchema, part).nodes;
+  part === undefined ? [] : loadedMessage(OpenEntitiesSchema, part).nodes;
 
 type EventOf<Type extends ExecutionEvent['type']> = Extract<ExecutionEvent, { readonly type: Type }>;
 

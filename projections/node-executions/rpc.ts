@@ -1,5 +1,4 @@
 import { create, fromBinary } from '@bufbuild/protobuf';
-
 import { FlyteURLsSchema, type FlyteURLs } from '../../proto/gen/platformidl/admin/common_pb.js';
 import {
   DynamicNodeWorkflowResponseSchema,
@@ -17,16 +16,11 @@ import { latestDocument } from '../query/freshness.js';
 import { type RecordedContents, type CallContents, contentsFor, unlessUnreadable } from '../query/recorded-contents.js';
 import { UNSIGNED_URLS } from '../query/unsigned-urls.js';
 import type { StoredDocument } from '../runtime/read-store.js';
-import {
-  executionNotFound,
-  executionStream,
-  nodeExecutionKey,
-  nodeIdOf,
-  nodeText,
-} from '../query/execution-identifiers.js';
+import { executionNotFound, nodeExecutionKey, nodeIdOf, nodeText } from '../query/execution-identifiers.js';
 import { nodeExecutionCollection } from './columns.js';
 import { dynamicWorkflowOf, inputsOf, outputsOf } from './data.js';
 import { listNodes, listNodesForTask, type NodeLists, type ParentTasks } from './list.js';
+import { executionStream } from '../../services/kernel/execution-id.js';
 
 export type NodeExecutionReads = NodeLists & { readonly contents: RecordedContents };
 

@@ -1,22 +1,20 @@
 import { missing, RpcError } from '../../services/kernel/rpc.js';
-import { type StreamName, streamName } from '../../services/kernel/stream.js';
+import type { StreamName } from '../../services/kernel/stream.js';
 import { documentKey } from './document-key.js';
-
-/** Identifies an execution. The shape of `core.WorkflowExecutionIdentifier`. */
-export type ExecutionId = { readonly project: string; readonly domain: string; readonly name: string };
+import { type ExecutionId, executionStream, executionText } from '../../services/kernel/execution-id.js';
 
 /** Identifies a node of an execution. The shape of `core.NodeExecutionIdentifier`. */
 export type NodeId<Execution = ExecutionId> = { readonly nodeId: string; readonly executionId: Execution };
 
 /** Identifies an attempt of a task of a node, within an execution. */
-export type TaskAttempt = {
+export type TaskAttemptId = {
   readonly nodeId: string;
-  readonly taskId?: TaskId | undefined;
+  readonly taskId?: TaskVersion | undefined;
   readonly retryAttempt: number;
 };
 
 /** Identifies a version of a task. The shape of `core.Identifier`. */
-export type TaskId = {
+export type TaskVersion = {
   readonly project: string;
   readonly domain: string;
   readonly name: string;
@@ -24,10 +22,6 @@ export type TaskId = {
 };
 
 const PARTS = ['project', 'domain', 'name'] as const;
-
-/** The stream of an execution, its nodes and its tasks. */
-export const executionStream = ({ project, domain, name }: ExecutionId): StreamName =>
-  streamName('execution', [project, domain, name]);
 
 /** Name prefix of the streams of the executions of a project and domain. */
 export const executionStreams = (project: string, domain: string): string =>
@@ -37,7 +31,7 @@ export const executionStreams = (project: string, domain: string): string =>
 export const nodeExecutionKey = (stream: StreamName, nodeId: string): string => documentKey(stream, nodeId);
 
 /** The key of a task execution's document; the key of its node is a prefix of it. */
-export const taskExecutionKey = (stream: StreamName, { taskId, nodeId, retryAttempt }: TaskAttempt): string => {
+export const taskExecutionKey = (stream: StreamName, { taskId, nodeId, retryAttempt }: TaskAttemptId): string => {
   const { project = '', domain = '', name = '', version = '' } = taskId ?? {};
   return documentKey(stream, nodeId, project, domain, name, version, String(retryAttempt));
 };
@@ -47,7 +41,7 @@ export const taskExecutionKey = (stream: StreamName, { taskId, nodeId, retryAtte
  *
  * @throws {RpcError} INVALID_ARGUMENT naming the missing field, with its path from `field`.
  */
-export const executionIdOf = (id: ExecutionId | undefined, field = 'id'): ExecutionId => {
+export const completeExecutionId = (id: ExecutionId | undefined, field = 'id'): ExecutionId => {
   if (id === undefined) throw missing(field);
   const empty = PARTS.find((part) => id[part] === '');
   if (empty !== undefined) throw missing(field === 'id' ? empty : `${field}.${empty}`);
@@ -57,19 +51,15 @@ export const executionIdOf = (id: ExecutionId | undefined, field = 'id'): Execut
 /**
  * Checks that a node's identifier is complete.
  *
- * @throws {RpcError} as `executionIdOf`.
+ * @throws {RpcError} as `completeExecutionId`.
  */
 export const nodeIdOf = (id: Partial<NodeId<ExecutionId | undefined>> | undefined, field = 'id'): NodeId => {
   const inField = (part: string): string => (field === 'id' ? part : `${field}.${part}`);
   if (id === undefined) throw missing(field);
   if (id.executionId === undefined) throw missing(inField('execution_id'));
   if (id.nodeId === undefined || id.nodeId === '') throw missing(inField('node_id'));
-  return { nodeId: id.nodeId, executionId: executionIdOf(id.executionId, inField('execution_id')) };
+  return { nodeId: id.nodeId, executionId: completeExecutionId(id.executionId, inField('execution_id')) };
 };
-
-/** An execution's identifier as messages show it. */
-export const executionText = ({ project, domain, name }: ExecutionId): string =>
-  `project:${JSON.stringify(project)} domain:${JSON.stringify(domain)} name:${JSON.stringify(name)}`;
 
 /** A node's identifier as messages show it. */
 export const nodeText = ({ nodeId, executionId }: NodeId): string =>

@@ -1,7 +1,7 @@
 import { invalid, RpcError } from '../../services/kernel/rpc.js';
 import type { Column } from './columns.js';
 import type { FilterPiece } from './filter-grammar.js';
-import { valueOf } from './filter-values.js';
+import { filterValue } from './filter-values.js';
 import { ANY_TEXT, patternTokens, plainText } from './like-pattern.js';
 import type { Condition } from '../runtime/read-store.js';
 
@@ -88,7 +88,7 @@ export const comparisonOf = (given: FilterPiece, column: Column): Condition => {
   const { field, kind } = column;
   // People write spaces after the semicolons of a list of names.
   const piece = column.values ? { ...given, values: given.values.map((text) => text.trim()) } : given;
-  const values = piece.values.map((text) => valueOf(column, piece.field, text));
+  const values = piece.values.map((text) => filterValue(column, piece.field, text));
   const comparison = Object.hasOwn(FUNCTIONS, piece.function) ? FUNCTIONS[piece.function] : undefined;
   if (!comparison) {
     const known = Object.keys(FUNCTIONS).join(', ');

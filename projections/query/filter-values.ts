@@ -72,7 +72,7 @@ const enumNumber = (names: NonNullable<Column['names']>, field: string, text: st
  *
  * @throws {RpcError} INVALID_ARGUMENT naming the field.
  */
-export const valueOf = ({ kind, names }: Column, field: string, text: string): string | number => {
+export const filterValue = ({ kind, names }: Column, field: string, text: string): string | number => {
   const isShowable = kind === 'text' || kind === 'opaque' || text.length <= SHOWN;
   if (!isShowable) throw invalid(field, `'${text.slice(0, SHOWN)}…' is too long for it`);
   return names ? enumNumber(names, field, text) : CONVERSIONS[kind](field, text);

@@ -12,7 +12,7 @@ import type {
   ReadStore,
   ValueCounts,
 } from '../runtime/read-store.js';
-import { startOf, tokenOf } from './token.js';
+import { pageStart, pageToken } from './token.js';
 
 /** The fields that every list request has; the generated request messages can be passed as they are. */
 export type ListRequest = {
@@ -43,7 +43,7 @@ export type Listed = {
 export type CountedList = Listed & { readonly store: Pick<ReadStore, 'countBy'> };
 
 /** Conditions of a request besides its filters. */
-export type Scope = {
+export type ListScope = {
   readonly where: readonly Condition[];
   /** Each applies unless a filter names its field, even that of another entity: an execution's `state = 0`. */
   readonly unlessNamed?: readonly Condition[];
@@ -83,7 +83,7 @@ const orderOf = ({ columns, order }: Listed, { sortBy }: ListRequest): Query['or
   return { field: column.order ?? column.field, direction };
 };
 
-const implied = (scope: Scope, { terms, names }: Filters): readonly Condition[] => {
+const implied = (scope: ListScope, { terms, names }: Filters): readonly Condition[] => {
   const unlessNamed = (scope.unlessNamed ?? []).filter(({ field }) => !names.has(field));
   const unlessFiltered = terms.length === 0 ? (scope.unlessFiltered ?? []) : [];
   return [...scope.where, ...unlessNamed, ...unlessFiltered];
@@ -92,11 +92,11 @@ const implied = (scope: Scope, { terms, names }: Filters): readonly Condition[] 
 const limitOf = ({ limitZero }: Listed, { limit }: ListRequest): number =>
   limit || (limitZero === 'all' ? MAX_LIMIT : DEFAULT_LIMIT);
 
-const queryOf = async (listed: Listed, scope: Scope, request: ListRequest): Promise<Query> => {
+const queryOf = async (listed: Listed, scope: ListScope, request: ListRequest): Promise<Query> => {
   const { columns, entities, store, collection } = listed;
   const filters = filtersOf(columns, request.filters, entities);
   const orderBy = orderOf(listed, request);
-  const start = startOf(orderBy, request.token, listed.rpc);
+  const start = pageStart(orderBy, request.token, listed.rpc);
   const rest = { orderBy, ...start, limit: limitOf(listed, request) };
   return narrowQuery(store, collection, { terms: filters.terms, where: implied(scope, filters), ...rest });
 };
@@ -122,10 +122,10 @@ const inTime = async <Result>(listed: Listed, request: ListRequest, found: Promi
  * @throws {RpcError} INVALID_ARGUMENT for an invalid filter, sort key or token; DEADLINE_EXCEEDED, naming the filter,
  * when the page would take too long to find.
  */
-export const listPage = async (listed: Listed, scope: Scope, request: ListRequest): Promise<ListPage> => {
+export const listPage = async (listed: Listed, scope: ListScope, request: ListRequest): Promise<ListPage> => {
   const query = await inTime(listed, request, queryOf(listed, scope, request));
   const { elements, next } = await inTime(listed, request, listed.store.find(listed.collection, query));
-  return { elements, token: next ? tokenOf(query.orderBy, next) : '' };
+  return { elements, token: next ? pageToken(query.orderBy, next) : '' };
 };
 
 /**
@@ -134,12 +134,12 @@ export const listPage = async (listed: Listed, scope: Scope, request: ListReques
  *
  * @throws {RpcError} as `listPage`.
  */
-export const listNames = async (listed: Listed, scope: Scope, request: ListRequest): Promise<NamePage> => {
+export const listNames = async (listed: Listed, scope: ListScope, request: ListRequest): Promise<NamePage> => {
   const query = await inTime(listed, request, queryOf(listed, scope, request));
   if (query.orderBy.field !== listed.order.field) throw notAKey(request.sortBy?.key ?? '', [listed.order.field]);
   const { values, hasMore } = await inTime(listed, request, listed.store.findDistinct(listed.collection, query));
   const last = values.at(-1);
-  return { values, token: hasMore && last !== undefined ? tokenOf(query.orderBy, { value: last, key: '' }) : '' };
+  return { values, token: hasMore && last !== undefined ? pageToken(query.orderBy, { value: last, key: '' }) : '' };
 };
 
 /**
@@ -149,7 +149,7 @@ export const listNames = async (listed: Listed, scope: Scope, request: ListReque
  */
 export const valueCounts = async (
   listed: CountedList,
-  scope: Scope,
+  scope: ListScope,
   filters: string,
   by: string,
 ): Promise<ValueCounts> => {

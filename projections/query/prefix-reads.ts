@@ -1,9 +1,9 @@
-import { fieldsOf, type HeldDocument } from '../runtime/folding.js';
+import { indexedFieldsOf, type HeldDocument } from '../runtime/folding.js';
 import type { FoldedPrefix, HeldDocuments } from '../runtime/prefix-fold.js';
 import type {
   Collection,
   Condition,
-  Cursor,
+  PageCursor,
   DocumentReads,
   Found,
   Query,
@@ -16,9 +16,12 @@ type Row = { readonly held: HeldDocument; readonly fields: StoredDocument['field
 
 type Order = Query['orderBy'];
 
-const cursorOf = ({ held: { key }, fields }: Row, { field }: Order): Cursor => ({ value: fields[field] ?? null, key });
+const cursorOf = ({ held: { key }, fields }: Row, { field }: Order): PageCursor => ({
+  value: fields[field] ?? null,
+  key,
+});
 
-const compareIn = ({ direction }: Order, a: Cursor, b: Cursor): number => {
+const compareIn = ({ direction }: Order, a: PageCursor, b: PageCursor): number => {
   const ascending = compareValues(a.value, b.value) || compareValues(a.key, b.key);
   return direction === 'ascending' ? ascending : -ascending;
 };
@@ -51,7 +54,10 @@ export const prefixReads = ({ held, encoded, toStore }: FoldedPrefix): DocumentR
   const rowsOf = ({ name }: Collection, documents: HeldDocuments): readonly Row[] => {
     const known = rows.get(name);
     if (known) return known;
-    const all = [...(documents.get(name)?.values() ?? [])].map((each) => ({ held: each, fields: fieldsOf(each) }));
+    const all = [...(documents.get(name)?.values() ?? [])].map((each) => ({
+      held: each,
+      fields: indexedFieldsOf(each),
+    }));
     rows.set(name, all);
     return all;
   };

@@ -1,10 +1,10 @@
 import { RpcError } from '../../services/kernel/rpc.js';
-import type { Cursor, FieldValue, Query } from '../runtime/read-store.js';
+import type { PageCursor, FieldValue, Query } from '../runtime/read-store.js';
 
 type Order = Query['orderBy'];
 
 /** The start of a page: after a cursor, or at an offset; the beginning when both are absent. */
-export type Start = { readonly after?: Cursor; readonly offset?: number };
+export type PageStart = { readonly after?: PageCursor; readonly offset?: number };
 
 const OFFSET = /^\d{1,15}$/u;
 const OPAQUE = /^p[A-Za-z0-9_-]+$/u;
@@ -21,13 +21,13 @@ const orderWord = ({ field, direction }: Order): string => `${direction === 'asc
  * Encodes a cursor and its sort order as the token of the next page. It begins with a letter, so it is never taken for
  * an offset.
  */
-export const tokenOf = (order: Order, { value, key }: Cursor): string =>
+export const pageToken = (order: Order, { value, key }: PageCursor): string =>
   `p${Buffer.from(JSON.stringify([orderWord(order), value, key])).toString('base64url')}`;
 
 const isValue = (value: unknown): value is FieldValue =>
   value === null || typeof value === 'string' || typeof value === 'number';
 
-const placeOf = (order: Order, token: string): Cursor | undefined => {
+const placeOf = (order: Order, token: string): PageCursor | undefined => {
   if (token.length > MAX_TOKEN || !OPAQUE.test(token)) return undefined;
   const parts = jsonOf(Buffer.from(token.slice(1), 'base64url').toString());
   if (!Array.isArray(parts) || parts.length !== 3) return undefined;
@@ -49,7 +49,7 @@ const jsonOf = (text: string): unknown => {
  *
  * @throws {RpcError} INVALID_ARGUMENT for any other token, or for one of a list in another order.
  */
-export const startOf = (order: Order, token: string, rpc: string): Start => {
+export const pageStart = (order: Order, token: string, rpc: string): PageStart => {
   if (token === '') return {};
   if (OFFSET.test(token)) return { offset: Number(token) };
   const after = placeOf(order, token);

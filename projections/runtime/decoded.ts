@@ -16,13 +16,13 @@ type Part = Content & { [MESSAGE]?: unknown };
  *
  * @throws {CorruptEvent} when the content is not inline.
  */
-export const bytesIn = (part: Content | undefined): Uint8Array => {
+export const loadedBytes = (part: Content | undefined): Uint8Array => {
   if (part?.content.case !== 'inline') throw new CorruptEvent('a large content of the event is not loaded');
   return part.content.value;
 };
 
 const read = <Message>(part: Content, decode: (bytes: Uint8Array) => Message): Message => {
-  const bytes = bytesIn(part);
+  const bytes = loadedBytes(part);
   try {
     return decode(bytes);
   } catch (error) {
@@ -46,5 +46,5 @@ export const readIn = <Message>(decode: (bytes: Uint8Array) => Message, part: Co
  *
  * @throws {CorruptEvent} when the bytes are not that message, or have not been loaded.
  */
-export const messageIn = <Desc extends DescMessage>(schema: Desc, part: Content): MessageShape<Desc> =>
+export const loadedMessage = <Desc extends DescMessage>(schema: Desc, part: Content): MessageShape<Desc> =>
   readIn((bytes) => fromBinary(schema, bytes), part);

@@ -1,5 +1,5 @@
 import type { Entry, TouchedDocuments } from './event-reader.js';
-import { isShared } from './read-model.js';
+import { isFedBySeveral } from './read-model.js';
 
 /** Limits of a batch of events that are folded together. One transaction may write several batches. */
 export type EntryBatchLimits = {
@@ -54,8 +54,8 @@ const slices = ({ model, keys }: TouchedDocuments, size: number): readonly Touch
  */
 export const narrowed = (entry: Entry, size: number): readonly Entry[] => {
   if (entry.width <= size) return [entry];
-  const own = entry.touched.filter(({ model }) => !isShared(model));
-  const shared = entry.touched.filter(({ model }) => isShared(model));
+  const own = entry.touched.filter(({ model }) => !isFedBySeveral(model));
+  const shared = entry.touched.filter(({ model }) => isFedBySeveral(model));
   const pieces = own.flatMap((each) => slices(each, size)).map((each) => [each]);
   const last = pieces.pop() ?? [];
   return [...pieces, [...last, ...shared]].map((touched) => ({ ...entry, touched }));

@@ -2,7 +2,7 @@ import { Fault, StreamParked } from '../../services/kernel/fault.js';
 import type { StreamName } from '../../services/kernel/stream.js';
 import { documentCache, type CachedDocument } from './document-cache.js';
 import { type Entry, isPoison } from './event-reader.js';
-import { isShared, type ReadModel } from './read-model.js';
+import { isFedBySeveral, type ReadModel } from './read-model.js';
 import type { DocumentWrite, ReadStore, StoredDocument } from './read-store.js';
 
 /** An event that cannot be read, folded or stored, with its position and the cause. */
@@ -79,12 +79,12 @@ const attempt = <Result>(position: bigint, work: () => Result): Result => {
 };
 
 /** @throws {PoisonEntry} for a document that cannot be stored. */
-export const storedForm = ({ model, key, position, last, document }: HeldDocument): StoredDocument =>
+export const storedDocumentOf = ({ model, key, position, last, document }: HeldDocument): StoredDocument =>
   // The document is blamed on the last event folded into it; a retry stops before that event.
   attempt(last, () => ({ key, position, ...model.encode(key, document) }));
 
 /** The indexed fields of a document that has not been written. */
-export const fieldsOf = ({ model, key, document }: HeldDocument): StoredDocument['fields'] =>
+export const indexedFieldsOf = ({ model, key, document }: HeldDocument): StoredDocument['fields'] =>
   model.fields?.(key, document) ?? model.encode(key, document).fields;
 
 /** Creates a folding over a store; `maxBytes` limits the stored size of the documents that it caches. */
@@ -100,7 +100,7 @@ export const folding = (store: Pick<ReadStore, 'getMany'>, maxBytes: number): Fo
     for (const { model, keys } of touched) {
       for (const key of keys) {
         const cached = cache.entry(model, key);
-        const isNew = seen.position > cached.position || isShared(model);
+        const isNew = seen.position > cached.position || isFedBySeveral(model);
         if (!isNew) continue; // already folded: a replay changes nothing
         cached.document = model.fold(cached.document, seen, key) ?? cached.document;
         cached.last = seen.position;
@@ -112,7 +112,7 @@ export const folding = (store: Pick<ReadStore, 'getMany'>, maxBytes: number): Fo
 
   const changeOf = (cached: CachedDocument): DocumentWrite => {
     const { model, position, before } = cached;
-    const document = storedForm(cached);
+    const document = storedDocumentOf(cached);
     cache.stored(cached, document);
     const put: DocumentWrite = { collection: model.collection, document, before };
     return before !== 'nothing' && before.position === position ? { ...put, isLate: true } : put;

@@ -97,7 +97,7 @@ const pageTaker = ({ log, codecs }: GroupRunOptions, target: Projector, take: Pr
  *
  * @throws {StoreUnavailable} at the first failure when there is no `onUnavailable`.
  */
-export const retryUnavailable = async <Result>(
+export const retryWhileUnavailable = async <Result>(
   work: () => Promise<Result>,
   onUnavailable: OnUnavailable | undefined,
   isClosed: () => boolean,
@@ -131,7 +131,7 @@ export const isMoved = (error: unknown): boolean => {
  *
  * @throws {CheckpointMoved} when another process has moved a checkpoint meanwhile.
  */
-export const openGroup = async (options: GroupRunOptions, group: ViewGroup): Promise<GroupRun> => {
+export const openViewGroup = async (options: GroupRunOptions, group: ViewGroup): Promise<GroupRun> => {
   const { log, readStore, serially } = options;
   const { name, models, partitions, takeover, isBuilding } = group;
   // The group continues from the checkpoints and parked streams of the groups that it replaces.
@@ -170,7 +170,7 @@ const idle = (): FollowingGroup => {
 };
 
 /** Callbacks of a group that follows the log. */
-export type FollowOptions = {
+export type ProjectionOptions = {
   /**
    * Asked before each page; a page that is refused is not projected. It is not read again, so all later pages must be
    * refused too, until the group is closed.
@@ -186,10 +186,10 @@ const pauseAfter = async (options: GroupRunOptions, { group }: GroupRun, taken: 
 };
 
 /** Projects the log into a group, from its checkpoints on, until it is closed. */
-export const followLog = (
+export const projectLog = (
   options: GroupRunOptions,
   run: GroupRun,
-  { accepts, onBatch }: FollowOptions,
+  { accepts, onBatch }: ProjectionOptions,
 ): FollowingGroup => {
   const { log, onUnavailable, serially, isClosed } = options;
   const { group, target } = run;
@@ -197,7 +197,7 @@ export const followLog = (
   const take = pageTaker(
     options,
     target,
-    async (...taken) => (await retryUnavailable(() => target.take(...taken), onUnavailable, isClosed)) ?? false,
+    async (...taken) => (await retryWhileUnavailable(() => target.take(...taken), onUnavailable, isClosed)) ?? false,
   );
   const subscription = log.subscribe({ after: target.position() }, async (page) => {
     if (!accepts(page)) return;

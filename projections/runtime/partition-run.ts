@@ -2,13 +2,13 @@ import { ownTimeOf, type RecordedEvent } from '../../services/kernel/event.js';
 import type { StreamName } from '../../services/kernel/stream.js';
 import {
   type FollowingGroup,
-  followLog,
+  projectLog,
   type GroupRun,
   type GroupRunOptions,
   isMoved,
-  openGroup,
+  openViewGroup,
   retryParked,
-  retryUnavailable,
+  retryWhileUnavailable,
 } from './group-run.js';
 import { highestOf, lowestOf, type Partition } from './partitions.js';
 import type { ParkedStream } from './read-store.js';
@@ -25,7 +25,7 @@ export type PartitionRun = FollowingGroup & {
 };
 
 /** Progress of a run. */
-export type Progress = {
+export type RunProgress = {
   /** The lowest position over the partitions of the views in service. */
   readonly position: bigint;
   /** Milliseconds between the recording of the last projected event and the commit that made it visible. */
@@ -41,7 +41,7 @@ export type PartitionRunOptions = GroupRunOptions & {
   /** Milliseconds since 1970. */
   readonly now: () => number;
   /** Called after every commit. */
-  readonly onProgress: (progress: Progress) => void;
+  readonly onProgress: (progress: RunProgress) => void;
 };
 
 /** The groups of a run: those in service, and those that are being built. */
@@ -92,7 +92,7 @@ const projectUpTo = async (options: PartitionRunOptions, { target }: GroupRun, e
   for await (const page of log.readLog({ after: target.position() })) {
     const to = page.position < end ? page.position : end;
     const events = page.events.filter((event) => event.position <= end && target.wants(event));
-    await retryUnavailable(() => serially(() => target.take(events, to)), onUnavailable, isClosed);
+    await retryWhileUnavailable(() => serially(() => target.take(events, to)), onUnavailable, isClosed);
     if (to === end || isClosed()) return;
   }
 };
@@ -101,7 +101,8 @@ const projectUpTo = async (options: PartitionRunOptions, { target }: GroupRun, e
 const align = async (options: PartitionRunOptions, runs: readonly GroupRun[]): Promise<void> => {
   const { serially, onUnavailable, isClosed } = options;
   // A group may have gathered events above the positions of others, and its documents cannot go back to these.
-  for (const { target } of runs) await retryUnavailable(() => serially(() => target.flush()), onUnavailable, isClosed);
+  for (const { target } of runs)
+    await retryWhileUnavailable(() => serially(() => target.flush()), onUnavailable, isClosed);
   const end = highestOf(runs.map(({ target }) => target.position()));
   for (const run of runs) await projectUpTo(options, run, end);
   // A node of the log that lags may end before that position; the next attempt follows when the groups are opened.
@@ -121,7 +122,7 @@ const followAll = (
   const reached = new Promise<void>((resolve) => (onReached = resolve));
 
   const following = runs.map((run) =>
-    followLog(options, run, {
+    projectLog(options, run, {
       accepts: ({ position }) => {
         if (!run.group.isBuilding) return true;
         if (!isReached && position < positionOf(groups.inService)) return true;
@@ -162,7 +163,7 @@ const followAll = (
 const opened = async (options: PartitionRunOptions, partitions: readonly Partition[]): Promise<PartitionRun> => {
   const { log, readStore, serially } = options;
   const runs: GroupRun[] = [];
-  for (const group of await viewGroups(readStore, options, partitions)) runs.push(await openGroup(options, group));
+  for (const group of await viewGroups(readStore, options, partitions)) runs.push(await openViewGroup(options, group));
   const groups: Groups = {
     inService: runs.filter(({ group }) => !group.isBuilding),
     building: runs.filter(({ group }) => group.isBuilding),

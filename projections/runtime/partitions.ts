@@ -41,7 +41,7 @@ const hash = (text: string): number => {
 };
 
 /** The partition of all documents that a stream feeds. */
-export const partitionOf = (stream: StreamName): Partition => hash(routingKey(stream)) % PARTITION_COUNT;
+export const viewPartitionOf = (stream: StreamName): Partition => hash(routingKey(stream)) % PARTITION_COUNT;
 
 /** Base name of the checkpoints of these read models: their names and versions. */
 export const viewsName = ({ models }: Pick<EventSources, 'models'>): string =>

@@ -2,7 +2,7 @@ import { ownTimeOf, type RecordedEvent } from '../../services/kernel/event.js';
 import type { EventLog } from '../../services/kernel/ports/event-store.js';
 import type { StreamName } from '../../services/kernel/stream.js';
 import { type Entry, eventReader, type EventSources } from './event-reader.js';
-import { type Folding, folding, type HeldDocument, parkedBy, storedForm } from './folding.js';
+import { type Folding, folding, type HeldDocument, parkedBy, storedDocumentOf } from './folding.js';
 import type { DocumentReads, ReadStore, StoredDocument } from './read-store.js';
 
 /** A moment of the past: all events up to a position, or all that were recorded up to a time, in ms since 1970. */
@@ -108,7 +108,7 @@ const encoding =
   (stream: StreamName): Encode =>
   (document) => {
     try {
-      return storedForm(document);
+      return storedDocumentOf(document);
     } catch (error) {
       throw parkedBy(stream, error);
     }

@@ -47,4 +47,4 @@ export interface ReadModel<Document> {
 }
 
 /** True when several streams feed documents of the model. */
-export const isShared = ({ isFedByOneStream }: ReadModel<unknown>): boolean => isFedByOneStream === false;
+export const isFedBySeveral = ({ isFedByOneStream }: ReadModel<unknown>): boolean => isFedByOneStream === false;

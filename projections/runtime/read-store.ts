@@ -89,7 +89,7 @@ export type Condition =
   | { readonly field: string; readonly is: 'has pair'; readonly where: readonly Condition[] };
 
 /** The position of a document in a sort order. */
-export type Cursor = { readonly value: FieldValue; readonly key: string };
+export type PageCursor = { readonly value: FieldValue; readonly key: string };
 
 /** One page of a collection. */
 export type Query = {
@@ -97,7 +97,7 @@ export type Query = {
   /** Documents with the same value are sorted by key, in the same direction; empty values are the smallest. */
   readonly orderBy: { readonly field: string; readonly direction: 'ascending' | 'descending' };
   /** The page starts after this cursor. */
-  readonly after?: Cursor;
+  readonly after?: PageCursor;
   /** Number of documents to skip; not together with `after`. */
   readonly offset?: number;
   readonly limit: number;
@@ -108,7 +108,7 @@ export type Found = {
   /** `listElement` when there is one, else `response`, in order. */
   readonly elements: readonly Uint8Array[];
   /** Cursor of the last element; set when more documents follow. */
-  readonly next?: Cursor;
+  readonly next?: PageCursor;
 };
 
 /** The number of documents with each value of a field. */

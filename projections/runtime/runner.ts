@@ -1,7 +1,7 @@
 import { CheckpointMoved } from '../../services/kernel/fault.js';
 import { logEndText } from '../../services/kernel/log-readers/log-end.js';
 import type { StreamName } from '../../services/kernel/stream.js';
-import { isMoved, retryUnavailable, type Serially } from './group-run.js';
+import { isMoved, retryWhileUnavailable, type Serially } from './group-run.js';
 import { type PartitionRun, type PartitionRunOptions, runPartitions } from './partition-run.js';
 import { highestOf, MAX_POSITION, type Partition, PARTITIONS } from './partitions.js';
 import type { Checkpoint, ParkedStream } from './read-store.js';
@@ -137,7 +137,7 @@ export const runProjections = async (options: RunnerOptions): Promise<RunningPro
     while (!state.isClosed) {
       if (run.partitions !== state.partitions) await run.close();
       else if (await run.ended) await assertSameLog(options);
-      const next = await retryUnavailable(reopened, options.onUnavailable, isClosed);
+      const next = await retryWhileUnavailable(reopened, options.onUnavailable, isClosed);
       run = next ?? run;
     }
     await run.close();
@@ -150,7 +150,7 @@ export const runProjections = async (options: RunnerOptions): Promise<RunningPro
     retryParked: async (stream) => {
       // When another process has moved a checkpoint, the run starts again, which retries all parked streams.
       const retried = (): Promise<unknown> => run.retryParked(stream).catch(isMoved);
-      await retryUnavailable(retried, options.onUnavailable, isClosed);
+      await retryWhileUnavailable(retried, options.onUnavailable, isClosed);
     },
     assign: async (partitions) => {
       state.partitions = partitions;

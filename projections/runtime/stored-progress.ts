@@ -6,7 +6,7 @@ import type { Checkpoint, ReadStore } from './read-store.js';
 type Models = EventSources['models'];
 
 /** The start of a view in a partition. */
-export type Start = {
+export type ViewStart = {
   /** The checkpoint up to which the documents of the view are complete. */
   readonly checkpoint: Checkpoint;
   /** The base name of that checkpoint: its group of views. The streams that this group has parked are not complete. */
@@ -16,7 +16,7 @@ export type Start = {
 /** The progress of the views of this release, as it is stored. */
 export type StoredProgress = {
   /** `undefined` for a view that starts at the beginning of the log. */
-  startOf(collection: string, partition: Partition): Start | undefined;
+  startOf(collection: string, partition: Partition): ViewStart | undefined;
   /**
    * The checkpoint with this name, of those that were read: where each partition has one of all views, only these are.
    */
@@ -41,7 +41,7 @@ export const groupName = (models: Models, group: Models): string =>
   group.length === models.length ? viewsName({ models }) : `${viewsName({ models: group })} ${layoutOf(models)}`;
 
 /** True for the name of a group of this release that a larger group of it makes superfluous. */
-export const isReplacedBy = (models: Models, name: string, group: Models): boolean => {
+export const isReplacedByGroup = (models: Models, name: string, group: Models): boolean => {
   const [layout, ...members] = name.split(' ').reverse();
   const larger = viewsName({ models: group }).split(' ');
   return layout === layoutOf(models) && members.every((each) => larger.includes(each));

@@ -5,7 +5,7 @@ import type { StreamName } from '../../services/kernel/stream.js';
 import { type Entry, eventReader, type EventSources } from './event-reader.js';
 import { type Folding, folding, parkedBy } from './folding.js';
 import type { ReadStore, StoredDocument } from './read-store.js';
-import { partitionOf } from './partitions.js';
+import { viewPartitionOf } from './partitions.js';
 import { storedProgress } from './stored-progress.js';
 
 /** The documents of a stream to compute: the one with a key, or all whose keys have a prefix. */
@@ -46,7 +46,7 @@ const projectedUpTo = async (
   { log, readStore, models }: UnprojectedOptions,
   { stream, collection }: WantedDocuments,
 ): Promise<bigint> => {
-  const start = (await storedProgress(readStore, { models })).startOf(collection, partitionOf(stream));
+  const start = (await storedProgress(readStore, { models })).startOf(collection, viewPartitionOf(stream));
   if (start?.checkpoint.logId !== log.logId) return 0n;
   const parked = (await readStore.parked()).find((each) => each.views === start.group && each.stream === stream);
   return parked === undefined ? start.checkpoint.position : parked.position - 1n;

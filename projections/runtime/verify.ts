@@ -1,7 +1,7 @@
 import { sha256Hex } from '../../services/kernel/encoding/hash.js';
 import type { RecordedEvent } from '../../services/kernel/event.js';
 import { type Entry, eventReader, type EventSources, type TouchedDocuments } from './event-reader.js';
-import { isShared, type ReadModel, type SeenEvent } from './read-model.js';
+import { isFedBySeveral, type ReadModel, type SeenEvent } from './read-model.js';
 import type { FieldValue, ReadStore, StoredDocument } from './read-store.js';
 
 type Folded = { document: unknown; position: bigint };
@@ -90,7 +90,7 @@ export type Verifier = {
 /** Creates a verifier of a store. */
 export const verifier = (options: VerifyOptions): Verifier => {
   const read = eventReader(options);
-  const models = options.models.filter((model) => !isShared(model));
+  const models = options.models.filter((model) => !isFedBySeveral(model));
   let folded: (readonly [ReadModel<unknown>, readonly [string, Folded]])[] = [];
 
   const finish = async (): Promise<void> => {
@@ -148,7 +148,7 @@ const sharedModelVerifier = (model: ReadModel<unknown>, most: number): SharedVer
 
 /** Creates a verifier for all models that several streams feed, with at most `most` documents of each. */
 export const sharedVerifier = (models: readonly ReadModel<unknown>[], most: number): SharedVerifier => {
-  const verifiers = models.filter(isShared).map((model) => sharedModelVerifier(model, most));
+  const verifiers = models.filter(isFedBySeveral).map((model) => sharedModelVerifier(model, most));
   return {
     see: (entry) => {
       for (const each of verifiers) each.see(entry);

@@ -1,8 +1,8 @@
 import type { StreamName } from '../../services/kernel/stream.js';
 import type { EventSources } from './event-reader.js';
-import { checkpointName, type Partition, partitionOf, viewsName } from './partitions.js';
+import { checkpointName, type Partition, viewPartitionOf, viewsName } from './partitions.js';
 import type { CheckpointMove, ParkedMove, ParkedStream, ReadStore, WriteBatch } from './read-store.js';
-import { groupName, isReplacedBy, type StoredProgress, storedProgress } from './stored-progress.js';
+import { groupName, isReplacedByGroup, type StoredProgress, storedProgress } from './stored-progress.js';
 
 type Models = EventSources['models'];
 
@@ -104,12 +104,12 @@ const takeoverIn = (
   const isOwn = from !== undefined && starts.every((each) => each.group === group.name);
   if (start === undefined || isOwn) return { checkpoints: [], parked: [] };
   const groups = new Set(starts.map((each) => each.group));
-  const replaced = [...groups].filter((each) => each !== group.name && isReplacedBy(models, each, group.models));
+  const replaced = [...groups].filter((each) => each !== group.name && isReplacedByGroup(models, each, group.models));
   const deleted = replaced.map((each): CheckpointMove => {
     const name = checkpointName(each, partition);
     return { name, from: progress.checkpoint(name), to: undefined };
   });
-  const here = parked.filter(({ stream }) => partitionOf(stream as StreamName) === partition);
+  const here = parked.filter(({ stream }) => viewPartitionOf(stream as StreamName) === partition);
   return {
     checkpoints: [{ name: own, from, to: start.checkpoint }, ...deleted],
     parked: parkedMoves(group.name, here, { from: groups, replaced }),

@@ -1,7 +1,7 @@
 import type { RecordedEvent } from '../../services/kernel/event.js';
 import type { StreamName } from '../../services/kernel/stream.js';
 import type { EventSources } from './event-reader.js';
-import { checkpointName, lowestOf, type Partition, partitionOf, PARTITIONS, viewsName } from './partitions.js';
+import { checkpointName, lowestOf, type Partition, viewPartitionOf, PARTITIONS, viewsName } from './partitions.js';
 import type { Checkpoint, CheckpointMove, ParkedMove, ParkedStream, DocumentWrite, ReadStore } from './read-store.js';
 
 /** Writes documents and checkpoints together, and keeps track of the parked streams. */
@@ -61,7 +61,7 @@ const openCheckpoints = async (options: ViewWriterOptions): Promise<Checkpoints>
     kept.set(partition, { name, checkpoint, position: checkpoint?.position ?? 0n });
   }
   const position = (): bigint => lowestOf([...kept.values()].map((each) => each.position));
-  const positionOf = (stream: StreamName): bigint => kept.get(partitionOf(stream))?.position ?? 0n;
+  const positionOf = (stream: StreamName): bigint => kept.get(viewPartitionOf(stream))?.position ?? 0n;
   // Nearly always all partitions are at one position, and then no event has to be assigned to a partition.
   const isEven = (): boolean => [...kept.values()].every((each) => each.position === position());
   let wantsAll = kept.size === PARTITIONS.length && isEven();
@@ -70,7 +70,7 @@ const openCheckpoints = async (options: ViewWriterOptions): Promise<Checkpoints>
     positionOf,
     wants: (event) => {
       if (wantsAll) return true;
-      const own = kept.get(partitionOf(event.stream));
+      const own = kept.get(viewPartitionOf(event.stream));
       return own !== undefined && event.position > own.position;
     },
     moves: (to) =>
@@ -156,7 +156,7 @@ export const viewWriter = async (options: ViewWriterOptions): Promise<ViewWriter
   const { readStore, partitions = PARTITIONS } = options;
   const views = nameOf(options);
   const isOwn = (each: ParkedStream): boolean =>
-    each.views === views && partitions.includes(partitionOf(each.stream as StreamName));
+    each.views === views && partitions.includes(viewPartitionOf(each.stream as StreamName));
   const parked = new Map((await readStore.parked()).filter(isOwn).map((each) => [each.stream, each]));
   const checkpoints = await openCheckpoints(options);
   return {

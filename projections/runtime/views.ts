@@ -1,5 +1,5 @@
 import type { StreamName } from '../../services/kernel/stream.js';
-import { lowestOf, partitionOf } from './partitions.js';
+import { lowestOf, viewPartitionOf } from './partitions.js';
 
 /**
  * The views that a read depends on: one view, by the name of its collection, or else all that are in service; in the
@@ -46,7 +46,7 @@ export const settableViews = (timer: Timer): SettableViews => {
   const position = ({ collection, stream }: ViewScope = {}): bigint => {
     const positions = (collection === undefined ? undefined : built.get(collection)) ?? current;
     if (typeof positions === 'bigint') return positions;
-    return (stream === undefined ? undefined : positions[partitionOf(stream)]) ?? lowestOf(positions);
+    return (stream === undefined ? undefined : positions[viewPartitionOf(stream)]) ?? lowestOf(positions);
   };
   const wait = (isOver: () => boolean, timeoutMs: number): Promise<boolean> =>
     new Promise((resolve) => {

@@ -4,7 +4,7 @@ import { type Signal, SignalSchema } from '../../proto/gen/platformidl/admin/sig
 import { LiteralSchema } from '../../proto/gen/platformidl/core/literals_pb.js';
 import type { ExecutionEvent } from '../../services/execution/events.js';
 import type { StreamName } from '../../services/kernel/stream.js';
-import { messageIn } from '../runtime/decoded.js';
+import { loadedMessage } from '../runtime/decoded.js';
 import { documentKey } from '../query/document-key.js';
 import type { ReadModel, SeenEvent } from '../runtime/read-model.js';
 import { readModel } from '../runtime/typed-read-model.js';
@@ -38,7 +38,7 @@ const created = (event: SeenEvent<SignalCreated>): SignalDocument => {
 
 const valued = (document: SignalDocument, event: SeenEvent<SignalSet>): SignalDocument => {
   const { value } = event.body.data;
-  const signal = { ...document.signal, ...(value && { value: messageIn(LiteralSchema, value) }) };
+  const signal = { ...document.signal, ...(value && { value: loadedMessage(LiteralSchema, value) }) };
   return { ...document, signal, updatedAt: microsAt(event) };
 };
 

@@ -3,10 +3,11 @@ import { SignalService } from '../../proto/gen/platformidl/service/signal_pb.js'
 import { type Call, type Route, route } from '../../services/kernel/rpc.js';
 import type { Freshness } from '../query/freshness.js';
 import { listMessage } from '../query/list-message.js';
-import { type Listed, listPage, type Scope } from '../query/list-query.js';
+import { type Listed, listPage, type ListScope } from '../query/list-query.js';
 import type { ReadStore } from '../runtime/read-store.js';
-import { executionIdOf, executionStream, executionStreams } from '../query/execution-identifiers.js';
+import { completeExecutionId, executionStreams } from '../query/execution-identifiers.js';
 import { signalCollection, signalColumns } from './columns.js';
+import { executionStream } from '../../services/kernel/execution-id.js';
 
 export type SignalReads = { readonly store: ReadStore; readonly freshness: Freshness };
 
@@ -17,7 +18,7 @@ const LIST_FIELDS = { elements: 1, token: 2 };
  * does not exist.
  */
 const list = async ({ store, freshness }: SignalReads, request: SignalListRequest, call: Call): Promise<Uint8Array> => {
-  const id = executionIdOf(request.workflowExecutionId, 'execution_id');
+  const id = completeExecutionId(request.workflowExecutionId, 'execution_id');
   await freshness.waitForPrefix(call, executionStreams(id.project, id.domain), signalCollection);
   const listed: Listed = {
     rpc: 'ListSignals',
@@ -26,7 +27,7 @@ const list = async ({ store, freshness }: SignalReads, request: SignalListReques
     columns: signalColumns,
     order: { field: 'recorded', direction: 'ascending' },
   };
-  const scope: Scope = { where: [{ field: 'execution', is: '=', value: executionStream(id) }] };
+  const scope: ListScope = { where: [{ field: 'execution', is: '=', value: executionStream(id) }] };
   const page = await listPage(listed, scope, request);
   return listMessage(LIST_FIELDS, page.elements, page.token);
 };

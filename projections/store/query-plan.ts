@@ -50,7 +50,7 @@ const longest = (indexes: readonly (readonly string[])[]): readonly string[] | u
   indexes.toSorted((a, b) => b.length - a.length)[0];
 
 /** Chooses the longest index that has the query's order once its other fields are bound. */
-export const planOf = (collection: Collection, query: Query): Plan => {
+export const queryPlanOf = (collection: Collection, query: Query): Plan => {
   const sort = query.orderBy.field;
   const index = longest(collection.indexes.filter((each) => fits(each, query.where, sort)));
   if (!index) return sorted(query.where);

@@ -11,7 +11,7 @@ import { shownLogs } from './logs.js';
 import { shownMetadata } from './metadata.js';
 
 /** An attempt of a task, folded from its events. */
-export type TaskDocument = {
+export type TaskExecutionDocument = {
   /** The message with all log links, and with the last result that the engine reported, in any phase. */
   readonly task: TaskExecution;
   /** Position of its first event. */
@@ -52,7 +52,7 @@ const inferredResult = (closedBy: string): Result =>
   closedBy === SUCCEEDED ? NONE : errorResult(inferredEnd(closedBy));
 
 /** The result shown to readers: only after the attempt has ended or failed, and no error for a success. */
-const shownResult = ({ task, closedBy }: TaskDocument): Result => {
+const shownResult = ({ task, closedBy }: TaskExecutionDocument): Result => {
   if (closedBy) return inferredResult(closedBy);
   const { phase, outputResult: result } = closureOf(task);
   if (result.case === undefined) return result;
@@ -65,7 +65,7 @@ const shownResult = ({ task, closedBy }: TaskDocument): Result => {
  * Makes the task execution that GetTaskExecution returns. When all logs, metadata and the result are shown, it is the
  * stored task execution itself, without a copy.
  */
-export const getAnswer = (document: TaskDocument): TaskExecution => {
+export const getAnswer = (document: TaskExecutionDocument): TaskExecution => {
   const { task } = document;
   const closure = closureOf(task);
   const logs = shownLogs(closure.logs, closure.phase);

@@ -1,5 +1,4 @@
 import { equals, fromBinary } from '@bufbuild/protobuf';
-
 import { TaskExecutionSchema } from '../../proto/gen/platformidl/admin/task_execution_pb.js';
 import {
   type Identifier,
@@ -12,24 +11,24 @@ import { findFresh, type Freshness, type FoldUnprojected } from '../query/freshn
 import type { DocumentReads, StoredDocument } from '../runtime/read-store.js';
 import {
   executionNotFound,
-  executionStream,
   nodeExecutionKey,
   type NodeId,
   nodeIdOf,
   nodeText,
-  type TaskId,
+  type TaskVersion,
   taskExecutionKey,
 } from '../query/execution-identifiers.js';
 import { taskExecutionCollection } from './columns.js';
+import { executionStream } from '../../services/kernel/execution-id.js';
 
 type Reads = { readonly store: DocumentReads; readonly freshness: Freshness };
-type Attempt = { readonly node: NodeId; readonly taskId: TaskId; readonly retryAttempt: number };
+type Attempt = { readonly node: NodeId; readonly taskId: TaskVersion; readonly retryAttempt: number };
 
 /**
  * Checks a task's identifier. Callers of the task RPCs may omit the resource type, and errors name a missing part under
  * `task_id`.
  */
-const taskIdOf = (sent: Identifier): TaskId => {
+const taskIdOf = (sent: Identifier): TaskVersion => {
   const id = versionOf('TASK', withResourceType('TASK', sent));
   return { project: id.project, domain: id.domain, name: id.name, version: id.version };
 };
@@ -43,7 +42,7 @@ const onlyTask = async (
   unprojected: FoldUnprojected,
   { executionId, nodeId }: NodeId,
   retryAttempt: number,
-): Promise<TaskId | undefined> => {
+): Promise<TaskVersion | undefined> => {
   const node = nodeExecutionKey(executionStream(executionId), nodeId);
   const changed = await unprojected(taskExecutionCollection, { under: `${node}/` });
   const { elements } = await store.find(taskExecutionCollection, {

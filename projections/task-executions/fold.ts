@@ -12,13 +12,16 @@ import type { TaskExecutionEvent } from '../../proto/gen/platformidl/event/event
 import type { EngineReport } from '../../services/execution/events.js';
 import type { SeenEvent } from '../runtime/read-model.js';
 import { durationBetween, earliest, given, type Instant, latest, timestampOf } from '../query/times.js';
-import { closureOf, TERMINAL, type TaskDocument } from './document.js';
+import { closureOf, TERMINAL, type TaskExecutionDocument } from './document.js';
 import { mergedLogs } from './logs.js';
 import { mergePatch } from './merge-patch.js';
 import { mergedMetadata } from './metadata.js';
 
 /** Creates the document at the first event of an attempt. */
-export const opened = (message: TaskExecutionEvent, { position }: Pick<SeenEvent, 'position'>): TaskDocument => {
+export const opened = (
+  message: TaskExecutionEvent,
+  { position }: Pick<SeenEvent, 'position'>,
+): TaskExecutionDocument => {
   const { taskId, parentNodeExecutionId: nodeExecutionId, retryAttempt, occurredAt, taskType } = message;
   return {
     task: create(TaskExecutionSchema, {
@@ -38,7 +41,7 @@ export const opened = (message: TaskExecutionEvent, { position }: Pick<SeenEvent
 };
 
 /** The first reported inputs are kept. */
-const keepInputs = (document: TaskDocument, { inputValue }: TaskExecutionEvent, revision: number): void => {
+const keepInputs = (document: TaskExecutionDocument, { inputValue }: TaskExecutionEvent, revision: number): void => {
   if (inputValue.case === 'inputUri') document.task.inputUri ||= inputValue.value;
   if (inputValue.case === 'inputData') document.inputsRevision ??= revision;
 };
@@ -51,7 +54,7 @@ const keepInputs = (document: TaskDocument, { inputValue }: TaskExecutionEvent, 
  * location that could be shown instead. Lists omit them.
  */
 const setResult = (
-  document: TaskDocument,
+  document: TaskExecutionDocument,
   { outputResult: result }: TaskExecutionEvent,
   isPhaseChange: boolean,
   revision: number,
@@ -96,7 +99,7 @@ const end = (closure: TaskExecutionClosure, phase: Phase, at: Instant): void => 
   if (duration !== undefined) closure.duration = duration;
 };
 
-const keepPhase = (document: TaskDocument, { phase, phaseVersion }: TaskExecutionEvent, at: Instant): void => {
+const keepPhase = (document: TaskExecutionDocument, { phase, phaseVersion }: TaskExecutionEvent, at: Instant): void => {
   const closure = closureOf(document.task);
   document.phaseVersion = phaseVersion; // a repeated phase counts as reported only with a higher version
   end(closure, phase, at);
@@ -105,11 +108,11 @@ const keepPhase = (document: TaskDocument, { phase, phaseVersion }: TaskExecutio
 
 /** Folds an engine's event into the attempt. */
 export const reported = (
-  document: TaskDocument,
+  document: TaskExecutionDocument,
   message: TaskExecutionEvent,
   report: EngineReport,
   event: SeenEvent,
-): TaskDocument => {
+): TaskExecutionDocument => {
   const closure = closureOf(document.task);
   const at = timestampOf(report.occurredAt);
   const revision = Number(event.revision);
@@ -126,7 +129,7 @@ export const reported = (
 };
 
 /** Closes an attempt that was open when its execution ended. */
-export const closed = (document: TaskDocument, closedBy: string, at: Instant): TaskDocument => {
+export const closed = (document: TaskExecutionDocument, closedBy: string, at: Instant): TaskExecutionDocument => {
   const closure = closureOf(document.task);
   if (TERMINAL.has(closure.phase)) return document;
   end(closure, Phase.ABORTED, at);

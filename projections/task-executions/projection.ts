@@ -8,7 +8,7 @@ import { ENGINE_REPORTED, type ExecutionEvent, readNodeEvent } from '../../servi
 import type { Content } from '../../services/kernel/ports/payload-store.js';
 import type { StreamName } from '../../services/kernel/stream.js';
 import { taskStream } from '../../services/task/events.js';
-import { messageIn, readIn } from '../runtime/decoded.js';
+import { loadedMessage, readIn } from '../runtime/decoded.js';
 import { enumName } from '../query/enum-name.js';
 import type { ReadModel, SeenEvent } from '../runtime/read-model.js';
 import { readModel } from '../runtime/typed-read-model.js';
@@ -16,7 +16,7 @@ import type { FieldValue, StoredDocument } from '../runtime/read-store.js';
 import { nodeExecutionKey, taskExecutionKey } from '../query/execution-identifiers.js';
 import { microsOf, timestampOfMs } from '../query/times.js';
 import { taskExecutionCollection } from './columns.js';
-import { closureOf, listElement, getAnswer, type TaskDocument } from './document.js';
+import { closureOf, listElement, getAnswer, type TaskExecutionDocument } from './document.js';
 import { closed, opened, reported } from './fold.js';
 
 type Fields = StoredDocument['fields'];
@@ -44,7 +44,7 @@ const nodeFields = (key: string, { id }: TaskExecution): Fields => {
   };
 };
 
-const fieldsOf = (key: string, document: TaskDocument): Fields => {
+const fieldsOf = (key: string, document: TaskExecutionDocument): Fields => {
   const { task, recorded, phaseVersion, closedBy, inputsRevision, outputsRevision } = document;
   const closure = closureOf(task);
   return {
@@ -65,7 +65,7 @@ const fieldsOf = (key: string, document: TaskDocument): Fields => {
   };
 };
 
-const encode: ReadModel<TaskDocument>['encode'] = (key, document) => {
+const encode: ReadModel<TaskExecutionDocument>['encode'] = (key, document) => {
   const answered = getAnswer(document);
   const element = listElement(answered);
   return {
@@ -78,7 +78,7 @@ const encode: ReadModel<TaskDocument>['encode'] = (key, document) => {
 
 const numberOr = (value: FieldValue | undefined): number | null => (typeof value === 'number' ? value : null);
 
-const decode = ({ fields, response, foldState }: StoredDocument): TaskDocument => ({
+const decode = ({ fields, response, foldState }: StoredDocument): TaskExecutionDocument => ({
   task: fromBinary(TaskExecutionSchema, foldState ?? response),
   recorded: Number(fields['recorded'] ?? 0),
   phaseVersion: numberOr(fields['phase_version']) ?? 0,
@@ -88,7 +88,7 @@ const decode = ({ fields, response, foldState }: StoredDocument): TaskDocument =
 });
 
 const openIn = (part: Content | undefined): OpenEntities['tasks'] =>
-  part === undefined ? [] : messageIn(OpenEntitiesSchema, part).tasks;
+  part === undefined ? [] : loadedMessage(OpenEntitiesSchema, part).tasks;
 
 type EventOf<Type extends ExecutionEvent['type']> = Extract<ExecutionEvent, { readonly type: Type }>;
 
@@ -110,21 +110,24 @@ const openTasks = ({ body, stream }: SeenEvent<EndEvent>): readonly string[] =>
 const phaseOf = ({ body }: SeenEvent<EndEvent>): string => enumName(WorkflowExecution_Phase, body.data.phase);
 
 const taskReported = (
-  document: TaskDocument | undefined,
+  document: TaskExecutionDocument | undefined,
   event: SeenEvent<EventOf<'TaskPhaseReported'>>,
-): TaskDocument => {
+): TaskExecutionDocument => {
   const { data } = event.body;
-  const message = messageIn(TaskExecutionEventSchema, data.message);
+  const message = loadedMessage(TaskExecutionEventSchema, data.message);
   return reported(document ?? opened(message, event), message, data, event);
 };
 
-const parentOfNode = (document: TaskDocument | undefined): TaskDocument | undefined => {
+const parentOfNode = (document: TaskExecutionDocument | undefined): TaskExecutionDocument | undefined => {
   if (document) document.task.isParent = true;
   return document;
 };
 
 /** Task executions, one document for each attempt. The end of an execution closes all its open attempts. */
-export const taskExecutions = readModel<TaskDocument, EventOf<'TaskPhaseReported' | 'NodePhaseReported'> | EndEvent>({
+export const taskExecutions = readModel<
+  TaskExecutionDocument,
+  EventOf<'TaskPhaseReported' | 'NodePhaseReported'> | EndEvent
+>({
   collection: taskExecutionCollection,
   formerTypes: [ENGINE_REPORTED],
   handlers: {

@@ -1,5 +1,4 @@
 import { create, fromBinary } from '@bufbuild/protobuf';
-
 import { type FlyteURLs, FlyteURLsSchema } from '../../proto/gen/platformidl/admin/common_pb.js';
 import {
   type TaskExecution,
@@ -17,10 +16,11 @@ import { type Listed, listPage } from '../query/list-query.js';
 import { type RecordedContents, type CallContents, contentsFor } from '../query/recorded-contents.js';
 import { UNSIGNED_URLS } from '../query/unsigned-urls.js';
 import type { DocumentReads, StoredDocument } from '../runtime/read-store.js';
-import { executionStream, executionStreams, nodeExecutionKey, nodeIdOf } from '../query/execution-identifiers.js';
+import { executionStreams, nodeExecutionKey, nodeIdOf } from '../query/execution-identifiers.js';
 import { taskExecutionCollection, taskExecutionColumns } from './columns.js';
 import { inputsOf, outputsOf } from './data.js';
 import { findTask } from './find.js';
+import { executionStream } from '../../services/kernel/execution-id.js';
 
 export type TaskExecutionReads = {
   readonly store: DocumentReads;

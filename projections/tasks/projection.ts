@@ -1,7 +1,7 @@
 import { create, toBinary } from '@bufbuild/protobuf';
 import { IdentifierSchema } from '../../proto/gen/platformidl/core/identifier_pb.js';
 import type { TaskEvent } from '../../services/task/events.js';
-import { bytesIn } from '../runtime/decoded.js';
+import { loadedBytes } from '../runtime/decoded.js';
 import type { SeenEvent } from '../runtime/read-model.js';
 import type { StoredDocument } from '../runtime/read-store.js';
 import { readModel } from '../runtime/typed-read-model.js';
@@ -33,7 +33,7 @@ const registered = (event: SeenEvent<TaskEvent>): TaskDocument => {
     },
     response: versionAnswer({
       id: toBinary(IdentifierSchema, id),
-      compiled: bytesIn(data.compiled),
+      compiled: loadedBytes(data.compiled),
       createdAt,
       shortDescription,
     }),

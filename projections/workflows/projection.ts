@@ -4,7 +4,7 @@ import { WorkflowSchema } from '../../proto/gen/platformidl/admin/workflow_pb.js
 import { type Identifier, IdentifierSchema } from '../../proto/gen/platformidl/core/identifier_pb.js';
 import type { WorkflowRegistered } from '../../proto/gen/platformidl/eventlog/workflow_pb.js';
 import type { WorkflowEvent } from '../../services/workflow/events.js';
-import { bytesIn } from '../runtime/decoded.js';
+import { loadedBytes } from '../runtime/decoded.js';
 import { digestText } from '../query/version-columns.js';
 import type { SeenEvent } from '../runtime/read-model.js';
 import type { StoredDocument } from '../runtime/read-store.js';
@@ -48,7 +48,7 @@ const registered = (event: SeenEvent<WorkflowEvent>): WorkflowDocument => {
     },
     response: versionAnswer({
       id: toBinary(IdentifierSchema, id),
-      compiled: bytesIn(data.compiled),
+      compiled: loadedBytes(data.compiled),
       createdAt,
       shortDescription,
     }),

@@ -17,7 +17,7 @@ import { type Call, type Route, route, RpcError } from '../kernel/rpc.js';
 import type { RecordedAttributes, WithPlatform } from './ports.js';
 import { assertDomainScope, assertProject, assertWorkflowScope, type ScopeServices } from './rpc-scopes.js';
 import { assertResourceType } from './rpc-targets.js';
-import { type AttributeRow, mostSpecificRow, rowAt, type Scope } from './state.js';
+import { type AttributeRow, mostSpecificRow, rowAt, type AttributeScope } from './state.js';
 
 /** The services that the routes below need. */
 export type AttributeReads = ScopeServices & {
@@ -25,7 +25,7 @@ export type AttributeReads = ScopeServices & {
   readonly withPlatform: WithPlatform;
 };
 
-const absent = ({ project, domain, workflow }: Scope, resourceType: MatchableResource): RpcError => {
+const absent = ({ project, domain, workflow }: AttributeScope, resourceType: MatchableResource): RpcError => {
   const key = `Project:${project} Domain:${domain} Workflow:${workflow} LaunchPlan: ResourceType:${MatchableResource[resourceType]}`;
   return new RpcError('NOT_FOUND', `Resource [{${key}}] not found`);
 };
@@ -37,7 +37,7 @@ const absent = ({ project, domain, workflow }: Scope, resourceType: MatchableRes
  */
 const found = async (
   { recorded }: AttributeReads,
-  scope: Scope,
+  scope: AttributeScope,
   resourceType: MatchableResource,
   call: Call,
 ): Promise<AttributeRow> => {
@@ -61,7 +61,7 @@ const projectAttributes = async (
   { project, resourceType }: { readonly project: string; readonly resourceType: MatchableResource },
   call: Call,
 ): Promise<MatchingAttributes> => {
-  const scope: Scope = { project, domain: '', workflow: '' };
+  const scope: AttributeScope = { project, domain: '', workflow: '' };
   await assertProject(reads, scope);
   assertResourceType(resourceType);
   const row = rowAt(await reads.recorded.ofProject(call, project), resourceType, scope);
@@ -111,7 +111,7 @@ export const attributeReadRoutes = (reads: AttributeReads): readonly Route[] => 
     return create(ProjectAttributesGetResponseSchema, { attributes: { project: request.project, matchingAttributes } });
   }),
   route(AdminService.method.getProjectDomainAttributes, async ({ project, domain, resourceType }, call) => {
-    const asked: Scope = { project, domain, workflow: '' };
+    const asked: AttributeScope = { project, domain, workflow: '' };
     await assertDomainScope(reads, asked);
     const { scope, attributes: matchingAttributes } = await found(reads, asked, resourceType, call);
     return create(ProjectDomainAttributesGetResponseSchema, {
@@ -119,7 +119,7 @@ export const attributeReadRoutes = (reads: AttributeReads): readonly Route[] => 
     });
   }),
   route(AdminService.method.getWorkflowAttributes, async ({ project, domain, workflow, resourceType }, call) => {
-    const asked: Scope = { project, domain, workflow };
+    const asked: AttributeScope = { project, domain, workflow };
     await assertWorkflowScope(reads, asked);
     const { scope, attributes: matchingAttributes } = await found(reads, asked, resourceType, call);
     return create(WorkflowAttributesGetResponseSchema, { attributes: { ...scope, matchingAttributes } });

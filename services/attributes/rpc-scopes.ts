@@ -1,6 +1,6 @@
 import { missing, RpcError } from '../kernel/rpc.js';
 import type { Projects } from './ports.js';
-import type { Scope } from './state.js';
+import type { AttributeScope } from './state.js';
 
 export type ScopeServices = { readonly projects: Projects };
 
@@ -11,20 +11,23 @@ const unknownProject = (project: string): RpcError =>
   );
 
 /** @throws {RpcError} INVALID_ARGUMENT when there is no such project; an inactive one is accepted. */
-export const assertProject = async ({ projects }: ScopeServices, { project }: Scope): Promise<void> => {
+export const assertProject = async ({ projects }: ScopeServices, { project }: AttributeScope): Promise<void> => {
   if (project === '') throw missing('project');
   if ((await projects.lifecycle(project)) === 'unknown-project') throw unknownProject(project);
 };
 
 /** @throws {RpcError} INVALID_ARGUMENT when there is no such project, or it is not active. */
-export const assertProjectScope = async (services: ScopeServices, scope: Scope): Promise<void> => {
+export const assertProjectScope = async (services: ScopeServices, scope: AttributeScope): Promise<void> => {
   await assertProject(services, scope);
   if ((await services.projects.lifecycle(scope.project)) === 'inactive')
     throw new RpcError('INVALID_ARGUMENT', `project [${scope.project}] is not active`);
 };
 
 /** @throws {RpcError} INVALID_ARGUMENT when nothing can be registered in that project and domain. */
-export const assertDomainScope = async ({ projects }: ScopeServices, { project, domain }: Scope): Promise<void> => {
+export const assertDomainScope = async (
+  { projects }: ScopeServices,
+  { project, domain }: AttributeScope,
+): Promise<void> => {
   if (project === '') throw missing('project');
   if (domain === '') throw missing('domain');
   const barred = await projects.check(project, domain);
@@ -35,7 +38,7 @@ export const assertDomainScope = async ({ projects }: ScopeServices, { project, 
  * @throws {RpcError} INVALID_ARGUMENT as {@link assertDomainScope}, or when no workflow is named. The workflow need not
  *   be registered.
  */
-export const assertWorkflowScope = async (services: ScopeServices, scope: Scope): Promise<void> => {
+export const assertWorkflowScope = async (services: ScopeServices, scope: AttributeScope): Promise<void> => {
   await assertDomainScope(services, scope);
   if (scope.workflow === '') throw missing('name');
 };

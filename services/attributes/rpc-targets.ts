@@ -12,7 +12,7 @@ import { parseQuantity } from '../compiler/quantity.js';
 import { assertLabels } from '../kernel/values/labels.js';
 import { assertQualityOfService } from '../kernel/values/quality-of-service.js';
 import { invalid, missing, RpcError } from '../kernel/rpc.js';
-import type { Scope } from './state.js';
+import type { AttributeScope } from './state.js';
 
 const QUANTITIES = [
   ['cpu', 'cpu'],
@@ -52,7 +52,7 @@ const assertExecutionConfig = ({ maxParallelism, labels }: WorkflowExecutionConf
   assertLabels(labels);
 };
 
-const unrecognized = ({ project, domain, workflow }: Scope): RpcError => {
+const unrecognized = ({ project, domain, workflow }: AttributeScope): RpcError => {
   const scope = [project, domain, workflow].filter((part) => part !== '').join('-');
   return new RpcError('INVALID_ARGUMENT', `Unrecognized matching attributes type for request ${scope}`);
 };
@@ -63,7 +63,7 @@ const unrecognized = ({ project, domain, workflow }: Scope): RpcError => {
  * @throws {RpcError} INVALID_ARGUMENT naming the field or label that is wrong. For an unknown type it names the scope,
  * for too many labels the limit.
  */
-export const assertAttributes = ({ target }: MatchingAttributes, scope: Scope): void => {
+export const assertAttributes = ({ target }: MatchingAttributes, scope: AttributeScope): void => {
   if (target.case === undefined) throw unrecognized(scope);
   if (target.case === 'taskResourceAttributes') assertTaskResources(target.value);
   if (target.case === 'pluginOverrides') assertOverrides(target.value);

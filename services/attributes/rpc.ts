@@ -23,12 +23,12 @@ import { attributesStream } from './events.js';
 import { attributeReadRoutes, type AttributeReads } from './rpc-reads.js';
 import { assertDomainScope, assertProjectScope, assertWorkflowScope, type ScopeServices } from './rpc-scopes.js';
 import { assertAttributes, assertResourceType } from './rpc-targets.js';
-import type { Scope } from './state.js';
+import type { AttributeScope } from './state.js';
 
 export type AttributeServices = AttributeReads & { readonly sessions: Sessions };
 
 /** Checks that attributes may be written at a scope. */
-type AssertScope = (services: ScopeServices, scope: Scope) => Promise<void>;
+type AssertScope = (services: ScopeServices, scope: AttributeScope) => Promise<void>;
 
 const refusals: Readonly<Record<AttributesRefusal['kind'], (project: string) => RpcError>> = {
   'attributes-too-large': () =>
@@ -48,12 +48,16 @@ const record = async ({ sessions }: AttributeServices, command: AttributesComman
 };
 
 /** The common fields of the three update requests; absent parts of the scope count as empty. */
-type Sent = Partial<Pick<Scope, 'domain' | 'workflow'>> & {
+type Sent = Partial<Pick<AttributeScope, 'domain' | 'workflow'>> & {
   readonly project: string;
   readonly matchingAttributes?: MatchingAttributes | undefined;
 };
 
-const scopeOf = ({ project, domain = '', workflow = '' }: Partial<Scope> & { readonly project: string }): Scope => ({
+const scopeOf = ({
+  project,
+  domain = '',
+  workflow = '',
+}: Partial<AttributeScope> & { readonly project: string }): AttributeScope => ({
   project,
   domain,
   workflow,
@@ -77,7 +81,7 @@ const update = async (
 const remove = async (
   services: AttributeServices,
   assertScope: AssertScope,
-  sent: Partial<Scope> & { readonly project: string; readonly resourceType: MatchableResource },
+  sent: Partial<AttributeScope> & { readonly project: string; readonly resourceType: MatchableResource },
   call: Call,
 ): Promise<void> => {
   const scope = scopeOf(sent);

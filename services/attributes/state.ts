@@ -9,11 +9,11 @@ import type { AttributesScope } from '../../proto/gen/platformidl/eventlog/attri
 import type { AttributesEvent } from './events.js';
 
 /** The owner of attributes: a project, one of its domains, or a workflow in a domain. An empty part means all. */
-export type Scope = { readonly project: string; readonly domain: string; readonly workflow: string };
+export type AttributeScope = { readonly project: string; readonly domain: string; readonly workflow: string };
 
 /** Attributes of one type at one scope. */
 export type AttributeRow = {
-  readonly scope: Scope;
+  readonly scope: AttributeScope;
   readonly resourceType: MatchableResource;
   readonly attributes: MatchingAttributes;
   /** The length of the encoded attributes. */
@@ -45,12 +45,12 @@ export const sizeOfAttributes = (attributes: MatchingAttributes): number =>
   toBinary(MatchingAttributesSchema, attributes).length;
 
 /** The length of the domain tells where it ends. A launch makes some 20 keys, so they are not made as JSON. */
-const keyOf = (resourceType: MatchableResource, { domain, workflow }: Omit<Scope, 'project'>): string =>
+const keyOf = (resourceType: MatchableResource, { domain, workflow }: Omit<AttributeScope, 'project'>): string =>
   `${resourceType} ${domain.length} ${domain}${workflow}`;
 
 export const initialAttributes = (): AttributesState => ({ rows: new Map(), bytes: 0 });
 
-const scopeOf = (scope: AttributesScope | undefined): Scope => {
+const scopeOf = (scope: AttributesScope | undefined): AttributeScope => {
   const { project = '', domain = '', workflow = '' } = scope ?? {};
   return { project, domain, workflow };
 };
@@ -80,14 +80,14 @@ export const evolveAttributes = (state: AttributesState, { type, data }: Attribu
 export const rowAt = (
   state: AttributesState,
   resourceType: MatchableResource,
-  scope: Scope,
+  scope: AttributeScope,
 ): AttributeRow | undefined => state.rows.get(keyOf(resourceType, scope));
 
 /** The attributes that apply at a scope: its own, else those of its domain, else those of its project. */
 export const mostSpecificRow = (
   state: AttributesState,
   resourceType: MatchableResource,
-  { project, domain, workflow }: Scope,
+  { project, domain, workflow }: AttributeScope,
 ): AttributeRow | undefined =>
   rowAt(state, resourceType, { project, domain, workflow }) ??
   rowAt(state, resourceType, { project, domain, workflow: '' }) ??

@@ -1,26 +1,26 @@
 import type { Binding, BindingData, Scalar } from '../../proto/gen/platformidl/core/literals_pb.js';
 import type { LiteralType } from '../../proto/gen/platformidl/core/types_pb.js';
 import { isCastable } from './castability.js';
-import { type Problem, problem, required } from './compile-error.js';
+import { type CompileProblem, compileProblem, required } from './compile-error.js';
 import { typeOfScalar, unified } from './literal-type.js';
-import { type Source, sourceOf } from './promise.js';
-import type { Scope } from './scope.js';
+import { type Source, promiseSource } from './promise.js';
+import type { GraphScope } from './scope.js';
 import { collectionOf, innerOf, isOptional, hasManyParts, mapOf, type Types, variantsOf } from './types.js';
 import { typeText } from './type-text.js';
 
-const mismatch = (given: LiteralType, wanted: LiteralType): Problem =>
-  problem('MismatchingTypes', `type ${typeText(given)} does not fit the expected type ${typeText(wanted)}`);
+const mismatch = (given: LiteralType, wanted: LiteralType): CompileProblem =>
+  compileProblem('MismatchingTypes', `type ${typeText(given)} does not fit the expected type ${typeText(wanted)}`);
 
 const scalarSource = (scalar: Scalar): Source => {
   const type = typeOfScalar(scalar);
-  return type ? { type } : { problem: problem('InvalidLiteralType', 'a constant has no value') };
+  return type ? { type } : { problem: compileProblem('InvalidLiteralType', 'a constant has no value') };
 };
 
 const offloadedSource = (type: LiteralType | undefined): Source =>
-  type ? { type } : { problem: problem('InvalidLiteralType', 'an offloaded constant has no type') };
+  type ? { type } : { problem: compileProblem('InvalidLiteralType', 'an offloaded constant has no type') };
 
 const manySource = (
-  scope: Scope,
+  scope: GraphScope,
   elements: readonly BindingData[],
   wrap: (type: LiteralType) => LiteralType,
 ): Source => {
@@ -32,15 +32,15 @@ const manySource = (
   }
   const type = wrap(unified(known));
   return hasManyParts(type)
-    ? { problem: problem('InvalidLiteralType', 'the type of a list or map is too large') }
+    ? { problem: compileProblem('InvalidLiteralType', 'the type of a list or map is too large') }
     : { type };
 };
 
 /** The type that a binding has by itself, whatever the expected type. */
-const typeOfBinding = (scope: Scope, { value }: BindingData): Source => {
+const typeOfBinding = (scope: GraphScope, { value }: BindingData): Source => {
   switch (value.case) {
     case 'promise':
-      return sourceOf(scope, value.value);
+      return promiseSource(scope, value.value);
     case 'scalar':
       return scalarSource(value.value);
     case 'collection':
@@ -54,17 +54,17 @@ const typeOfBinding = (scope: Scope, { value }: BindingData): Source => {
   }
 };
 
-const illegalEnumValue = ({ value }: BindingData, { type }: LiteralType): Problem | undefined => {
+const illegalEnumValue = ({ value }: BindingData, { type }: LiteralType): CompileProblem | undefined => {
   if (type.case !== 'enumType' || value.case !== 'scalar' || value.value.value.case !== 'primitive') return undefined;
   const primitive = value.value.value.value.value;
   if (primitive.case !== 'stringValue' || type.value.values.includes(primitive.value)) return undefined;
-  return problem(
+  return compileProblem(
     'IllegalEnumValue',
     `${JSON.stringify(primitive.value.slice(0, 100))} is not one of the enum's values`,
   );
 };
 
-const singleProblems = (scope: Scope, data: BindingData, wanted: LiteralType): readonly Problem[] => {
+const singleProblems = (scope: GraphScope, data: BindingData, wanted: LiteralType): readonly CompileProblem[] => {
   const source = typeOfBinding(scope, data);
   if (source === undefined) return []; // the error belongs to the node that the promise names
   if ('problem' in source) return [source.problem];
@@ -80,30 +80,30 @@ const manyOf = ({ value }: BindingData): Many | undefined => {
   return value.case === 'map' ? { kind: 'mapValueType', elements: Object.values(value.value.bindings) } : undefined;
 };
 
-const triedProblems = (scope: Scope, data: BindingData, wanted: LiteralType): readonly Problem[] => {
-  const known = scope.problemsByType.get(data) ?? new Map<LiteralType, readonly Problem[]>();
+const triedProblems = (scope: GraphScope, data: BindingData, wanted: LiteralType): readonly CompileProblem[] => {
+  const known = scope.problemsByType.get(data) ?? new Map<LiteralType, readonly CompileProblem[]>();
   const found = known.get(wanted) ?? bindingProblems(scope, data, wanted);
   scope.problemsByType.set(data, known.set(wanted, found));
   return found;
 };
 
 /** A list or map must fit exactly one variant; otherwise the meant variant would be ambiguous. */
-const unionProblems = (scope: Scope, data: BindingData, wanted: LiteralType): readonly Problem[] => {
+const unionProblems = (scope: GraphScope, data: BindingData, wanted: LiteralType): readonly CompileProblem[] => {
   const fitting = (variantsOf(wanted) ?? []).filter((variant) => triedProblems(scope, data, variant).length === 0);
   if (fitting.length === 1) return [];
   const text = `fits ${fitting.length === 0 ? 'no variant' : 'more than one variant'} of ${typeText(wanted)}`;
-  return [problem(fitting.length === 0 ? 'IncompatibleBindingUnionValue' : 'AmbiguousBindingUnionValue', text)];
+  return [compileProblem(fitting.length === 0 ? 'IncompatibleBindingUnionValue' : 'AmbiguousBindingUnionValue', text)];
 };
 
 /** The problems of binding `data` to a variable of the type `wanted`. */
-const bindingProblems = (scope: Scope, data: BindingData, wanted: LiteralType): readonly Problem[] => {
+const bindingProblems = (scope: GraphScope, data: BindingData, wanted: LiteralType): readonly CompileProblem[] => {
   const many = manyOf(data);
   if (many === undefined) return singleProblems(scope, data, wanted);
   if (variantsOf(wanted)) return unionProblems(scope, data, wanted);
   const inner = innerOf(wanted, many.kind);
   if (inner !== undefined) return many.elements.flatMap((element) => bindingProblems(scope, element, inner));
   const what = many.kind === 'collectionType' ? 'list' : 'map';
-  return [problem('MismatchingBindings', `a ${what} is bound where ${typeText(wanted)} is expected`)];
+  return [compileProblem('MismatchingBindings', `a ${what} is bound where ${typeText(wanted)} is expected`)];
 };
 
 /**
@@ -112,14 +112,14 @@ const bindingProblems = (scope: Scope, data: BindingData, wanted: LiteralType): 
  * @returns the names of the bound variables.
  */
 const eachBinding = (
-  scope: Scope,
+  scope: GraphScope,
   nodeId: string,
   bindings: readonly Binding[],
-  check: (name: string, data: BindingData) => readonly Problem[],
+  check: (name: string, data: BindingData) => readonly CompileProblem[],
 ): ReadonlySet<string> => {
   const bound = new Set<string>();
   for (const { var: name, binding } of bindings) {
-    const twice = bound.has(name) ? [problem('ParameterBoundMoreThanOnce', 'is bound more than once')] : [];
+    const twice = bound.has(name) ? [compileProblem('ParameterBoundMoreThanOnce', 'is bound more than once')] : [];
     const found = binding ? check(name, binding) : [required('a binding')];
     for (const { code, text } of [...twice, ...found])
       scope.report(nodeId, { code, text: `variable ${name}: ${text}` });
@@ -130,24 +130,26 @@ const eachBinding = (
 
 /** Checks that each binding fits its variable, and that all required variables are bound. */
 export const checkBindings = (
-  scope: Scope,
+  scope: GraphScope,
   { id, inputs }: { readonly id: string; readonly inputs: readonly Binding[] },
   wanted: Types,
   mayLack: (type: LiteralType) => boolean = isOptional,
 ): void => {
   const bound = eachBinding(scope, id, inputs, (name, data) => {
     const type = wanted.get(name);
-    return type ? bindingProblems(scope, data, type) : [problem('VariableNameNotFound', 'there is no such variable')];
+    return type
+      ? bindingProblems(scope, data, type)
+      : [compileProblem('VariableNameNotFound', 'there is no such variable')];
   });
   for (const [name, type] of wanted) {
     if (!bound.has(name) && !mayLack(type))
-      scope.report(id, problem('ParameterNotBound', `variable ${name} is not bound`));
+      scope.report(id, compileProblem('ParameterNotBound', `variable ${name} is not bound`));
   }
 };
 
 /** The variables of a node whose interface consists of its own bindings, as that of an approval does. */
 export const boundTypes = (
-  scope: Scope,
+  scope: GraphScope,
   { id, inputs }: { readonly id: string; readonly inputs: readonly Binding[] },
 ): Types => {
   const types = new Map<string, LiteralType>();

@@ -24,15 +24,15 @@ export type CompileErrorCode =
   | 'WorkflowReferenceNotFound';
 
 /** An error whose node is not yet known. */
-export type Problem = { readonly code: CompileErrorCode; readonly text: string };
+export type CompileProblem = { readonly code: CompileErrorCode; readonly text: string };
 
-export type CompileError = Problem & { readonly nodeId: string };
+export type CompileError = CompileProblem & { readonly nodeId: string };
 
 /** Records a problem of a node. */
-export type Report = (nodeId: string, problem: Problem) => void;
+export type ReportProblem = (nodeId: string, problem: CompileProblem) => void;
 
 /** The errors found so far. When it is full, checking stops. */
-export type Findings = { readonly report: Report; readonly isFull: () => boolean };
+export type Findings = { readonly report: ReportProblem; readonly isFull: () => boolean };
 
 /** The number of errors at which checking stops: ten thousand nodes could each lack ten thousand inputs. */
 const MAX_ERRORS = 1000;
@@ -43,9 +43,9 @@ export const errorsInto = (errors: CompileError[]): Findings => ({
   isFull: () => errors.length >= MAX_ERRORS,
 });
 
-export const problem = (code: CompileErrorCode, text: string): Problem => ({ code, text });
+export const compileProblem = (code: CompileErrorCode, text: string): CompileProblem => ({ code, text });
 
-export const required = (what: string): Problem => problem('ValueRequired', `${what} is required`);
+export const required = (what: string): CompileProblem => compileProblem('ValueRequired', `${what} is required`);
 
 /** Maximum number of errors that the text lists; the text says how many more there are. */
 const MAX_LINES = 100;

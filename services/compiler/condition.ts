@@ -5,7 +5,7 @@ import type {
 } from '../../proto/gen/platformidl/core/condition_pb.js';
 import type { LiteralType } from '../../proto/gen/platformidl/core/types_pb.js';
 import { isCastable } from './castability.js';
-import { type Problem, problem, required } from './compile-error.js';
+import { type CompileProblem, compileProblem, required } from './compile-error.js';
 import { typeOfPrimitive, typeOfScalar } from './literal-type.js';
 import type { Source } from './promise.js';
 import type { Types } from './types.js';
@@ -25,7 +25,10 @@ const operandSource = (operand: Operand | undefined, variables: Types, faulty: R
   if (type) return { type };
   if (faulty.has(value.value)) return undefined;
   return {
-    problem: problem('VariableNameNotFound', `the condition's operand ${value.value} is not bound by the branch`),
+    problem: compileProblem(
+      'VariableNameNotFound',
+      `the condition's operand ${value.value} is not bound by the branch`,
+    ),
   };
 };
 
@@ -33,12 +36,12 @@ const comparisonProblems = (
   { leftValue, rightValue }: ComparisonExpression,
   variables: Types,
   faulty: ReadonlySet<string>,
-): readonly Problem[] => {
+): readonly CompileProblem[] => {
   const sources = [leftValue, rightValue].map((operand) => operandSource(operand, variables, faulty));
   const types = sources.flatMap((source) => (source && 'type' in source ? source.type : []));
   const [left, right] = types;
   if (left && right && !(isCastable(left, right) && isCastable(right, left)))
-    return [problem('MismatchingTypes', `the condition compares ${typeText(left)} with ${typeText(right)}`)];
+    return [compileProblem('MismatchingTypes', `the condition compares ${typeText(left)} with ${typeText(right)}`)];
   return sources.flatMap((source) => (source && 'problem' in source ? source.problem : []));
 };
 
@@ -47,11 +50,11 @@ export const conditionProblems = (
   expression: BooleanExpression | undefined,
   variables: Types,
   faulty: ReadonlySet<string>,
-): readonly Problem[] => {
+): readonly CompileProblem[] => {
   const part = expression?.expr;
   if (part?.case === 'comparison') return comparisonProblems(part.value, variables, faulty);
   if (part?.case !== 'conjunction')
-    return [problem('BranchNodeHasNoCondition', 'a case, or a part of it, has no condition')];
+    return [compileProblem('BranchNodeHasNoCondition', 'a case, or a part of it, has no condition')];
   const { leftExpression, rightExpression } = part.value;
   return [leftExpression, rightExpression].flatMap((each) => conditionProblems(each, variables, faulty));
 };

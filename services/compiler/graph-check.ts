@@ -1,10 +1,10 @@
 import type { Node, WorkflowTemplate } from '../../proto/gen/platformidl/core/workflow_pb.js';
 import { checkBindings } from './binding.js';
-import { type Findings, problem, type Report } from './compile-error.js';
+import { type Findings, compileProblem, type ReportProblem } from './compile-error.js';
 import { checkNode } from './node-check.js';
 import { alternativesOf, END, idInside, START, waitsFor } from './node-walk.js';
 import { topologicalOrder } from './order.js';
-import type { Library, Scope } from './scope.js';
+import type { Library, GraphScope } from './scope.js';
 import { typesOf } from './types.js';
 
 /** The most nodes of a cycle that an error names. */
@@ -15,20 +15,20 @@ const idsOf = (node: Node, id: string): readonly string[] =>
     ? [id, ...alternativesOf(node.target.value).flatMap((inner) => idsOf(inner, idInside(id, inner.id)))]
     : [id];
 
-const checkIds = ({ nodes, failureNode }: WorkflowTemplate, report: Report): void => {
+const checkIds = ({ nodes, failureNode }: WorkflowTemplate, report: ReportProblem): void => {
   const seen = new Set([START, END]);
   for (const id of [...nodes, ...(failureNode ? [failureNode] : [])].flatMap((node) => idsOf(node, node.id))) {
-    if (seen.has(id) && id !== '') report(id, problem('DuplicateId', `node id ${id} is used more than once`));
+    if (seen.has(id) && id !== '') report(id, compileProblem('DuplicateId', `node id ${id} is used more than once`));
     seen.add(id);
   }
 };
 
-const reportCycle = (cycle: readonly string[], report: Report): void => {
+const reportCycle = (cycle: readonly string[], report: ReportProblem): void => {
   const shown = cycle.length > MAX_SHOWN ? [...cycle.slice(0, MAX_SHOWN), '…'] : cycle;
-  report(cycle[0] ?? START, problem('CycleDetected', `nodes wait for each other: ${shown.join(' > ')}`));
+  report(cycle[0] ?? START, compileProblem('CycleDetected', `nodes wait for each other: ${shown.join(' > ')}`));
 };
 
-const orderOf = (nodes: ReadonlyMap<string, Node>, report: Report): readonly string[] => {
+const orderOf = (nodes: ReadonlyMap<string, Node>, report: ReportProblem): readonly string[] => {
   const { sorted, cycle } = topologicalOrder(new Map([...nodes].map(([id, node]) => [id, waitsFor(node)])));
   if (cycle === undefined) return sorted;
   reportCycle(cycle, report);
@@ -36,7 +36,7 @@ const orderOf = (nodes: ReadonlyMap<string, Node>, report: Report): readonly str
   return [...sorted, ...[...nodes.keys()].filter((id) => !done.has(id))];
 };
 
-const scopeOf = (template: WorkflowTemplate, library: Library, report: Report): Scope => ({
+const scopeOf = (template: WorkflowTemplate, library: Library, report: ReportProblem): GraphScope => ({
   template,
   library,
   inputs: typesOf(template.interface?.inputs),
@@ -48,7 +48,7 @@ const scopeOf = (template: WorkflowTemplate, library: Library, report: Report): 
 
 /** Checks one graph and reports its errors to the findings. */
 export const checkGraph = (template: WorkflowTemplate, library: Library, { report, isFull }: Findings): void => {
-  if (template.nodes.length === 0) report(START, problem('NoNodesFound', 'the workflow has no nodes'));
+  if (template.nodes.length === 0) report(START, compileProblem('NoNodesFound', 'the workflow has no nodes'));
   checkIds(template, report);
   const nodes = new Map(template.nodes.map((node) => [node.id, node]));
   const scope = scopeOf(template, library, report);

@@ -8,21 +8,21 @@ import type {
   WorkflowNode,
 } from '../../proto/gen/platformidl/core/workflow_pb.js';
 import { boundTypes } from './binding.js';
-import { type Problem, problem, required } from './compile-error.js';
+import { type CompileProblem, compileProblem, required } from './compile-error.js';
 import { identifierText } from './identifier-key.js';
 import { isOwnLaunchPlan } from './requirements.js';
-import { type Interface, interfaceOf, type LaunchPlanInterface, type Scope } from './scope.js';
+import { type Interface, interfaceOf, type LaunchPlanInterface, type GraphScope } from './scope.js';
 import { collectionOf, isSimple, NONE, type Types, typesOf, unionOf, variantsOf } from './types.js';
 
 /** An interface or the problem; `undefined` when the problem has been reported already. */
-type Found = Interface | Problem | undefined;
+type Found = Interface | CompileProblem | undefined;
 
 const NOTHING: Types = new Map();
 
-const taskInterface = (scope: Scope, { reference }: TaskNode): Found => {
+const taskInterface = (scope: GraphScope, { reference }: TaskNode): Found => {
   if (reference.value === undefined) return required('the reference of a task node');
   const text = `task ${identifierText(reference.value)} is not registered`;
-  return scope.library.task(reference.value) ?? problem('TaskReferenceNotFound', text);
+  return scope.library.task(reference.value) ?? compileProblem('TaskReferenceNotFound', text);
 };
 
 /** The interface of a launch plan node. Inputs with a default are part of it only where they are bound. */
@@ -37,27 +37,27 @@ const launchPlanInterface = (node: Node, { expectedInputs, expectedOutputs }: La
   };
 };
 
-const launchPlanFound = (scope: Scope, node: Node, id: Identifier): Found => {
+const launchPlanFound = (scope: GraphScope, node: Node, id: Identifier): Found => {
   if (isOwnLaunchPlan(scope.template, id)) return interfaceOf(scope.template.interface);
   const plan = scope.library.launchPlan(id);
   if (plan) return launchPlanInterface(node, plan);
-  return problem('WorkflowReferenceNotFound', `launch plan ${identifierText(id)} is not registered`);
+  return compileProblem('WorkflowReferenceNotFound', `launch plan ${identifierText(id)} is not registered`);
 };
 
-const workflowInterface = (scope: Scope, node: Node, { reference }: WorkflowNode): Found => {
+const workflowInterface = (scope: GraphScope, node: Node, { reference }: WorkflowNode): Found => {
   if (reference.case === undefined) return required('the reference of a workflow node');
   if (reference.case === 'launchplanRef') return launchPlanFound(scope, node, reference.value);
   const text = `sub-workflow ${identifierText(reference.value)} is not among sub_workflows`;
-  return scope.library.subWorkflow(reference.value) ?? problem('WorkflowReferenceNotFound', text);
+  return scope.library.subWorkflow(reference.value) ?? compileProblem('WorkflowReferenceNotFound', text);
 };
 
 /** An approval passes its bound variables through unchanged. */
-const approvalInterface = (scope: Scope, node: Node): Interface | undefined => {
+const approvalInterface = (scope: GraphScope, node: Node): Interface | undefined => {
   const types = boundTypes(scope, node);
   return node.inputs.every(({ var: name }) => types.has(name)) ? { inputs: types, outputs: types } : undefined;
 };
 
-const gateInterface = (scope: Scope, node: Node, { condition }: GateNode): Found => {
+const gateInterface = (scope: GraphScope, node: Node, { condition }: GateNode): Found => {
   switch (condition.case) {
     case 'approve':
       return approvalInterface(scope, node);
@@ -70,7 +70,7 @@ const gateInterface = (scope: Scope, node: Node, { condition }: GateNode): Found
     case 'sleep':
       return { inputs: NOTHING, outputs: NOTHING };
     case undefined:
-      return problem('NoConditionFound', 'a gate needs one of approve, signal and sleep');
+      return compileProblem('NoConditionFound', 'a gate needs one of approve, signal and sleep');
   }
 };
 
@@ -104,14 +104,14 @@ const listInterface = (array: ArrayNode, { inputs, outputs }: Interface): Interf
  * The interface of an array node. Where the inner interface is not declared as the original one, the client has already
  * turned its variables into lists.
  */
-const arrayInterface = (scope: Scope, node: Node, array: ArrayNode): Found => {
+const arrayInterface = (scope: GraphScope, node: Node, array: ArrayNode): Found => {
   if (array.node === undefined) return required('the node of an array node');
   const inner = found(scope, { ...array.node, id: node.id, inputs: node.inputs });
   if (inner === undefined || 'code' in inner) return inner;
   return array.isOriginalSubNodeInterface === true ? listInterface(array, inner) : inner;
 };
 
-const found = (scope: Scope, node: Node): Found => {
+const found = (scope: GraphScope, node: Node): Found => {
   const { target } = node;
   switch (target.case) {
     case 'taskNode':
@@ -123,7 +123,7 @@ const found = (scope: Scope, node: Node): Found => {
     case 'arrayNode':
       return arrayInterface(scope, node, target.value);
     case 'branchNode':
-      return problem('InvalidValue', 'an array node cannot run a branch');
+      return compileProblem('InvalidValue', 'an array node cannot run a branch');
     case undefined:
       return required('the target of the node');
   }
@@ -133,7 +133,7 @@ const found = (scope: Scope, node: Node): Found => {
  * The inputs and outputs of a node that is not a branch; `undefined` when it has no interface, which has then been
  * reported.
  */
-export const nodeInterface = (scope: Scope, node: Node): Interface | undefined => {
+export const nodeInterface = (scope: GraphScope, node: Node): Interface | undefined => {
   const result = found(scope, node);
   if (result === undefined || !('code' in result)) return result;
   scope.report(node.id, result);

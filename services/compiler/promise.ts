@@ -1,13 +1,13 @@
 import type { OutputReference, PromiseAttribute } from '../../proto/gen/platformidl/core/types_pb.js';
 import { type LiteralType, SimpleType } from '../../proto/gen/platformidl/core/types_pb.js';
-import { problem, type Problem } from './compile-error.js';
+import { compileProblem, type CompileProblem } from './compile-error.js';
 import { START } from './node-walk.js';
-import type { Scope } from './scope.js';
+import type { GraphScope } from './scope.js';
 import { innerOf, isSimple, type Types } from './types.js';
 import { typeText } from './type-text.js';
 
 /** The type of a binding's source, or the problem; `undefined` when the source node itself is invalid, which is reported for that node. */
-export type Source = { readonly type: LiteralType } | { readonly problem: Problem } | undefined;
+export type Source = { readonly type: LiteralType } | { readonly problem: CompileProblem } | undefined;
 
 const INDEXED = /^\[\d+\]\.(.+)$/;
 
@@ -37,7 +37,7 @@ const walked = (from: LiteralType, promise: OutputReference): Source => {
     const next = step(type, attribute);
     if (next === undefined)
       return {
-        problem: problem(
+        problem: compileProblem(
           'FieldNotFound',
           `${promise.nodeId || START}.${promise.var}: ${typeText(type)} has no ${String(attribute.value.value)}`,
         ),
@@ -48,14 +48,14 @@ const walked = (from: LiteralType, promise: OutputReference): Source => {
 };
 
 /** The type of a promise: an output of another node, an input of the workflow, or a part of one. */
-export const sourceOf = (scope: Scope, promise: OutputReference): Source => {
+export const promiseSource = (scope: GraphScope, promise: OutputReference): Source => {
   const nodeId = promise.nodeId || START;
   if (nodeId !== START && !scope.nodeIds.has(nodeId))
-    return { problem: problem('NodeReferenceNotFound', `node ${nodeId} is not in the workflow`) };
+    return { problem: compileProblem('NodeReferenceNotFound', `node ${nodeId} is not in the workflow`) };
   const outputs = nodeId === START ? scope.inputs : scope.outputs.get(nodeId);
   if (outputs === undefined) return undefined;
   const type = outputType(outputs, promise.var);
   if (type !== undefined) return walked(type, promise);
   const what = nodeId === START ? 'the workflow has no input' : `node ${nodeId} has no output`;
-  return { problem: problem('VariableNameNotFound', `${what} ${promise.var}`) };
+  return { problem: compileProblem('VariableNameNotFound', `${what} ${promise.var}`) };
 };

@@ -3,7 +3,7 @@ import type { ParameterMap, TypedInterface, VariableMap } from '../../proto/gen/
 import type { BindingData } from '../../proto/gen/platformidl/core/literals_pb.js';
 import type { LiteralType } from '../../proto/gen/platformidl/core/types_pb.js';
 import type { WorkflowTemplate } from '../../proto/gen/platformidl/core/workflow_pb.js';
-import type { Problem, Report } from './compile-error.js';
+import type { CompileProblem, ReportProblem } from './compile-error.js';
 import { type Types, typesOf } from './types.js';
 
 export type Interface = { readonly inputs: Types; readonly outputs: Types };
@@ -27,7 +27,7 @@ export type Library = {
 };
 
 /** The state of checking one graph. */
-export type Scope = {
+export type GraphScope = {
   readonly template: WorkflowTemplate;
   readonly library: Library;
   readonly inputs: Types;
@@ -38,6 +38,6 @@ export type Scope = {
    * The problems of lists and maps that were compared with a variant of a union; cached, because nested unions would
    * compare them many times.
    */
-  readonly problemsByType: Map<BindingData, Map<LiteralType, readonly Problem[]>>;
-  readonly report: Report;
+  readonly problemsByType: Map<BindingData, Map<LiteralType, readonly CompileProblem[]>>;
+  readonly report: ReportProblem;
 };

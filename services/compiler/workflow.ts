@@ -9,10 +9,17 @@ import {
 } from '../../proto/gen/platformidl/core/compiler_pb.js';
 import type { Identifier } from '../../proto/gen/platformidl/core/identifier_pb.js';
 import type { WorkflowTemplate } from '../../proto/gen/platformidl/core/workflow_pb.js';
-import { type CompileError, distinctErrors, type Findings, errorsInto, problem, type Report } from './compile-error.js';
+import {
+  type CompileError,
+  distinctErrors,
+  type Findings,
+  errorsInto,
+  compileProblem,
+  type ReportProblem,
+} from './compile-error.js';
 import { connectionsOf } from './connections.js';
 import { checkGraph } from './graph-check.js';
-import { identifierText, keyOf } from './identifier-key.js';
+import { identifierText, identifierKey } from './identifier-key.js';
 import { laidOutTemplate } from './layout.js';
 import { everyNode } from './node-walk.js';
 import { topologicalOrder } from './order.js';
@@ -38,7 +45,7 @@ export type CompiledOrErrors =
 const once = <Value>(lookUp: (id: Identifier) => Value): ((id: Identifier) => Value) => {
   const known = new Map<string, Value>();
   return (id) => {
-    const key = keyOf(id);
+    const key = identifierKey(id);
     const value = known.has(key) ? (known.get(key) as Value) : lookUp(id);
     known.set(key, value);
     return value;
@@ -46,13 +53,13 @@ const once = <Value>(lookUp: (id: Identifier) => Value): ((id: Identifier) => Va
 };
 
 const libraryOf = ({ task, launchPlan, subWorkflows }: CompileRequest): Library => {
-  const templates = new Map(subWorkflows.flatMap((each) => (each.id ? [[keyOf(each.id), each] as const] : [])));
+  const templates = new Map(subWorkflows.flatMap((each) => (each.id ? [[identifierKey(each.id), each] as const] : [])));
   const interfaceOfTask = (id: Identifier): Interface | undefined => {
     const template = task(id)?.template;
     return template && interfaceOf(template.interface);
   };
   const interfaceOfWorkflow = (id: Identifier): Interface | undefined => {
-    const template = templates.get(keyOf(id));
+    const template = templates.get(identifierKey(id));
     return template && interfaceOf(template.interface);
   };
   return { task: once(interfaceOfTask), launchPlan: once(launchPlan), subWorkflow: once(interfaceOfWorkflow) };
@@ -64,32 +71,33 @@ const subWorkflowKeys = (template: WorkflowTemplate): ReadonlySet<string> =>
   new Set(
     everyNode(template).flatMap(({ target }) => {
       const reference = target.case === 'workflowNode' ? target.value.reference : undefined;
-      return reference?.case === 'subWorkflowRef' ? [keyOf(reference.value)] : [];
+      return reference?.case === 'subWorkflowRef' ? [identifierKey(reference.value)] : [];
     }),
   );
 
 /** Reports sub-workflows that contain themselves: they are part of the graph, which would be infinite. */
-const checkNesting = (templates: readonly WorkflowTemplate[], report: Report): void => {
-  const known = templates.flatMap((each) => (each.id ? [[keyOf(each.id), each] as const] : []));
+const checkNesting = (templates: readonly WorkflowTemplate[], report: ReportProblem): void => {
+  const known = templates.flatMap((each) => (each.id ? [[identifierKey(each.id), each] as const] : []));
   const { cycle } = topologicalOrder(new Map(known.map(([key, each]) => [key, subWorkflowKeys(each)])));
   if (cycle === undefined) return;
   const names = cycle.slice(0, 20).map((key) => (JSON.parse(key) as string[]).join(':'));
-  report('', problem('CycleDetected', `sub-workflows contain each other: ${names.join(' > ')}`));
+  report('', compileProblem('CycleDetected', `sub-workflows contain each other: ${names.join(' > ')}`));
 };
 
-const checkSubWorkflowIds = (subWorkflows: readonly WorkflowTemplate[], report: Report): void => {
+const checkSubWorkflowIds = (subWorkflows: readonly WorkflowTemplate[], report: ReportProblem): void => {
   const seen = new Set<string>();
   for (const { id } of subWorkflows) {
-    const key = id ? keyOf(id) : '';
-    if (id === undefined) report('', problem('ValueRequired', 'the id of a sub-workflow is required'));
-    else if (seen.has(key)) report('', problem('DuplicateId', `sub-workflow ${identifierText(id)} is given twice`));
+    const key = id ? identifierKey(id) : '';
+    if (id === undefined) report('', compileProblem('ValueRequired', 'the id of a sub-workflow is required'));
+    else if (seen.has(key))
+      report('', compileProblem('DuplicateId', `sub-workflow ${identifierText(id)} is given twice`));
     seen.add(key);
   }
 };
 
 /** Adds the name of the sub-workflow to each error. */
 const within = ({ report, isFull }: Findings, template: WorkflowTemplate): Findings => ({
-  report: (nodeId, { code, text }) => report(nodeId, problem(code, `${text}, in ${nameOf(template)}`)),
+  report: (nodeId, { code, text }) => report(nodeId, compileProblem(code, `${text}, in ${nameOf(template)}`)),
   isFull,
 });
 

@@ -1,19 +1,16 @@
 import type { Aggregate, Urgency } from '../kernel/aggregate.js';
 import type { PayloadStore } from '../kernel/ports/payload-store.js';
-import { type StreamName, streamName } from '../kernel/stream.js';
 import type { ExecutionCommand } from './commands.js';
 import { executionDecider } from './decider.js';
-import type { Envelope, ExecutionId } from './wire/envelope.js';
-import { EXECUTION_CATEGORY, executionCodec, type ExecutionEvent } from './events.js';
+import type { Envelope } from './wire/envelope.js';
+import { executionCodec, type ExecutionEvent } from './events.js';
 import { isTerminal } from './phases.js';
 import { compareWithRecorded } from './compare-with-recorded.js';
 import { type ExecutionRefusal, isPermanentRefusal } from './refusals.js';
 import { type ExecutionState, sizeOfState } from './state.js';
+import { EXECUTION_CATEGORY } from '../kernel/execution-id.js';
 
 export type ExecutionAggregate = Aggregate<ExecutionState, ExecutionCommand, ExecutionEvent, ExecutionRefusal>;
-
-export const executionStream = ({ project, domain, name }: ExecutionId): StreamName =>
-  streamName(EXECUTION_CATEGORY, [project, domain, name]);
 
 /**
  * Identifies, within the execution, the entity that an event is about: empty for the execution itself, else a key of

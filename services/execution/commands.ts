@@ -1,7 +1,8 @@
 import type { ExecutionState } from '../../proto/gen/platformidl/admin/execution_pb.js';
 import type { LiteralType } from '../../proto/gen/platformidl/core/types_pb.js';
 import type { ExecutionCreated } from '../../proto/gen/platformidl/eventlog/execution_pb.js';
-import type { Envelope, ExecutionId } from './wire/envelope.js';
+import type { Envelope } from './wire/envelope.js';
+import type { ExecutionId } from '../kernel/execution-id.js';
 
 /** The result of searching the stream for an event whose phase was recorded before. */
 export type PhaseSearchResult = {

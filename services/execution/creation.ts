@@ -3,9 +3,8 @@ import { decodeEvent, recordedMetadata } from '../kernel/decode-event.js';
 import type { RecordedEvent } from '../kernel/event.js';
 import type { EventLog } from '../kernel/ports/event-store.js';
 import type { StreamName } from '../kernel/stream.js';
-import { executionStream } from './aggregate.js';
 import { executionCodec } from './events.js';
-import type { ExecutionId } from './wire/envelope.js';
+import { executionStream, type ExecutionId } from '../kernel/execution-id.js';
 
 type Log = Pick<EventLog, 'readStream'>;
 

@@ -29,7 +29,7 @@ import { decideWorkflowReport } from './decide/workflow.js';
 import type { ExecutionEvent } from './events.js';
 import { isTerminal, WORKFLOW } from './phases.js';
 import type { ExecutionRefusal } from './refusals.js';
-import { evolve, type ExecutionState, initialState } from './state.js';
+import { evolveExecution, type ExecutionState, initialState } from './state.js';
 
 const NOT_FOUND: ExecutionDecision = refused({ kind: 'execution-not-found' });
 
@@ -132,6 +132,6 @@ const decide = (state: ExecutionState, command: ExecutionCommand): ExecutionDeci
 
 export const executionDecider: Decider<ExecutionState, ExecutionCommand, ExecutionEvent, ExecutionRefusal> = {
   initial: initialState,
-  evolve,
+  evolve: evolveExecution,
   decide,
 };

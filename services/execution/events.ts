@@ -43,12 +43,9 @@ import {
 import { isTerminal } from './phases.js';
 
 export type { EngineReport } from './wire/engine-report.js';
-export { entityOf } from './wire/engine-report.js';
+export { reportedEntity } from './wire/engine-report.js';
 export { type FlatFields, flatFields } from './wire/flat-fields.js';
 export { readNodeEvent, type NodeEventFields } from './wire/node-event-fields.js';
-
-/** The category of the streams, `execution-{project}:{domain}:{name}`. */
-export const EXECUTION_CATEGORY = 'execution';
 
 /** The reports of engines. */
 export type PhaseReported =

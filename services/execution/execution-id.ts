@@ -1,7 +1,7 @@
 import type { WorkflowExecutionIdentifier } from '../../proto/gen/platformidl/core/identifier_pb.js';
 import { missing, RpcError } from '../kernel/rpc.js';
-import type { ExecutionId } from './wire/envelope.js';
 import { sha256 } from '../kernel/encoding/hash.js';
+import { type ExecutionId, executionText } from '../kernel/execution-id.js';
 
 /**
  * Checks that an execution id is complete.
@@ -44,10 +44,6 @@ export const generatedName = (random: Uint8Array): string =>
  * name.
  */
 export const nameOfKey = (parts: readonly string[]): string => generatedName(sha256(JSON.stringify(parts)));
-
-/** The id of an execution in error texts, in the words of FlyteAdmin. */
-export const executionText = ({ project, domain, name }: ExecutionId): string =>
-  `project:${JSON.stringify(project)} domain:${JSON.stringify(domain)} name:${JSON.stringify(name)}`;
 
 /** NOT_FOUND: the execution does not exist. */
 export const executionAbsent = (id: ExecutionId): RpcError =>

@@ -15,7 +15,7 @@ import type { LiteralMap } from '../../proto/gen/platformidl/core/literals_pb.js
 import type { ParameterMap, TypedInterface } from '../../proto/gen/platformidl/core/interface_pb.js';
 import type { RpcError } from '../kernel/rpc.js';
 import type { StreamName } from '../kernel/stream.js';
-import type { ExecutionId } from './wire/envelope.js';
+import type { ExecutionId } from '../kernel/execution-id.js';
 
 /**
  * A stream and the revision up to which it was read. `ExecutionCreated` lists all on which its decision depends.

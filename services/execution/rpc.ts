@@ -12,8 +12,8 @@ import { signalRoutes, type SignalServices } from './rpc/signals.js';
 import { eventRoutes, type EventServices } from './rpc/events.js';
 import { contextOf } from '../kernel/command-context.js';
 import type { Launched, LaunchRefusal } from './launch/answer.js';
-import type { ExecutionId } from './wire/envelope.js';
 import { refusalError } from './rpc/refusals.js';
+import type { ExecutionId } from '../kernel/execution-id.js';
 
 const errorOf = (id: ExecutionId, refusal: LaunchRefusal): RpcError => {
   switch (refusal.kind) {

@@ -3,13 +3,13 @@ import type { EngineReport, TaskId } from './wire/engine-report.js';
 import type { ExecutionEvent } from './events.js';
 import { isTerminal, NODE, TASK, WORKFLOW } from './phases.js';
 import { evolveLeased, evolveReturned, LEASE_BYTES, type Leasing } from './state/lease.js';
-import { NONE, addReport, type Reports } from './state/reports.js';
+import { NO_REVISION, addReport, type Reports } from './state/reports.js';
 import { evolveSignalCreated, evolveSignalSet, SIGNAL_BYTES, type Signals } from './state/signals.js';
 
 /** The state of an entity whose phases engines report: the execution, a node or a task attempt. */
 export type Reported = {
   phase: number;
-  /** The revision of its last report, from which the earlier ones are found; {@link NONE} when there is none. */
+  /** The revision of its last report, from which the earlier ones are found; {@link NO_REVISION} when there is none. */
   last: number;
   /**
    * ABORTED was inferred from the end of the execution; a terminal phase that the engine reports may replace it once.
@@ -17,7 +17,7 @@ export type Reported = {
   isInferred: boolean;
 };
 
-export type TaskState = Reported & {
+export type TaskAttemptState = Reported & {
   readonly id: TaskId;
   readonly attempt: number;
   /** The latest version of the current phase. */
@@ -26,9 +26,9 @@ export type TaskState = Reported & {
   readonly highest: number[];
 };
 
-export type NodeState = Reported & { tasks: readonly TaskState[] };
+export type NodeState = Reported & { tasks: readonly TaskAttemptState[] };
 
-/** The state of an execution that decisions need; `evolve` changes it in place. */
+/** The state of an execution that decisions need; `evolveExecution` changes it in place. */
 export type ExecutionState = Reported &
   Reports &
   Signals &
@@ -61,11 +61,11 @@ export type ExecutionState = Reported &
 // V8 reserves space for sixteen more elements when an array grows: with thousands of nodes, replacing the array takes
 // less memory.
 const NO_ATTEMPTS: readonly string[] = [];
-const NO_TASKS: readonly TaskState[] = [];
+const NO_TASKS: readonly TaskAttemptState[] = [];
 
 export const initialState = (): ExecutionState => ({
   phase: 0,
-  last: NONE,
+  last: NO_REVISION,
   isInferred: false,
   exists: false,
   voided: NO_ATTEMPTS,
@@ -90,7 +90,7 @@ const isSameTask = (a: TaskId, b: TaskId): boolean =>
   a.name === b.name && a.version === b.version && a.project === b.project && a.domain === b.domain;
 
 /** Searched from the latest: engines report attempts in order. */
-export const findTask = (node: NodeState | undefined, id: TaskId, attempt: number): TaskState | undefined =>
+export const taskAttemptIn = (node: NodeState | undefined, id: TaskId, attempt: number): TaskAttemptState | undefined =>
   node?.tasks.findLast((task) => task.attempt === attempt && isSameTask(task.id, id));
 
 /** True for a producer id that means "no cluster of its own". */
@@ -122,7 +122,7 @@ const nodeOf = (state: ExecutionState, id: string): NodeState => {
   if (known !== undefined) return known;
   const node: NodeState = {
     phase: 0,
-    last: NONE,
+    last: NO_REVISION,
     isInferred: false,
     tasks: NO_TASKS,
   };
@@ -130,10 +130,10 @@ const nodeOf = (state: ExecutionState, id: string): NodeState => {
   return node;
 };
 
-const newTask = (state: ExecutionState, node: NodeState, id: TaskId, attempt: number): TaskState => {
-  const task: TaskState = {
+const newTask = (state: ExecutionState, node: NodeState, id: TaskId, attempt: number): TaskAttemptState => {
+  const task: TaskAttemptState = {
     phase: 0,
-    last: NONE,
+    last: NO_REVISION,
     isInferred: false,
     id: sharedId(state, id),
     attempt,
@@ -147,7 +147,7 @@ const newTask = (state: ExecutionState, node: NodeState, id: TaskId, attempt: nu
 
 const evolveTask = (state: ExecutionState, report: EngineReport, id: TaskId): void => {
   const node = nodeOf(state, report.nodeId);
-  const task = findTask(node, id, report.retryAttempt) ?? newTask(state, node, id, report.retryAttempt);
+  const task = taskAttemptIn(node, id, report.retryAttempt) ?? newTask(state, node, id, report.retryAttempt);
   const isSamePhase = !task.isInferred && task.phase === report.phase;
   task.version = isSamePhase ? Math.max(task.version, report.phaseVersion) : report.phaseVersion;
   task.highest[report.phase] = Math.max(task.highest[report.phase] ?? -1, report.phaseVersion);
@@ -221,7 +221,7 @@ const rows: { readonly [Type in ExecutionEvent['type']]: (state: ExecutionState,
   WorkReturned: evolveReturned,
 };
 
-export const evolve = (state: ExecutionState, event: ExecutionEvent): ExecutionState => {
+export const evolveExecution = (state: ExecutionState, event: ExecutionEvent): ExecutionState => {
   // The row of a type takes exactly the data of that type, which TypeScript cannot infer.
   const row = rows[event.type] as (state: ExecutionState, data: unknown) => void;
   row(state, event.data);

@@ -26,6 +26,9 @@ export type Version = {
   readonly version: string;
 };
 
+/** The name of a launch plan, without a version. */
+export type LaunchPlanName = Pick<Version, 'project' | 'domain' | 'name'>;
+
 /** An identifier as the client sent it. */
 export type SentIdentifier = Omit<Version, 'resourceType'> & { readonly resourceType: number };
 

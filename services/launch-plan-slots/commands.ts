@@ -1,5 +1,4 @@
-/** The id of an execution. The shape of `core.WorkflowExecutionIdentifier`. */
-export type ExecutionId = { readonly project: string; readonly domain: string; readonly name: string };
+import type { ExecutionId } from '../kernel/execution-id.js';
 
 /** Takes a slot for an execution that is about to be created. */
 export type TakeSlot = {

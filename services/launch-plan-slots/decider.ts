@@ -1,10 +1,10 @@
 import { create } from '@bufbuild/protobuf';
-
 import { SlotReleasedSchema, SlotTakenSchema } from '../../proto/gen/platformidl/eventlog/launch_plan_slots_pb.js';
 import type { Aggregate, Decider, Decision } from '../kernel/aggregate.js';
-import type { ExecutionId, ReleaseSlot, SlotsCommand, TakeSlot } from './commands.js';
+import type { ReleaseSlot, SlotsCommand, TakeSlot } from './commands.js';
 import { SLOTS_CATEGORY, slotsCodec, type SlotsEvent } from './events.js';
 import { evolveSlots, type Holder, holderKey, initialSlots, type SlotsState } from './state.js';
+import type { ExecutionId } from '../kernel/execution-id.js';
 
 export type SlotsRefusal = { readonly kind: 'limit-reached' };
 

@@ -6,6 +6,7 @@ import {
 } from '../../proto/gen/platformidl/eventlog/launch_plan_slots_pb.js';
 import { eventShape, messageCodec } from '../kernel/encoding/message-codec.js';
 import { type StreamName, streamName } from '../kernel/stream.js';
+import type { LaunchPlanName } from '../kernel/identifier.js';
 
 /** The category of the streams, `launchPlanSlots-{project}:{domain}:{name}`: one for all versions of a name. */
 export const SLOTS_CATEGORY = 'launchPlanSlots';
@@ -13,9 +14,6 @@ export const SLOTS_CATEGORY = 'launchPlanSlots';
 export type SlotsEvent =
   | { readonly type: 'SlotTaken'; readonly data: SlotTaken }
   | { readonly type: 'SlotReleased'; readonly data: SlotReleased };
-
-/** The name of a launch plan, without a version. */
-export type LaunchPlanName = { readonly project: string; readonly domain: string; readonly name: string };
 
 export const slotsStream = ({ project, domain, name }: LaunchPlanName): StreamName =>
   streamName(SLOTS_CATEGORY, [project, domain, name]);

@@ -1,5 +1,5 @@
 import type { SlotsEvent } from './events.js';
-import type { ExecutionId } from './commands.js';
+import type { ExecutionId } from '../kernel/execution-id.js';
 
 /**
  * The holder of a slot: the execution and the attempt that took the slot, and the time since when, in milliseconds

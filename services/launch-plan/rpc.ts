@@ -23,7 +23,7 @@ import type { LaunchPlanCommand, RegisterLaunchPlan } from './commands.js';
 import { launchPlanAggregate, type LaunchPlanRefusal } from './decider.js';
 import { launchPlanStream } from './events.js';
 import type { Definitions, LargeLaunchPlans, Projects } from './ports.js';
-import { type PlannedWorkflow, registrationOf } from './registration/request.js';
+import { type PlannedWorkflow, launchPlanRegistration } from './registration/request.js';
 import { isScheduled } from './registration/schedule.js';
 
 export type LaunchPlanServices = {
@@ -104,7 +104,7 @@ export const launchPlanRoutes = (services: LaunchPlanServices): readonly Route[]
   route(
     AdminService.method.createLaunchPlan,
     async (request, call) => {
-      await createLaunchPlan(services, request, (id, workflow) => registrationOf(id, request, workflow), call);
+      await createLaunchPlan(services, request, (id, workflow) => launchPlanRegistration(id, request, workflow), call);
       return create(LaunchPlanCreateResponseSchema);
     },
     largeCreations(services),

@@ -1,7 +1,6 @@
-import { EXECUTION_CATEGORY } from '../execution/events.js';
 import type { EventLog } from '../kernel/ports/event-store.js';
 import { streamName } from '../kernel/stream.js';
-import type { ExecutionId } from '../notification/commands.js';
+import { EXECUTION_CATEGORY, type ExecutionId } from '../kernel/execution-id.js';
 
 /** Returns a function that tells whether a log has an execution. */
 export const executionExistsIn =

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { type ExecutionAggregate, executionStream } from '../execution/aggregate.js';
+import { type ExecutionAggregate } from '../execution/aggregate.js';
 import { WORKFLOW } from '../execution/phases.js';
 import { FORMAT_WITH_DEAD_LETTERS } from '../kernel/log-format.js';
 import type { EventLog } from '../kernel/ports/event-store.js';
@@ -34,6 +34,7 @@ import { isMuted } from './copied-log.js';
 import { describeReactors, REACTORS } from './reactor-board.js';
 import type { ReactorName } from './reactor-names.js';
 import { systemTimers } from './system-timers.js';
+import { executionStream } from '../kernel/execution-id.js';
 
 /** The services that the reactors need. */
 export type ReactorServices = {

@@ -8,7 +8,6 @@ import { InactiveProjectSchema } from '../../proto/gen/platformidl/admin/project
 import { type Identifier, IdentifierSchema, ResourceType } from '../../proto/gen/platformidl/core/identifier_pb.js';
 import { type LiteralMap, LiteralMapSchema } from '../../proto/gen/platformidl/core/literals_pb.js';
 import type { Configuration } from '../config/configuration.js';
-import { executionStream } from '../execution/aggregate.js';
 import type { LaunchRefusal } from '../execution/launch/answer.js';
 import { launch } from '../execution/launch/launch.js';
 import { isTerminal } from '../execution/phases.js';
@@ -17,8 +16,9 @@ import { REACTOR } from '../reactors/fire-schedules/fire.js';
 import { type ScheduleSettings, withAnnotations } from '../schedule/calendar/annotations.js';
 import { shifted } from '../schedule/calendar/offset.js';
 import { tickName } from '../schedule/calendar/tick-name.js';
-import type { Outcome } from '../schedule/commands.js';
+import type { FireOutcome } from '../schedule/commands.js';
 import type { Launching } from './launching.js';
+import { executionStream } from '../kernel/execution-id.js';
 
 const versionId = ({ plan, version }: Pick<TickLaunch, 'plan' | 'version'>): Identifier =>
   create(IdentifierSchema, { resourceType: ResourceType.LAUNCH_PLAN, ...plan, version });
@@ -51,7 +51,7 @@ const isInactive = (refusal: Extract<LaunchRefusal, { readonly kind: 'invalid' }
 const refusedOutcome = (
   execution: { project: string; domain: string; name: string },
   refusal: LaunchRefusal,
-): Outcome => {
+): FireOutcome => {
   switch (refusal.kind) {
     case 'limit-reached':
       return { kind: 'skipped', reason: 'concurrency-limit' };

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { type ExecutionAggregate, executionStream } from '../execution/aggregate.js';
+import { type ExecutionAggregate } from '../execution/aggregate.js';
 import { attemptStatus } from '../execution/attempt-status.js';
 import type { Sessions } from '../kernel/ports/sessions.js';
 import { launchPlanSlots, type SlotHolders, type Slots } from '../reactors/release-slots/slots.js';
+import { executionStream } from '../kernel/execution-id.js';
 
 /** Reads and voids attempts to create executions that have slots, by the executions' own streams. */
 export const slotHolders = (sessions: Sessions, aggregate: ExecutionAggregate): SlotHolders => ({

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import type { Logger } from 'pino';
-import type { Progress } from '../../projections/runtime/partition-run.js';
+import type { RunProgress } from '../../projections/runtime/partition-run.js';
 import { settableViews, type Views } from '../../projections/runtime/views.js';
 import { OperatorError } from '../config/operator-errors.js';
 import type { ProjectingThreadData, ViewsThreadMessage } from './threads/views-thread.js';
@@ -47,7 +47,7 @@ const buildingNotice = (logger: Logger): ((building: readonly string[]) => void)
 };
 
 /** Logs a message of the thread that is not progress. */
-const say = (message: Exclude<ViewsThreadMessage, Progress>, logger: Logger): void => {
+const say = (message: Exclude<ViewsThreadMessage, RunProgress>, logger: Logger): void => {
   if ('startOver' in message) logger.warn(`${message.startOver}: they are folded from the log again`);
   else if ('waits' in message) logger.warn({ why: message.waits }, 'the views wait for the log');
   else if ('refused' in message)

@@ -1,9 +1,6 @@
 import type { Duration } from '@bufbuild/protobuf/wkt';
-
 import type { WorkflowExecution_Phase } from '../../proto/gen/platformidl/core/execution_pb.js';
-
-/** The id of an execution. The shape of `core.WorkflowExecutionIdentifier`. */
-export type ExecutionId = { readonly project: string; readonly domain: string; readonly name: string };
+import type { ExecutionId } from '../kernel/execution-id.js';
 
 /** A message about one event of an execution to one recipient. The shape of `eventlog.NotificationMessage`. */
 export type MessageKey = {

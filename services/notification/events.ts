@@ -14,7 +14,7 @@ import {
 } from '../../proto/gen/platformidl/eventlog/notification_pb.js';
 import { eventShape, messageCodec } from '../kernel/encoding/message-codec.js';
 import { type StreamName, streamName } from '../kernel/stream.js';
-import type { ExecutionId } from './commands.js';
+import type { ExecutionId } from '../kernel/execution-id.js';
 
 /** The category of the streams, `notification-{project}:{domain}:{name}`: one for each execution with messages. */
 export const NOTIFICATION_CATEGORY = 'notification';

@@ -1,6 +1,5 @@
 import { create } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
-
 import type { WorkflowExecutionIdentifier } from '../../proto/gen/platformidl/core/identifier_pb.js';
 import {
   type Notification,
@@ -15,10 +14,10 @@ import {
 import { contextOf } from '../kernel/command-context.js';
 import type { Sessions } from '../kernel/ports/sessions.js';
 import { type Call, missing, type Route, route, RpcError } from '../kernel/rpc.js';
-import type { ExecutionId } from './commands.js';
 import { notificationAggregate, type NotificationRefusal } from './decider.js';
 import { notificationStream } from './events.js';
 import type { MessageState, NotificationState, MessageStatus } from './state.js';
+import type { ExecutionId } from '../kernel/execution-id.js';
 
 export type NotificationServices = {
   readonly sessions: Sessions;

@@ -1,8 +1,7 @@
 import { type Timestamp, timestampMs } from '@bufbuild/protobuf/wkt';
-
 import type { NotificationMessage, NotificationStarted } from '../../proto/gen/platformidl/eventlog/notification_pb.js';
-import type { ExecutionId } from './commands.js';
 import type { NotificationEvent } from './events.js';
+import type { ExecutionId } from '../kernel/execution-id.js';
 
 /** The status of a message. Times are in milliseconds since 1970. */
 export type MessageStatus =

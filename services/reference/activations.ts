@@ -5,12 +5,13 @@ import { type OnParked, parkableFold } from '../kernel/log-readers/parkable-fold
 import type { EventLog } from '../kernel/ports/event-store.js';
 import { RpcError } from '../kernel/rpc.js';
 import type { StreamName } from '../kernel/stream.js';
-import { LAUNCH_PLAN_CATEGORY, launchPlanCodec, type LaunchPlanName, launchPlanStream } from '../launch-plan/events.js';
+import { LAUNCH_PLAN_CATEGORY, launchPlanCodec, launchPlanStream } from '../launch-plan/events.js';
 import { PROJECT_CATEGORY, projectCodec } from '../project/events.js';
 import { type Segment, type Span, withActivation } from '../schedule/calendar/segments.js';
 import { scheduleStream } from '../schedule/events.js';
 import { followLog } from './live-folds.js';
 import { HOLD_TYPES, NO_HOLDS, type ScheduleHolds, scheduleHolds } from './schedule-holds.js';
+import { type LaunchPlanName } from '../kernel/identifier.js';
 
 /** A launch plan, and the periods in which its versions were active. */
 export type PlanHistory = { readonly plan: LaunchPlanName; readonly segments: readonly Segment[] };

@@ -1,5 +1,4 @@
 import { create, type DescMessage, fromBinary, type MessageShape, toBinary } from '@bufbuild/protobuf';
-
 import { type LaunchPlanSpec, LaunchPlanSpecSchema } from '../../proto/gen/platformidl/admin/launch_plan_pb.js';
 import {
   type CompiledTask,
@@ -21,12 +20,12 @@ import type { LaunchPlanRegistered } from '../../proto/gen/platformidl/eventlog/
 import type { WorkflowRegistered } from '../../proto/gen/platformidl/eventlog/workflow_pb.js';
 import type { EventCodec } from '../kernel/aggregate.js';
 import { decodeEvent } from '../kernel/decode-event.js';
-import type { Version } from '../kernel/identifier.js';
+import type { LaunchPlanName, Version } from '../kernel/identifier.js';
 import type { EventLog } from '../kernel/ports/event-store.js';
 import { bytesOf, type Content, type PayloadStore } from '../kernel/ports/payload-store.js';
 import type { Folded } from '../kernel/ports/sessions.js';
 import type { StreamName } from '../kernel/stream.js';
-import { launchPlanCodec, type LaunchPlanName, launchPlanStream } from '../launch-plan/events.js';
+import { launchPlanCodec, launchPlanStream } from '../launch-plan/events.js';
 import type { LaunchPlanState } from '../launch-plan/state.js';
 import { taskCodec, taskStream } from '../task/events.js';
 import { workflowCodec, workflowStream } from '../workflow/events.js';

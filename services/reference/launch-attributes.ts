@@ -9,7 +9,7 @@ import {
   type WorkflowExecutionConfig,
 } from '../../proto/gen/platformidl/admin/matchable_resource_pb.js';
 import type { QualityOfService } from '../../proto/gen/platformidl/core/execution_pb.js';
-import { type AttributesState, mostSpecificRow, rowAt, type Scope } from '../attributes/state.js';
+import { type AttributesState, mostSpecificRow, rowAt, type AttributeScope } from '../attributes/state.js';
 import type { StreamName } from '../kernel/stream.js';
 import type { ReadAttributes, RecordedAttributes } from './recorded-attributes.js';
 
@@ -43,13 +43,13 @@ const valueOf = <Name extends keyof Values>(
  * The execution configurations at a scope: the most specific one and the project's own. Levels between the two do not
  * count.
  */
-const configsAt = (state: AttributesState, scope: Scope): readonly WorkflowExecutionConfig[] => {
+const configsAt = (state: AttributesState, scope: AttributeScope): readonly WorkflowExecutionConfig[] => {
   const type = MatchableResource.WORKFLOW_EXECUTION_CONFIG;
   const rows = [mostSpecificRow(state, type, scope), rowAt(state, type, { ...scope, domain: '', workflow: '' })];
   return [...new Set(rows)].flatMap((row) => valueOf(row?.attributes, 'workflowExecutionConfig') ?? []);
 };
 
-const attributesAt = ({ stream, state, revision }: ReadAttributes, scope: Scope): LaunchAttributes => {
+const attributesAt = ({ stream, state, revision }: ReadAttributes, scope: AttributeScope): LaunchAttributes => {
   const best = (type: MatchableResource): MatchingAttributes | undefined =>
     mostSpecificRow(state, type, scope)?.attributes;
   const assignment = mostSpecificRow(state, MatchableResource.CLUSTER_ASSIGNMENT, { ...scope, workflow: '' });
@@ -68,7 +68,7 @@ const attributesAt = ({ stream, state, revision }: ReadAttributes, scope: Scope)
 /** Implements the port through which launching reads the attributes. */
 export const launchAttributes = (
   recorded: Pick<RecordedAttributes, 'read'>,
-): { of(scope: Scope): Promise<LaunchAttributes> } => ({
+): { of(scope: AttributeScope): Promise<LaunchAttributes> } => ({
   of: async (scope) => attributesAt(await recorded.read(scope.project), scope),
 });
 

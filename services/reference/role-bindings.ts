@@ -3,7 +3,12 @@ import type { Acknowledged, Folded } from '../kernel/ports/sessions.js';
 import { type Call, RpcError } from '../kernel/rpc.js';
 import type { OnParked } from '../kernel/log-readers/parkable-fold.js';
 import { ROLE_BINDING_CATEGORY, roleBindingCodec, roleBindingStream } from '../role-binding/events.js';
-import { type Binding, evolveRoleBindings, initialRoleBindings, type RoleBindingState } from '../role-binding/state.js';
+import {
+  type GrantedRole,
+  evolveRoleBindings,
+  initialRoleBindings,
+  type RoleBindingState,
+} from '../role-binding/state.js';
 import { type FoldedStreams, foldedStreams, type LogFollower } from './live-folds.js';
 
 /** The role bindings of all principals, folded live from the log. */
@@ -12,7 +17,7 @@ export interface RoleBindings {
    * Makes the reader of the bindings of a principal: the same object until they change. None until everything that was
    * recorded at the start is folded, because a revocation may be among it, and none while the stream is parked.
    */
-  readerOf(principal: string): () => readonly Binding[];
+  readerOf(principal: string): () => readonly GrantedRole[];
   /** Waits until everything that was recorded at the start is folded, and 10 s at most. */
   ready(): Promise<unknown>;
   /**
@@ -20,7 +25,7 @@ export interface RoleBindings {
    *
    * @throws {RpcError} UNAVAILABLE when the caller's position has not been reached in time.
    */
-  all(call: Call): Promise<readonly Binding[]>;
+  all(call: Call): Promise<readonly GrantedRole[]>;
 }
 
 const READY_WAIT_MS = 10_000;
@@ -45,18 +50,18 @@ export type RoleBindingsOptions = {
   readonly acknowledged: Acknowledged;
 };
 
-const NONE: readonly Binding[] = [];
+const NONE: readonly GrantedRole[] = [];
 
-const bindingsIn = ({ state }: Folded<RoleBindingState>): readonly Binding[] => [...state.bindings.values()];
+const bindingsIn = ({ state }: Folded<RoleBindingState>): readonly GrantedRole[] => [...state.bindings.values()];
 
 /** Makes the reader of the role bindings. Callers read them at each check, so that a new binding counts at once. */
 export const roleBindings = ({ fold, following, acknowledged }: RoleBindingsOptions): RoleBindings => {
-  const known = new WeakMap<Folded<RoleBindingState>, readonly Binding[]>();
+  const known = new WeakMap<Folded<RoleBindingState>, readonly GrantedRole[]>();
 
   const readable = (stream: StreamName): Folded<RoleBindingState> | undefined =>
     fold.isParked(stream) || !following.hasReached(0n) ? undefined : fold.entries.get(stream);
 
-  const of = (stream: StreamName): readonly Binding[] => {
+  const of = (stream: StreamName): readonly GrantedRole[] => {
     const entry = readable(stream);
     if (entry === undefined) return NONE;
     const bindings = known.get(entry) ?? bindingsIn(entry);

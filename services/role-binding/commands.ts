@@ -1,7 +1,7 @@
-import type { Binding } from './state.js';
+import type { GrantedRole } from './state.js';
 
 export type RoleBindingCommand =
   /** Grants a role; records nothing when the principal already has this binding. */
-  | { readonly type: 'GrantRole'; readonly binding: Binding }
+  | { readonly type: 'GrantRole'; readonly binding: GrantedRole }
   /** Revokes exactly this binding; others that give the same access stay. */
-  | { readonly type: 'RevokeRole'; readonly binding: Binding };
+  | { readonly type: 'RevokeRole'; readonly binding: GrantedRole };

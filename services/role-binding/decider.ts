@@ -8,7 +8,13 @@ import {
 import type { Aggregate, Decider, Decision } from '../kernel/aggregate.js';
 import type { RoleBindingCommand } from './commands.js';
 import { ROLE_BINDING_CATEGORY, roleBindingCodec, type RoleBindingEvent } from './events.js';
-import { type Binding, evolveRoleBindings, hasBinding, initialRoleBindings, type RoleBindingState } from './state.js';
+import {
+  type GrantedRole,
+  evolveRoleBindings,
+  hasBinding,
+  initialRoleBindings,
+  type RoleBindingState,
+} from './state.js';
 
 /** The most bindings of one principal: every process keeps them in memory and reads them at each check. */
 export const MAX_BINDINGS = 200;
@@ -21,14 +27,14 @@ const NOTHING: RoleBindingDecision = { kind: 'accepted', events: [] };
 
 const refused = (kind: RoleBindingRefusal['kind']): RoleBindingDecision => ({ kind: 'refused', refusal: { kind } });
 
-const grant = (state: RoleBindingState, binding: Binding): RoleBindingDecision => {
+const grant = (state: RoleBindingState, binding: GrantedRole): RoleBindingDecision => {
   if (hasBinding(state, binding)) return NOTHING;
   if (state.bindings.size >= MAX_BINDINGS) return refused('bindings-full');
   const data = create(RoleGrantedSchema, { binding: create(RoleBindingSchema, binding) });
   return { kind: 'accepted', events: [{ type: 'RoleGranted', data }] };
 };
 
-const revoke = (state: RoleBindingState, binding: Binding): RoleBindingDecision => {
+const revoke = (state: RoleBindingState, binding: GrantedRole): RoleBindingDecision => {
   if (!hasBinding(state, binding)) return refused('binding-unknown');
   const data = create(RoleRevokedSchema, { binding: create(RoleBindingSchema, binding) });
   return { kind: 'accepted', events: [{ type: 'RoleRevoked', data }] };

@@ -1,5 +1,5 @@
 import type { Call } from '../kernel/rpc.js';
-import type { Binding } from './state.js';
+import type { GrantedRole } from './state.js';
 
 /** The recorded role bindings of all principals. */
 export interface RecordedBindings {
@@ -8,5 +8,5 @@ export interface RecordedBindings {
    *
    * @throws {RpcError} UNAVAILABLE when the caller's position has not been reached in time.
    */
-  all(call: Call): Promise<readonly Binding[]>;
+  all(call: Call): Promise<readonly GrantedRole[]>;
 }

@@ -19,7 +19,7 @@ import type { RoleBindingCommand } from './commands.js';
 import { MAX_BINDINGS, roleBindingAggregate, type RoleBindingRefusal } from './decider.js';
 import { roleBindingStream } from './events.js';
 import type { RecordedBindings } from './ports.js';
-import type { Binding } from './state.js';
+import type { GrantedRole } from './state.js';
 
 export type RoleBindingServices = {
   readonly sessions: Sessions;
@@ -34,7 +34,7 @@ const MAX_TEXT_BYTES = 255;
 /** The name by which requests mean every project or domain; it is recorded as an empty text. */
 const EVERY = '*';
 
-const refusals: Readonly<Record<RoleBindingRefusal['kind'], (binding: Binding) => RpcError>> = {
+const refusals: Readonly<Record<RoleBindingRefusal['kind'], (binding: GrantedRole) => RpcError>> = {
   'binding-unknown': ({ principal, role }) =>
     new RpcError('NOT_FOUND', `principal [${principal}] has no binding of role ${role} with this project and domain`),
   'bindings-full': ({ principal }) =>
@@ -49,7 +49,7 @@ const assertText = (field: string, text: string): void => {
 };
 
 /** Reads and validates the binding of a request. */
-const bindingIn = ({ roles }: RoleBindingServices, sent: Binding | undefined): Binding => {
+const bindingIn = ({ roles }: RoleBindingServices, sent: GrantedRole | undefined): GrantedRole => {
   if (sent === undefined) throw missing('binding');
   const { principal, role, issuer } = sent;
   if (principal === '') throw missing('binding.principal');
@@ -72,16 +72,16 @@ const limitOf = ({ limit }: RoleBindingListRequest): number => {
   return limit || MAX_LIMIT;
 };
 
-const keyOf = ({ principal, role, project, domain, issuer }: Binding): string =>
+const keyOf = ({ principal, role, project, domain, issuer }: GrantedRole): string =>
   JSON.stringify([principal, role, project, domain, issuer]);
 
 /** The page token: the key of the last binding of the page. */
-const tokenOf = (binding: Binding): string => Buffer.from(keyOf(binding)).toString('base64url');
+const tokenOf = (binding: GrantedRole): string => Buffer.from(keyOf(binding)).toString('base64url');
 const keyIn = (token: string): string => Buffer.from(token, 'base64url').toString();
 
 const counts = (given: string, asked: string): boolean => asked === '' || given === '' || given === asked;
 
-const countsIn = (asked: RoleBindingListRequest, { principal, project, domain }: Binding): boolean =>
+const countsIn = (asked: RoleBindingListRequest, { principal, project, domain }: GrantedRole): boolean =>
   (asked.principal === '' || principal === asked.principal) &&
   counts(project, named(asked.project)) &&
   counts(domain, named(asked.domain));

@@ -2,18 +2,20 @@ import type { RoleBinding } from '../../proto/gen/platformidl/eventlog/role_bind
 import type { RoleBindingEvent } from './events.js';
 
 /** A role of a principal. An empty project or domain means all, an empty issuer every configured one. */
-export type Binding = Pick<RoleBinding, 'principal' | 'role' | 'project' | 'domain' | 'issuer'>;
+export type GrantedRole = Pick<RoleBinding, 'principal' | 'role' | 'project' | 'domain' | 'issuer'>;
 
 /** The role bindings of one principal, in the order in which they were given. */
-export type RoleBindingState = { readonly bindings: ReadonlyMap<string, Binding> };
+export type RoleBindingState = { readonly bindings: ReadonlyMap<string, GrantedRole> };
 
 export const initialRoleBindings = (): RoleBindingState => ({ bindings: new Map() });
 
-const keyOf = ({ role, project, domain, issuer }: Binding): string => JSON.stringify([role, project, domain, issuer]);
+const keyOf = ({ role, project, domain, issuer }: GrantedRole): string =>
+  JSON.stringify([role, project, domain, issuer]);
 
-export const hasBinding = ({ bindings }: RoleBindingState, binding: Binding): boolean => bindings.has(keyOf(binding));
+export const hasBinding = ({ bindings }: RoleBindingState, binding: GrantedRole): boolean =>
+  bindings.has(keyOf(binding));
 
-const bindingOf = ({ principal, role, project, domain, issuer }: Binding): Binding => ({
+const bindingOf = ({ principal, role, project, domain, issuer }: GrantedRole): GrantedRole => ({
   principal,
   role,
   project,

@@ -1,23 +1,23 @@
-import type { Decided, DecidedTicks } from './calendar/due.js';
+import type { DecidedFacts, DecidedTicks } from './calendar/due.js';
 
 /** Decides on the ticks that have become due; `due` is called with the state that the decision is recorded on. */
 export type DecideTicks = {
   readonly type: 'DecideTicks';
-  readonly due: (decided: Decided) => DecidedTicks | undefined;
+  readonly due: (decided: DecidedFacts) => DecidedTicks | undefined;
 };
 
 /** A tick of a version of the launch plan. */
 export type TickId = { readonly atMs: number; readonly version: string };
 
 /** The outcome of a tick that was to be fired. */
-export type Outcome =
+export type FireOutcome =
   | {
       readonly kind: 'fired';
       readonly execution: { readonly project: string; readonly domain: string; readonly name: string };
     }
   | { readonly kind: 'skipped' | 'failed'; readonly reason: string };
 
-export type RecordOutcome = { readonly type: 'RecordOutcome'; readonly tick: TickId; readonly outcome: Outcome };
+export type RecordOutcome = { readonly type: 'RecordOutcome'; readonly tick: TickId; readonly outcome: FireOutcome };
 
 /** Fires a tick that the schedule does not have, now. */
 export type FireByHand = {

@@ -11,7 +11,7 @@ import { invalid, missing } from '../kernel/rpc.js';
 import { scheduleAggregate } from './decider.js';
 import { scheduleStream } from './events.js';
 import type { Activations, ScheduledPlan } from './ports.js';
-import { parkedStatus, statusOf } from './status.js';
+import { parkedStatus, scheduleStatus } from './status.js';
 
 /** Services and settings of reads of schedules. */
 export type ScheduleReads = {
@@ -35,7 +35,7 @@ const tokenOf = (name: string): string => Buffer.from(name).toString('base64url'
 const nameIn = (token: string): string => Buffer.from(token, 'base64url').toString();
 
 /** True for a launch plan whose last active version, active still or deactivated since, has a schedule. */
-export const isScheduled = ({ segments }: ScheduledPlan): boolean => segments.at(-1)?.schedule !== undefined;
+export const hasSchedule = ({ segments }: ScheduledPlan): boolean => segments.at(-1)?.schedule !== undefined;
 
 const byName = (a: ScheduledPlan, b: ScheduledPlan): number => (a.plan.name < b.plan.name ? -1 : 1);
 
@@ -46,7 +46,7 @@ const selected = (plans: readonly ScheduledPlan[], request: ScheduleListRequest)
   return plans
     .filter(({ plan }) => plan.project === project && plan.domain === domain)
     .filter(({ plan }) => (name === '' || plan.name === name) && plan.name > after)
-    .filter(isScheduled)
+    .filter(hasSchedule)
     .sort(byName);
 };
 
@@ -56,7 +56,7 @@ export const statusNow = (services: ScheduleReads, scheduled: ScheduledPlan): Pr
   const archival = activations.archived(scheduled.plan.project).at(-1);
   const isArchived = archival !== undefined && archival.untilMs === undefined;
   const facts = { ...scheduled, isArchived, timezone, nowMs: now() };
-  return sessions.read(scheduleAggregate, scheduleStream(scheduled.plan), ({ state }) => statusOf(state, facts));
+  return sessions.read(scheduleAggregate, scheduleStream(scheduled.plan), ({ state }) => scheduleStatus(state, facts));
 };
 
 /** A stream that cannot be read must not hide the other schedules. */

@@ -1,5 +1,5 @@
 import type { Segment, Span } from './calendar/segments.js';
-import type { Outcome } from './commands.js';
+import type { FireOutcome } from './commands.js';
 import type { PlanName } from './events.js';
 
 /** A launch plan that was ever active, and the periods in which each of its versions was. */
@@ -29,5 +29,5 @@ export interface Launcher {
     readonly version: string;
     readonly atMs: number;
     readonly principal: string;
-  }): Promise<Outcome>;
+  }): Promise<FireOutcome>;
 }

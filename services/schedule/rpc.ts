@@ -14,7 +14,7 @@ import { nextTicks, segmentTicks } from './calendar/ticks.js';
 import type { ScheduleCommand, TickId } from './commands.js';
 import { scheduleAggregate } from './decider.js';
 import { type PlanName, scheduleStream } from './events.js';
-import { isScheduled, listSchedules, type ScheduleReads, statusNow } from './list.js';
+import { hasSchedule, listSchedules, type ScheduleReads, statusNow } from './list.js';
 import type { Launcher, ScheduledPlan } from './ports.js';
 import { outcomeMessage } from './status.js';
 
@@ -34,7 +34,7 @@ const scheduledPlan = async ({ activations }: ScheduleServices, request: PlanNam
   await activations.current();
   const plan = { project, domain, name };
   const scheduled = { plan, segments: activations.of(plan) };
-  if (isScheduled(scheduled)) return scheduled;
+  if (hasSchedule(scheduled)) return scheduled;
   throw new RpcError('NOT_FOUND', `launch plan ${text(request)} has no schedule, or was never active`);
 };
 

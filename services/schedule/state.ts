@@ -1,14 +1,14 @@
 import { type Timestamp, timestampMs } from '@bufbuild/protobuf/wkt';
 import type { DueTick } from './calendar/due.js';
 import type { Span } from './calendar/segments.js';
-import type { Outcome, TickId } from './commands.js';
+import type { FireOutcome, TickId } from './commands.js';
 import type { ScheduleEvent } from './events.js';
 
 /** The outcome of a tick, for readers. */
-export type PastTick = TickId & { readonly outcome: Outcome };
+export type PastTick = TickId & { readonly outcome: FireOutcome };
 
 /** A tick that was fired by hand; without an outcome, it is open. */
-export type ManualTick = TickId & { readonly outcome?: Outcome };
+export type ManualTick = TickId & { readonly outcome?: FireOutcome };
 
 export type ScheduleState = {
   /** The last tick that is decided, in milliseconds since 1970. */
@@ -100,7 +100,7 @@ const ended = (state: ScheduleState, past: PastTick): void => {
 const outcomeOf = ({
   type,
   data,
-}: Exclude<ScheduleEvent, { type: 'ScheduleTicksDecided' | 'ScheduleTickSkipRequested' }>): Outcome | undefined => {
+}: Exclude<ScheduleEvent, { type: 'ScheduleTicksDecided' | 'ScheduleTickSkipRequested' }>): FireOutcome | undefined => {
   if (type === 'ScheduleTickFired') {
     const { project = '', domain = '', name = '' } = data.execution ?? {};
     return { kind: 'fired', execution: { project, domain, name } };

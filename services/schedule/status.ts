@@ -69,7 +69,7 @@ export const parkedStatus = ({ plan, segments }: ScheduledPlan, { message }: Str
   create(ScheduleStatusSchema, { id: planId(plan, activeSegment(segments)), parked: true, problem: message });
 
 /** Makes the status of a schedule as clients read it. It is a copy: later changes of the state do not change it. */
-export const statusOf = (state: ScheduleState, facts: StatusFacts): ScheduleStatus => {
+export const scheduleStatus = (state: ScheduleState, facts: StatusFacts): ScheduleStatus => {
   const active = activeSegment(facts.segments);
   const paused = isPaused(state);
   const times: Times = active === undefined || facts.isArchived ? { next: [] } : timesOf(active, state, facts);

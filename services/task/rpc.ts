@@ -12,7 +12,7 @@ import type { RegisterTask } from './commands.js';
 import { taskAggregate, type TaskRefusal } from './decider.js';
 import { taskStream } from './events.js';
 import type { LargeTasks, Projects } from './ports.js';
-import { registrationOf, type TaskRules, type TaskTypes } from './registration/task.js';
+import { taskRegistration, type TaskRules, type TaskTypes } from './registration/task.js';
 
 export type TaskServices = {
   readonly sessions: Sessions;
@@ -68,7 +68,7 @@ export const taskRoutes = (services: TaskServices): readonly Route[] => [
   route(
     AdminService.method.createTask,
     async (request, call) => {
-      const id = await createTask(services, request.id, (own, rules) => registrationOf(own, request, rules), call);
+      const id = await createTask(services, request.id, (own, rules) => taskRegistration(own, request, rules), call);
       return create(TaskCreateResponseSchema, { id });
     },
     largeCreations(services),

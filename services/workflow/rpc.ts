@@ -18,7 +18,7 @@ import { workflowStream } from './events.js';
 import type { RegisterWorkflow } from './commands.js';
 import type { LargeWorkflows, Projects, Requirements } from './ports.js';
 import type { WorkflowLimits } from './registration/compile.js';
-import { assertReferencesReadable, idIn, registrationOf } from './registration/request.js';
+import { assertReferencesReadable, workflowIdIn, workflowRegistration } from './registration/request.js';
 
 export type WorkflowServices = {
   readonly sessions: Sessions;
@@ -69,7 +69,7 @@ const registration = (
 ): Promise<RegisterWorkflow> =>
   request.length > LARGE
     ? largeWorkflows.registrationOf(id, request)
-    : registrationOf(id, fromBinary(WorkflowCreateRequestSchema, request), requirements, limits);
+    : workflowRegistration(id, fromBinary(WorkflowCreateRequestSchema, request), requirements, limits);
 
 const createWorkflow = async (
   services: WorkflowServices,
@@ -77,7 +77,7 @@ const createWorkflow = async (
   request: Uint8Array,
   call: Call,
 ): Promise<Version> => {
-  const id = await newVersionOf('WORKFLOW', idIn(request), (version) =>
+  const id = await newVersionOf('WORKFLOW', workflowIdIn(request), (version) =>
     services.sessions.read(workflowAggregate, workflowStream(version), ({ revision }) => revision >= 0n),
   );
   const projectError = await services.projects.check(id.project, id.domain);

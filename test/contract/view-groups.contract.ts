@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { Progress } from '../../projections/runtime/partition-run.js';
-import { checkpointName, PARTITIONS, partitionOf } from '../../projections/runtime/partitions.js';
+import type { RunProgress } from '../../projections/runtime/partition-run.js';
+import { checkpointName, PARTITIONS, viewPartitionOf } from '../../projections/runtime/partitions.js';
 import { projector } from '../../projections/runtime/projector.js';
 import type { ReadModel } from '../../projections/runtime/read-model.js';
 import type { ReadStore } from '../../projections/runtime/read-store.js';
@@ -170,13 +170,13 @@ export const viewGroupsContract = (
 
     type Running = {
       readonly running: RunningProjections;
-      readonly progress: readonly Progress[];
+      readonly progress: readonly RunProgress[];
       /** Resolves when all views are in service and have reached a position. */
       readonly complete: (position: bigint) => Promise<void>;
     };
 
     const start = async (models: Models, more: Partial<RunnerOptions> = {}): Promise<Running> => {
-      const progress: Progress[] = [];
+      const progress: RunProgress[] = [];
       const waiting: { readonly position: bigint; readonly resolve: () => void }[] = [];
       const isComplete = (position: bigint): boolean => {
         const last = progress.at(-1);
@@ -284,7 +284,7 @@ export const viewGroupsContract = (
         const changed = counting(inVersion(counts, 2));
         const half = (rest: number) => PARTITIONS.filter((partition) => partition % 2 === rest);
         await builtBy([tallies, changed], head, { partitions: half(0) });
-        const evens = 2 * names.filter(({ stream }) => partitionOf(streamName('tally', [stream])) % 2 === 0).length;
+        const evens = 2 * names.filter(({ stream }) => viewPartitionOf(streamName('tally', [stream])) % 2 === 0).length;
         expect(changed.folds).toBe(evens);
         await builtBy([tallies, changed], head);
         expect(changed.folds).toBe(60);
@@ -478,7 +478,7 @@ export const viewGroupsContract = (
       it('take over what the joined ones have parked, from the lowest position, and replace them', async () => {
         const [ahead, joined] = [groupName(all, [tallies, parts]), groupName(all, [counts])];
         const streams = Array.from({ length: 100 }, (_, index) => streamName('tally', [`n${index}`]));
-        const inPartition = (partition: number) => streams.find((each) => partitionOf(each) === partition)!;
+        const inPartition = (partition: number) => streams.find((each) => viewPartitionOf(each) === partition)!;
         const [stream, other] = [inPartition(0), inPartition(1)];
         const parked = (views: string, streamOf: string, position: bigint) => ({
           ...{ views, stream: streamOf, from: undefined },

@@ -2,7 +2,6 @@ import { once } from 'node:events';
 import { create, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
 import { Client, credentials } from '@grpc/grpc-js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-
 import {
   NodeExecutionEventRequestSchema,
   TaskExecutionEventRequestSchema,
@@ -20,7 +19,6 @@ import {
   type ReportResponse,
 } from '../../proto/gen/platformidl/eventlog/engine_report_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
-import { executionStream } from '../../services/execution/aggregate.js';
 import { phaseName } from '../../services/execution/phases.js';
 import { reportIn } from '../../services/execution/wire/engine-report.js';
 import { statuses } from '../../services/gateway/status.js';
@@ -33,6 +31,7 @@ import { type Proxy, startProxy } from '../support/proxy.js';
 import { openReport } from '../support/report-stream.js';
 import { type ExecutionId, nodeReport, taskReport, workflowReport } from '../support/reports.js';
 import { until } from '../support/until.js';
+import { executionStream } from '../../services/kernel/execution-id.js';
 
 /** The number of cuts of the stream, and of events in the batch with faults; 100 and 10,000 make a thorough run. */
 const CUTS = Number(process.env['FLIGHTLOG_TEST_CUTS'] ?? 30);

@@ -1,15 +1,12 @@
 import { join } from 'node:path';
-
 import { create, fromBinary } from '@bufbuild/protobuf';
 import { timestampMs } from '@bufbuild/protobuf/wkt';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-
 import { LaunchPlanCreateRequestSchema, LaunchPlanState } from '../../proto/gen/platformidl/admin/launch_plan_pb.js';
 import { CronScheduleSchema, ScheduleSchema } from '../../proto/gen/platformidl/admin/schedule_pb.js';
 import { ResourceType } from '../../proto/gen/platformidl/core/identifier_pb.js';
 import { ScheduleService } from '../../proto/gen/platformidl/eventlog/schedule_service_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
-import { executionStream } from '../../services/execution/aggregate.js';
 import { decodeEvent } from '../../services/kernel/decode-event.js';
 import type { RecordedEvent } from '../../services/kernel/event.js';
 import { tickName } from '../../services/schedule/calendar/tick-name.js';
@@ -21,6 +18,7 @@ import { isSharedFileLocked } from '../support/locked-files.js';
 import { type Part, type RoleProcesses, startRoleProcesses } from '../support/roles.js';
 import { overGrpc, type Transport } from '../support/transports.js';
 import { until } from '../support/until.js';
+import { executionStream } from '../../services/kernel/execution-id.js';
 
 /** The number of times that a reactor process is suspended past its lease. */
 const TAKEOVERS = Number(process.env['FLIGHTLOG_TEST_TAKEOVERS'] ?? 1);

@@ -1,6 +1,6 @@
 import { executionCollection, executionColumns } from '../../projections/executions/columns.js';
 import type { Columns } from '../../projections/query/columns.js';
-import type { Listed, ListRequest, Scope } from '../../projections/query/list-query.js';
+import type { Listed, ListRequest, ListScope } from '../../projections/query/list-query.js';
 import type { Collection, Condition } from '../../projections/runtime/read-store.js';
 import { launchPlanCollection, launchPlanColumns } from '../../projections/launch-plans/columns.js';
 import { namedEntityCollection, namedEntityColumns } from '../../projections/named-entities/columns.js';
@@ -17,7 +17,7 @@ export type ListShape = {
   readonly columns: Columns;
   /** The field by which the list is sorted by default. */
   readonly order: string;
-  readonly scope: Scope;
+  readonly scope: ListScope;
   /** Newest first, unless this is `ascending`. */
   readonly direction?: Listed['order']['direction'];
   /** Each value of `order` once, as List*Ids answer. */

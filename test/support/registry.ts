@@ -25,7 +25,7 @@ import { openSessions } from '../../services/sessions/sessions.js';
 import { filePayloadStore } from '../../services/store/payloads/file-payload-store.js';
 import { sqliteEventStore } from '../../services/store/log/sqlite-event-store.js';
 import { taskRoutes, type TaskServices } from '../../services/task/rpc.js';
-import { registrationOf } from '../../services/workflow/registration/request.js';
+import { workflowRegistration } from '../../services/workflow/registration/request.js';
 import { workflowRoutes, type WorkflowServices } from '../../services/workflow/rpc.js';
 
 const DOMAINS = ['development', 'staging', 'production'].map((id) => ({ id, name: id }));
@@ -102,7 +102,7 @@ export const openRegistry = async (options: RegistryOptions = {}): Promise<Regis
       requirements: definitions,
       largeWorkflows: {
         registrationOf: (id, request) =>
-          registrationOf(
+          workflowRegistration(
             id,
             fromBinary(WorkflowCreateRequestSchema, request),
             definitions,

@@ -1,6 +1,6 @@
 import type { CompiledWorkflow, CompiledWorkflowClosure } from '../../proto/gen/platformidl/core/compiler_pb.js';
 import type { Node, WorkflowTemplate } from '../../proto/gen/platformidl/core/workflow_pb.js';
-import { keyOf } from '../../services/compiler/identifier-key.js';
+import { identifierKey } from '../../services/compiler/identifier-key.js';
 import { END, everyNode, START } from '../../services/compiler/node-walk.js';
 import type { NodeCounts, Shape } from './fixtures.js';
 
@@ -29,7 +29,9 @@ const depthOf = (template: WorkflowTemplate, closure: CompiledWorkflowClosure): 
   const below = everyNode(template).flatMap(({ target }) => {
     const reference = target.case === 'workflowNode' ? target.value.reference : undefined;
     if (reference?.case !== 'subWorkflowRef') return [];
-    const sub = closure.subWorkflows.find((each) => keyOf(each.template!.id!) === keyOf(reference.value));
+    const sub = closure.subWorkflows.find(
+      (each) => identifierKey(each.template!.id!) === identifierKey(reference.value),
+    );
     return [depthOf(sub!.template!, closure)];
   });
   return 1 + Math.max(0, ...below);

@@ -8,7 +8,7 @@ import { Field } from '../../launch/fields/field.js';
 import { useAct } from '../../server/act.js';
 import type { Named } from '../../server/ids.js';
 import { rpcQuery } from '../../server/queries.js';
-import { typeText } from '../../../interface/values/type-text.js';
+import { typeInWords } from '../../../interface/values/type-text.js';
 import { Confirm } from '../../look/confirm.js';
 
 const MAX_SIGNALS = 100;
@@ -33,7 +33,7 @@ const SetSignal = ({ execution, signal }: SetSignalProps): ReactNode => {
         act(SignalService.method.setSignal, { ...(id && { id }), ...(entry.literal && { value: entry.literal }) })
       }
     >
-      <label htmlFor={`signal-${name}`}>Value: {typeText(signal.type)}</label>
+      <label htmlFor={`signal-${name}`}>Value: {typeInWords(signal.type)}</label>
       <Field
         id={`signal-${name}`}
         label={`Value of ${name}`}

@@ -1,6 +1,6 @@
 import { type ReactNode, useState } from 'react';
 
-import { typeText } from '../../../interface/values/type-text.js';
+import { typeInWords } from '../../../interface/values/type-text.js';
 import type { Literal } from '../../../proto/gen/platformidl/core/literals_pb.js';
 import { type Entry, entryOfStruct, type PartsProps } from './entry.js';
 import type { Members } from './members.js';
@@ -26,7 +26,7 @@ export const StructField = ({ id, label, type, members, values, change, Part }: 
   return Object.entries(members.types).map(([name, member]) => (
     <div key={name} className="field-member">
       <label htmlFor={`${id}-${name}`}>
-        {name} <span className="type">{typeText(member)}</span>
+        {name} <span className="type">{typeInWords(member)}</span>
       </label>
       <Part
         id={`${id}-${name}`}

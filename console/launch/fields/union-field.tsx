@@ -1,7 +1,7 @@
 import { type ReactNode, useState } from 'react';
 
-import { literalOf, unionOf } from '../../../interface/values/literal-of.js';
-import { typeText } from '../../../interface/values/type-text.js';
+import { literalOf, unionLiteral } from '../../../interface/values/literal-of.js';
+import { typeInWords } from '../../../interface/values/type-text.js';
 import type { Literal } from '../../../proto/gen/platformidl/core/literals_pb.js';
 import { type LiteralType, SimpleType } from '../../../proto/gen/platformidl/core/types_pb.js';
 import type { PartsProps } from './entry.js';
@@ -21,7 +21,7 @@ const variantIndex = (variants: readonly LiteralType[], initial: Literal | undef
   if (isNoneValue(valueInUnion(initial))) return Math.max(0, variants.findIndex(isNone));
   if (initial?.value.case !== 'scalar' || initial.value.value.value.case !== 'union') return 0;
   const { type } = initial.value.value.value.value;
-  return Math.max(0, type ? variants.findIndex((variant) => typeText(variant) === typeText(type)) : 0);
+  return Math.max(0, type ? variants.findIndex((variant) => typeInWords(variant) === typeInWords(type)) : 0);
 };
 
 type UnionFieldProps = PartsProps & { readonly variants: readonly LiteralType[] };
@@ -35,7 +35,7 @@ export const UnionField = ({ id, label, variants, initial, change, Part }: Union
   const choose = (next: number): void => {
     setAt(next);
     const chosen = variants[next];
-    change(chosen && isNone(chosen) ? { literal: unionOf(chosen, literalOf(chosen, null)) } : {});
+    change(chosen && isNone(chosen) ? { literal: unionLiteral(chosen, literalOf(chosen, null)) } : {});
   };
   if (!type) return null;
   return (
@@ -48,7 +48,7 @@ export const UnionField = ({ id, label, variants, initial, change, Part }: Union
       >
         {variants.map((variant, index) => (
           <option key={index} value={index}>
-            {typeText(variant)}
+            {typeInWords(variant)}
           </option>
         ))}
       </select>
@@ -58,7 +58,7 @@ export const UnionField = ({ id, label, variants, initial, change, Part }: Union
         label={label}
         type={type}
         initial={at === initialIndex ? value : undefined}
-        change={(entry) => change(entry.literal ? { literal: unionOf(type, entry.literal) } : entry)}
+        change={(entry) => change(entry.literal ? { literal: unionLiteral(type, entry.literal) } : entry)}
       />
     </div>
   );

@@ -19,14 +19,14 @@ const retryAfterMs = ({ headers }: ApiException<unknown>): number => {
 };
 
 /** The HTTP status of an error that an API server has answered with. */
-export const statusOf = (error: unknown): number | undefined =>
+export const httpStatusOf = (error: unknown): number | undefined =>
   error instanceof ApiException ? error.code : undefined;
 
 /**
  * The fault for an error of a call. An object that is too large is refused by etcd, which the API server reports as an
  * internal error.
  */
-export const faultOf = (cause: unknown): ClusterUnavailable | ObjectRefused => {
+export const clusterFault = (cause: unknown): ClusterUnavailable | ObjectRefused => {
   if (!(cause instanceof ApiException)) {
     return new ClusterUnavailable(cause instanceof Error ? cause.message : String(cause), { cause });
   }

@@ -2,7 +2,7 @@ import { KubeConfig } from '@kubernetes/client-node';
 import { type Cluster } from './cluster.js';
 import { kubernetesCluster, type KubernetesOptions } from './kubernetes.js';
 
-export type Connection = {
+export type ClusterConnection = {
   /** A kubeconfig file; empty is the service account of the pod, or the file that kubectl would use. */
   readonly kubeconfig: string;
   /** A context in that file; empty is its current one. */
@@ -18,7 +18,7 @@ const WATCH_SECONDS = 290;
  * @throws {Error} when the file cannot be read, or has no such context.
  */
 export const connectedCluster = (
-  { kubeconfig, context }: Connection,
+  { kubeconfig, context }: ClusterConnection,
   options: Omit<KubernetesOptions, 'kubeConfig' | 'watch'>,
 ): Cluster => {
   const kubeConfig = new KubeConfig();

@@ -9,7 +9,7 @@ import { createPacer, pause } from '../../pace.js';
 import { EngineStopped } from '../../call-error.js';
 import { backoffMs } from '../backoff.js';
 import { GROUP, PLURAL, VERSION } from '../object/workflow-object.js';
-import { faultOf } from './answers.js';
+import { clusterFault } from './answers.js';
 import { ClusterUnavailable, type ExecutionObject, type OnObject } from './cluster.js';
 import { type AnsweredMetadata, METADATA_LIST, METADATA_ONLY, executionOfObject } from './metadata-answer.js';
 
@@ -194,7 +194,7 @@ export const followObjects = async (options: FollowOptions): Promise<void> => {
     } catch (error) {
       if (error instanceof EngineStopped) return;
       failures += 1;
-      options.onFailure(faultOf(error));
+      options.onFailure(clusterFault(error));
     }
     if (failures > 0) await pause(backoffMs(failures), signal).catch(() => undefined);
   }

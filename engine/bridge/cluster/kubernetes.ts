@@ -11,7 +11,7 @@ import {
 } from '@kubernetes/client-node';
 import { FINALIZER, MADE_BY } from '../object/metadata.js';
 import { GROUP, PLURAL, VERSION, type WorkflowObject } from '../object/workflow-object.js';
-import { faultOf, statusOf } from './answers.js';
+import { clusterFault, httpStatusOf } from './answers.js';
 import { type Cluster, type ObjectKey, type ClusterObject } from './cluster.js';
 import { followObjects, type WatchTimes } from './follow.js';
 import { type AnsweredMetadata, METADATA_ONLY, objectOfMetadata } from './metadata-answer.js';
@@ -59,9 +59,9 @@ const answered = async <Answer>(call: Promise<Answer>, expected: readonly number
   try {
     return await call;
   } catch (error) {
-    const status = statusOf(error);
+    const status = httpStatusOf(error);
     if (status !== undefined && expected.includes(status)) return status;
-    throw faultOf(error);
+    throw clusterFault(error);
   }
 };
 

@@ -15,7 +15,7 @@ export const plainJson = <Desc extends DescMessage>(desc: Desc, message: Message
   toJson(desc, message, { useProtoFieldName: true, enumAsInteger: true }) as JsonObject;
 
 /** Copies an object without its undefined properties. */
-export const given = (properties: Readonly<Record<string, JsonObject[string] | undefined>>): JsonObject =>
+export const withoutUndefined = (properties: Readonly<Record<string, JsonObject[string] | undefined>>): JsonObject =>
   Object.fromEntries(
     Object.entries(properties).flatMap(([key, value]) => (value === undefined ? [] : [[key, value] as const])),
   );
@@ -28,7 +28,7 @@ const NANOS = 1_000_000_000n;
 const LONGEST = 2n ** 63n - 1n;
 
 /** A duration in the syntax of Go, capped at the longest one of Go. */
-export const durationText = ({ seconds, nanos }: Duration, times = 1n): string => {
+export const goDuration = ({ seconds, nanos }: Duration, times = 1n): string => {
   const total = times * (seconds * NANOS + BigInt(nanos));
   const kept = total > LONGEST ? LONGEST : total;
   return kept % NANOS === 0n ? `${kept / NANOS}s` : `${kept}ns`;

@@ -8,7 +8,7 @@ import {
   WorkflowMetadata_OnFailurePolicy,
   type WorkflowTemplate,
 } from '../../../proto/gen/platformidl/core/workflow_pb.js';
-import { given, protoJson } from './go-json.js';
+import { withoutUndefined, protoJson } from './go-json.js';
 import { nodeJson, type Tasks } from './node.js';
 import { strippedInterface } from './stripped-types.js';
 
@@ -42,7 +42,7 @@ const outputsJson = ({ interface: typed }: WorkflowTemplate): JsonObject => {
 };
 
 const templateJson = (template: WorkflowTemplate, tasks: Tasks): JsonObject =>
-  given({
+  withoutUndefined({
     id: template.id && workflowId(template.id),
     nodes: nodesJson(template.nodes, tasks),
     onFailure: template.failureNode && nodeJson(template.failureNode, tasks),

@@ -1,4 +1,5 @@
-import { type Launch } from '../launch.js';
+import { fnv32 } from '../../walk/ids.js';
+import { type EngineLaunch } from '../launch.js';
 
 /** The finalizer of the engine: it delays the deletion of an object until the engine has stopped its nodes. */
 export const FINALIZER = 'flyte.org/finalizer';
@@ -29,13 +30,6 @@ export type MetadataOptions = {
 const SHARDS = 32;
 const MAX_LABEL_LENGTH = 63;
 
-/** FNV-1a of 32 bits. */
-export const hashOf = (text: string): number => {
-  let hash = 0x811c9dc5;
-  for (const byte of Buffer.from(text)) hash = Math.imul(hash ^ byte, 0x01000193);
-  return hash >>> 0;
-};
-
 const labelText = (name: string): string =>
   name
     .toLowerCase()
@@ -44,27 +38,27 @@ const labelText = (name: string): string =>
     .replaceAll(/^-+|-+$/gu, '');
 
 /** The namespace of an execution. */
-export const namespaceOf = (template: string, { project, domain }: { project: string; domain: string }): string =>
+export const objectNamespace = (template: string, { project, domain }: { project: string; domain: string }): string =>
   template.replaceAll(/\{\{\s*project\s*\}\}/gu, project).replaceAll(/\{\{\s*domain\s*\}\}/gu, domain);
 
-const generatedLabels = ({ id, closure }: Launch): Readonly<Record<string, string>> => ({
+const generatedLabels = ({ id, closure }: EngineLaunch): Readonly<Record<string, string>> => ({
   'execution-id': id.name,
   project: id.project,
   domain: id.domain,
   'workflow-name': labelText(closure.primary?.template?.id?.name ?? ''),
-  'shard-key': String(hashOf(id.name) % SHARDS),
+  'shard-key': String(fnv32(id.name) % SHARDS),
 });
 
 /**
  * Makes name, labels, annotations and finalizer of the object of a launch. Generated labels win over those of the
  * execution, because engines pass their own generated labels on to the executions that they launch.
  */
-export const metadataOf = (launch: Launch, options: MetadataOptions): ObjectMetadata => {
+export const objectMetadata = (launch: EngineLaunch, options: MetadataOptions): ObjectMetadata => {
   const { id, config, launchId } = launch;
   const role = config.securityContext?.runAs?.iamRole ?? '';
   return {
     name: id.name,
-    namespace: namespaceOf(options.namespaceTemplate, id),
+    namespace: objectNamespace(options.namespaceTemplate, id),
     labels: { ...config.labels?.values, ...generatedLabels(launch), [MADE_BY]: options.madeBy },
     annotations: {
       ...config.annotations?.values,

@@ -24,7 +24,7 @@ import {
   type TaskTemplate,
 } from '../../../proto/gen/platformidl/core/tasks_pb.js';
 import { ErrorSchema } from '../../../proto/gen/platformidl/core/types_pb.js';
-import { durationText, given, isZero, nonEmpty, plainJson, protoJson, quantityText } from './go-json.js';
+import { goDuration, withoutUndefined, isZero, nonEmpty, plainJson, protoJson, quantityText } from './go-json.js';
 
 /** The key of a task or a sub-workflow in a `FlyteWorkflow` object; its nodes refer to it by the same text. */
 export const referenceKey = ({ resourceType, project, domain, name, version }: Identifier): string =>
@@ -52,7 +52,7 @@ const amounts = (entries: readonly Resources_ResourceEntry[]): JsonObject | unde
 };
 
 const resourcesJson = (resources: Resources | undefined): JsonObject =>
-  given({ limits: amounts(resources?.limits ?? []), requests: amounts(resources?.requests ?? []) });
+  withoutUndefined({ limits: amounts(resources?.limits ?? []), requests: amounts(resources?.requests ?? []) });
 
 const orUndefined = <Value extends JsonValue>(values: readonly Value[]): Value[] | undefined =>
   values.length === 0 ? undefined : [...values];
@@ -83,7 +83,7 @@ const workflowJson = ({ reference }: WorkflowNode): JsonObject => {
 
 const arrayJson = (array: ArrayNode, tasks: Tasks): JsonObject => {
   const { node, parallelismOption, successCriteria } = array;
-  return given({
+  return withoutUndefined({
     SubNodeSpec: node && nodeJson(node, tasks),
     Parallelism: parallelismOption.case === 'parallelism' ? parallelismOption.value : undefined,
     MinSuccesses: successCriteria.case === 'minSuccesses' ? successCriteria.value : undefined,
@@ -93,11 +93,11 @@ const arrayJson = (array: ArrayNode, tasks: Tasks): JsonObject => {
 };
 
 const blockJson = ({ condition, thenNode }: IfBlock): JsonObject =>
-  given({ condition: condition && protoJson(BooleanExpressionSchema, condition), then: thenNode?.id });
+  withoutUndefined({ condition: condition && protoJson(BooleanExpressionSchema, condition), then: thenNode?.id });
 
 const branchJson = ({ ifElse }: BranchNode): JsonObject => {
   const otherwise = ifElse?.default;
-  return given({
+  return withoutUndefined({
     if: ifElse?.case && blockJson(ifElse.case),
     elseIf: orUndefined((ifElse?.other ?? []).map(blockJson)),
     else: otherwise?.case === 'elseNode' ? otherwise.value.id : undefined,
@@ -110,7 +110,7 @@ const START_OR_END: Readonly<Record<string, string>> = { 'start-node': 'start', 
 const targetJson = ({ id, target }: Node, tasks: Tasks): JsonObject => {
   switch (target.case) {
     case 'taskNode':
-      return given({ kind: 'task', task: taskKey(target.value) });
+      return withoutUndefined({ kind: 'task', task: taskKey(target.value) });
     case 'workflowNode':
       return { kind: 'workflow', workflow: workflowJson(target.value) };
     case 'branchNode':
@@ -138,7 +138,7 @@ const retryJson = ({ metadata, target }: Node, tasks: Tasks): JsonObject | undef
 const overridesJson = ({ target }: Node): JsonObject => {
   const overrides = target.case === 'taskNode' ? target.value.overrides : undefined;
   const { extendedResources, podTemplate } = overrides ?? {};
-  return given({
+  return withoutUndefined({
     resources: resourcesJson(overrides?.resources),
     extendedResources: extendedResources && protoJson(ExtendedResourcesSchema, extendedResources),
     containerImage: nonEmpty(overrides?.containerImage),
@@ -149,10 +149,10 @@ const overridesJson = ({ target }: Node): JsonObject => {
 const metadataJson = ({ metadata }: Node): JsonObject => {
   const timeout = metadata?.timeout;
   const interruptible = metadata?.interruptibleValue;
-  return given({
+  return withoutUndefined({
     name: nonEmpty(metadata?.name),
-    executionDeadline: timeout && durationText(timeout),
-    activeDeadline: timeout && durationText(timeout, 2n), // twice the timeout, as Flyte sets it
+    executionDeadline: timeout && goDuration(timeout),
+    activeDeadline: timeout && goDuration(timeout, 2n), // twice the timeout, as Flyte sets it
     interruptible: interruptible?.case === 'interruptible' ? interruptible.value : undefined,
   });
 };
@@ -167,7 +167,7 @@ export const nodeJson = (node: Node, tasks: Tasks): JsonObject => ({
   ...metadataJson(node),
   ...overridesJson(node),
   ...targetJson(node, tasks),
-  ...given({
+  ...withoutUndefined({
     retry: retryJson(node, tasks),
     inputBindings: orUndefined(node.inputs.map((binding) => protoJson(BindingSchema, binding))),
     outputAlias: orUndefined(node.outputAliases.map((alias) => plainJson(AliasSchema, alias))),

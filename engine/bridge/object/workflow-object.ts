@@ -7,10 +7,10 @@ import { LiteralMapSchema } from '../../../proto/gen/platformidl/core/literals_p
 import { SecurityContextSchema } from '../../../proto/gen/platformidl/core/security_pb.js';
 import { type TaskTemplate, TaskTemplateSchema } from '../../../proto/gen/platformidl/core/tasks_pb.js';
 import { type TaskResourceSpec } from '../../../proto/gen/platformidl/admin/matchable_resource_pb.js';
-import { type Launch } from '../launch.js';
-import { given, nonEmpty, plainJson, protoJson, UnfitLaunch, isZero, quantityText } from './go-json.js';
+import { type EngineLaunch } from '../launch.js';
+import { withoutUndefined, nonEmpty, plainJson, protoJson, UnfitLaunch, isZero, quantityText } from './go-json.js';
 import { graphJson } from './graph.js';
-import { metadataOf, type MetadataOptions, type ObjectMetadata } from './metadata.js';
+import { objectMetadata, type MetadataOptions, type ObjectMetadata } from './metadata.js';
 import { type Tasks, referenceKey } from './node.js';
 import { strippedInterface } from './stripped-types.js';
 
@@ -24,7 +24,7 @@ const amounts = (spec: TaskResourceSpec | undefined): JsonObject => ({
   GPU: amount(spec?.gpu),
 });
 
-const pluginsJson = ({ pluginOverrides }: Launch): JsonObject =>
+const pluginsJson = ({ pluginOverrides }: EngineLaunch): JsonObject =>
   Object.fromEntries(
     pluginOverrides.map(({ taskType, pluginId, missingPluginBehavior }) => [
       taskType,
@@ -37,9 +37,9 @@ const pluginsJson = ({ pluginOverrides }: Launch): JsonObject =>
  *
  * @throws {UnfitLaunch} for amounts that are not quantities of Kubernetes.
  */
-const executionConfigJson = (launch: Launch): JsonObject => {
+const executionConfigJson = (launch: EngineLaunch): JsonObject => {
   const { config, recovers, taskResources } = launch;
-  return given({
+  return withoutUndefined({
     TaskPluginImpls: pluginsJson(launch),
     MaxParallelism: Math.max(0, config.maxParallelism),
     RecoveryExecution: recovers ? plainJson(WorkflowExecutionIdentifierSchema, recovers) : {},
@@ -86,7 +86,7 @@ const closureJson = ({ primary, subWorkflows, tasks: compiled }: CompiledWorkflo
   const nested = subWorkflows.flatMap((each) =>
     each.template?.id ? [[referenceKey(each.template.id), graphJson(each, tasks)] as const] : [],
   );
-  return given({
+  return withoutUndefined({
     spec: primary && graphJson(primary, tasks),
     tasks: tasksJson(tasks),
     subWorkflows: nested.length === 0 ? undefined : Object.fromEntries(nested),
@@ -94,20 +94,20 @@ const closureJson = ({ primary, subWorkflows, tasks: compiled }: CompiledWorkflo
 };
 
 /** Refuses a launch that lacks an input, because the engine would only fail it later. */
-const assertInputs = ({ closure, inputs }: Launch): void => {
+const assertInputs = ({ closure, inputs }: EngineLaunch): void => {
   const variables = closure.primary?.template?.interface?.inputs?.variables ?? {};
   const missing = Object.keys(variables).filter((name) => inputs.literals[name]?.value.case === undefined);
   if (missing.length > 0) throw new UnfitLaunch(`inputs without a value: ${missing.join(', ')}`);
 };
 
-const permissionsJson = ({ config: { securityContext, rawOutputDataConfig } }: Launch): JsonObject => ({
-  ...given({ serviceAccountName: nonEmpty(securityContext?.runAs?.k8sServiceAccount) }),
+const permissionsJson = ({ config: { securityContext, rawOutputDataConfig } }: EngineLaunch): JsonObject => ({
+  ...withoutUndefined({ serviceAccountName: nonEmpty(securityContext?.runAs?.k8sServiceAccount) }),
   securityContext: securityContext ? plainJson(SecurityContextSchema, securityContext) : {},
   rawOutputDataConfig: rawOutputDataConfig ? plainJson(RawOutputDataConfigSchema, rawOutputDataConfig) : {},
 });
 
 /** The time of acceptance in whole seconds, the precision of times in Kubernetes. */
-const acceptedAt = ({ acceptedAt: time }: Launch): JsonValue | undefined =>
+const acceptedAt = ({ acceptedAt: time }: EngineLaunch): JsonValue | undefined =>
   time && toJson(TimestampSchema, { ...time, nanos: 0 });
 
 /**
@@ -115,20 +115,20 @@ const acceptedAt = ({ acceptedAt: time }: Launch): JsonValue | undefined =>
  *
  * @throws {UnfitLaunch} when the launch cannot be represented.
  */
-export const workflowObject = (launch: Launch, options: ObjectOptions): WorkflowObject => {
+export const workflowObject = (launch: EngineLaunch, options: ObjectOptions): WorkflowObject => {
   if (launch.closure.primary?.template?.id === undefined) throw new UnfitLaunch('the closure has no workflow');
   assertInputs(launch);
   const defaults = launch.closure.primary.template.metadataDefaults;
   return {
     apiVersion: `${GROUP}/${VERSION}`,
     kind: KIND,
-    metadata: metadataOf(launch, options),
+    metadata: objectMetadata(launch, options),
     executionId: plainJson(WorkflowExecutionIdentifierSchema, launch.id),
     workflowMeta: { eventVersion: options.eventVersion },
     'node-defaults': { interruptible: defaults?.interruptible ?? false },
     ...permissionsJson(launch),
     executionConfig: executionConfigJson(launch),
-    ...given({ acceptedAt: acceptedAt(launch), consoleUrl: nonEmpty(options.consoleUrl) }),
+    ...withoutUndefined({ acceptedAt: acceptedAt(launch), consoleUrl: nonEmpty(options.consoleUrl) }),
     status: { phase: 0 },
     inputs: protoJson(LiteralMapSchema, launch.inputs),
     ...closureJson(launch.closure),

@@ -1,7 +1,7 @@
 import type { Document } from 'mongodb';
 import type { Collection, Condition, FieldType, FieldValue } from '../../runtime/read-store.js';
 import { queryTrigrams, LONG_TEXT, trigramHashes, type Search } from '../../query/trigrams.js';
-import { type Build, collectionName, pathOf, searchPath } from './names.js';
+import { type Build, collectionName, storedPath, searchPath } from './names.js';
 import { containing, likeExpression } from './regular-expressions.js';
 
 /** Query operators for the value of one field. */
@@ -81,11 +81,11 @@ const pair = (condition: Condition): Document =>
 export const isKeyOf = (condition: Condition): condition is KeyOf => condition.is === 'key of';
 
 /** Converts conditions on a document's own fields to a filter. */
-export const filterOf = (fields: Collection['fields'], where: readonly Condition[]): Document =>
+export const mongoFilter = (fields: Collection['fields'], where: readonly Condition[]): Document =>
   joined(
     where.flatMap((condition) => {
       if (isKeyOf(condition)) return [];
-      const path = pathOf(condition.field);
+      const path = storedPath(condition.field);
       if ('texts' in condition) return condition.texts.map((text) => ({ [path]: { $regex: containing(text) } }));
       if ('where' in condition) return [{ [path]: { $elemMatch: joined(condition.where.map(pair)) } }];
       return [{ [path]: operatorsOf(condition, fields[condition.field] ?? 'text') }];
@@ -106,10 +106,10 @@ export const linkedDocumentStages = (where: readonly Condition[], build: Build):
     {
       $lookup: {
         from: collectionName(condition.collection, build),
-        localField: pathOf(condition.field),
+        localField: storedPath(condition.field),
         foreignField: '_id',
         pipeline: [
-          { $match: filterOf(condition.collection.fields, condition.where) },
+          { $match: mongoFilter(condition.collection.fields, condition.where) },
           ...linkedDocumentStages(condition.where, build),
           { $project: { _id: 1 } },
         ],

@@ -1,10 +1,10 @@
 import { type Db, MongoClient } from 'mongodb';
 import { ReadStoreUnusable } from '../../../services/kernel/fault.js';
-import { faultOf } from './driver-faults.js';
+import { mongoFault } from './driver-faults.js';
 import type { MongoLocation } from './location.js';
 
 /** A connection to a database of views. */
-export type Connection = {
+export type MongoConnection = {
   readonly client: MongoClient;
   readonly db: Db;
   /** Runs driver calls, with driver errors converted to faults. */
@@ -61,13 +61,13 @@ const clientOf = ({ url }: MongoLocation, maxPoolSize: number): MongoClient =>
  * @throws {StoreUnavailable} when the server cannot be reached.
  * @throws {ReadStoreUnusable} when retrying does not help.
  */
-export const connect = async (location: MongoLocation, maxPoolSize = 8): Promise<Connection> => {
+export const connect = async (location: MongoLocation, maxPoolSize = 8): Promise<MongoConnection> => {
   const { database, shown } = location;
   const guarded = async <Result>(work: () => Promise<Result>): Promise<Result> => {
     try {
       return await work();
     } catch (error) {
-      throw faultOf(error, shown);
+      throw mongoFault(error, shown);
     }
   };
   return guarded(async () => {

@@ -53,14 +53,14 @@ const cellOf = (type: FieldType, value: FieldValue): StoredField => {
 const isPairs = (cell: StoredField): cell is readonly Pair[] => Array.isArray(cell);
 
 /** Converts a stored field value back. */
-export const valueOf = (cell: StoredField | undefined): FieldValue => {
+export const fieldValueOf = (cell: StoredField | undefined): FieldValue => {
   if (cell === undefined) return null;
   if (!isPairs(cell)) return originalValue(cell);
   return pairsText(cell.map(({ key, value }) => [originalText(key), originalText(value)]));
 };
 
 /** Copies the bytes: the driver's buffer is a slice of the whole server response. */
-export const bytesOf = (binary: Binary): Uint8Array => new Uint8Array(binary.value());
+export const bytesOfBinary = (binary: Binary): Uint8Array => new Uint8Array(binary.value());
 
 const storedValue = (value: FieldValue | undefined): FieldValue =>
   typeof value === 'string' ? storedText(value) : (value ?? null);
@@ -102,7 +102,7 @@ export const documentOf = (
   return {
     key: originalText(row._id),
     position: row.position,
-    fields: Object.fromEntries(Object.keys(fields).map((field) => [field, valueOf(row.f[field])])),
+    fields: Object.fromEntries(Object.keys(fields).map((field) => [field, fieldValueOf(row.f[field])])),
     response: answer ?? listElement,
     ...(answer && { listElement }),
     ...(foldState && { foldState }),

@@ -38,7 +38,7 @@ export const isRefusedWrite = (error: unknown): boolean =>
   (error instanceof MongoInvalidArgumentError && /larger than/u.test(error.message));
 
 /** Converts a driver error to a fault; any other error is a defect and is returned as it is. */
-export const faultOf = (error: unknown, shown: string): unknown => {
+export const mongoFault = (error: unknown, shown: string): unknown => {
   if (error instanceof Fault) return error;
   if (error instanceof MongoServerError && error.code === MAX_TIME_EXPIRED)
     return new QueryTooSlow('the query took longer than its time limit', error);

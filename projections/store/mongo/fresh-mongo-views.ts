@@ -1,16 +1,16 @@
 import { StoreUnavailable } from '../../../services/kernel/fault.js';
 import type { FreshViews } from '../../runtime/rebuild.js';
-import { type Connection, connect } from './connection.js';
+import { type MongoConnection, connect } from './connection.js';
 import { labelIn, type DatabaseLabel, labelDatabase, dropCollections, readLabel } from './layout.js';
 import type { MongoLocation } from './location.js';
 import { storeOf } from './mongo-read-store.js';
 import { type Build, buildOf, isOfViews } from './names.js';
 
 /** Drops unused builds: older ones, and one left behind by a rebuild that was killed. */
-const dropOthers = (db: Connection['db'], kept: readonly Build[]): Promise<void> =>
+const dropOthers = (db: MongoConnection['db'], kept: readonly Build[]): Promise<void> =>
   dropCollections(db, (name) => isOfViews(name) && !kept.includes(buildOf(name)));
 
-const activate = async ({ db }: Connection, before: DatabaseLabel, build: Build, logId: string): Promise<void> => {
+const activate = async ({ db }: MongoConnection, before: DatabaseLabel, build: Build, logId: string): Promise<void> => {
   const { format, build: current, logId: of } = before;
   const { matchedCount } = await labelIn(db).updateOne(
     { _id: 'views', format, build: current, logId: of },

@@ -1,6 +1,6 @@
 import type { Binary, ClientSession, Collection as MongoCollection, Db } from 'mongodb';
 import { StoreUnavailable } from '../../../services/kernel/fault.js';
-import { bytesOf, type MessageLengths, type Row, type DriverRow } from './documents.js';
+import { bytesOfBinary, type MessageLengths, type Row, type DriverRow } from './documents.js';
 import { type Build, CHUNKS, ofBuild } from './names.js';
 
 /** A chunk of a document that exceeds the server's document size. */
@@ -86,9 +86,9 @@ const sliceFields = (bytes: Uint8Array, { element, answer, state }: MessageLengt
 };
 
 const own = ({ element, answer, state }: Pick<Row, 'element' | 'answer' | 'state'>): Bytes => ({
-  element: bytesOf(element),
-  ...(answer && { answer: bytesOf(answer) }),
-  ...(state && { state: bytesOf(state) }),
+  element: bytesOfBinary(element),
+  ...(answer && { answer: bytesOfBinary(answer) }),
+  ...(state && { state: bytesOfBinary(state) }),
 });
 
 /** The fields of a row that loading its bytes needs. */
@@ -108,7 +108,7 @@ export const loaded = async (db: Db, build: Build, name: string, found: Loadable
     const chunks = await chunksOf<Binary>(db, build)
       .find({ _id: { $in: [...ids] } })
       .toArray();
-    const byId = new Map(chunks.map(({ _id, bytes }) => [_id, bytesOf(bytes)]));
+    const byId = new Map(chunks.map(({ _id, bytes }) => [_id, bytesOfBinary(bytes)]));
     const pieces = ids.flatMap((id) => byId.get(id) ?? []);
     if (pieces.length === ids.length) return sliceFields(new Uint8Array(Buffer.concat(pieces)), row.large);
     row = (await db.collection<Row>(name).findOne({ _id: row._id })) ?? row;

@@ -7,7 +7,7 @@ import {
   collectionName,
   indexName,
   ofBuild,
-  pathOf,
+  storedPath,
   searchIndexName,
   searchPath,
 } from './names.js';
@@ -138,12 +138,12 @@ export const makeIndexes = async (
   for (const collection of collections) {
     const specifications = collection.indexes.map((fields) => {
       const carried = collection.carried?.[indexName(fields)] ?? [];
-      const paths = [...fields.map(pathOf), '_id', ...carried.map(pathOf)];
+      const paths = [...fields.map(storedPath), '_id', ...carried.map(storedPath)];
       return { name: indexName(fields), key: Object.fromEntries(paths.map((path) => [path, 1])) };
     });
     const searches = (collection.searched ?? []).map(({ sort }, at) => ({
       name: searchIndexName(at),
-      key: { [searchPath(at)]: 1, [pathOf(sort)]: 1, _id: 1 } as const,
+      key: { [searchPath(at)]: 1, [storedPath(sort)]: 1, _id: 1 } as const,
     }));
     if (specifications.length + searches.length === 0) continue;
     try {

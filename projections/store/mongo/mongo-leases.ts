@@ -1,7 +1,7 @@
 import { type AnyBulkWriteOperation, type Collection, MongoBulkWriteError } from 'mongodb';
 import type { Checkpoint } from '../../../services/kernel/ports/checkpoint.js';
 import { LEASE_MS, type Leases } from '../../../services/kernel/ports/leases.js';
-import { type Connection, connect } from './connection.js';
+import { type MongoConnection, connect } from './connection.js';
 import type { MongoLocation } from './location.js';
 
 type LeaseRow = {
@@ -29,7 +29,7 @@ const FORGOTTEN_MS = 60_000;
 const startsWith = (prefix: string): RegExp => new RegExp(`^${prefix.replaceAll(/[^\w ]/gu, '\\$&')}`);
 
 /** The server's clock, in milliseconds since 1970. */
-const serverTime = async ({ db }: Connection): Promise<number> => {
+const serverTime = async ({ db }: MongoConnection): Promise<number> => {
   const { localTime } = await db.command({ hello: 1 });
   return (localTime as Date).getTime();
 };

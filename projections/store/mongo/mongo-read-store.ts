@@ -3,16 +3,16 @@ import type { Collection as MongoCollection } from 'mongodb';
 import type { Collection, Query, ReadStore, StoredDocument, WriteBatch } from '../../runtime/read-store.js';
 import { storedText } from '../stored-text.js';
 import { checkpointsIn, checkpointsOf, parkedIn, writeBatch } from './batches.js';
-import { type Connection, connect } from './connection.js';
+import { type MongoConnection, connect } from './connection.js';
 import { documentOf, type Row } from './documents.js';
 import { counts, values } from './values.js';
-import { faultOf } from './driver-faults.js';
+import { mongoFault } from './driver-faults.js';
 import { explainQuery, type ExplainedQuery } from './explanations.js';
 import { loaded } from './large-documents.js';
 import { assertOf, labelDatabase, dropCollections, makeCollections, makeIndexes, readLabel } from './layout.js';
 import type { MongoLocation } from './location.js';
 import { type Build, buildOf, collectionName, isOfViews, ofBuild } from './names.js';
-import { type PageReader, page, type PageQuery } from './pages.js';
+import { type PageReader, findPage, type PageQuery } from './pages.js';
 import { settled } from './transactions.js';
 import { writersIn } from './writers.js';
 
@@ -56,11 +56,11 @@ type Queries = Pick<MongoReadStore, 'find' | 'findDistinct' | 'countBy' | 'expla
 const sumOf = (explanations: readonly ExplainedQuery[], what: 'keys' | 'documents'): number =>
   explanations.reduce((sum, each) => sum + each[what], 0);
 
-const queries = ({ db, guarded }: Connection, build: Build, limitMs: number): Queries => {
+const queries = ({ db, guarded }: MongoConnection, build: Build, limitMs: number): Queries => {
   const reader = (): PageReader => ({ db, build, until: performance.now() + limitMs });
   const answer = async (from: PageReader, collection: Collection, query: Query, method: Method): Promise<number> =>
     method === 'find'
-      ? (await page(from, collection, query)).elements.length
+      ? (await findPage(from, collection, query)).elements.length
       : (await values(from, collection, query)).values.length;
 
   const explain = async (
@@ -76,7 +76,7 @@ const queries = ({ db, guarded }: Connection, build: Build, limitMs: number): Qu
   };
 
   return {
-    find: (collection, query) => guarded(() => page(reader(), collection, query)),
+    find: (collection, query) => guarded(() => findPage(reader(), collection, query)),
     findDistinct: (collection, query) => guarded(() => values(reader(), collection, query)),
     countBy: (collection, query, by) => guarded(() => counts(reader(), collection, query, by)),
     explain: (...given) => guarded(async () => (await explain(...given)).explanations),
@@ -90,7 +90,7 @@ const queries = ({ db, guarded }: Connection, build: Build, limitMs: number): Qu
 
 type Lookups = Pick<ReadStore, 'get' | 'getMany' | 'count' | 'checkpoints' | 'parked'>;
 
-const lookups = ({ db, guarded }: Connection, build: Build): Lookups => {
+const lookups = ({ db, guarded }: MongoConnection, build: Build): Lookups => {
   const rows = (collection: Collection): MongoCollection<Row> => db.collection<Row>(collectionName(collection, build));
   const whole = async (collection: Collection, row: Row): Promise<StoredDocument> =>
     documentOf(collection.fields, row, await loaded(db, build, collectionName(collection, build), row));
@@ -117,7 +117,7 @@ const lookups = ({ db, guarded }: Connection, build: Build): Lookups => {
 
 /** Creates the store of one build. `close` closes the connection. */
 export const storeOf = (
-  connection: Connection,
+  connection: MongoConnection,
   build: Build,
   options: MongoReadStoreOptions & { readonly isGrowing?: boolean },
 ): MongoReadStore => {
@@ -145,7 +145,7 @@ export const storeOf = (
         if (isNew) beforeCommit?.();
         return isNew;
       },
-      onUnknown: (error, times) => onUnknown(faultOf(error, location.shown) as Error, times),
+      onUnknown: (error, times) => onUnknown(mongoFault(error, location.shown) as Error, times),
       onRolledBack: async (times) => {
         writers.forget();
         if (times === STUCK_TIMES) await writers.endOthers();

@@ -21,7 +21,7 @@ export const isOfViews = (name: string): boolean =>
   /^(?:[\w-]+\.v\d+|checkpoints|parked|parts)(?:\.r\d+)?$/u.test(name);
 
 /** Path of a field in a stored document. */
-export const pathOf = (field: string): string => `f.${field}`;
+export const storedPath = (field: string): string => `f.${field}`;
 
 /** Path of the indexed trigrams of a searched text, by the text's index in the collection's `searched`. */
 export const searchPath = (at: number): string => `s.${at}`;

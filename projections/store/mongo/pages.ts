@@ -1,13 +1,13 @@
 import type { AggregationCursor, Db, Document, FindCursor } from 'mongodb';
 import { PageTooLarge } from '../../../services/kernel/fault.js';
 import type { Collection, Found, Query } from '../../runtime/read-store.js';
-import { planOf } from '../query-plan.js';
+import { queryPlanOf } from '../query-plan.js';
 import { originalText, storedQuery } from '../stored-text.js';
 import { excludesEmpty, tightened } from '../tightened-query.js';
-import { filled, filterOf, isKeyOf, joined, linkedDocumentStages, searchFilter } from './conditions.js';
-import { type StoredField, valueOf } from './documents.js';
+import { filled, mongoFilter, isKeyOf, joined, linkedDocumentStages, searchFilter } from './conditions.js';
+import { type StoredField, fieldValueOf } from './documents.js';
 import { loaded, type Loadable } from './large-documents.js';
-import { type Build, collectionName, indexName, pathOf, searchIndexName } from './names.js';
+import { type Build, collectionName, indexName, storedPath, searchIndexName } from './names.js';
 
 /** The build that is queried, and the deadline in milliseconds of `performance.now()`. */
 export type PageReader = {
@@ -71,7 +71,7 @@ export const findRows = <Row extends Document>(
 const partsAfter = ({ fields }: Collection, query: Query): readonly Document[] => {
   const { orderBy, after } = query;
   if (!after) return [{}];
-  const path = pathOf(orderBy.field);
+  const path = storedPath(orderBy.field);
   const isUp = orderBy.direction === 'ascending';
   const beyond = isUp ? '$gt' : '$lt';
   const same = { [path]: { $eq: after.value }, _id: { [beyond]: after.key } };
@@ -89,11 +89,11 @@ export const isImpossible = ({ where }: Query): boolean =>
   where.some((each) => each.is === 'in' && each.values.length === 0);
 
 const pageQueriesOf = (collection: Collection, query: Query): readonly Omit<PageQuery, 'limit'>[] => {
-  const path = pathOf(query.orderBy.field);
+  const path = storedPath(query.orderBy.field);
   const direction = query.orderBy.direction === 'ascending' ? 1 : -1;
-  const { index, search } = planOf(collection, query);
+  const { index, search } = queryPlanOf(collection, query);
   const fields = query.where.filter(({ is }) => !search || is !== 'contains all');
-  const own = [filterOf(collection.fields, fields), ...(search ? [searchFilter(collection.searched, search)] : [])];
+  const own = [mongoFilter(collection.fields, fields), ...(search ? [searchFilter(collection.searched, search)] : [])];
   const searches = collection.searched ?? [];
   const hint = search ? searchIndexName(searches.indexOf(search.searched)) : index && indexName(index);
   return partsAfter(collection, query).map((condition) => ({
@@ -133,7 +133,7 @@ const sized = (bytes: number, element: Uint8Array): number => {
  *
  * @throws {PageTooLarge} when the page exceeds the limit of a response.
  */
-export const page = async (reader: PageReader, collection: Collection, given: Query): Promise<Found> => {
+export const findPage = async (reader: PageReader, collection: Collection, given: Query): Promise<Found> => {
   if (isImpossible(given)) return { elements: [] };
   const query = tightened(storedQuery(given));
   const limit = Math.min(query.limit, MAX_LIMIT);
@@ -143,7 +143,7 @@ export const page = async (reader: PageReader, collection: Collection, given: Qu
   // One more document than requested shows whether more follow.
   for await (const row of rowsOf(reader, collection, { ...query, limit: limit + 1 })) {
     if (elements.length === limit && last)
-      return { elements, next: { value: valueOf(last.f?.[query.orderBy.field]), key: originalText(last._id) } };
+      return { elements, next: { value: fieldValueOf(last.f?.[query.orderBy.field]), key: originalText(last._id) } };
     const { element } = await loaded(reader.db, reader.build, collectionName(collection, reader.build), row);
     bytes = sized(bytes, element);
     elements.push(element);

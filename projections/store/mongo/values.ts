@@ -1,26 +1,26 @@
 import type { Document } from 'mongodb';
 import type { Collection, FieldValue, Query, ValueCounts } from '../../runtime/read-store.js';
 import { exceptions, type FoundValues } from '../distinct-values.js';
-import { valuesPlanOf, planOf } from '../query-plan.js';
+import { valuesPlanOf, queryPlanOf } from '../query-plan.js';
 import { originalValue, storedQuery } from '../stored-text.js';
 import { tightened } from '../tightened-query.js';
-import { filled, filterOf, joined, linkedDocumentStages } from './conditions.js';
+import { filled, mongoFilter, joined, linkedDocumentStages } from './conditions.js';
 import { type PageReader, findRows, isImpossible, type PageQuery, remainingMs } from './pages.js';
-import { indexName, pathOf, collectionName } from './names.js';
+import { indexName, storedPath, collectionName } from './names.js';
 
 type ValueRow = { readonly f: Readonly<Record<string, FieldValue>> };
 
 const valuesAfter = ({ fields }: Collection, { orderBy, after }: Query): Document => {
-  const path = pathOf(orderBy.field);
+  const path = storedPath(orderBy.field);
   const from = after?.value ?? null;
   if (from === null) return { [path]: filled(fields[orderBy.field]) };
   return { [path]: { [orderBy.direction === 'ascending' ? '$gt' : '$lt']: from } };
 };
 
 const nextQuery = (collection: Collection, index: readonly string[] | undefined, query: Query): PageQuery => {
-  const path = pathOf(query.orderBy.field);
+  const path = storedPath(query.orderBy.field);
   return {
-    filter: joined([filterOf(collection.fields, query.where), valuesAfter(collection, query)]),
+    filter: joined([mongoFilter(collection.fields, query.where), valuesAfter(collection, query)]),
     sort: { [path]: query.orderBy.direction === 'ascending' ? 1 : -1 },
     projection: { _id: 0, [path]: 1 },
     limit: 1,
@@ -64,9 +64,9 @@ export const counts = async (
 ): Promise<ValueCounts> => {
   if (isImpossible(given)) return new Map();
   const query = storedQuery(given);
-  const { index } = planOf(collection, query);
-  const path = pathOf(by);
-  const own = filterOf(collection.fields, query.where);
+  const { index } = queryPlanOf(collection, query);
+  const path = storedPath(by);
+  const own = mongoFilter(collection.fields, query.where);
   const rows = await db
     .collection(collectionName(collection, build))
     .aggregate<CountRow>(

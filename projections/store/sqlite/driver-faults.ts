@@ -3,7 +3,7 @@ import { DataDirectoryUnusable, Fault, StoreUnavailable } from '../../../service
 const DAMAGED = /malformed|not a database|disk image/u;
 
 /** Converts a driver error to a fault: a damaged file needs a rebuild, any other error may be temporary. */
-export const faultOf = (error: unknown): Fault => {
+export const sqliteFault = (error: unknown): Fault => {
   if (error instanceof Fault) return error;
   const why = error instanceof Error ? error.message : String(error);
   if (DAMAGED.test(why)) return new DataDirectoryUnusable(`the views are damaged (${why}): rebuild them`, error);
@@ -15,6 +15,6 @@ export const driverCall = <Result>(work: () => Result): Promise<Result> => {
   try {
     return Promise.resolve(work());
   } catch (error) {
-    return Promise.reject(faultOf(error));
+    return Promise.reject(sqliteFault(error));
   }
 };

@@ -4,7 +4,7 @@ import { StoreUnavailable, TooManyQueries } from '../../../services/kernel/fault
 import type { Collection, Found, Query, ValueCounts } from '../../runtime/read-store.js';
 import { deliverInTurns } from './deliver-in-turns.js';
 import type { Answered, QueryRequest, QueryMethod, QueryThreadSettings, Slice } from './query-messages.js';
-import { elementsOf } from './query-slices.js';
+import { sliceElements } from './query-slices.js';
 import type { FoundValues } from '../distinct-values.js';
 
 /** Runs queries on another thread. */
@@ -33,7 +33,7 @@ const MAX_WAITING = 1_000;
  */
 const receive = (answered: Answered, { slices, resolve, reject }: Waiting): boolean => {
   if ('slice' in answered) slices.push(answered.slice);
-  else if ('found' in answered) resolve({ elements: slices.flatMap(elementsOf), ...answered.found });
+  else if ('found' in answered) resolve({ elements: slices.flatMap(sliceElements), ...answered.found });
   else if ('values' in answered) resolve(answered.values);
   else if ('counts' in answered) resolve(answered.counts);
   else reject(faultOf(answered.fault));

@@ -1,5 +1,5 @@
 import type { CrossingFault } from '../../../services/kernel/crossing-faults.js';
-import type { Collection, Cursor, Query, ValueCounts } from '../../runtime/read-store.js';
+import type { Collection, PageCursor, Query, ValueCounts } from '../../runtime/read-store.js';
 import type { FoundValues } from '../distinct-values.js';
 
 /** Settings of the thread for long queries. */
@@ -33,7 +33,7 @@ export type Slice = { readonly bytes: Uint8Array<ArrayBuffer>; readonly ends: re
 /** A message from the thread: slices of elements, then the end of the answer. */
 export type Answered = { readonly id: number } & (
   | { readonly slice: Slice }
-  | { readonly found: { readonly next?: Cursor } }
+  | { readonly found: { readonly next?: PageCursor } }
   | { readonly values: FoundValues }
   | { readonly counts: ValueCounts }
   | { readonly fault: CrossingFault }

@@ -40,5 +40,5 @@ export const slices = (send: (slice: Slice) => void): Slices => {
 };
 
 /** The elements of a slice, as views of its bytes. */
-export const elementsOf = ({ bytes, ends }: Slice): readonly Uint8Array[] =>
+export const sliceElements = ({ bytes, ends }: Slice): readonly Uint8Array[] =>
   ends.map((end, i) => bytes.subarray(ends[i - 1] ?? 0, end));

@@ -1,18 +1,18 @@
 import type { Collection, Found, Query, ReadStore } from '../../runtime/read-store.js';
 import { queryCaller } from './query-caller.js';
-import { planOf, valuesPlanOf } from '../query-plan.js';
+import { queryPlanOf, valuesPlanOf } from '../query-plan.js';
 import { sqliteReadStore } from './sqlite-read-store.js';
 
 /** Largest page that is read on the serving thread; it takes about 0.3 ms. */
 const MAX_PAGE = 100;
 
-const isShort = (collection: Collection, query: Query, plan: typeof planOf): boolean =>
+const isShort = (collection: Collection, query: Query, plan: typeof queryPlanOf): boolean =>
   query.limit <= MAX_PAGE && !plan(collection, query).scans;
 
 /** Tries a long page as a short one, since most lists have few rows; `undefined` when there are more. */
 const foundShort = async (local: ReadStore, collection: Collection, query: Query): Promise<Found | undefined> => {
   const limit = Math.min(query.limit, MAX_PAGE);
-  if (!isShort(collection, { ...query, limit }, planOf)) return undefined;
+  if (!isShort(collection, { ...query, limit }, queryPlanOf)) return undefined;
   const found = await local.find(collection, { ...query, limit });
   return found.next && limit < query.limit ? undefined : found;
 };

@@ -1,9 +1,17 @@
 import type { DatabaseSync } from '@photostructure/sqlite';
-import type { Collection, Cursor, QueryCost, FieldValue, Found, Query, ValueCounts } from '../../runtime/read-store.js';
+import type {
+  Collection,
+  PageCursor,
+  QueryCost,
+  FieldValue,
+  Found,
+  Query,
+  ValueCounts,
+} from '../../runtime/read-store.js';
 import type { Sql } from './condition-sql.js';
 import { distinctValues, type FoundValues } from '../distinct-values.js';
 import { rowCounts } from './examined-rows.js';
-import { planOf } from '../query-plan.js';
+import { queryPlanOf } from '../query-plan.js';
 import { conditionsAfter, countsSql, pageSql, type PlannedQuery } from './query-sql.js';
 import { searchedRows } from './search-pages.js';
 import { originalText, originalValue, storedQuery } from '../stored-text.js';
@@ -54,7 +62,7 @@ export type SqliteQueries = {
    *
    * @returns the cursor of the last element when more follow.
    */
-  page(collection: Collection, query: Query, take: (element: Uint8Array) => void): Cursor | undefined;
+  page(collection: Collection, query: Query, take: (element: Uint8Array) => void): PageCursor | undefined;
   find(collection: Collection, query: Query): Found;
   findDistinct(collection: Collection, query: Query): FoundValues;
   countBy(collection: Collection, query: Query, by: string): ValueCounts;
@@ -95,7 +103,7 @@ const counted = (
 ): ValueCounts => {
   if (isImpossible(asked)) return new Map();
   const query = storedQuery(asked);
-  const plan = { ...planOf(collection, query), scans: true };
+  const plan = { ...queryPlanOf(collection, query), scans: true };
   const rows = all(countsSql({ collection, plan, isCounted: false }, by)) as [FieldValue, number][];
   return new Map(rows.map(([value, count]) => [originalValue(value), count]));
 };
@@ -129,10 +137,10 @@ export const sqliteQueries = (db: Database, limitMs: number): SqliteQueries => {
     asked: Query,
     take: (element: Uint8Array) => void,
     isCounted = false,
-  ): Cursor | undefined => {
+  ): PageCursor | undefined => {
     if (isImpossible(asked)) return undefined;
     const query = tightened(storedQuery(asked));
-    const run = { collection, plan: planOf(collection, query), isCounted };
+    const run = { collection, plan: queryPlanOf(collection, query), isCounted };
     let last: PageRow | undefined;
     const hasMore = eachRow(run, query, (row) => {
       last = row;

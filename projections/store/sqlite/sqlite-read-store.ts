@@ -5,14 +5,14 @@ import { CheckpointMoved, StoreUnavailable } from '../../../services/kernel/faul
 import type {
   Checkpoint,
   Collection,
-  Cursor,
+  PageCursor,
   ParkedStream,
   Query,
   ReadStore,
   WriteBatch,
 } from '../../runtime/read-store.js';
 import { type DocumentStatements, documentStatements } from './document-statements.js';
-import { faultOf, driverCall } from './driver-faults.js';
+import { sqliteFault, driverCall } from './driver-faults.js';
 import { sqliteQueries } from './sqlite-queries.js';
 import { emptyTables, makeSearchTables, searchKeeper } from './search-tables.js';
 import {
@@ -51,7 +51,7 @@ export type SqliteReadStore = ReadStore & {
    *
    * @returns the cursor of the last element when more follow.
    */
-  findEach(collection: Collection, query: Query, take: (element: Uint8Array) => void): Promise<Cursor | undefined>;
+  findEach(collection: Collection, query: Query, take: (element: Uint8Array) => void): Promise<PageCursor | undefined>;
   /**
    * Creates the indexes and search tables, which a file that is being rebuilt (`isGrowing`) does without until then.
    */
@@ -206,6 +206,6 @@ const opened = (options: SqliteReadStoreOptions): Database => {
   try {
     return open(options);
   } catch (error) {
-    throw faultOf(error);
+    throw sqliteFault(error);
   }
 };

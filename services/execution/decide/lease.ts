@@ -7,14 +7,14 @@ import { isTerminal } from '../phases.js';
 import type { ExecutionRefusal } from '../refusals.js';
 import { type ExecutionState, isDefaultProducer } from '../state.js';
 import type { Lease } from '../state/lease.js';
-import { NONE } from '../state/reports.js';
+import { NO_REVISION } from '../state/reports.js';
 import { accepted, refused, type ExecutionDecision } from './report.js';
 
 /** The reason why an execution cannot be leased; `undefined` when it can. */
 const obstacle = ({ exists, phase, lease, last }: ExecutionState, over: number | undefined) => {
   if (!exists) return { kind: 'execution-not-found' } as const;
   if (isTerminal('workflow', phase)) return { kind: 'execution-ended', current: phase } as const;
-  if (lease === undefined) return last === NONE ? undefined : ({ kind: 'runs-without-lease' } as const);
+  if (lease === undefined) return last === NO_REVISION ? undefined : ({ kind: 'runs-without-lease' } as const);
   return lease.isHeld && lease.number !== over ? ({ kind: 'lease-held', engine: lease.engine } as const) : undefined;
 };
 

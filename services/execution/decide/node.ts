@@ -12,7 +12,7 @@ import {
 import type { Envelope } from '../wire/envelope.js';
 import { isTerminal, NODE } from '../phases.js';
 import { type ExecutionRefusal, taskNotFound } from '../refusals.js';
-import { type ExecutionState, findTask, type NodeState } from '../state.js';
+import { type ExecutionState, taskAttemptIn, type NodeState } from '../state.js';
 
 const missingParentTask = (
   state: ExecutionState,
@@ -22,7 +22,7 @@ const missingParentTask = (
   const { nodeId, taskId, retryAttempt } = parentTask;
   const own = parentTask.execution;
   const isHere = own.project === execution.project && own.domain === execution.domain && own.name === execution.name;
-  const task = isHere ? findTask(state.nodes.get(nodeId), taskId, retryAttempt) : undefined;
+  const task = isHere ? taskAttemptIn(state.nodes.get(nodeId), taskId, retryAttempt) : undefined;
   return task === undefined ? taskNotFound(nodeId, taskId, retryAttempt) : undefined;
 };
 

@@ -8,7 +8,7 @@ import type { Envelope } from '../wire/envelope.js';
 import { type ExecutionEvent, phaseReported } from '../events.js';
 import { isTerminal } from '../phases.js';
 import type { ExecutionRefusal } from '../refusals.js';
-import { type ExecutionState, isDefaultProducer, type Reported, type TaskState } from '../state.js';
+import { type ExecutionState, isDefaultProducer, type Reported, type TaskAttemptState } from '../state.js';
 import { similarReports } from '../state/reports.js';
 
 export type ExecutionDecision = Decision<ExecutionEvent, ExecutionRefusal>;
@@ -95,7 +95,7 @@ export const earlierReport = (
 export const isReplacedBy = (known: Reported, { entity, phase }: Envelope): boolean =>
   known.isInferred && isTerminal(entity, phase);
 
-const writeOpenTask = (writer: BinaryWriter, nodeId: string, { id, attempt }: TaskState): void => {
+const writeOpenTask = (writer: BinaryWriter, nodeId: string, { id, attempt }: TaskAttemptState): void => {
   writer.tag(2, WireType.LengthDelimited).fork().tag(1, WireType.LengthDelimited).string(nodeId);
   writeTaskId(writer, 2, id);
   if (attempt !== 0) writer.tag(3, WireType.Varint).uint32(attempt);

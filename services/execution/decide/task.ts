@@ -10,19 +10,19 @@ import {
   type ExecutionDecision,
 } from './report.js';
 import { isTerminal, TASK } from '../phases.js';
-import { type ExecutionState, findTask, type TaskState } from '../state.js';
+import { type ExecutionState, taskAttemptIn, type TaskAttemptState } from '../state.js';
 
 /** A version above every reported version of the phase is new whatever its content, so nothing has to be compared. */
 const priorOfTask = (
   state: ExecutionState,
-  task: TaskState | undefined,
+  task: TaskAttemptState | undefined,
   command: ReportPhase,
 ): ReturnType<typeof earlierReport> => {
   const { phase, phaseVersion } = command.envelope;
   return phaseVersion > (task?.highest[phase] ?? -1) ? 'new' : earlierReport(state, task, command);
 };
 
-const decideKnown = (task: TaskState, command: ReportPhase): ExecutionDecision => {
+const decideKnown = (task: TaskAttemptState, command: ReportPhase): ExecutionDecision => {
   const { envelope } = command;
   const { phase, phaseVersion } = envelope;
   if (isReplacedBy(task, envelope)) return acceptedReport(command);
@@ -43,7 +43,7 @@ const decideNew = (state: ExecutionState, command: ReportPhase): ExecutionDecisi
 export const decideTaskReport = (state: ExecutionState, command: ReportPhase): ExecutionDecision => {
   const { nodeId, taskId, retryAttempt } = command.envelope;
   const node = state.nodes.get(nodeId);
-  const task = taskId === undefined ? undefined : findTask(node, taskId, retryAttempt);
+  const task = taskId === undefined ? undefined : taskAttemptIn(node, taskId, retryAttempt);
   const prior = priorOfTask(state, task, command);
   if (prior === 'repeated') return repeatedReport(command);
   if (prior !== 'new') return prior;

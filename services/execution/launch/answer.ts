@@ -1,6 +1,6 @@
 import { RpcError, type StatusCode } from '../../kernel/rpc.js';
 import type { ExecutionRefusal } from '../refusals.js';
-import type { ExecutionId } from '../wire/envelope.js';
+import type { ExecutionId } from '../../kernel/execution-id.js';
 
 /** The reasons for not launching. */
 export type LaunchRefusal =

@@ -20,8 +20,6 @@ import { assertLabels } from '../../kernel/values/labels.js';
 import { assertNotifications } from '../../kernel/values/notifications.js';
 import type { CommandContext } from '../../kernel/ports/sessions.js';
 import { missing, RpcError } from '../../kernel/rpc.js';
-import { executionStream } from '../aggregate.js';
-import type { ExecutionId } from '../wire/envelope.js';
 import { assertExecutionName, generatedName, nameOfKey } from '../execution-id.js';
 import { namespaceOf } from '../platform.js';
 import type { LargeLaunches, LaunchInputs } from '../ports.js';
@@ -29,7 +27,8 @@ import { type Launched, type LaunchRefusal, errorsAsRefusals } from './answer.js
 import { assertConfig, resolveConfiguration, type ConfigServices } from './resolve-configuration.js';
 import { type Inherited, inheritanceOf, type LineageServices } from './lineage.js';
 import { slotFor, type SlotServices } from './slot.js';
-import { assertLaunchable, type Target, targetOf, type TargetServices } from './target.js';
+import { assertLaunchable, type Target, launchTarget, type TargetServices } from './target.js';
+import { executionStream, type ExecutionId } from '../../kernel/execution-id.js';
 
 /** The parts of the system that a launch needs. */
 export type LaunchServices = TargetServices &
@@ -214,7 +213,7 @@ const planned = async (services: LaunchServices, id: ExecutionId, { request, giv
   const { project, domain } = request;
   await assertPlace(services, { project, domain, name: request.name });
   const checked = checkedRequest(request, given);
-  const target = await targetOf(services, checked.launches);
+  const target = await launchTarget(services, checked.launches);
   const inputs = await resolvedInputs(services, target, given);
   const inherited = await inheritanceOf(services, checked.spec.metadata);
   const created = await createdOf(services, checked, { id, principal, target, inputs, inherited });

@@ -3,10 +3,10 @@ import type { NodeExecutionIdentifier } from '../../../proto/gen/platformidl/cor
 import type { ExecutionCreated } from '../../../proto/gen/platformidl/eventlog/execution_pb.js';
 import type { EventLog } from '../../kernel/ports/event-store.js';
 import type { Sessions } from '../../kernel/ports/sessions.js';
-import { type ExecutionAggregate, executionStream } from '../aggregate.js';
+import { type ExecutionAggregate } from '../aggregate.js';
 import { readCreation } from '../creation.js';
-import type { ExecutionId } from '../wire/envelope.js';
 import { executionAbsent, nodeAbsent, executionIdOf } from '../execution-id.js';
+import { executionStream, type ExecutionId } from '../../kernel/execution-id.js';
 
 export type LineageServices = {
   readonly sessions: Sessions;
@@ -19,7 +19,7 @@ export type LineageServices = {
  *
  * @throws {RpcError} NOT_FOUND when there is no such execution.
  */
-export const originOf = async ({ log }: LineageServices, id: ExecutionId): Promise<ExecutionCreated> => {
+export const createdEventOf = async ({ log }: LineageServices, id: ExecutionId): Promise<ExecutionCreated> => {
   const creation = await readCreation(log, id);
   if (creation === undefined) throw executionAbsent(id);
   return creation.created;
@@ -57,7 +57,7 @@ export const inheritanceOf = async (
 ): Promise<Inherited> => {
   const parent = metadata?.parentNodeExecution;
   if (parent === undefined) return { principal: undefined, nesting: undefined, clusterLabel: undefined };
-  const { spec } = await originOf(services, await assertNode(services, parent));
+  const { spec } = await createdEventOf(services, await assertNode(services, parent));
   return {
     principal: spec?.metadata?.principal,
     nesting: Math.min((spec?.metadata?.nesting ?? 0) + 1, MAX_NESTING),

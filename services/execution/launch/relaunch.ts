@@ -14,13 +14,12 @@ import { LiteralMapSchema } from '../../../proto/gen/platformidl/core/literals_p
 import type { ExecutionCreated } from '../../../proto/gen/platformidl/eventlog/execution_pb.js';
 import { bytesOf, type PayloadStore } from '../../kernel/ports/payload-store.js';
 import { RpcError } from '../../kernel/rpc.js';
-import { executionAbsent, executionText, executionIdOf } from '../execution-id.js';
-import { executionStream } from '../aggregate.js';
-import type { ExecutionId } from '../wire/envelope.js';
+import { executionAbsent, executionIdOf } from '../execution-id.js';
 import { phaseName, WORKFLOW } from '../phases.js';
 import { type Launched, errorsAsRefusals } from './answer.js';
 import { type Actor, launch, type Launch, type LaunchServices } from './launch.js';
-import { originOf } from './lineage.js';
+import { createdEventOf } from './lineage.js';
+import { executionText, executionStream, type ExecutionId } from '../../kernel/execution-id.js';
 
 export type RelaunchServices = LaunchServices & { readonly payloads: PayloadStore };
 
@@ -52,7 +51,7 @@ export const relaunch = (
 ): Promise<Launched> => {
   const id = executionIdOf(request.id);
   return errorsAsRefusals(id, async () => {
-    const original = await originOf(services, id);
+    const original = await createdEventOf(services, id);
     const rebuilt = await rebuiltRequest(services, id, original, {
       name: request.name,
       change: (spec, metadata) => {
@@ -102,7 +101,7 @@ export const recover = (
   const id = executionIdOf(request.id);
   return errorsAsRefusals(id, async () => {
     await assertRecoverable(services, id);
-    const original = await originOf(services, id);
+    const original = await createdEventOf(services, id);
     const rebuilt = await rebuiltRequest(services, id, original, {
       name: request.name,
       change: (_, metadata) => {

@@ -8,10 +8,10 @@ import { assertQualityOfService } from '../../kernel/values/quality-of-service.j
 import { invalid, RpcError } from '../../kernel/rpc.js';
 import { resolveConfig } from '../config.js';
 import { assignedPool, type EngineSources, resolveEngineSettings } from '../engine-settings.js';
-import type { ExecutionId } from '../wire/envelope.js';
 import type { Platform } from '../platform.js';
 import type { Attributes, Projects, StreamRevision } from '../ports.js';
 import type { Target } from './target.js';
+import type { ExecutionId } from '../../kernel/execution-id.js';
 
 /** The sources that {@link resolveConfiguration} reads. */
 export type ConfigServices = {

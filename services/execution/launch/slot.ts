@@ -1,10 +1,10 @@
 import { ConcurrencyLimitBehavior } from '../../../proto/gen/platformidl/admin/launch_plan_pb.js';
 import type { Sessions } from '../../kernel/ports/sessions.js';
-import { type ExecutionAggregate, executionStream } from '../aggregate.js';
-import type { ExecutionId } from '../wire/envelope.js';
+import { type ExecutionAggregate } from '../aggregate.js';
 import type { Slot, Slots } from '../ports.js';
 import type { LaunchRefusal } from './answer.js';
 import type { Target } from './target.js';
+import { executionStream, type ExecutionId } from '../../kernel/execution-id.js';
 
 export type SlotServices = {
   readonly sessions: Sessions;

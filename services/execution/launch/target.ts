@@ -100,5 +100,5 @@ export const assertLaunchable = (sent: Identifier | undefined): Identifier => {
  *
  * @throws {RpcError} NOT_FOUND when it is not registered.
  */
-export const targetOf = (services: TargetServices, id: Identifier): Promise<Target> =>
+export const launchTarget = (services: TargetServices, id: Identifier): Promise<Target> =>
   (LAUNCHABLE[id.resourceType] ?? launchPlanTarget)(services, id);

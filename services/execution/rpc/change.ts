@@ -1,5 +1,4 @@
 import { create } from '@bufbuild/protobuf';
-
 import {
   ExecutionState,
   type ExecutionTerminateRequest,
@@ -12,10 +11,11 @@ import {
 import { contextOf } from '../../kernel/command-context.js';
 import { type Call, invalid } from '../../kernel/rpc.js';
 import type { Sessions } from '../../kernel/ports/sessions.js';
-import { type ExecutionAggregate, executionStream } from '../aggregate.js';
+import { type ExecutionAggregate } from '../aggregate.js';
 import type { ExecutionCommand } from '../commands.js';
 import { executionIdOf } from '../execution-id.js';
 import { refusalError } from './refusals.js';
+import { executionStream } from '../../kernel/execution-id.js';
 
 export type ChangeServices = { readonly sessions: Sessions; readonly aggregate: ExecutionAggregate };
 

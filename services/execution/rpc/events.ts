@@ -1,15 +1,14 @@
 import type { DescMessage, DescMethodUnary } from '@bufbuild/protobuf';
-
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
 import { contextOf } from '../../kernel/command-context.js';
 import type { EventLog } from '../../kernel/ports/event-store.js';
 import { bytesRoute, type Call, type Route } from '../../kernel/rpc.js';
 import type { Sessions } from '../../kernel/ports/sessions.js';
-import { type ExecutionAggregate, executionStream } from '../aggregate.js';
+import { type ExecutionAggregate } from '../aggregate.js';
 import type { Entity } from '../wire/engine-report.js';
-import type { ExecutionId } from '../wire/envelope.js';
 import { envelopeScan } from '../wire/envelope-scan.js';
 import { refusalError } from './refusals.js';
+import { executionStream, type ExecutionId } from '../../kernel/execution-id.js';
 
 export type EventServices = {
   readonly sessions: Sessions;

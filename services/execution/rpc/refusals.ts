@@ -2,10 +2,10 @@ import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import { EventFailureReasonSchema } from '../../../proto/gen/platformidl/admin/event_pb.js';
 import { typeText } from '../../compiler/type-text.js';
 import { RpcError, type StatusCode, type StatusDetail } from '../../kernel/rpc.js';
-import type { ExecutionId } from '../wire/envelope.js';
-import { executionAbsent, executionText, nodeAbsent } from '../execution-id.js';
+import { executionAbsent, nodeAbsent } from '../execution-id.js';
 import { phaseName } from '../phases.js';
 import type { ExecutionRefusal } from '../refusals.js';
+import { type ExecutionId, executionText } from '../../kernel/execution-id.js';
 
 /** The execution or node that a refusal is about, for the error text. */
 export type RefusedEntity = { readonly id: ExecutionId; readonly nodeId?: string };

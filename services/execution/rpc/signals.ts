@@ -1,5 +1,4 @@
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
-
 import {
   type Signal,
   type SignalGetOrCreateRequest,
@@ -22,12 +21,12 @@ import type { EventLog } from '../../kernel/ports/event-store.js';
 import { bytesOf, MAX_INLINE_BYTES, type PayloadStore } from '../../kernel/ports/payload-store.js';
 import { type Call, invalid, missing, type Route, route, RpcError } from '../../kernel/rpc.js';
 import type { Sessions } from '../../kernel/ports/sessions.js';
-import { type ExecutionAggregate, executionStream } from '../aggregate.js';
+import { type ExecutionAggregate } from '../aggregate.js';
 import type { CreateSignal, SetSignal } from '../commands.js';
 import { typeOfSignal } from '../decide/signal.js';
-import type { ExecutionId } from '../wire/envelope.js';
 import { executionCodec } from '../events.js';
 import { refusalError } from './refusals.js';
+import { executionStream, type ExecutionId } from '../../kernel/execution-id.js';
 
 export type SignalServices = {
   readonly sessions: Sessions;

@@ -4,12 +4,12 @@ import type { Envelope } from '../wire/envelope.js';
 /**
  * An index of the reports in the stream: two numbers for each revision, so that 30,000 reports take half a megabyte.
  * The first is the revision of the previous report of the same entity, the second a hash of the report's phase, version
- * and time. A revision that is not a report has {@link NONE} and 0.
+ * and time. A revision that is not a report has {@link NO_REVISION} and 0.
  */
 export type Reports = { readonly reports: number[] };
 
 /** The previous revision of an entity's first report: there is none. */
-export const NONE = -1;
+export const NO_REVISION = -1;
 
 type Report = Pick<EngineReport & Envelope, 'phase' | 'phaseVersion' | 'occurredAt'>;
 
@@ -27,7 +27,7 @@ const hashOf = ({ phase, phaseVersion, occurredAt }: Report): number => {
 
 /** Adds a report at a revision to the index; `before` is the revision of the entity's previous report. */
 export const addReport = ({ reports }: Reports, revision: number, before: number, report: Report): void => {
-  while (reports.length < 2 * revision) reports.push(NONE, 0);
+  while (reports.length < 2 * revision) reports.push(NO_REVISION, 0);
   reports.push(before, hashOf(report));
 };
 
@@ -45,7 +45,7 @@ export const similarReports = (
 ): readonly bigint[] => {
   const wanted = hashOf(envelope);
   const found: bigint[] = [];
-  for (let at = last; at >= from; at = reports[2 * at] ?? NONE)
+  for (let at = last; at >= from; at = reports[2 * at] ?? NO_REVISION)
     if (reports[2 * at + 1] === wanted) found.push(BigInt(at));
   return found.reverse();
 };

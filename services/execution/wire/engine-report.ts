@@ -162,7 +162,7 @@ const ENTITY_OF: Readonly<Partial<Record<string, Entity>>> = {
 };
 
 /** The entity of a report of any stored type; `undefined` for other events. */
-export const entityOf = (type: string, data: Uint8Array): Entity | undefined => {
+export const reportedEntity = (type: string, data: Uint8Array): Entity | undefined => {
   if (type !== 'EngineReported') return ENTITY_OF[type];
   return ENTITIES[numberIn(fieldsOf(data, 0, data.length), 1)] ?? 'workflow';
 };

@@ -2,8 +2,7 @@ import { invalid, missing } from '../../kernel/rpc.js';
 import { type EngineReport, type Entity, instantOf, type TaskId, taskIdOf } from './engine-report.js';
 import { type Fields, has, messageIn, numberIn, sizeIn, textIn } from './fields.js';
 import { isPhase } from '../phases.js';
-
-export type ExecutionId = { readonly project: string; readonly domain: string; readonly name: string };
+import type { ExecutionId } from '../../kernel/execution-id.js';
 
 /** One attempt of one task of a node. */
 export type TaskAttempt = { readonly nodeId: string; readonly taskId: TaskId; readonly retryAttempt: number };

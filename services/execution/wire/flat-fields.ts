@@ -1,5 +1,5 @@
 import { categoryOf, segmentsOf, type StreamName } from '../../kernel/stream.js';
-import { type Entity, entityOf } from './engine-report.js';
+import { type Entity, reportedEntity } from './engine-report.js';
 import { fieldsOf, numberIn, textIn } from './fields.js';
 import { phaseName } from '../phases.js';
 
@@ -46,7 +46,7 @@ const OTHERS: Readonly<Partial<Record<string, (data: Uint8Array) => OwnFields>>>
 
 const ownFields = (type: string, data: Uint8Array): OwnFields => {
   try {
-    const entity = entityOf(type, data);
+    const entity = reportedEntity(type, data);
     return entity === undefined ? (OTHERS[type]?.(data) ?? {}) : ofReport(data, entity);
   } catch {
     return {}; // decoding the event later reports the error

@@ -1,6 +1,5 @@
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
-
 import {
   type CompiledWorkflowClosure,
   CompiledWorkflowClosureSchema,
@@ -27,7 +26,7 @@ import type { ExecutionCreated, EngineSettings } from '../../../proto/gen/platfo
 import { containerResources } from '../../compiler/container-resources.js';
 import { isTerminal, WORKFLOW } from '../phases.js';
 import type { ExecutionState, NodeState } from '../state.js';
-import type { ExecutionId } from '../wire/envelope.js';
+import type { ExecutionId } from '../../kernel/execution-id.js';
 
 /** A compiled workflow, decoded, with its sizes in bytes: as it is encoded, and, approximately, in memory. */
 export type SizedClosure = {
@@ -85,7 +84,7 @@ export const abortOf = ({ phase, abort, isTimedOut }: ExecutionState): WorkAbort
   phase === WORKFLOW.ABORTING ? create(WorkAbortSchema, { ...abort, timedOut: isTimedOut }) : undefined;
 
 /** The phase in which an execution has ended; `undefined` before. */
-export const endOf = ({ phase }: ExecutionState): Phase | undefined =>
+export const endedPhase = ({ phase }: ExecutionState): Phase | undefined =>
   // oxlint-disable-next-line typescript/no-unsafe-enum-assignment -- states have phases as plain numbers
   isTerminal('workflow', phase) ? phase : undefined;
 

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { create, toBinary } from '@bufbuild/protobuf';
 import { timestampNow } from '@bufbuild/protobuf/wkt';
-
 import { WorkflowExecutionEventRequestSchema } from '../../../proto/gen/platformidl/admin/event_pb.js';
 import type { CompiledWorkflowClosure } from '../../../proto/gen/platformidl/core/compiler_pb.js';
 import {
@@ -16,14 +15,15 @@ import { bytesOf, type PayloadStore } from '../../kernel/ports/payload-store.js'
 import type { Outcome, Sessions } from '../../kernel/ports/sessions.js';
 import { missing } from '../../kernel/rpc.js';
 import type { StreamName } from '../../kernel/stream.js';
-import { type ExecutionAggregate, executionStream } from '../aggregate.js';
+import { type ExecutionAggregate } from '../aggregate.js';
 import type { ExecutionCommand, Leaseholder } from '../commands.js';
 import { type Creation, readCreation } from '../creation.js';
 import { envelopeScan } from '../wire/envelope-scan.js';
 import type { ExecutionRefusal } from '../refusals.js';
 import type { ExecutionState } from '../state.js';
-import type { Envelope, ExecutionId } from '../wire/envelope.js';
-import { abortOf, endOf, launchMessage, launchState, type SizedClosure, sizedClosure } from './launch-message.js';
+import type { Envelope } from '../wire/envelope.js';
+import { abortOf, endedPhase, launchMessage, launchState, type SizedClosure, sizedClosure } from './launch-message.js';
+import { executionStream, type ExecutionId } from '../../kernel/execution-id.js';
 
 /** Services and settings of leases. */
 export type LeaseServices = {
@@ -102,7 +102,7 @@ export class ExecutionLeases {
   async held(
     lease: Lease,
   ): Promise<{ readonly abort: WorkAbort | undefined; readonly ended: Phase | undefined } | undefined> {
-    const found = await this.#whileHeld(lease, (state) => ({ abort: abortOf(state), ended: endOf(state) }));
+    const found = await this.#whileHeld(lease, (state) => ({ abort: abortOf(state), ended: endedPhase(state) }));
     return found?.answer;
   }
 

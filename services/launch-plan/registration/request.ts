@@ -36,7 +36,7 @@ export const headIn = (request: Uint8Array): LaunchPlanCreateRequest =>
  *
  * @throws {RpcError} INVALID_ARGUMENT naming the first error, in the order of the interface.
  */
-export const registrationOf = (
+export const launchPlanRegistration = (
   id: Version,
   request: LaunchPlanCreateRequest,
   workflow: PlannedWorkflow,

@@ -1,10 +1,10 @@
-import type { DescField, DescMessage } from '@bufbuild/protobuf';
-import { ScalarType } from '@bufbuild/protobuf';
+import { type DescField, type DescMessage, ScalarType } from '@bufbuild/protobuf';
 import { ContentSchema } from '../../../proto/gen/platformidl/eventlog/content_pb.js';
-import { ENGINE_REPORTED, EXECUTION_CATEGORY, REPORT_TYPES } from '../../execution/events.js';
+import { ENGINE_REPORTED, REPORT_TYPES } from '../../execution/events.js';
 import { EVENT_PACKAGE, jsonSchemaOf } from '../../reactors/export-to-kafka/cloud-events/cloud-event.js';
 import { type EventType, eventTypes } from './event-types.js';
 import { COMPILED, CONTENTS, REPORTED } from './readable.js';
+import { EXECUTION_CATEGORY } from '../../kernel/execution-id.js';
 
 /** A JSON schema. */
 export type Schema = Readonly<Record<string, unknown>>;

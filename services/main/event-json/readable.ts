@@ -33,7 +33,7 @@ import {
   TaskExecutionEventSchema,
   WorkflowExecutionEventSchema,
 } from '../../../proto/gen/platformidl/event/event_pb.js';
-import { entityOf, flatFields, REPORT_TYPES } from '../../execution/events.js';
+import { reportedEntity, flatFields, REPORT_TYPES } from '../../execution/events.js';
 import { CorruptEvent, CorruptPayload, UnknownEvent } from '../../kernel/fault.js';
 import type { RecordedEvent } from '../../kernel/event.js';
 import { copyOf, type JsonBytes, openJson } from '../../kernel/encoding/json-bytes.js';
@@ -105,7 +105,7 @@ const schemaOf = (type: string): DescMessage => {
 
 /** In JSON, an event of an older type has the fields of the type that replaced it. */
 const writtenAs = ({ type, data }: RecordedEvent): string => {
-  const entity = entityOf(type, data);
+  const entity = reportedEntity(type, data);
   return entity === undefined ? type : REPORT_TYPES[entity];
 };
 

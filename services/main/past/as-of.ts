@@ -5,13 +5,7 @@ import { nodeExecutions } from '../../../projections/node-executions/projection.
 import { nodeExecutionsRoutes, nodesForTaskRoutes } from '../../../projections/node-executions/rpc.js';
 import type { Freshness } from '../../../projections/query/freshness.js';
 import type { RecordedContents } from '../../../projections/query/recorded-contents.js';
-import {
-  type ExecutionId,
-  executionIdOf,
-  executionStream,
-  nodeExecutionKey,
-  nodeIdOf,
-} from '../../../projections/query/execution-identifiers.js';
+import { completeExecutionId, nodeExecutionKey, nodeIdOf } from '../../../projections/query/execution-identifiers.js';
 import type { Prefix } from '../../../projections/runtime/prefix-fold.js';
 import type { ReadModel } from '../../../projections/runtime/read-model.js';
 import type { DocumentReads } from '../../../projections/runtime/read-store.js';
@@ -22,6 +16,7 @@ import type { NodeExecutionIdentifierSchema } from '../../../proto/gen/platformi
 import type { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
 import type { Route } from '../../kernel/rpc.js';
 import { entities } from '../entities.js';
+import { type ExecutionId, executionStream } from '../../kernel/execution-id.js';
 
 /** The part of a stream that a read needs: the read models, and which of their documents. */
 export type NeededPrefix = Omit<Prefix, 'until'> & {
@@ -48,7 +43,8 @@ type Asked = {
   readonly filters?: string;
 };
 
-const streamOf = (sent: SentExecution, field?: string) => executionStream(executionIdOf(sent as ExecutionId, field));
+const streamOf = (sent: SentExecution, field?: string) =>
+  executionStream(completeExecutionId(sent as ExecutionId, field));
 
 const ofExecution = ({ id }: Asked): NeededPrefix => ({ stream: streamOf(id), models: [executions] });
 

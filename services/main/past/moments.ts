@@ -3,7 +3,6 @@ import type { Moments } from '../../../projections/execution-diff/rpc.js';
 import { executions } from '../../../projections/executions/projection.js';
 import { nodeExecutions } from '../../../projections/node-executions/projection.js';
 import type { RecordedContents } from '../../../projections/query/recorded-contents.js';
-import { type ExecutionId, executionStream } from '../../../projections/query/execution-identifiers.js';
 import type { DocumentReads } from '../../../projections/runtime/read-store.js';
 import { taskExecutions } from '../../../projections/task-executions/projection.js';
 import {
@@ -20,6 +19,7 @@ import type { Call } from '../../kernel/rpc.js';
 import { noEngineData } from '../engine-data.js';
 import { routesOver, executionModels } from './as-of.js';
 import type { Prefixes } from './prefixes.js';
+import { type ExecutionId, executionStream } from '../../kernel/execution-id.js';
 
 const dataOf = async (
   store: DocumentReads,

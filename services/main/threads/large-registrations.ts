@@ -7,7 +7,7 @@ import type { LargeLaunchPlans } from '../../launch-plan/ports.js';
 import { headIn, type PlannedWorkflow } from '../../launch-plan/registration/request.js';
 import type { RegisterTask } from '../../task/commands.js';
 import type { LargeTasks } from '../../task/ports.js';
-import { idIn, type TaskTypes } from '../../task/registration/task.js';
+import { taskIdIn, type TaskTypes } from '../../task/registration/task.js';
 import type { RegisterWorkflow } from '../../workflow/commands.js';
 import type { LargeWorkflows } from '../../workflow/ports.js';
 import type { WorkflowLimits } from '../../workflow/registration/compile.js';
@@ -58,7 +58,7 @@ export const largeRegistrations = (data: RegistrationThreadData): LargeRegistrat
   return {
     tasks: {
       aboveBytes: LARGE,
-      idOf: reading(TaskCreateRequestSchema, idIn),
+      idOf: reading(TaskCreateRequestSchema, taskIdIn),
       registrationOf: (id, request, limits) => compiled(request, { kind: 'task', id, limits: { ...limits } }),
     },
     workflows: { registrationOf: (id, request) => compiled(request, { kind: 'workflow', id }) },

@@ -5,10 +5,10 @@ import { WorkflowCreateRequestSchema } from '../../../proto/gen/platformidl/admi
 import { decode } from '../../gateway/decode.js';
 import { decodeEvent } from '../../kernel/decode-event.js';
 import { launchPlanAggregate } from '../../launch-plan/decider.js';
-import { registrationOf as launchPlanFrom } from '../../launch-plan/registration/request.js';
+import { launchPlanRegistration as launchPlanFrom } from '../../launch-plan/registration/request.js';
 import { type DefinitionsOptions, registeredDefinitions } from '../../reference/definitions.js';
-import { registrationOf as taskFrom } from '../../task/registration/task.js';
-import { registrationOf as workflowFrom } from '../../workflow/registration/request.js';
+import { taskRegistration as taskFrom } from '../../task/registration/task.js';
+import { workflowRegistration as workflowFrom } from '../../workflow/registration/request.js';
 import type { LargeRegistration, RegistrationThreadData } from './large-registrations.js';
 import type { LargeRequest } from './large-work.js';
 import { openLog } from '../log-source.js';

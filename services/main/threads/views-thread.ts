@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
-import type { Progress } from '../../../projections/runtime/partition-run.js';
+import type { RunProgress } from '../../../projections/runtime/partition-run.js';
 import { leasesName, PARTITIONS } from '../../../projections/runtime/partitions.js';
 import { runProjections } from '../../../projections/runtime/runner.js';
 import { assignPartitions } from '../../kernel/assignment.js';
@@ -24,7 +24,7 @@ export type ProjectingThreadData = ViewsThreadData & { readonly isShared: boolea
  * start over or wait for the log, that a write was refused, or why the views cannot be written now.
  */
 export type ViewsThreadMessage =
-  | Progress
+  | RunProgress
   | { readonly partitions: readonly string[] }
   | { readonly unshared: string }
   | { readonly startOver: string }

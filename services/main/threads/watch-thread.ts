@@ -4,9 +4,8 @@ import { watchedList } from '../../../projections/execution-watch/watched-list.j
 import { watchedExecution } from '../../../projections/execution-watch/watched-execution.js';
 import { executionTest } from '../../../projections/executions/matching.js';
 import { executions } from '../../../projections/executions/projection.js';
-import { executionStream, executionStreams } from '../../../projections/query/execution-identifiers.js';
+import { executionStreams } from '../../../projections/query/execution-identifiers.js';
 import type { WatchRequest } from '../../../proto/gen/platformidl/eventlog/watch_pb.js';
-import { EXECUTION_CATEGORY } from '../../execution/events.js';
 import { PARKED_STREAM_CATEGORY } from '../../parked-stream/events.js';
 import { positionWaits, reachPosition } from '../../reference/position-waits.js';
 import { retriedBy } from '../../reference/retry-requests.js';
@@ -19,6 +18,7 @@ import { filterOf, isList } from '../watch/subject.js';
 import type { Opened } from '../watch/subjects.js';
 import { openWatchHub } from '../watch/watch-hub.js';
 import { answerOver } from './questions.js';
+import { executionStream, EXECUTION_CATEGORY } from '../../kernel/execution-id.js';
 
 // This thread follows the log for all watches of the process: of one execution, or of a list of executions that a filter
 // matches. It folds each event once into what is watched, and sends the encoded changes to the main thread, which has the

@@ -1,5 +1,5 @@
 import type { ExpireTermination, TimeOutExecution } from '../../execution/commands.js';
-import { EXECUTION_CATEGORY, executionCodec, recordsEnd } from '../../execution/events.js';
+import { executionCodec, recordsEnd } from '../../execution/events.js';
 import { decodeEvent, recordedMetadata } from '../../kernel/decode-event.js';
 import type { RecordedEvent } from '../../kernel/event.js';
 import type { Checkpoint } from '../../kernel/ports/checkpoint.js';
@@ -8,6 +8,7 @@ import type { CommandContext } from '../../kernel/ports/sessions.js';
 import type { Timers } from '../../kernel/ports/timers.js';
 import type { StreamName } from '../../kernel/stream.js';
 import { type DeadLetterRule, type MeasuredReactor, whenDue } from '../frame/when-due.js';
+import { EXECUTION_CATEGORY } from '../../kernel/execution-id.js';
 
 /** Number of last events to read: few events are recorded after the end of an execution. */
 const LAST_EVENTS = 8;

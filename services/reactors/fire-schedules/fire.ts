@@ -2,7 +2,7 @@ import type { Sessions } from '../../kernel/ports/sessions.js';
 import type { Timers } from '../../kernel/ports/timers.js';
 import { type DueTick, ON_TIME_MS, overlapDecision } from '../../schedule/calendar/due.js';
 import { activeSegment } from '../../schedule/calendar/segments.js';
-import type { Outcome } from '../../schedule/commands.js';
+import type { FireOutcome } from '../../schedule/commands.js';
 import { isPaused, scheduleAggregate, tickKey } from '../../schedule/decider.js';
 import { type PlanName, scheduleStream } from '../../schedule/events.js';
 import type { WorkResult } from '../frame/work-queue.js';
@@ -31,7 +31,7 @@ export const REACTOR = 'fire-schedules';
 export const recordOutcome = async (
   { sessions, countTicks }: Pick<FireOptions, 'sessions' | 'countTicks'>,
   { plan, tick }: OpenTick,
-  outcome: Outcome,
+  outcome: FireOutcome,
 ): Promise<void> => {
   const stream = scheduleStream(plan);
   const commandId = `${REACTOR}-${stream}-${tickKey(tick)}`;
@@ -71,10 +71,10 @@ export const fireTick = (options: FireOptions): ((open: OpenTick) => Promise<Wor
     }));
 
   /** The outcome of a tick that is not to be launched, unless a process launched it and ended before it recorded that. */
-  const unlaunched = async ({ plan, tick }: OpenTick, reason: string): Promise<Outcome> =>
+  const unlaunched = async ({ plan, tick }: OpenTick, reason: string): Promise<FireOutcome> =>
     (await launcher.launched({ plan, ...tick })) ?? { kind: 'skipped', reason };
 
-  const outcomeOf = async (open: OpenTick, found: Awaited<ReturnType<typeof look>>): Promise<Outcome | 'wait'> => {
+  const outcomeOf = async (open: OpenTick, found: Awaited<ReturnType<typeof look>>): Promise<FireOutcome | 'wait'> => {
     const { plan, tick } = open;
     const reason = await obstacleTo(options, open, found.isOff);
     if (reason !== undefined) return unlaunched(open, reason);

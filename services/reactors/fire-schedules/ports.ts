@@ -1,6 +1,6 @@
 import type { ScheduleSettings } from '../../schedule/calendar/annotations.js';
 import type { Segment, Span } from '../../schedule/calendar/segments.js';
-import type { Outcome } from '../../schedule/commands.js';
+import type { FireOutcome } from '../../schedule/commands.js';
 import type { PlanName } from '../../schedule/events.js';
 
 /** A tick to launch: the version of the launch plan, and the time of the tick. */
@@ -19,9 +19,9 @@ export interface Launcher {
    *
    * @throws when time may cure it: the machinery has failed, or is overloaded.
    */
-  launch(tick: TickLaunch): Promise<Outcome>;
+  launch(tick: TickLaunch): Promise<FireOutcome>;
   /** The outcome of a tick whose execution exists; `undefined` for a tick that was not launched. */
-  launched(tick: TickLaunch): Promise<Outcome | undefined>;
+  launched(tick: TickLaunch): Promise<FireOutcome | undefined>;
   /** True until the execution of a tick has ended. */
   isRunning(plan: PlanName, execution: string): Promise<boolean>;
 }
@@ -37,7 +37,7 @@ export interface Activated {
 }
 
 /** Counts ticks by their outcome, and those that were skipped by the reason. */
-export type CountTicks = (outcome: Outcome['kind'], count: number, reason?: string) => void;
+export type CountTicks = (outcome: FireOutcome['kind'], count: number, reason?: string) => void;
 
 /** Finds the settings of a version of a plan. */
 export type SettingsOf = (plan: PlanName, version: string) => Promise<ScheduleSettings>;

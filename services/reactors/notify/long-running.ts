@@ -1,18 +1,17 @@
 import { durationFromMs } from '@bufbuild/protobuf/wkt';
-
 import { WorkflowExecution_Phase as Phase } from '../../../proto/gen/platformidl/core/execution_pb.js';
-import { EXECUTION_CATEGORY, executionCodec } from '../../execution/events.js';
+import { executionCodec } from '../../execution/events.js';
 import { decodeEvent, recordedMetadata } from '../../kernel/decode-event.js';
 import type { RecordedEvent } from '../../kernel/event.js';
 import type { StreamName } from '../../kernel/stream.js';
 import { notificationAggregate } from '../../notification/decider.js';
-import type { ExecutionId } from '../../notification/commands.js';
 import { notificationStream } from '../../notification/events.js';
 import { type MeasuredReactor, whenDue } from '../frame/when-due.js';
 import type { WorkResult } from '../frame/work-queue.js';
 import { longRunningContent, type NotifiableEvent, phaseBrought, readFacts } from './message-content.js';
 import { messagesAbout } from './recipients.js';
 import { type NotifyOptions, sending } from './sending.js';
+import { EXECUTION_CATEGORY, type ExecutionId } from '../../kernel/execution-id.js';
 
 export type LongRunningOptions = NotifyOptions & {
   /** Time in milliseconds, counted from when the phase RUNNING was recorded. */

@@ -1,6 +1,5 @@
 import { fromBinary } from '@bufbuild/protobuf';
 import { timestampMs } from '@bufbuild/protobuf/wkt';
-
 import type { Notification } from '../../../proto/gen/platformidl/admin/common_pb.js';
 import { WorkflowExecution_Phase as Phase } from '../../../proto/gen/platformidl/core/execution_pb.js';
 import type { Identifier } from '../../../proto/gen/platformidl/core/identifier_pb.js';
@@ -12,7 +11,7 @@ import type { RecordedEvent } from '../../kernel/event.js';
 import type { EventLog } from '../../kernel/ports/event-store.js';
 import { bytesOf, type PayloadStore } from '../../kernel/ports/payload-store.js';
 import type { StreamName } from '../../kernel/stream.js';
-import type { ExecutionId } from '../../notification/commands.js';
+import type { ExecutionId } from '../../kernel/execution-id.js';
 
 /** An event of an execution that messages may be about. */
 export type NotifiableEvent = {

@@ -1,6 +1,5 @@
 import { durationMs } from '@bufbuild/protobuf/wkt';
-
-import { EXECUTION_CATEGORY, executionCodec } from '../../execution/events.js';
+import { executionCodec } from '../../execution/events.js';
 import { decodeEvent, recordedMetadata } from '../../kernel/decode-event.js';
 import type { RecordedEvent } from '../../kernel/event.js';
 import { type StreamName, streamName } from '../../kernel/stream.js';
@@ -11,6 +10,7 @@ import type { WorkResult } from '../frame/work-queue.js';
 import { longRunningContent, type NotifiableEvent, phaseBrought, readFacts } from './message-content.js';
 import { messagesAbout, phasesWithMessages } from './recipients.js';
 import { type NotifyOptions, sending } from './sending.js';
+import { EXECUTION_CATEGORY } from '../../kernel/execution-id.js';
 
 /** Something to send messages about: an event of an execution, or the request to send one message again. */
 type Item = { readonly cause: NotifiableEvent; readonly sinceMs: number; readonly resent?: MessageKey };

@@ -5,10 +5,10 @@ import type { Checkpoint } from '../../kernel/ports/checkpoint.js';
 import type { EventLog } from '../../kernel/ports/event-store.js';
 import type { Timers } from '../../kernel/ports/timers.js';
 import type { StreamName } from '../../kernel/stream.js';
-import type { ExecutionId } from '../../launch-plan-slots/commands.js';
 import { SLOTS_CATEGORY, slotsCodec } from '../../launch-plan-slots/events.js';
 import { type DeadLetterRule, type MeasuredReactor, whenDue } from '../frame/when-due.js';
 import { FENCED_AFTER_MS, type SlotHolder, type Slots } from './slots.js';
+import type { ExecutionId } from '../../kernel/execution-id.js';
 
 export type ReleaseSlotsOptions = {
   readonly log: Pick<EventLog, 'subscribe' | 'readStream'>;

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
-
-import type { ExecutionId } from '../../launch-plan-slots/commands.js';
 import { holderOf, slotsAggregate } from '../../launch-plan-slots/decider.js';
-import { type LaunchPlanName, slotsStream } from '../../launch-plan-slots/events.js';
+import { slotsStream } from '../../launch-plan-slots/events.js';
 import type { Sessions } from '../../kernel/ports/sessions.js';
 import type { StreamName } from '../../kernel/stream.js';
+import type { ExecutionId } from '../../kernel/execution-id.js';
+import { type LaunchPlanName } from '../../kernel/identifier.js';
 
 /**
  * Attempts to create executions that have slots, as the streams of the executions have them. Each attempt has a random

@@ -54,7 +54,7 @@ export type DueFacts = {
 };
 
 /** The facts of the schedule's own stream that a decision depends on. */
-export type Decided = {
+export type DecidedFacts = {
   /** The last tick that is decided, in milliseconds since 1970. */
   readonly untilMs: number;
   /** The periods in which the schedule was paused. */
@@ -93,7 +93,7 @@ const ticksUntilNow = ({ segments, ticksOf, nowMs }: DueFacts, afterMs: number):
 const isMissed = ({ atMs }: Pick<Tick, 'atMs'>, { nowMs }: DueFacts): boolean => nowMs - atMs > ON_TIME_MS;
 
 /** Why a tick is not fired, regardless of other ticks; `undefined` for one that may be fired. */
-const barred = ({ atMs, segment }: Tick, facts: DueFacts, { paused, skips }: Decided): SkipReason | undefined => {
+const barred = ({ atMs, segment }: Tick, facts: DueFacts, { paused, skips }: DecidedFacts): SkipReason | undefined => {
   const { nowMs, archived, catchUp } = facts;
   if (archived.some((span) => isWithin(span, atMs))) return 'archived';
   if (paused.some((span) => isWithin(span, atMs))) return 'paused';
@@ -108,14 +108,18 @@ const barred = ({ atMs, segment }: Tick, facts: DueFacts, { paused, skips }: Dec
 const mostCaughtUp = ({ policy, max }: CatchUp): number => Math.min(max, policy === 'last' ? 1 : MAX_OPEN);
 
 /** The end of the time around a tick for which no tick is fired, at least the tick itself. */
-const barredUntil = ({ atMs, segment }: Tick, { nowMs, archived, catchUp }: DueFacts, { paused }: Decided): number => {
+const barredUntil = (
+  { atMs, segment }: Tick,
+  { nowMs, archived, catchUp }: DueFacts,
+  { paused }: DecidedFacts,
+): number => {
   const span = [...archived, ...paused].find((each) => isWithin(each, atMs));
   if (span) return span.untilMs ?? Infinity;
   return segment.isDeactivated === true ? Infinity : Math.max(atMs, nowMs - catchUp.maxAgeMs - 1);
 };
 
 /** The number of missed ticks after an instant that may be fired late, up to `most`. Passes over barred times. */
-const missedAfter = (facts: DueFacts, decided: Decided, afterMs: number, most: number): number => {
+const missedAfter = (facts: DueFacts, decided: DecidedFacts, afterMs: number, most: number): number => {
   const { segments, ticksOf, nowMs } = facts;
   let count = 0;
   for (const segment of segments) {
@@ -133,7 +137,12 @@ const missedAfter = (facts: DueFacts, decided: Decided, afterMs: number, most: n
 };
 
 /** The missed ticks that are fired late: the newest ones. More may be missed than are decided at once. */
-const caughtUp = (missed: readonly Tick[], ticks: readonly Tick[], facts: DueFacts, decided: Decided): Set<Tick> => {
+const caughtUp = (
+  missed: readonly Tick[],
+  ticks: readonly Tick[],
+  facts: DueFacts,
+  decided: DecidedFacts,
+): Set<Tick> => {
   const last = ticks.at(-1);
   if (missed.length === 0) return new Set();
   const most = mostCaughtUp(facts.catchUp);
@@ -158,7 +167,7 @@ const joined = (ticks: readonly Tick[], reasons: ReadonlyMap<Tick, SkipReason>):
 };
 
 /** Why ticks are not fired; those that are have no entry. */
-const reasonsOf = (ticks: readonly Tick[], facts: DueFacts, decided: Decided): ReadonlyMap<Tick, SkipReason> => {
+const reasonsOf = (ticks: readonly Tick[], facts: DueFacts, decided: DecidedFacts): ReadonlyMap<Tick, SkipReason> => {
   const reasons = new Map<Tick, SkipReason>();
   for (const tick of ticks) {
     const reason = barred(tick, facts, decided);
@@ -178,7 +187,7 @@ const reasonsOf = (ticks: readonly Tick[], facts: DueFacts, decided: Decided): R
  *
  * @returns `undefined` when no tick is due.
  */
-export const dueTicks = (facts: DueFacts, decided: Decided): DecidedTicks | undefined => {
+export const dueTicks = (facts: DueFacts, decided: DecidedFacts): DecidedTicks | undefined => {
   const ticks = ticksUntilNow(facts, decided.untilMs);
   const last = ticks.at(-1);
   if (last === undefined) return undefined;

@@ -1,9 +1,9 @@
 import { ENGINE_SESSION_CATEGORY } from '../../engine-session/events.js';
-import { EXECUTION_CATEGORY } from '../../execution/events.js';
 import type { RecordedEvent } from '../../kernel/event.js';
 import type { EventFilter, EventLog, Subscription } from '../../kernel/ports/event-store.js';
 import { RpcError } from '../../kernel/rpc.js';
 import { WORK_TYPES } from './work-items.js';
+import { EXECUTION_CATEGORY } from '../../kernel/execution-id.js';
 
 /** The log, and the functions that take its events and its failures. */
 export type WorkSubscriptionServices = {

@@ -1,4 +1,4 @@
-import { type EngineReport, entityOf, flatFields } from '../../execution/events.js';
+import { type EngineReport, reportedEntity, flatFields } from '../../execution/events.js';
 import type { EventCodec } from '../../kernel/aggregate.js';
 import { type EventMetadata, metadataOf, metadataOfAny, type RecordedEvent } from '../../kernel/event.js';
 import { StoreUnavailable, UnknownEvent } from '../../kernel/fault.js';
@@ -63,7 +63,7 @@ const decoded = (
 };
 
 const occurredAt = (event: RecordedEvent, read: unknown, recordedAt: bigint): bigint => {
-  if (entityOf(event.type, event.data) === undefined) return recordedAt;
+  if (reportedEntity(event.type, event.data) === undefined) return recordedAt;
   const { seconds, nanos } = (read as { readonly data: EngineReport }).data.occurredAt;
   return seconds * 1_000_000n + BigInt(Math.floor(nanos / 1_000));
 };

@@ -1,6 +1,5 @@
 import { create } from '@bufbuild/protobuf';
 import { type Timestamp, timestampMs } from '@bufbuild/protobuf/wkt';
-
 import {
   HistoryService,
   type Transition,
@@ -8,7 +7,7 @@ import {
   type TransitionListRequest,
   TransitionListSchema,
 } from '../../../proto/gen/platformidl/eventlog/history_pb.js';
-import { EXECUTION_CATEGORY, type ExecutionEvent } from '../../execution/events.js';
+import { type ExecutionEvent } from '../../execution/events.js';
 import type { RecordedEvent } from '../../kernel/event.js';
 import type { EventLog } from '../../kernel/ports/event-store.js';
 import type { PayloadStore } from '../../kernel/ports/payload-store.js';
@@ -16,6 +15,7 @@ import { invalid, missing, type Route, route, RpcError } from '../../kernel/rpc.
 import { type StreamName, streamName } from '../../kernel/stream.js';
 import { assertPhaseNames } from '../phase-names.js';
 import { transitionsOf, withReason } from './transitions.js';
+import { EXECUTION_CATEGORY } from '../../kernel/execution-id.js';
 
 /** The log that the history is read from, and its payloads. */
 export type HistorySources = { readonly log: Pick<EventLog, 'readStream'>; readonly payloads: PayloadStore };

@@ -1,5 +1,5 @@
 import type { TailRequest } from '../../../proto/gen/platformidl/eventlog/tail_pb.js';
-import { EXECUTION_CATEGORY, type ExecutionEvent, executionCodec, flatFields } from '../../execution/events.js';
+import { type ExecutionEvent, executionCodec, flatFields } from '../../execution/events.js';
 import { assertPhaseNames } from '../phase-names.js';
 import { decodeEvent } from '../../kernel/decode-event.js';
 import type { RecordedEvent } from '../../kernel/event.js';
@@ -7,6 +7,7 @@ import { CorruptEvent, StreamParked } from '../../kernel/fault.js';
 import type { EventFilter, EventLog } from '../../kernel/ports/event-store.js';
 import { invalid, missing } from '../../kernel/rpc.js';
 import { categoryOf, segmentsOf, type StreamName } from '../../kernel/stream.js';
+import { EXECUTION_CATEGORY } from '../../kernel/execution-id.js';
 
 /** Tells whether an event matches the filters of a tail. */
 export type Matches = (event: RecordedEvent) => boolean | Promise<boolean>;

@@ -34,7 +34,7 @@ const ID = 1;
  *
  * @throws {Error} when the bytes are not a request.
  */
-export const idIn = (request: Uint8Array): Identifier | undefined =>
+export const taskIdIn = (request: Uint8Array): Identifier | undefined =>
   fromBinary(TaskCreateRequestSchema, fieldBytes(request, ID)).id;
 
 const isAllowed = (taskTypes: TaskTypes, type: string, { project, domain }: Version): boolean => {
@@ -75,7 +75,7 @@ const compiledFrom = (id: Version, spec: TaskSpec | undefined, { taskTypes, limi
  *
  * @throws {RpcError} INVALID_ARGUMENT naming the first error, in the order of the interface.
  */
-export const registrationOf = (id: Version, request: TaskCreateRequest, rules: TaskRules): RegisterTask => {
+export const taskRegistration = (id: Version, request: TaskCreateRequest, rules: TaskRules): RegisterTask => {
   assertTimes(TaskCreateRequestSchema, request);
   const { spec } = request;
   const task = compiledFrom(id, spec, rules);

@@ -4,7 +4,7 @@ import { CompiledWorkflowClosureSchema } from '../../../proto/gen/platformidl/co
 import { type Identifier, IdentifierSchema } from '../../../proto/gen/platformidl/core/identifier_pb.js';
 import type { WorkflowTemplate } from '../../../proto/gen/platformidl/core/workflow_pb.js';
 import { collectedErrors } from '../../compiler/compile-error.js';
-import { identifierText, keyOf } from '../../compiler/identifier-key.js';
+import { identifierText, identifierKey } from '../../compiler/identifier-key.js';
 import { requirementsOf } from '../../compiler/requirements.js';
 import { compileWorkflow } from '../../compiler/workflow.js';
 import { digestOf } from '../../kernel/encoding/digest.js';
@@ -29,8 +29,8 @@ const found = async <Value>(
   ids: readonly Identifier[],
   lookUp: (id: Identifier) => Promise<Value | undefined>,
 ): Promise<(id: Identifier) => Value | undefined> => {
-  const values = new Map(await Promise.all(ids.map(async (id) => [keyOf(id), await lookUp(id)] as const)));
-  return (id) => values.get(keyOf(id));
+  const values = new Map(await Promise.all(ids.map(async (id) => [identifierKey(id), await lookUp(id)] as const)));
+  return (id) => values.get(identifierKey(id));
 };
 
 const assertWithin = (limits: WorkflowLimits, id: Version, { nodes, closureBytes }: WorkflowLimits): void => {

@@ -17,7 +17,7 @@ import { accessOf, assertPermitted } from '../../kernel/permitted.js';
 const ID = 1;
 
 /** Decodes only the identifier of a request, which may be large. */
-export const idIn = (request: Uint8Array): Identifier | undefined =>
+export const workflowIdIn = (request: Uint8Array): Identifier | undefined =>
   fromBinary(WorkflowCreateRequestSchema, fieldBytes(request, ID)).id;
 
 /**
@@ -25,7 +25,7 @@ export const idIn = (request: Uint8Array): Identifier | undefined =>
  *
  * @throws {RpcError} INVALID_ARGUMENT with the errors of the workflow, or the limit that it exceeds.
  */
-export const registrationOf = async (
+export const workflowRegistration = async (
   id: Version,
   request: WorkflowCreateRequest,
   requirements: Requirements,

@@ -12,14 +12,14 @@ import {
 } from '../../../proto/gen/platformidl/eventlog/attributes_pb.js';
 import { attributesDecider } from '../../../services/attributes/decider.js';
 import type { AttributesEvent } from '../../../services/attributes/events.js';
-import { mostSpecificRow, type Scope } from '../../../services/attributes/state.js';
+import { mostSpecificRow, type AttributeScope } from '../../../services/attributes/state.js';
 import { given } from '../../support/given.js';
 
 type Target = NonNullable<Exclude<MessageInitShape<typeof MatchingAttributesSchema>, { $typeName: string }>['target']>;
 
-const project: Scope = { project: 'atlas', domain: '', workflow: '' };
-const domain: Scope = { ...project, domain: 'staging' };
-const workflow: Scope = { ...domain, workflow: 'daily' };
+const project: AttributeScope = { project: 'atlas', domain: '', workflow: '' };
+const domain: AttributeScope = { ...project, domain: 'staging' };
+const workflow: AttributeScope = { ...domain, workflow: 'daily' };
 
 const attributes = (target: Target): MatchingAttributes => create(MatchingAttributesSchema, { target });
 const label = (value: string): MatchingAttributes => attributes({ case: 'executionClusterLabel', value: { value } });
@@ -29,17 +29,18 @@ const overrides = (...pairs: readonly (readonly [string, string])[]): MatchingAt
     value: { overrides: pairs.map(([taskType, plugin]) => ({ taskType, pluginId: [plugin] })) },
   });
 
-const updated = (scope: Scope, value: MatchingAttributes): AttributesEvent => ({
+const updated = (scope: AttributeScope, value: MatchingAttributes): AttributesEvent => ({
   type: 'AttributesUpdated',
   data: create(AttributesUpdatedSchema, { scope, attributes: value }),
 });
-const deleted = (scope: Scope, resourceType: Resource): AttributesEvent => ({
+const deleted = (scope: AttributeScope, resourceType: Resource): AttributesEvent => ({
   type: 'AttributesDeleted',
   data: create(AttributesDeletedSchema, { scope, resourceType }),
 });
-const update = (scope: Scope, value: MatchingAttributes) =>
+const update = (scope: AttributeScope, value: MatchingAttributes) =>
   ({ type: 'UpdateAttributes', scope, attributes: value }) as const;
-const remove = (scope: Scope, resourceType: Resource) => ({ type: 'DeleteAttributes', scope, resourceType }) as const;
+const remove = (scope: AttributeScope, resourceType: Resource) =>
+  ({ type: 'DeleteAttributes', scope, resourceType }) as const;
 
 describe('matchable attributes', () => {
   it('are recorded for a scope', () =>
@@ -127,7 +128,7 @@ describe('matchable attributes', () => {
     const state = [project, workflow]
       .map((scope, index) => updated(scope, label(String(index))))
       .reduce((folded, event) => attributesDecider.evolve(folded, event), attributesDecider.initial());
-    const applied = (scope: Scope) => mostSpecificRow(state, Resource.EXECUTION_CLUSTER_LABEL, scope)?.scope;
+    const applied = (scope: AttributeScope) => mostSpecificRow(state, Resource.EXECUTION_CLUSTER_LABEL, scope)?.scope;
     expect(applied(workflow)).toEqual(workflow);
     expect(applied({ ...domain, workflow: 'hourly' })).toEqual(project);
     expect(applied({ ...workflow, domain: 'production' })).toEqual(project);

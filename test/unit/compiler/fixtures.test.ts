@@ -7,7 +7,7 @@ import type { CompiledWorkflowClosure } from '../../../proto/gen/platformidl/cor
 import { DynamicJobSpecSchema } from '../../../proto/gen/platformidl/core/dynamic_job_pb.js';
 import { CompiledTaskSchema } from '../../../proto/gen/platformidl/core/compiler_pb.js';
 import { collectedErrors } from '../../../services/compiler/compile-error.js';
-import { keyOf } from '../../../services/compiler/identifier-key.js';
+import { identifierKey } from '../../../services/compiler/identifier-key.js';
 import { START } from '../../../services/compiler/node-walk.js';
 import { requirementsOf } from '../../../services/compiler/requirements.js';
 import { compileTask } from '../../../services/compiler/task.js';
@@ -45,9 +45,9 @@ describe('a recorded workflow', () => {
       expect(down.sort()).toEqual(edges.sort());
       expect(up.map(([id]) => id).sort()).toEqual([...own].filter((id) => id !== START).sort());
     }
-    const tasks = closure.tasks.map(({ template }) => keyOf(template!.id!));
+    const tasks = closure.tasks.map(({ template }) => identifierKey(template!.id!));
     const { tasks: needed } = requirementsOf(request.spec!.template!, request.spec!.subWorkflows);
-    expect(tasks).toEqual(needed.map(keyOf));
+    expect(tasks).toEqual(needed.map(identifierKey));
     expect(new Set(tasks).size).toBe(tasks.length);
   });
 
@@ -131,13 +131,13 @@ describe('a dynamic workflow', () => {
       CompiledWorkflowClosureSchema,
       fixtureBytes(`06-dynamic/dynamic/${name}.compiled_workflow_closure.pb`),
     );
-    const tasks = new Map(reported.tasks.map((task) => [keyOf(task.template!.id!), task]));
+    const tasks = new Map(reported.tasks.map((task) => [identifierKey(task.template!.id!), task]));
     const { primary } = reported;
     const own = primary!.template!;
     const result = compileWorkflow({
       template: { ...own, nodes: spec.nodes, outputs: spec.outputs },
       subWorkflows: spec.subworkflows,
-      task: (id) => tasks.get(keyOf(id)) ?? registered.tasks.get(keyOf(id)),
+      task: (id) => tasks.get(identifierKey(id)) ?? registered.tasks.get(identifierKey(id)),
       launchPlan: () => undefined,
     });
     if ('errors' in result) throw new Error(collectedErrors(result.errors));

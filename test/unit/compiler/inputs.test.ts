@@ -7,7 +7,7 @@ import { type ParameterMap, ParameterMapSchema } from '../../../proto/gen/platfo
 import { type LiteralMap, LiteralMapSchema } from '../../../proto/gen/platformidl/core/literals_pb.js';
 import { ResourceType } from '../../../proto/gen/platformidl/core/identifier_pb.js';
 import { resolveInputs, type ResolvedInputs } from '../../../services/compiler/launch-inputs.js';
-import { keyOf } from '../../../services/compiler/identifier-key.js';
+import { identifierKey } from '../../../services/compiler/identifier-key.js';
 import { expectedInputs, plannedInputsProblem } from '../../../services/compiler/launch-plan-inputs.js';
 import { literalMapProblem } from '../../../services/compiler/literal-map.js';
 import { singleTaskWorkflow } from '../../../services/compiler/single-task.js';
@@ -27,7 +27,7 @@ const plannedOf = (bytes: Uint8Array) => {
   const { spec } = fromBinary(LaunchPlanCreateRequestSchema, bytes);
   const { defaultInputs, fixedInputs, workflowId } = spec!;
   return {
-    workflowInputs: registered.workflows.get(keyOf(workflowId!))!.interface?.inputs,
+    workflowInputs: registered.workflows.get(identifierKey(workflowId!))!.interface?.inputs,
     defaultInputs,
     fixedInputs,
   };
@@ -38,21 +38,21 @@ const fixedOf = new Map(
     .filter(({ kind }) => kind === 'launch_plan')
     .map(({ bytes }) => {
       const { id, spec } = fromBinary(LaunchPlanCreateRequestSchema, bytes);
-      return [keyOf(id!), spec?.fixedInputs] as const;
+      return [identifierKey(id!), spec?.fixedInputs] as const;
     }),
 );
 
-const expectedOf = (id: Parameters<typeof keyOf>[0], type: ResourceType): ParameterMap | undefined =>
+const expectedOf = (id: Parameters<typeof identifierKey>[0], type: ResourceType): ParameterMap | undefined =>
   type === ResourceType.TASK
-    ? singleTaskWorkflow(registered.tasks.get(keyOf(id))!.template!).expectedInputs
-    : registered.launchPlans.get(keyOf(id))!.expectedInputs;
+    ? singleTaskWorkflow(registered.tasks.get(identifierKey(id))!.template!).expectedInputs
+    : registered.launchPlans.get(identifierKey(id))!.expectedInputs;
 
 const resolvedOf = (bytes: Uint8Array): ResolvedInputs => {
   const { spec, inputs } = fromBinary(ExecutionCreateRequestSchema, bytes);
   const id = spec!.launchPlan!;
   const problem = literalMapProblem('inputs', inputs);
   if (problem !== undefined) return { problem };
-  return resolveInputs(expectedOf(id, id.resourceType), fixedOf.get(keyOf(id)), inputs);
+  return resolveInputs(expectedOf(id, id.resourceType), fixedOf.get(identifierKey(id)), inputs);
 };
 
 describe('the inputs of a launch plan', () => {
@@ -113,7 +113,7 @@ describe('the inputs of an execution', () => {
     if ('problem' in result) throw new Error(result.problem);
     const names = [
       ...Object.keys(expectedOf(id, id.resourceType)?.parameters ?? {}),
-      ...Object.keys(fixedOf.get(keyOf(id))?.literals ?? {}),
+      ...Object.keys(fixedOf.get(identifierKey(id))?.literals ?? {}),
     ];
     expect(Object.keys(result.inputs.literals)).toEqual([...new Set(names)].sort());
     for (const [name, literal] of Object.entries(inputs?.literals ?? {}))

@@ -7,7 +7,7 @@ import {
   WorkflowCreateRequestSchema,
 } from '../../../proto/gen/platformidl/admin/workflow_pb.js';
 import type { CompiledTask } from '../../../proto/gen/platformidl/core/compiler_pb.js';
-import { keyOf } from '../../../services/compiler/identifier-key.js';
+import { identifierKey } from '../../../services/compiler/identifier-key.js';
 import { expectedInputs } from '../../../services/compiler/launch-plan-inputs.js';
 import type { LaunchPlanInterface } from '../../../services/compiler/scope.js';
 import { compileTask } from '../../../services/compiler/task.js';
@@ -26,15 +26,15 @@ const compiledTask = (bytes: Uint8Array): readonly [string, CompiledTask] => {
   const { id, spec } = fromBinary(TaskCreateRequestSchema, bytes);
   const result = compileTask({ ...spec!.template!, id: id! });
   if ('errors' in result) throw new Error(result.errors.map(({ text }) => text).join('\n'));
-  return [keyOf(id!), result.task];
+  return [identifierKey(id!), result.task];
 };
 
 const launchPlan = (bytes: Uint8Array, { workflows }: Registered): readonly [string, LaunchPlanInterface] => {
   const { id, spec } = fromBinary(LaunchPlanCreateRequestSchema, bytes);
-  const typed = workflows.get(keyOf(spec!.workflowId!))!.interface;
+  const typed = workflows.get(identifierKey(spec!.workflowId!))!.interface;
   const { defaultInputs, fixedInputs } = spec!;
   const expected = expectedInputs({ workflowInputs: typed?.inputs, defaultInputs, fixedInputs });
-  return [keyOf(id!), { expectedInputs: expected, expectedOutputs: typed?.outputs }];
+  return [identifierKey(id!), { expectedInputs: expected, expectedOutputs: typed?.outputs }];
 };
 
 export const workflowRequest = (bytes: Uint8Array): WorkflowCreateRequest =>
@@ -45,8 +45,8 @@ export const compileRequest = ({ id, spec }: WorkflowCreateRequest, registered: 
   compileWorkflow({
     template: { ...spec!.template!, id: id! },
     subWorkflows: spec!.subWorkflows,
-    task: (each) => registered.tasks.get(keyOf(each)),
-    launchPlan: (each) => registered.launchPlans.get(keyOf(each)),
+    task: (each) => registered.tasks.get(identifierKey(each)),
+    launchPlan: (each) => registered.launchPlans.get(identifierKey(each)),
   });
 
 const register = (entry: FixtureEntry, registered: Registered): void => {
@@ -54,7 +54,7 @@ const register = (entry: FixtureEntry, registered: Registered): void => {
   if (entry.kind === 'launch_plan') registered.launchPlans.set(...launchPlan(entry.bytes, registered));
   if (entry.kind !== 'workflow') return;
   const { id, spec } = workflowRequest(entry.bytes);
-  registered.workflows.set(keyOf(id!), spec!.template!);
+  registered.workflows.set(identifierKey(id!), spec!.template!);
 };
 
 /** All definitions of the fixtures, registered without checks. */

@@ -11,8 +11,8 @@ import {
 import { membersOf, memberValues } from '../../../console/launch/fields/members.js';
 import { displayValueOf, messagePackText } from '../../../console/values/display-value.js';
 import { jsonOf } from '../../../interface/values/json-of.js';
-import { unionOf } from '../../../interface/values/literal-of.js';
-import { typeText } from '../../../interface/values/type-text.js';
+import { unionLiteral } from '../../../interface/values/literal-of.js';
+import { typeInWords } from '../../../interface/values/type-text.js';
 import { ExecutionCreateRequestSchema } from '../../../proto/gen/platformidl/admin/execution_pb.js';
 import {
   type LaunchPlanCreateRequest,
@@ -53,7 +53,7 @@ const assembled = (literal: Literal): Entry => {
   if (value.case === 'scalar' && value.value.value.case === 'union') {
     const { type, value: inner } = value.value.value.value;
     const entry = inner ? assembled(inner) : {};
-    return type && entry.literal ? { literal: unionOf(type, entry.literal) } : entry;
+    return type && entry.literal ? { literal: unionLiteral(type, entry.literal) } : entry;
   }
   return { literal };
 };
@@ -108,7 +108,7 @@ const SHAPE = struct({
 describe('the members of a struct', () => {
   it('have the types of its JSON schema, also those that it refers to', () => {
     const members = membersOf(SHAPE)!;
-    expect(Object.entries(members.types).map(([name, type]) => `${name}: ${typeText(type)}`)).toEqual([
+    expect(Object.entries(members.types).map(([name, type]) => `${name}: ${typeInWords(type)}`)).toEqual([
       'colour: one of red, green',
       'corners: list of struct',
       'weights: map of integer',
@@ -116,7 +116,7 @@ describe('the members of a struct', () => {
     ]);
     const { type } = members.types['corners']!;
     const point = type.case === 'collectionType' ? membersOf(type.value) : undefined;
-    expect(Object.entries(point?.types ?? {}).map(([name, each]) => `${name}: ${typeText(each)}`)).toEqual([
+    expect(Object.entries(point?.types ?? {}).map(([name, each]) => `${name}: ${typeInWords(each)}`)).toEqual([
       'x: float',
       'label: text or none',
     ]);

@@ -13,8 +13,8 @@ import {
   type TaskExecutionEvent,
   type WorkflowExecutionEvent,
 } from '../../../proto/gen/platformidl/event/event_pb.js';
-import { keyOf } from '../../../services/compiler/identifier-key.js';
-import type { Effect, WalkOutcome, Report } from '../../../engine/walk/effects.js';
+import { identifierKey } from '../../../services/compiler/identifier-key.js';
+import type { Effect, WalkOutcome, EventReport } from '../../../engine/walk/effects.js';
 import { createRun, walkAbort, walkExecution } from '../../../engine/walk/execution.js';
 import { createLedger, isNodeEnd, isTaskEnd, taskKey } from '../../../engine/walk/ledger.js';
 import type { Literals } from '../../../engine/walk/literal-values.js';
@@ -26,7 +26,7 @@ import { type Launched, launch, type World } from './world.js';
 /** The state of one execution according to its reports. */
 export type Reported = {
   readonly name: string;
-  readonly reports: Report[];
+  readonly reports: EventReport[];
   readonly nodes: Map<string, NodeExecutionEvent>;
   readonly tasks: Map<string, TaskPhase>;
   readonly outputs: Map<string, Literals>;
@@ -88,7 +88,7 @@ const takeWorkflow = (of: Reported, event: WorkflowExecutionEvent): void => {
       : { kind: 'succeeded', outputs: of.result };
 };
 
-const take = (of: Reported, report: Report): void => {
+const take = (of: Reported, report: EventReport): void => {
   of.reports.push(report);
   if (report.kind === 'node') takeNode(of, report.event);
   else if (report.kind === 'task') takeTask(of, report.event);
@@ -173,7 +173,7 @@ const performersOf = (world: World, outcome: Outcome, options: FakeOptions): Per
   'read-task-outputs': ({ nodeId, reply }) => reply(lastTaskOutputs(outcome.execution, nodeId)),
   'read-dynamic': ({ reply }) => reply(undefined),
   'read-launch-plan': ({ id, reply }) =>
-    reply(Object.keys(world.launchPlans.get(keyOf(id))!.expectedOutputs!.variables)),
+    reply(Object.keys(world.launchPlans.get(identifierKey(id))!.expectedOutputs!.variables)),
   recall: ({ nodeId, reply }) => {
     const outputs = options.recall?.(nodeId);
     reply(outputs && { outputs });

@@ -12,7 +12,7 @@ import { BindingSchema, type Scalar, ScalarSchema } from '../../../proto/gen/pla
 import { type LiteralType, LiteralTypeSchema, SimpleType } from '../../../proto/gen/platformidl/core/types_pb.js';
 import { isCastable } from '../../../services/compiler/castability.js';
 import { typeOfLiteral } from '../../../services/compiler/literal-type.js';
-import { resolveInputs } from '../../../engine/walk/bindings.js';
+import { nodeInputs } from '../../../engine/walk/bindings.js';
 import { holds } from '../../../engine/walk/condition.js';
 import { randomSource } from '../../../engine/walk/random.js';
 import { childExecutionName, uniqueNodeId } from '../../../engine/walk/ids.js';
@@ -94,7 +94,7 @@ describe('bindings', () => {
       var: 'name',
       binding: { value: { case: 'promise', value: { nodeId: 'n0', var: 'survey', attrPath: [...path] } } },
     });
-    const inputs = resolveInputs([binding], new Map([['n0', { survey }]]));
+    const inputs = nodeInputs([binding], new Map([['n0', { survey }]]));
     expect(inputs['name']).toEqual(packed(pack('b')));
   });
 });

@@ -7,7 +7,7 @@ import type { CompiledTask, CompiledWorkflowClosure } from '../../../proto/gen/p
 import { type Identifier, ResourceType } from '../../../proto/gen/platformidl/core/identifier_pb.js';
 import type { LiteralMap } from '../../../proto/gen/platformidl/core/literals_pb.js';
 import { resolveInputs } from '../../../services/compiler/launch-inputs.js';
-import { keyOf } from '../../../services/compiler/identifier-key.js';
+import { identifierKey } from '../../../services/compiler/identifier-key.js';
 import { expectedInputs } from '../../../services/compiler/launch-plan-inputs.js';
 import type { LaunchPlanInterface } from '../../../services/compiler/scope.js';
 import { singleTaskWorkflow } from '../../../services/compiler/single-task.js';
@@ -37,7 +37,7 @@ const registerTask = (world: World, bytes: Uint8Array): void => {
   const { id, spec } = fromBinary(TaskCreateRequestSchema, bytes);
   const result = compileTask({ ...spec!.template!, id: id! });
   if ('errors' in result) throw new Error(result.errors.map(({ text }) => text).join('\n'));
-  world.tasks.set(keyOf(id!), result.task);
+  world.tasks.set(identifierKey(id!), result.task);
 };
 
 const compile = (
@@ -49,21 +49,21 @@ const compile = (
     compileWorkflow({
       template,
       subWorkflows,
-      task: (each) => world.tasks.get(keyOf(each)),
-      launchPlan: (each) => world.launchPlans.get(keyOf(each)),
+      task: (each) => world.tasks.get(identifierKey(each)),
+      launchPlan: (each) => world.launchPlans.get(identifierKey(each)),
     }),
   );
 
 const registerWorkflow = (world: World, bytes: Uint8Array): void => {
   const { id, spec } = fromBinary(WorkflowCreateRequestSchema, bytes);
-  world.workflows.set(keyOf(id!), compile(world, { ...spec!.template!, id: id! }, spec!.subWorkflows));
+  world.workflows.set(identifierKey(id!), compile(world, { ...spec!.template!, id: id! }, spec!.subWorkflows));
 };
 
 const registerLaunchPlan = (world: World, bytes: Uint8Array): void => {
   const { id, spec } = fromBinary(LaunchPlanCreateRequestSchema, bytes);
   const { workflowId, defaultInputs, fixedInputs } = spec!;
-  const typed = world.workflows.get(keyOf(workflowId!))!.primary!.template!.interface;
-  world.launchPlans.set(keyOf(id!), {
+  const typed = world.workflows.get(identifierKey(workflowId!))!.primary!.template!.interface;
+  world.launchPlans.set(identifierKey(id!), {
     workflowId: workflowId!,
     fixed: fixedInputs,
     expectedInputs: expectedInputs({ workflowInputs: typed?.inputs, defaultInputs, fixedInputs }),
@@ -91,15 +91,15 @@ export const registeredWorld = (): World => {
  */
 export const launch = (world: World, id: Identifier, given: LiteralMap | undefined): Launched => {
   if (id.resourceType === ResourceType.TASK) {
-    const single = singleTaskWorkflow(world.tasks.get(keyOf(id))!.template!);
+    const single = singleTaskWorkflow(world.tasks.get(identifierKey(id))!.template!);
     const resolved = resolveInputs(single.expectedInputs, undefined, given);
     if ('problem' in resolved) throw new Error(resolved.problem);
     return { closure: compile(world, single.template, []), inputs: resolved.inputs };
   }
-  const plan = world.launchPlans.get(keyOf(id))!;
+  const plan = world.launchPlans.get(identifierKey(id))!;
   const resolved = resolveInputs(plan.expectedInputs, plan.fixed, given);
   if ('problem' in resolved) throw new Error(`${id.name}: ${resolved.problem}`);
-  return { closure: world.workflows.get(keyOf(plan.workflowId))!, inputs: resolved.inputs };
+  return { closure: world.workflows.get(identifierKey(plan.workflowId))!, inputs: resolved.inputs };
 };
 
 export type FixtureExecution = { readonly fixture: string; readonly name: string; readonly launched: Launched };

@@ -2,7 +2,6 @@ import { format } from 'oxfmt';
 import { attributesStream } from '../../../services/attributes/events.js';
 import { deadLetterStream } from '../../../services/dead-letter/events.js';
 import { engineSessionStream } from '../../../services/engine-session/events.js';
-import { EXECUTION_CATEGORY } from '../../../services/execution/events.js';
 import { categoryOf, type StreamName, streamName } from '../../../services/kernel/stream.js';
 import { slotsStream } from '../../../services/launch-plan-slots/events.js';
 import { launchPlanStream } from '../../../services/launch-plan/events.js';
@@ -20,6 +19,7 @@ import { taskStream } from '../../../services/task/events.js';
 import { workflowStream } from '../../../services/workflow/events.js';
 import type { ProtoComments } from '../../support/proto-comments.js';
 import type { SampledType } from './samples/sampled-types.js';
+import { EXECUTION_CATEGORY } from '../../../services/kernel/execution-id.js';
 
 const NAME = { project: 'PROJECT', domain: 'DOMAIN', name: 'NAME' } as const;
 const VERSION = { ...NAME, version: 'VERSION' } as const;

@@ -7,7 +7,7 @@ import {
   encodeEngineReported,
   encodeReport,
   type EngineReport,
-  entityOf,
+  reportedEntity,
   reportIn,
 } from '../../../services/execution/wire/engine-report.js';
 import type { Content } from '../../../services/kernel/ports/payload-store.js';
@@ -53,13 +53,13 @@ describe('any report', () => {
         const older = encodeEngineReported(drawn);
         expect(Buffer.compare(older, toBinary(EngineReportedSchema, fromBinary(EngineReportedSchema, older)))).toBe(0);
         expect(reportIn('EngineReported', older)).toEqual(drawn);
-        expect(entityOf('EngineReported', older)).toBe(drawn.entity);
+        expect(reportedEntity('EngineReported', older)).toBe(drawn.entity);
 
         // The types of the entities have the same fields, but not the entity, which takes two bytes.
         const own = encodeReport(drawn);
         expect(Buffer.compare(older.subarray(2), own)).toBe(0);
         expect(reportIn(TYPES[drawn.entity], own)).toEqual(drawn);
-        expect(entityOf(TYPES[drawn.entity], own)).toBe(drawn.entity);
+        expect(reportedEntity(TYPES[drawn.entity], own)).toBe(drawn.entity);
       }),
       { numRuns: 80 },
     );
@@ -67,13 +67,13 @@ describe('any report', () => {
 
   it('of the oldest format without an entity is that of a workflow', () => {
     const bytes = toBinary(EngineReportedSchema, fromBinary(EngineReportedSchema, new Uint8Array()));
-    expect(entityOf('EngineReported', bytes)).toBe('workflow');
+    expect(reportedEntity('EngineReported', bytes)).toBe('workflow');
     expect(reportIn('EngineReported', bytes)).toMatchObject({ entity: 'workflow', phase: 0, samePhase: false });
   });
 
   it('is not found in an event of another type', () => {
     const bytes = new Uint8Array();
-    expect(entityOf('ExecutionCreated', bytes)).toBeUndefined();
+    expect(reportedEntity('ExecutionCreated', bytes)).toBeUndefined();
     expect(reportIn('ExecutionCreated', bytes)).toBeUndefined();
   });
 });

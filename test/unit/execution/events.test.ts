@@ -1,6 +1,5 @@
 import { create } from '@bufbuild/protobuf';
 import { describe, expect, it } from 'vitest';
-
 import {
   ExecutionCreatedSchema,
   ExecutionExpiredSchema,
@@ -18,7 +17,6 @@ import {
   endsExecution,
   ENGINE_REPORTED,
   type EngineReport,
-  EXECUTION_CATEGORY,
   executionCodec,
   type ExecutionEvent,
   phaseReported,
@@ -29,6 +27,7 @@ import type { RecordedEvent } from '../../../services/kernel/event.js';
 import { CorruptEvent, StreamParked } from '../../../services/kernel/fault.js';
 import type { Content } from '../../../services/kernel/ports/payload-store.js';
 import { id, stream } from './reports.js';
+import { EXECUTION_CATEGORY } from '../../../services/kernel/execution-id.js';
 
 const inline = (text: string): Content => ({ content: { case: 'inline', value: new TextEncoder().encode(text) } });
 const ref = (sha256: string): Content => ({

@@ -1,10 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-
-import { executionAggregate, executionStream } from '../../../services/execution/aggregate.js';
+import { executionAggregate } from '../../../services/execution/aggregate.js';
 import type { ExecutionCommand } from '../../../services/execution/commands.js';
 import { executionCodec } from '../../../services/execution/events.js';
 import type { EventStore } from '../../../services/kernel/ports/event-store.js';
@@ -22,6 +20,7 @@ import { filePayloadStore } from '../../../services/store/payloads/file-payload-
 import { sqliteEventStore } from '../../../services/store/log/sqlite-event-store.js';
 import { manualTimers } from '../../support/manual-timers.js';
 import { creation, id, node, termination, workflow } from './reports.js';
+import { executionStream } from '../../../services/kernel/execution-id.js';
 
 const START_MS = 1_700_000_000_000;
 const AFTER_MS = 600_000;

@@ -1,10 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-
-import { executionAggregate, executionStream } from '../../../services/execution/aggregate.js';
+import { executionAggregate } from '../../../services/execution/aggregate.js';
 import type { ExecutionCommand } from '../../../services/execution/commands.js';
 import { executionCodec } from '../../../services/execution/events.js';
 import { bytesOf, type PayloadStore } from '../../../services/kernel/ports/payload-store.js';
@@ -13,6 +11,7 @@ import { openSessions } from '../../../services/sessions/sessions.js';
 import { filePayloadStore } from '../../../services/store/payloads/file-payload-store.js';
 import { sqliteEventStore } from '../../../services/store/log/sqlite-event-store.js';
 import { creation, id, node, workflow } from './reports.js';
+import { executionStream } from '../../../services/kernel/execution-id.js';
 
 let directory: string;
 let store: EventStore;

@@ -1,18 +1,17 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-
-import { executionAggregate, executionStream } from '../../../services/execution/aggregate.js';
+import { executionAggregate } from '../../../services/execution/aggregate.js';
 import type { ExecutionCommand } from '../../../services/execution/commands.js';
-import { similarReports, NONE, addReport, type Reports } from '../../../services/execution/state/reports.js';
+import { similarReports, NO_REVISION, addReport, type Reports } from '../../../services/execution/state/reports.js';
 import type { EventStore } from '../../../services/kernel/ports/event-store.js';
 import { openSessions } from '../../../services/sessions/sessions.js';
 import { filePayloadStore } from '../../../services/store/payloads/file-payload-store.js';
 import { sqliteEventStore } from '../../../services/store/log/sqlite-event-store.js';
 import { creation, id, node, task, workflow } from './reports.js';
+import { executionStream } from '../../../services/kernel/execution-id.js';
 
 describe('the reports of an entity', () => {
   const seconds = fc.constantFrom(0n, 1n, -1n, 1_700_000_000n, 1_700_000_000n + (1n << 32n));
@@ -29,7 +28,7 @@ describe('the reports of an entity', () => {
     fc.assert(
       fc.property(fc.array(report, { minLength: 20, maxLength: 60 }), fc.nat(30), (all, from) => {
         const state: Reports = { reports: [] };
-        const last = [NONE, NONE, NONE];
+        const last = [NO_REVISION, NO_REVISION, NO_REVISION];
         for (const [revision, each] of all.entries()) {
           if (!each.isReport) continue;
           addReport(state, revision, last[each.entity]!, each);

@@ -1,6 +1,5 @@
 import { create, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
-
 import {
   NodeExecutionEventRequestSchema,
   TaskExecutionEventRequestSchema,
@@ -16,13 +15,13 @@ import { executionAggregate } from '../../../services/execution/aggregate.js';
 import type { CreateExecution, ExecutionCommand, ReportPhase } from '../../../services/execution/commands.js';
 import type { Entity } from '../../../services/execution/wire/engine-report.js';
 import { envelopeScan } from '../../../services/execution/wire/envelope-scan.js';
-import type { ExecutionId } from '../../../services/execution/wire/envelope.js';
 import type { ExecutionEvent } from '../../../services/execution/events.js';
 import { NODE, TASK, WORKFLOW } from '../../../services/execution/phases.js';
 import type { ExecutionRefusal } from '../../../services/execution/refusals.js';
 import type { RecordedEvent } from '../../../services/kernel/event.js';
 import type { PayloadStore } from '../../../services/kernel/ports/payload-store.js';
 import { streamName } from '../../../services/kernel/stream.js';
+import type { ExecutionId } from '../../../services/kernel/execution-id.js';
 
 export const id = { project: 'flytesnacks', domain: 'development', name: 'run' };
 export const stream = streamName('execution', [id.project, id.domain, id.name]);

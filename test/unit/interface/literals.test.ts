@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { jsonOf } from '../../../interface/values/json-of.js';
 import { literalOf } from '../../../interface/values/literal-of.js';
 import { jsonText, displayValueOf } from '../../../console/values/display-value.js';
-import { typeText } from '../../../interface/values/type-text.js';
+import { typeInWords } from '../../../interface/values/type-text.js';
 import { ExecutionCreateRequestSchema } from '../../../proto/gen/platformidl/admin/execution_pb.js';
 import { type Literal, LiteralSchema } from '../../../proto/gen/platformidl/core/literals_pb.js';
 import { type LiteralType, LiteralTypeSchema, SimpleType } from '../../../proto/gen/platformidl/core/types_pb.js';
@@ -92,7 +92,7 @@ describe('the values of a form', () => {
     const type = typeOf({ case: 'unionType', value: { variants: [INTEGER, TEXT] } });
     expect(jsonOf(literalOf(type, 'seven'))).toBe('seven');
     expect(jsonOf(literalOf(type, 7))).toBe(7);
-    expect(typeText(type)).toBe('integer or text');
+    expect(typeInWords(type)).toBe('integer or text');
   });
 
   it('of a union with the type none are of it only when they are null', () => {

@@ -2,11 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-
 import fc, { type Scheduler } from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-
-import { executionAggregate, executionStream } from '../../../services/execution/aggregate.js';
+import { executionAggregate } from '../../../services/execution/aggregate.js';
 import { endsExecution, executionCodec } from '../../../services/execution/events.js';
 import type { RecordedEvent } from '../../../services/kernel/event.js';
 import type { EventStore } from '../../../services/kernel/ports/event-store.js';
@@ -18,6 +16,7 @@ import { openSessions } from '../../../services/sessions/sessions.js';
 import { filePayloadStore } from '../../../services/store/payloads/file-payload-store.js';
 import { sqliteEventStore } from '../../../services/store/log/sqlite-event-store.js';
 import { creationOf, workflow } from '../execution/reports.js';
+import { executionStream } from '../../../services/kernel/execution-id.js';
 
 /** The slots of each launch plan. */
 const MAX = 1;

@@ -1,11 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-
-import { executionAggregate, executionStream } from '../../../services/execution/aggregate.js';
+import { executionAggregate } from '../../../services/execution/aggregate.js';
 import { randomBytes } from 'node:crypto';
 import type { StreamParked } from '../../../services/kernel/fault.js';
 import type { EventStore } from '../../../services/kernel/ports/event-store.js';
@@ -20,6 +18,7 @@ import { filePayloadStore } from '../../../services/store/payloads/file-payload-
 import { sqliteEventStore } from '../../../services/store/log/sqlite-event-store.js';
 import { manualTimers } from '../../support/manual-timers.js';
 import { creationOf, workflow } from '../execution/reports.js';
+import { executionStream } from '../../../services/kernel/execution-id.js';
 
 const plan = { project: 'p', domain: 'd', name: 'plan' };
 const nameless = { project: 'p', domain: 'd' };

@@ -9,7 +9,7 @@ import {
 } from '../../../proto/gen/platformidl/admin/launch_plan_pb.js';
 import { launchPlanAggregate } from '../../../services/launch-plan/decider.js';
 import { launchPlanCodec, launchPlanStream } from '../../../services/launch-plan/events.js';
-import { registrationOf } from '../../../services/launch-plan/registration/request.js';
+import { launchPlanRegistration } from '../../../services/launch-plan/registration/request.js';
 import { fixtureFolder } from '../../support/fixtures.js';
 import { openRegistry, type Registry } from '../../support/registry.js';
 
@@ -92,7 +92,10 @@ describe('launch plans over the interface', () => {
     const old = plan('a\u202e0v');
     const id = { ...old.id!, resourceType: 3 } as const;
     const workflow = await registry.definitions.workflow(old.spec!.workflowId!);
-    const command = registrationOf(id, old, { ...workflow!, id: { ...old.spec!.workflowId!, resourceType: 2 } });
+    const command = launchPlanRegistration(id, old, {
+      ...workflow!,
+      id: { ...old.spec!.workflowId!, resourceType: 2 },
+    });
     await registry.sessions.handle(launchPlanAggregate, launchPlanStream(id), command, {
       actor: 'ada',
       commandId: 'before',

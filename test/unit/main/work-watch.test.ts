@@ -3,11 +3,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { executionStream } from '../../../services/execution/aggregate.js';
 import { executionCodec } from '../../../services/execution/events.js';
 import { watchWork } from '../../../services/main/work-watch.js';
 import { sqliteEventStore } from '../../../services/store/log/sqlite-event-store.js';
 import { creation, termination } from '../execution/reports.js';
+import { executionStream } from '../../../services/kernel/execution-id.js';
 
 it('an engine in the process of the log is notified of launches and terminations, and not of tags', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'flightlog-work-'));

@@ -1,6 +1,5 @@
 import { create, toBinary } from '@bufbuild/protobuf';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-
 import { executionsRoutes } from '../../../projections/executions/rpc.js';
 import { nodeExecutionsRoutes } from '../../../projections/node-executions/rpc.js';
 import { taskExecutionsRoutes } from '../../../projections/task-executions/rpc.js';
@@ -8,9 +7,9 @@ import { LiteralMapSchema } from '../../../proto/gen/platformidl/core/literals_p
 import { ContentSchema } from '../../../proto/gen/platformidl/eventlog/content_pb.js';
 import { ExecutionCreatedSchema } from '../../../proto/gen/platformidl/eventlog/execution_pb.js';
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
-import { executionStream } from '../../../services/execution/aggregate.js';
 import { openReads } from '../../support/run-views.js';
 import { creation, id, node, openStream, task, taskId, workflow } from '../execution/reports.js';
+import { executionStream } from '../../../services/kernel/execution-id.js';
 
 const { method } = AdminService;
 

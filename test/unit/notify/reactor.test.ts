@@ -5,11 +5,10 @@ import { join } from 'node:path';
 import { create } from '@bufbuild/protobuf';
 import { timestampMs } from '@bufbuild/protobuf/wkt';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-
 import { NotificationSchema } from '../../../proto/gen/platformidl/admin/common_pb.js';
 import { WorkflowExecution_Phase as Phase } from '../../../proto/gen/platformidl/core/execution_pb.js';
 import { ExecutionCreatedSchema } from '../../../proto/gen/platformidl/eventlog/execution_pb.js';
-import { executionAggregate, executionStream } from '../../../services/execution/aggregate.js';
+import { executionAggregate } from '../../../services/execution/aggregate.js';
 import { WORKFLOW } from '../../../services/execution/phases.js';
 import type { ExecutionCommand } from '../../../services/execution/commands.js';
 import type { EventStore } from '../../../services/kernel/ports/event-store.js';
@@ -38,6 +37,7 @@ import { until } from '../../support/until.js';
 import { webhookSink, type WebhookSink } from '../../support/webhook-sink.js';
 import { creation, id, node, stream, workflow } from '../execution/reports.js';
 import { templates } from './sample-message.js';
+import { executionStream } from '../../../services/kernel/execution-id.js';
 
 const START = 1_700_000_000_000;
 const DAY_MS = 86_400_000;

@@ -1,7 +1,11 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { isMoved, retryUnavailable } from '../../../projections/runtime/group-run.js';
-import { type PartitionRunOptions, type Progress, runPartitions } from '../../../projections/runtime/partition-run.js';
-import { checkpointName, MAX_POSITION, PARTITIONS, partitionOf } from '../../../projections/runtime/partitions.js';
+import { isMoved, retryWhileUnavailable } from '../../../projections/runtime/group-run.js';
+import {
+  type PartitionRunOptions,
+  type RunProgress,
+  runPartitions,
+} from '../../../projections/runtime/partition-run.js';
+import { checkpointName, MAX_POSITION, PARTITIONS, viewPartitionOf } from '../../../projections/runtime/partitions.js';
 import { projector } from '../../../projections/runtime/projector.js';
 import type { ReadModel } from '../../../projections/runtime/read-model.js';
 import type { ReadStore } from '../../../projections/runtime/read-store.js';
@@ -17,7 +21,7 @@ import { counts, metadata, noPayloads, recorded, tallies, tallyCodec, totals } f
 const models: readonly ReadModel<unknown>[] = [tallies, counts];
 const codecs = new Map([['tally', tallyCodec]]);
 const even = PARTITIONS.filter((partition) => partition % 2 === 0);
-const ofEven = ({ stream }: RecordedEvent): boolean => partitionOf(stream) % 2 === 0;
+const ofEven = ({ stream }: RecordedEvent): boolean => viewPartitionOf(stream) % 2 === 0;
 
 let store: ReadStore;
 beforeEach(async () => {
@@ -85,7 +89,7 @@ const fed = (all: readonly RecordedEvent[] = [], more: Partial<EventLog> = {}): 
 };
 
 const start = async (log: EventLog, more: Partial<PartitionRunOptions> = {}, partitions = PARTITIONS) => {
-  const progress: Progress[] = [];
+  const progress: RunProgress[] = [];
   const options: PartitionRunOptions = {
     ...{ log, readStore: store, codecs, payloads: noPayloads, models },
     now: () => 5_000,
@@ -534,7 +538,7 @@ describe('work that is retried', () => {
     const told: (readonly [string, number])[] = [];
     const onUnavailable = (why: StoreUnavailable, times: number) =>
       Promise.resolve(void told.push([why.message, times]));
-    expect(await retryUnavailable(failing(2), onUnavailable, never)).toBe('done');
+    expect(await retryWhileUnavailable(failing(2), onUnavailable, never)).toBe('done');
     expect(told).toEqual([
       ['full', 1],
       ['full', 2],
@@ -543,14 +547,16 @@ describe('work that is retried', () => {
 
   it('fails at once with any other error, and when no function is given to be called', async () => {
     const onUnavailable = () => Promise.reject(new Error('not called'));
-    await expect(retryUnavailable(failing(1, new TypeError('broken')), onUnavailable, never)).rejects.toThrow('broken');
-    await expect(retryUnavailable(failing(1), undefined, never)).rejects.toThrow('full');
+    await expect(retryWhileUnavailable(failing(1, new TypeError('broken')), onUnavailable, never)).rejects.toThrow(
+      'broken',
+    );
+    await expect(retryWhileUnavailable(failing(1), undefined, never)).rejects.toThrow('full');
   });
 
   it('is given up once the run is closed', async () => {
     let isClosed = false;
     const onUnavailable = () => Promise.resolve(void (isClosed = true));
-    expect(await retryUnavailable(failing(9), onUnavailable, () => isClosed)).toBeUndefined();
+    expect(await retryWhileUnavailable(failing(9), onUnavailable, () => isClosed)).toBeUndefined();
   });
 
   it('ends for a moved checkpoint, and fails with any other error', () => {

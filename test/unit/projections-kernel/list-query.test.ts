@@ -7,7 +7,7 @@ import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
 import type { Columns } from '../../../projections/query/columns.js';
 import { listMessage } from '../../../projections/query/list-message.js';
 import { type Listed, listNames, listPage, type ListRequest } from '../../../projections/query/list-query.js';
-import { startOf, tokenOf } from '../../../projections/query/token.js';
+import { pageStart, pageToken } from '../../../projections/query/token.js';
 import type { Collection } from '../../../projections/runtime/read-store.js';
 import { sqliteReadStore } from '../../../projections/store/sqlite/sqlite-read-store.js';
 import { ProjectSchema, ProjectsSchema } from '../../../proto/gen/platformidl/admin/project_pb.js';
@@ -36,7 +36,7 @@ describe('tokens', () => {
   it('are read as the cursor that they were made of', () => {
     fc.assert(
       fc.property(cursors, (cursor) => {
-        expect(startOf(order, tokenOf(order, cursor), 'List')).toEqual({ after: { ...cursor } });
+        expect(pageStart(order, pageToken(order, cursor), 'List')).toEqual({ after: { ...cursor } });
       }),
     );
   });
@@ -44,33 +44,33 @@ describe('tokens', () => {
   it('are never all digits', () => {
     fc.assert(
       fc.property(cursors, (cursor) => {
-        expect(tokenOf(order, cursor)).not.toMatch(/^\d*$/u);
+        expect(pageToken(order, cursor)).not.toMatch(/^\d*$/u);
       }),
     );
   });
 
   it('may be decimal offsets', () => {
-    expect(startOf(order, '200', 'List')).toEqual({ offset: 200 });
-    expect(startOf(order, '', 'List')).toEqual({});
+    expect(pageStart(order, '200', 'List')).toEqual({ offset: 200 });
+    expect(pageStart(order, '', 'List')).toEqual({});
   });
 
   it('are refused with more than two million characters', () => {
-    const token = tokenOf(order, { value: 'a'.repeat(2_000_000), key: 'k' });
-    expect(() => startOf(order, token, 'List')).toThrow(/^invalid pagination token p.{99} for List$/u);
+    const token = pageToken(order, { value: 'a'.repeat(2_000_000), key: 'k' });
+    expect(() => pageStart(order, token, 'List')).toThrow(/^invalid pagination token p.{99} for List$/u);
   });
 
   it.each(['-1', '1.5', ' 1', 'x', 'p', 'pe30', 'p!', '9'.repeat(30), 'pWzEsMiwzXQ'])(
     'such as %s are refused',
     (token) => {
-      expect(() => startOf(order, token, 'ListExecutions')).toThrow(
+      expect(() => pageStart(order, token, 'ListExecutions')).toThrow(
         expect.objectContaining(refusal(`invalid pagination token ${token} for ListExecutions`)),
       );
     },
   );
 
   it('of another order are refused', () => {
-    const token = tokenOf({ ...order, direction: 'ascending' }, { value: 1, key: 'a' });
-    expect(() => startOf(order, token, 'List')).toThrow(/invalid pagination token/u);
+    const token = pageToken({ ...order, direction: 'ascending' }, { value: 1, key: 'a' });
+    expect(() => pageStart(order, token, 'List')).toThrow(/invalid pagination token/u);
   });
 });
 

@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest';
 
-import { highestOf, leasesName, lowestOf, partitionOf, PARTITIONS } from '../../../projections/runtime/partitions.js';
+import {
+  highestOf,
+  leasesName,
+  lowestOf,
+  viewPartitionOf,
+  PARTITIONS,
+} from '../../../projections/runtime/partitions.js';
 import { KINDS } from '../../../services/kernel/identifier.js';
 import type { StreamName } from '../../../services/kernel/stream.js';
 import { launchPlanStream } from '../../../services/launch-plan/events.js';
@@ -27,14 +33,14 @@ describe('the partition of a stream', () => {
   it.each(NAMES.map((name) => ({ name })))(
     'is the same for all streams of definitions with the name $name',
     ({ name }) => {
-      expect(new Set(streamsOf(name).map(partitionOf)).size).toBe(1);
+      expect(new Set(streamsOf(name).map(viewPartitionOf)).size).toBe(1);
     },
   );
 
   it('is each of the eight for about 1,000 of 8,000 executions', () => {
     const counts = PARTITIONS.map(() => 0);
     for (let at = 0; at < 8_000; at += 1) {
-      const partition = partitionOf(`execution-flytesnacks:development:a${at.toString(36)}` as StreamName);
+      const partition = viewPartitionOf(`execution-flytesnacks:development:a${at.toString(36)}` as StreamName);
       counts[partition] = (counts[partition] ?? 0) + 1;
     }
     for (const count of counts) expect(Math.abs(count - 1_000)).toBeLessThan(200);
@@ -42,8 +48,8 @@ describe('the partition of a stream', () => {
 
   it('never changes, because stores are divided by it', () => {
     const names = ['execution-p:d:a', 'task-p:d:t:v1', 'project-p', 'launchPlan-p:d:~abc', 'namedEntity-p:d:TASK:t'];
-    expect(names.map((name) => partitionOf(name as StreamName))).toEqual([4, 3, 4, 4, 3]);
-    const long = [396, 397].map((length) => partitionOf(`task-p:d:${'a'.repeat(length)}:v1` as StreamName));
+    expect(names.map((name) => viewPartitionOf(name as StreamName))).toEqual([4, 3, 4, 4, 3]);
+    const long = [396, 397].map((length) => viewPartitionOf(`task-p:d:${'a'.repeat(length)}:v1` as StreamName));
     expect(long).toEqual([2, 4]);
   });
 });

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { type Projector, projector, type ProjectorOptions } from '../../../projections/runtime/projector.js';
 import { emptyEntryBatch, ENTRY_BATCH_LIMITS, narrowed } from '../../../projections/runtime/entry-batch.js';
 import type { Entry } from '../../../projections/runtime/event-reader.js';
-import { partitionOf } from '../../../projections/runtime/partitions.js';
+import { viewPartitionOf } from '../../../projections/runtime/partitions.js';
 import type { ReadModel, SeenEvent } from '../../../projections/runtime/read-model.js';
 import type { ReadStore, StoredDocument } from '../../../projections/runtime/read-store.js';
 import { sqliteReadStore } from '../../../projections/store/sqlite/sqlite-read-store.js';
@@ -350,7 +350,7 @@ describe('a projector', () => {
     const store = await newStore();
     const events = recorded(Array.from({ length: 40 }, (_, at) => ({ stream: `s${at}` })));
     const half = await start(store, { partitions: [0, 1, 2, 3] });
-    const isOfHalf = ({ stream }: RecordedEvent): boolean => partitionOf(stream) < 4;
+    const isOfHalf = ({ stream }: RecordedEvent): boolean => viewPartitionOf(stream) < 4;
     const wanted = (target: Projector) => events.filter((event) => target.wants(event));
     expect(wanted(half)).toEqual(events.filter(isOfHalf));
     const taken = wanted(half).slice(0, 10);
@@ -649,7 +649,7 @@ describe('streams that are parked and resumed', () => {
       { stream: 's', amount: 1, type: 'FromTheFuture' },
       { stream: 's', amount: 2 },
     ]);
-    await (await start(store, { partitions: [partitionOf(s)] })).take(events, 2n);
+    await (await start(store, { partitions: [viewPartitionOf(s)] })).take(events, 2n);
     const whole = await start(store, upgraded);
     expect(whole.position()).toBe(0n);
     expect(await whole.resume(s, pagesOf(events, s))).toBe(true);

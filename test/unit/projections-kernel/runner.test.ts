@@ -5,9 +5,9 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { eventReader } from '../../../projections/runtime/event-reader.js';
 import { rebuildViews } from '../../../projections/runtime/rebuild.js';
 import { type RebuildProgress, shareBuilder, sharesOf } from '../../../projections/runtime/rebuild-share.js';
-import type { Progress } from '../../../projections/runtime/partition-run.js';
+import type { RunProgress } from '../../../projections/runtime/partition-run.js';
 import { runProjections, type RunningProjections } from '../../../projections/runtime/runner.js';
-import { partitionOf, PARTITIONS } from '../../../projections/runtime/partitions.js';
+import { viewPartitionOf, PARTITIONS } from '../../../projections/runtime/partitions.js';
 import type { ReadModel } from '../../../projections/runtime/read-model.js';
 import type { DocumentWrite, ReadStore } from '../../../projections/runtime/read-store.js';
 import { storedProgress } from '../../../projections/runtime/stored-progress.js';
@@ -66,7 +66,7 @@ type More = Partial<
 
 const run = async (store: ReadStore, onStartOver?: (why: string) => void, more: More = {}) => {
   const views = settableViews(timer);
-  const progress: Progress[] = [];
+  const progress: RunProgress[] = [];
   const running: RunningProjections = await runProjections({
     ...sources,
     log,
@@ -377,7 +377,7 @@ describe('projections that share the partitions', () => {
     const last = await appendToAll(1);
     expect(await even.reached(last)).toBe(true);
     const store = openStore();
-    const expected = NAMES.map((name) => (partitionOf(streamName('tally', [name])) % 2 === 0 ? 1 : undefined));
+    const expected = NAMES.map((name) => (viewPartitionOf(streamName('tally', [name])) % 2 === 0 ? 1 : undefined));
     expect(await sums(store)).toEqual(expected);
     expect(expected).toContain(undefined);
     await even.running.close();
@@ -427,8 +427,8 @@ describe('projections that share the partitions', () => {
   });
 
   it('park and retry only streams of their own partitions', async () => {
-    const own = NAMES.find((name) => partitionOf(streamName('tally', [name])) % 2 === 0)!;
-    const foreign = NAMES.find((name) => partitionOf(streamName('tally', [name])) % 2 === 1)!;
+    const own = NAMES.find((name) => viewPartitionOf(streamName('tally', [name])) % 2 === 0)!;
+    const foreign = NAMES.find((name) => viewPartitionOf(streamName('tally', [name])) % 2 === 1)!;
     let isRepaired = false;
     const decode: typeof tallyCodec.decode = (type, ...rest) =>
       tallyCodec.decode(isRepaired && type === 'Corrupt' ? 'Added' : type, ...rest);
@@ -539,7 +539,7 @@ describe('a rebuild', () => {
   it('stops at an event that a view cannot take in another share too', async () => {
     const [first = []] = sharesOf(4);
     const names = Array.from({ length: 40 }, (_, at) => `bad-${at}`);
-    const stream = names.find((name) => !first.includes(partitionOf(streamName('tally', [name]))))!;
+    const stream = names.find((name) => !first.includes(viewPartitionOf(streamName('tally', [name]))))!;
     await append({ stream, type: 'Refused' });
     await expect(rebuildShared(4).done).rejects.toThrow(/^the views cannot process Refused at position/u);
     expect(existsSync(join(directory, 'views.db'))).toBe(false);

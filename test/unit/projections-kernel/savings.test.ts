@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { documentCache } from '../../../projections/runtime/document-cache.js';
 import { runPartitions } from '../../../projections/runtime/partition-run.js';
-import { partitionOf, PARTITIONS } from '../../../projections/runtime/partitions.js';
+import { viewPartitionOf, PARTITIONS } from '../../../projections/runtime/partitions.js';
 import { projector, type ProjectorOptions } from '../../../projections/runtime/projector.js';
 import type { ReadStore, WriteBatch } from '../../../projections/runtime/read-store.js';
 import { sqliteReadStore } from '../../../projections/store/sqlite/sqlite-read-store.js';
@@ -119,7 +119,7 @@ describe('the work that a projector saves', () => {
 
   it('events of partitions that others have are not decoded', async () => {
     const events = many(400, 40);
-    const own = events.filter(({ stream }) => partitionOf(stream) === 0);
+    const own = events.filter(({ stream }) => viewPartitionOf(stream) === 0);
     tallyCodec.decoded = 0;
     await follow(events, [0]);
     expect(own.length).toBeGreaterThan(0);

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { PARTITIONS, partitionOf } from '../../../projections/runtime/partitions.js';
+import { PARTITIONS, viewPartitionOf } from '../../../projections/runtime/partitions.js';
 import type { ReadStore } from '../../../projections/runtime/read-store.js';
-import { groupName, isReplacedBy, storedProgress } from '../../../projections/runtime/stored-progress.js';
+import { groupName, isReplacedByGroup, storedProgress } from '../../../projections/runtime/stored-progress.js';
 import { viewGroups } from '../../../projections/runtime/view-groups.js';
 import { sqliteReadStore } from '../../../projections/store/sqlite/sqlite-read-store.js';
 import { streamName } from '../../../services/kernel/stream.js';
@@ -81,19 +81,19 @@ describe('the stored progress of views', () => {
   it('of a group of a release is replaced by a larger one of the same release', () => {
     const [one, two] = [groupName(models, [tallies]), groupName(models, [tallies, counts])];
     expect(groupName(models, models)).toBe(all);
-    expect(isReplacedBy(models, one, [tallies, counts])).toBe(true);
-    expect(isReplacedBy(models, two, models)).toBe(true);
-    expect(isReplacedBy(models, two, [tallies, totals])).toBe(false);
-    expect(isReplacedBy(models, one, [counts])).toBe(false);
-    expect(isReplacedBy(models, 'tallies.v1', models)).toBe(false);
-    expect(isReplacedBy(models, groupName([tallies, counts], [tallies]), models)).toBe(false);
+    expect(isReplacedByGroup(models, one, [tallies, counts])).toBe(true);
+    expect(isReplacedByGroup(models, two, models)).toBe(true);
+    expect(isReplacedByGroup(models, two, [tallies, totals])).toBe(false);
+    expect(isReplacedByGroup(models, one, [counts])).toBe(false);
+    expect(isReplacedByGroup(models, 'tallies.v1', models)).toBe(false);
+    expect(isReplacedByGroup(models, groupName([tallies, counts], [tallies]), models)).toBe(false);
   });
 });
 
 describe('the groups of views of a process', () => {
   const inPartition = (partition: number): string =>
     Array.from({ length: 100 }, (_, at) => streamName('tally', [`n${at}`])).find(
-      (stream) => partitionOf(stream) === partition,
+      (stream) => viewPartitionOf(stream) === partition,
     )!;
   const groupsOf = (partitions: readonly number[]) => viewGroups(store, { models }, partitions);
   const shown = async (partitions: readonly number[]) =>
@@ -149,7 +149,7 @@ describe('the groups of views of a process', () => {
       { name: `${ahead} 0/8`, from: at(9n), to: undefined },
       { name: `${joined} 0/8`, from: at(9n), to: undefined },
     ]);
-    const of = (stream: string) => partitionOf(stream as ReturnType<typeof streamName>) === 0;
+    const of = (stream: string) => viewPartitionOf(stream as ReturnType<typeof streamName>) === 0;
     expect(group?.takeover?.parked).toEqual([
       { views: all, stream: one, from: undefined, to: { position: 5n, reason: `by ${ahead}` } },
       ...[three, four].filter(of).map((stream) => ({ views: all, stream, from: 4n, to: undefined })),
@@ -162,7 +162,7 @@ describe('the groups of views of a process', () => {
     const ahead = groupName(models, [tallies, totals]);
     const joined = groupName(models, [counts]);
     const streams = Array.from({ length: 400 }, (_, each) => streamName('tally', [`n${each}`]));
-    const [same, moved, gone] = streams.filter((stream) => partitionOf(stream) === 0);
+    const [same, moved, gone] = streams.filter((stream) => viewPartitionOf(stream) === 0);
     await put({ [`${ahead} 0/8`]: 9n, [`${joined} 0/8`]: 9n }, [
       [all, same!, 3n],
       [joined, same!, 3n],

@@ -1,7 +1,7 @@
 import { StringValueSchema } from '@bufbuild/protobuf/wkt';
 import { describe, expect, it } from 'vitest';
 
-import { bytesIn, messageIn } from '../../../projections/runtime/decoded.js';
+import { loadedBytes, loadedMessage } from '../../../projections/runtime/decoded.js';
 import type { SeenEvent } from '../../../projections/runtime/read-model.js';
 import { readModel, type TypedReadModel } from '../../../projections/runtime/typed-read-model.js';
 import { CorruptEvent } from '../../../services/kernel/fault.js';
@@ -82,18 +82,18 @@ describe('a content of an event', () => {
 
   it('is decoded once for all read models', () => {
     const part = inline(Uint8Array.of(0x0a, 1, 0x61));
-    expect(messageIn(StringValueSchema, part).value).toBe('a');
-    expect(messageIn(StringValueSchema, part)).toBe(messageIn(StringValueSchema, part));
+    expect(loadedMessage(StringValueSchema, part).value).toBe('a');
+    expect(loadedMessage(StringValueSchema, part)).toBe(loadedMessage(StringValueSchema, part));
   });
 
   it('that is not loaded, or cannot be decoded, makes the event corrupt', () => {
     const away: Content = { content: { case: 'ref', value: { scope: '', sha256: '', sizeBytes: 1n, keyId: '' } } };
-    const notLoaded = failureOf(() => messageIn(StringValueSchema, away));
-    for (const error of [notLoaded, failureOf(() => bytesIn(undefined))]) {
+    const notLoaded = failureOf(() => loadedMessage(StringValueSchema, away));
+    for (const error of [notLoaded, failureOf(() => loadedBytes(undefined))]) {
       expect(error).toBeInstanceOf(CorruptEvent);
       expect((error as Error).message).toBe('a large content of the event is not loaded');
     }
-    const isNone = failureOf(() => messageIn(StringValueSchema, inline(Uint8Array.of(0x0a, 9))));
+    const isNone = failureOf(() => loadedMessage(StringValueSchema, inline(Uint8Array.of(0x0a, 9))));
     expect(isNone).toBeInstanceOf(CorruptEvent);
     expect(isNone).toMatchObject({
       message: 'a content of the event cannot be decoded',

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { eventReader } from '../../../projections/runtime/event-reader.js';
-import { PARTITIONS, partitionOf } from '../../../projections/runtime/partitions.js';
+import { PARTITIONS, viewPartitionOf } from '../../../projections/runtime/partitions.js';
 import { projector } from '../../../projections/runtime/projector.js';
 import type { ReadModel } from '../../../projections/runtime/read-model.js';
 import type { ReadStore, StoredDocument } from '../../../projections/runtime/read-store.js';
@@ -260,7 +260,7 @@ describe('a share of a rebuild', () => {
   it('projects its partitions, and reports its progress', async () => {
     const many = recorded(Array.from({ length: 20 }, (_, at) => ({ stream: `s${at}` })));
     const even = PARTITIONS.filter((partition) => partition % 2 === 0);
-    const isOwn = ({ stream }: RecordedEvent): boolean => partitionOf(stream) % 2 === 0;
+    const isOwn = ({ stream }: RecordedEvent): boolean => viewPartitionOf(stream) % 2 === 0;
     const own = many.filter(isOwn).length;
     const { log, read } = logOf(many, 5);
     const share = shareBuilder({ ...sources, log, store, partitions: even, verifiedStreams: 100, heldBytes: 1e6 });

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { checkpointName, PARTITIONS, partitionOf } from '../../../projections/runtime/partitions.js';
+import { checkpointName, PARTITIONS, viewPartitionOf } from '../../../projections/runtime/partitions.js';
 import type { Checkpoint, ReadStore } from '../../../projections/runtime/read-store.js';
 import { storedViews } from '../../../projections/runtime/stored-views.js';
 import { settableViews, type Timer } from '../../../projections/runtime/views.js';
@@ -10,7 +10,7 @@ import { manualTimers } from '../../support/manual-timers.js';
 import { counts, tallies } from './tallies.js';
 
 const stream = streamName('tally', ['s']);
-const own = partitionOf(stream);
+const own = viewPartitionOf(stream);
 const positions = (of: (partition: number) => number): bigint[] => PARTITIONS.map((each) => BigInt(of(each)));
 
 const timerOf =

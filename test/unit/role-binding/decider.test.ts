@@ -4,21 +4,21 @@ import { describe, it } from 'vitest';
 import { RoleGrantedSchema, RoleRevokedSchema } from '../../../proto/gen/platformidl/eventlog/role_binding_pb.js';
 import { MAX_BINDINGS, roleBindingDecider } from '../../../services/role-binding/decider.js';
 import type { RoleBindingEvent } from '../../../services/role-binding/events.js';
-import type { Binding } from '../../../services/role-binding/state.js';
+import type { GrantedRole } from '../../../services/role-binding/state.js';
 import { given } from '../../support/given.js';
 
-const viewer: Binding = { principal: 'ada', role: 'viewer', project: 'atlas', domain: '', issuer: '' };
+const viewer: GrantedRole = { principal: 'ada', role: 'viewer', project: 'atlas', domain: '', issuer: '' };
 
-const granted = (binding: Binding): RoleBindingEvent => ({
+const granted = (binding: GrantedRole): RoleBindingEvent => ({
   type: 'RoleGranted',
   data: create(RoleGrantedSchema, { binding }),
 });
-const revoked = (binding: Binding): RoleBindingEvent => ({
+const revoked = (binding: GrantedRole): RoleBindingEvent => ({
   type: 'RoleRevoked',
   data: create(RoleRevokedSchema, { binding }),
 });
-const grant = (binding: Binding) => ({ type: 'GrantRole', binding }) as const;
-const revoke = (binding: Binding) => ({ type: 'RevokeRole', binding }) as const;
+const grant = (binding: GrantedRole) => ({ type: 'GrantRole', binding }) as const;
+const revoke = (binding: GrantedRole) => ({ type: 'RevokeRole', binding }) as const;
 
 describe('a role', () => {
   it('is granted to a principal', () => given(roleBindingDecider).when(grant(viewer)).then(granted(viewer)));

@@ -34,7 +34,7 @@ import { projectStream } from '../../../services/project/events.js';
 import { type Activations, followActivations } from '../../../services/reference/activations.js';
 import type { DueTick } from '../../../services/schedule/calendar/due.js';
 import { tickName } from '../../../services/schedule/calendar/tick-name.js';
-import type { Outcome, ScheduleCommand } from '../../../services/schedule/commands.js';
+import type { FireOutcome, ScheduleCommand } from '../../../services/schedule/commands.js';
 import { scheduleAggregate } from '../../../services/schedule/decider.js';
 import { scheduleStream } from '../../../services/schedule/events.js';
 import type { Launcher } from '../../../services/schedule/ports.js';
@@ -107,7 +107,10 @@ const openPlane = () => {
 
   const due = (atMs: number): DueTick => ({ atMs, version: 'v1', principal: 'ada', isMissed: false });
   /** Decides on ticks to be fired, and records an outcome for those that have one. */
-  const fire = async (name: string, ticks: readonly (readonly [atMs: number, outcome?: Outcome])[]): Promise<void> => {
+  const fire = async (
+    name: string,
+    ticks: readonly (readonly [atMs: number, outcome?: FireOutcome])[],
+  ): Promise<void> => {
     const untilMs = ticks.at(-1)![0];
     const fired = ticks.map(([atMs]) => due(atMs));
     await send(name, { type: 'DecideTicks', due: () => ({ untilMs, fire: fired, skipped: [] }) });
@@ -117,7 +120,7 @@ const openPlane = () => {
 
   const launched = new Map<string, string>();
   /** The outcome or the error of the next launches; absent while they succeed. */
-  const refusing: { outcome?: Outcome | Error } = {};
+  const refusing: { outcome?: FireOutcome | Error } = {};
   const launcher: Launcher = {
     launch: ({ plan, version, atMs, principal }) => {
       if (refusing.outcome instanceof Error) return Promise.reject(refusing.outcome);

@@ -6,7 +6,7 @@ import { TaskCreateRequestSchema } from '../../../proto/gen/platformidl/admin/ta
 import { Resources_ResourceName, ResourcesSchema } from '../../../proto/gen/platformidl/core/tasks_pb.js';
 import { taskAggregate } from '../../../services/task/decider.js';
 import { taskStream } from '../../../services/task/events.js';
-import { registrationOf } from '../../../services/task/registration/task.js';
+import { taskRegistration } from '../../../services/task/registration/task.js';
 import { fixtureFolder } from '../../support/fixtures.js';
 import { openRegistry, type Registry } from '../../support/registry.js';
 
@@ -60,7 +60,7 @@ describe('registrations of tasks', () => {
   it('of an earlier release still exist, also with a name that is refused now', async () => {
     const old = task('of a\u001brelease before');
     const id = { ...old.id!, resourceType: 1 } as const;
-    const command = registrationOf(id, old, { taskTypes: {}, limits: {} });
+    const command = taskRegistration(id, old, { taskTypes: {}, limits: {} });
     await registry.sessions.handle(taskAggregate, taskStream(id), command, { actor: 'ada', commandId: 'before' });
     await expect(send(old)).rejects.toMatchObject({
       code: 'ALREADY_EXISTS',

@@ -8,7 +8,7 @@ import {
 import type { RpcError } from '../../../services/kernel/rpc.js';
 import { workflowAggregate } from '../../../services/workflow/decider.js';
 import { workflowStream } from '../../../services/workflow/events.js';
-import { registrationOf } from '../../../services/workflow/registration/request.js';
+import { workflowRegistration } from '../../../services/workflow/registration/request.js';
 import { fixtureFolder } from '../../support/fixtures.js';
 import { openRegistry, type Registry, type RegistryOptions } from '../../support/registry.js';
 
@@ -61,7 +61,7 @@ describe('registrations of workflows', () => {
   it('of an earlier release still exist, also with a version that is refused now', async () => {
     const old = workflow('of a\u001brelease before');
     const id = { ...old.id!, resourceType: 2 } as const;
-    const command = await registrationOf(id, old, registry.definitions, { nodes: 0, closureBytes: 0 });
+    const command = await workflowRegistration(id, old, registry.definitions, { nodes: 0, closureBytes: 0 });
     await registry.sessions.handle(workflowAggregate, workflowStream(id), command, { actor: 'ada', commandId: 'b' });
     expect(await refusalOf(sendTo(registry, old))).toMatchObject({ code: 'ALREADY_EXISTS' });
   });

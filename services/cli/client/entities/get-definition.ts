@@ -1,5 +1,5 @@
 import { jsonOf } from '../../../../interface/values/json-of.js';
-import { typeText } from '../../../../interface/values/type-text.js';
+import { typeInWords } from '../../../../interface/values/type-text.js';
 import { AdminService } from '../../../../proto/gen/platformidl/service/admin_pb.js';
 import { ProjectSchema } from '../../../../proto/gen/platformidl/admin/project_pb.js';
 import { connected } from '../connection/connect.js';
@@ -13,7 +13,7 @@ import { PROJECT_COLUMNS } from './rows.js';
 
 const COLUMNS: readonly Column<TypedVariable>[] = [
   { header: 'INPUT', text: ({ name }) => name },
-  { header: 'TYPE', text: ({ type }) => typeText(type) },
+  { header: 'TYPE', text: ({ type }) => typeInWords(type) },
   { header: 'NEEDED', text: ({ isRequired }) => (isRequired ? 'yes' : 'no') },
   { header: 'DEFAULT', text: ({ initial }) => (initial ? JSON.stringify(jsonOf(initial)) : '') },
   { header: 'DESCRIPTION', text: ({ description }) => description },
@@ -21,7 +21,7 @@ const COLUMNS: readonly Column<TypedVariable>[] = [
 
 const OUTPUT_COLUMNS: readonly Column<TypedVariable>[] = [
   { header: 'OUTPUT', text: ({ name }) => name },
-  { header: 'TYPE', text: ({ type }) => typeText(type) },
+  { header: 'TYPE', text: ({ type }) => typeInWords(type) },
   { header: 'DESCRIPTION', text: ({ description }) => description },
 ];
 

@@ -1,5 +1,5 @@
 import { jsonOf } from '../../../../interface/values/json-of.js';
-import { typeText } from '../../../../interface/values/type-text.js';
+import { typeInWords } from '../../../../interface/values/type-text.js';
 import { type Signal, SignalListSchema } from '../../../../proto/gen/platformidl/admin/signal_pb.js';
 import { SignalService } from '../../../../proto/gen/platformidl/service/signal_pb.js';
 import { OperatorError } from '../../../config/operator-errors.js';
@@ -16,7 +16,7 @@ export type SignalFlags = ScopeFlags & FormFlags & { readonly value?: string };
 
 const COLUMNS: readonly Column<Signal>[] = [
   { header: 'SIGNAL', text: ({ id }) => id?.signalId ?? '' },
-  { header: 'TYPE', text: ({ type }) => (type ? typeText(type) : '') },
+  { header: 'TYPE', text: ({ type }) => (type ? typeInWords(type) : '') },
   { header: 'VALUE', text: ({ value }) => (value ? JSON.stringify(jsonOf(value)) : '') },
 ];
 

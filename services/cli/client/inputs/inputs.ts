@@ -1,7 +1,7 @@
 import { parse } from 'yaml';
 import { literalOf } from '../../../../interface/values/literal-of.js';
 import { Problem } from '../../../../interface/values/problem.js';
-import { typeText } from '../../../../interface/values/type-text.js';
+import { typeInWords } from '../../../../interface/values/type-text.js';
 import type { Literal } from '../../../../proto/gen/platformidl/core/literals_pb.js';
 import { type LiteralType, SimpleType } from '../../../../proto/gen/platformidl/core/types_pb.js';
 import { OperatorError } from '../../../config/operator-errors.js';
@@ -54,7 +54,7 @@ const resultOf = (input: TypedVariable, make: () => Literal): Result => {
     return { name, literal: make() };
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
-    return { name, problem: `input ${name} (${typeText(type)}): ${error.message}` };
+    return { name, problem: `input ${name} (${typeInWords(type)}): ${error.message}` };
   }
 };
 
@@ -63,7 +63,7 @@ const resultFor = (input: TypedVariable, { texts, values }: GivenInputs): Result
   const text = texts[name];
   if (text !== undefined) return resultOf(input, () => literalOfText(type, text));
   if (name in values) return resultOf(input, () => literalOf(type, plain(values[name])));
-  return isRequired ? { name, problem: `input ${name} (${typeText(type)}) is needed: --input ${name}=…` } : { name };
+  return isRequired ? { name, problem: `input ${name} (${typeInWords(type)}) is needed: --input ${name}=…` } : { name };
 };
 
 const unknownNames = (asked: readonly TypedVariable[], { texts, values }: GivenInputs): readonly string[] => {

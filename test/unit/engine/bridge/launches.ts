@@ -1,7 +1,7 @@
 import { create } from '@bufbuild/protobuf';
 import { WorkflowExecutionConfigSchema } from '../../../../proto/gen/platformidl/admin/matchable_resource_pb.js';
 import { WorkflowExecutionIdentifierSchema } from '../../../../proto/gen/platformidl/core/identifier_pb.js';
-import type { Launch } from '../../../../engine/bridge/launch.js';
+import type { EngineLaunch } from '../../../../engine/bridge/launch.js';
 import type { ObjectOptions } from '../../../../engine/bridge/object/workflow-object.js';
 import { fixtureExecutions, registeredWorld } from '../world.js';
 
@@ -17,7 +17,7 @@ export const objectOptions: ObjectOptions = {
 const executions = fixtureExecutions(registeredWorld());
 
 /** A launch of the first execution of a fixture, named `a1`, with some properties changed. */
-export const fixtureLaunch = (fixture: string, changes: Partial<Launch> = {}): Launch => {
+export const fixtureLaunch = (fixture: string, changes: Partial<EngineLaunch> = {}): EngineLaunch => {
   const { launched } = executions.find((each) => each.fixture === fixture)!;
   return {
     id: create(WorkflowExecutionIdentifierSchema, { project: 'flytesnacks', domain: 'development', name: 'a1' }),

@@ -6,10 +6,10 @@ import {
   TaskExecutionEventSchema,
   WorkflowExecutionEventSchema,
 } from '../../../../proto/gen/platformidl/event/event_pb.js';
-import { EXECUTION_CATEGORY } from '../../../../services/execution/events.js';
 import { streamName } from '../../../../services/kernel/stream.js';
 import { launchPlanId, notifications, taskId, text, workflowId } from './definitions.js';
 import { content, digest, PLACE, reported, type Sample } from './sample.js';
+import { EXECUTION_CATEGORY } from '../../../../services/kernel/execution-id.js';
 
 const id = { ...PLACE, name: 'a1b2' };
 const stream = streamName(EXECUTION_CATEGORY, [id.project, id.domain, id.name]);

@@ -1,8 +1,6 @@
 import { randomUUID } from 'node:crypto';
-
 import { create, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-
 import {
   ExecutionCreateRequestSchema,
   ExecutionMetadata_ExecutionMode as Mode,
@@ -20,7 +18,6 @@ import {
   type ExecutionCreated,
   ExecutionCreatedSchema,
 } from '../../../../proto/gen/platformidl/eventlog/execution_pb.js';
-import { executionStream } from '../../../../services/execution/aggregate.js';
 import type { Launched } from '../../../../services/execution/launch/answer.js';
 import { launch, type LaunchServices } from '../../../../services/execution/launch/launch.js';
 import { recover, relaunch, type RelaunchServices } from '../../../../services/execution/launch/relaunch.js';
@@ -31,6 +28,7 @@ import { bytesOf } from '../../../../services/kernel/ports/payload-store.js';
 import { fixtureFolder } from '../../../support/fixtures.js';
 import { literal } from '../../../support/hello.js';
 import { type ControlPlane, openControlPlane } from '../control-plane.js';
+import { executionStream } from '../../../../services/kernel/execution-id.js';
 
 type Spec = Exclude<MessageInitShape<typeof ExecutionSpecSchema>, { readonly $typeName: string }>;
 type Actor = Parameters<typeof launch>[2];

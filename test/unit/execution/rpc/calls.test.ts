@@ -22,7 +22,7 @@ import {
 import { LiteralSchema } from '../../../../proto/gen/platformidl/core/literals_pb.js';
 import { LiteralTypeSchema, SimpleType } from '../../../../proto/gen/platformidl/core/types_pb.js';
 import { literalProblem } from '../../../../services/compiler/literal-map.js';
-import { executionAggregate, executionStream } from '../../../../services/execution/aggregate.js';
+import { executionAggregate } from '../../../../services/execution/aggregate.js';
 import { terminateExecution, updateExecution } from '../../../../services/execution/rpc/change.js';
 import { eventRoutes } from '../../../../services/execution/rpc/events.js';
 import type { LaunchRefusal } from '../../../../services/execution/launch/answer.js';
@@ -35,6 +35,7 @@ import { type OpenSessions, openSessions } from '../../../../services/sessions/s
 import { filePayloadStore } from '../../../../services/store/payloads/file-payload-store.js';
 import { sqliteEventStore } from '../../../../services/store/log/sqlite-event-store.js';
 import { creation, creationOf, id, taskId } from '../reports.js';
+import { executionStream } from '../../../../services/kernel/execution-id.js';
 
 const MAX_OUTPUT_BYTES = 100_000;
 const occurredAt = timestampFromMs(1_700_000_000_000);

@@ -1,16 +1,14 @@
 import { randomUUID } from 'node:crypto';
-
 import { create } from '@bufbuild/protobuf';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-
 import { CompiledWorkflowClosureSchema } from '../../../../proto/gen/platformidl/core/compiler_pb.js';
 import { ExecutionErrorSchema } from '../../../../proto/gen/platformidl/core/execution_pb.js';
 import { LiteralMapSchema } from '../../../../proto/gen/platformidl/core/literals_pb.js';
-import { executionStream } from '../../../../services/execution/aggregate.js';
 import { ExecutionLeases, type LeaseServices } from '../../../../services/execution/work/leases.js';
 import { metadataOf } from '../../../../services/kernel/event.js';
 import type { Sessions } from '../../../../services/kernel/ports/sessions.js';
 import { type ControlPlane, openControlPlane } from '../control-plane.js';
+import { executionStream } from '../../../../services/kernel/execution-id.js';
 
 const place = { project: 'flytesnacks', domain: 'development' };
 const launchPlan = { resourceType: 3, ...place, name: 'hello.hello', version: 'v1' };

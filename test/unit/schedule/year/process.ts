@@ -8,7 +8,7 @@ import type { Activated, Launcher } from '../../../../services/reactors/fire-sch
 import { fireSchedules } from '../../../../services/reactors/fire-schedules/reactor.js';
 import { type Segment, type Span, withActivation } from '../../../../services/schedule/calendar/segments.js';
 import { tickName } from '../../../../services/schedule/calendar/tick-name.js';
-import type { Outcome } from '../../../../services/schedule/commands.js';
+import type { FireOutcome } from '../../../../services/schedule/commands.js';
 import type { PlanName } from '../../../../services/schedule/events.js';
 import { openSessions } from '../../../../services/sessions/sessions.js';
 import { manualTimers } from '../../../support/manual-timers.js';
@@ -95,7 +95,7 @@ export const openProcess = (world: World, store: EventStore, payloads: PayloadSt
     name: tickName({ ...tick.plan, version: tick.version }, tick.atMs),
   });
   const launcher: Launcher = {
-    launch: living((tick): Promise<Outcome> => {
+    launch: living((tick): Promise<FireOutcome> => {
       const execution = executionOf(tick);
       if (!launched.has(execution.name))
         launched.set(execution.name, { endMs: endOf(timers.now(), world.policyOf(tick.plan)) });
