@@ -123,7 +123,7 @@ const openAdmissions = (services: Admitting): MessagePort | undefined => {
 
 const portTaken = (logger: Logger): ServedEventstore => {
   const why = `port ${USUAL_EVENTSTORE_PORT} is in use`;
-  logger.info(`the EventStoreDB protocol is not served: ${why}; set eventstore_port to another port`);
+  logger.warn(`the EventStoreDB protocol is not served: ${why}; set eventstore_port to another port`);
   return unserved;
 };
 

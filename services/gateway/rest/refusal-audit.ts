@@ -8,14 +8,17 @@ import { headerOf } from './credentials.js';
 /** The longest text of a request that is recorded, in characters. */
 const MAX_TEXT = 256;
 
-/** Records for auditors that a request which reaches no RPC was refused. Errors that are no refusals are left out. */
+/**
+ * Records for auditors that a request which reaches no RPC was refused. Errors that are no refusals are left out, and so is
+ * UNAVAILABLE: the issuer of the token could not be asked.
+ */
 export const recordRefusal = (
   audit: Audit | undefined,
   request: FastifyRequest,
   thrown: unknown,
   caller?: Identity,
 ): void => {
-  if (!audit || !(thrown instanceof RpcError)) return;
+  if (!audit || !(thrown instanceof RpcError) || thrown.code === 'UNAVAILABLE') return;
   const now = Date.now();
   const from = {
     header: (name: string) => headerOf(request, name),

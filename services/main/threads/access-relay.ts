@@ -77,7 +77,9 @@ export const admitting = (services: Services): Admissions => {
         if (!access.may(call.permission, '', '')) throw denied(call.permission, EVERYWHERE);
         return admitted;
       } catch (error) {
-        if (error instanceof RpcError) record(call, admitted, { code: error.code, reason: error.message });
+        // UNAVAILABLE is no refusal: the issuer of the token could not be asked.
+        if (error instanceof RpcError && error.code !== 'UNAVAILABLE')
+          record(call, admitted, { code: error.code, reason: error.message });
         throw error;
       }
     },
