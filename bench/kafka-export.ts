@@ -5,12 +5,12 @@ import { wholeEventEncoder } from '../services/main/event-json/readable.js';
 import { threadedMessages } from '../services/main/threads/threaded-messages.js';
 import type { EventLog } from '../services/kernel/ports/event-store.js';
 import { kafkaClient } from '../services/reactors/export-to-kafka/client.js';
-import type { EventDataEncoder } from '../services/reactors/export-to-kafka/cloud-events/encoding.js';
+import type { PublishedDataEncoder } from '../services/reactors/export-to-kafka/cloud-events/encoding.js';
 import { messageMaker, recordOf, sizeOf } from '../services/reactors/export-to-kafka/message.js';
 import type { MessageSource } from '../services/reactors/export-to-kafka/message-source.js';
 import { exportToKafka } from '../services/reactors/export-to-kafka/reactor.js';
 import { reconcile } from '../services/reactors/export-to-kafka/reconcile.js';
-import { topicOf } from '../services/reactors/export-to-kafka/topics.js';
+import { topicName } from '../services/reactors/export-to-kafka/topics.js';
 import { filePayloadStore } from '../services/store/payloads/file-payload-store.js';
 import { sqliteLogReader } from '../services/store/log/sqlite-log-reader.js';
 import type { Bench, BenchOptions, Figure } from './bench.js';
@@ -43,7 +43,7 @@ type Given = {
   readonly brokers: readonly string[];
   readonly directory: string;
   readonly log: EventLog;
-  readonly presenting: EventDataEncoder;
+  readonly presenting: PublishedDataEncoder;
 };
 
 /** The messages that the export creates from the log, in batches, as they are handed to the producer. */
@@ -95,7 +95,7 @@ const compare = async ({ brokers, log }: Given, prefix: string, head: bigint) =>
   const { expected, missing, doubled, reordered } = await reconcile({
     kafka: kafkaClient({ brokers }),
     log,
-    topics: [...codecs.keys()].map((category) => topicOf(prefix, category)),
+    topics: [...codecs.keys()].map((category) => topicName(prefix, category)),
     categories: [...codecs.keys()],
     selection: { from: 0n, to: head, filters: [] },
     groupPrefix: `${prefix}.reconcile`,

@@ -4,7 +4,7 @@ import { copyOf, openJson } from '../kernel/encoding/json-bytes.js';
 import type { RecordedEvent } from '../kernel/event.js';
 import { isSystemStream } from '../kernel/ports/log-identity.js';
 import { categoryOf, isInScope } from '../kernel/stream.js';
-import { uuidText } from '../reactors/export-to-kafka/cloud-events/cloud-event.js';
+import { uuidText } from '../kernel/encoding/uuid.js';
 import { failPoint } from '../store/fail-point.js';
 import type { Partitioning } from '../streams/files/description.js';
 import { rowOf, type RowEncoder } from '../streams/files/event-row.js';

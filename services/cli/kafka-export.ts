@@ -1,12 +1,12 @@
 import { resolve } from 'node:path';
 import { Fault } from '../kernel/fault.js';
 import { kafkaClient } from '../reactors/export-to-kafka/client.js';
-import { ExportRefused, failureOf } from '../reactors/export-to-kafka/failure.js';
+import { ExportRefused, exportFailureOf } from '../reactors/export-to-kafka/failure.js';
 import { readPositions } from '../reactors/export-to-kafka/positions.js';
 import { reconcile } from '../reactors/export-to-kafka/reconcile.js';
 import { replay } from '../reactors/export-to-kafka/replay.js';
-import type { Filter, Selection } from '../reactors/export-to-kafka/selection.js';
-import { assertThere, positionsTopic, topicOf } from '../reactors/export-to-kafka/topics.js';
+import type { EventCondition, EventSelection } from '../reactors/export-to-kafka/selection.js';
+import { assertThere, positionsTopic, topicName } from '../reactors/export-to-kafka/topics.js';
 import type { Configuration } from '../config/configuration.js';
 import { eventTypes } from '../main/event-json/event-types.js';
 import { connectionOf, topicsOf } from '../main/kafka-connection.js';
@@ -21,7 +21,7 @@ import { OperatorError, forSetting } from '../config/operator-errors.js';
 export type ExportFlags = {
   readonly from?: bigint;
   readonly to?: bigint;
-  readonly filter: readonly Filter[];
+  readonly filter: readonly EventCondition[];
   readonly topic?: string;
 };
 
@@ -30,10 +30,13 @@ const categories = [...codecs.keys()];
 const types = eventTypes().map(({ message }) => message.name);
 
 /** The values that a filter may have, for the fields whose values are known. */
-const KNOWN: Readonly<Partial<Record<Filter['field'], readonly string[]>>> = { category: categories, type: types };
+const KNOWN: Readonly<Partial<Record<EventCondition['field'], readonly string[]>>> = {
+  category: categories,
+  type: types,
+};
 
 /** Rejects unknown values: a mistyped one would match nothing, which would look like a valid result. */
-const assertFilters = (filters: readonly Filter[]): void => {
+const assertFilters = (filters: readonly EventCondition[]): void => {
   for (const { field, value } of filters) {
     const known = KNOWN[field];
     if (known && !known.includes(value))
@@ -58,7 +61,7 @@ const opened = async (configuration: Configuration) => {
 type Opened = Awaited<ReturnType<typeof opened>>;
 
 const operatorErrorOf = (error: unknown, { brokers }: Configuration['kafka']): OperatorError => {
-  const failure = failureOf(error, brokers);
+  const failure = exportFailureOf(error, brokers);
   const text = failure instanceof Error ? failure.message : String(failure);
   const isWhole = failure instanceof ExportRefused || failure instanceof Fault;
   const message = isWhole ? text : `Kafka at ${brokers.join(',')}: ${text}`;
@@ -132,11 +135,11 @@ export const exportReconcile = (configuration: Configuration, flags: ExportFlags
     const { log, kafka, topics } = parts;
     const { topic, filter: filters, from = 0n } = flags;
     assertFilters(filters);
-    const names = topic === undefined ? categories.map((category) => topicOf(topics.prefix, category)) : [topic];
+    const names = topic === undefined ? categories.map((category) => topicName(topics.prefix, category)) : [topic];
     await assertThere(kafka, topic === undefined ? [...names, positionsTopic(topics.prefix)] : names);
     const to = flags.to ?? (topic === undefined ? await publishedUpTo(parts) : await log.head());
     assertRange(from, to, flags.to === undefined ? 'what there is' : '--to');
-    const selection: Selection = { from, to, filters };
+    const selection: EventSelection = { from, to, filters };
     const bar = progressBar();
     const onProgress = (read: bigint, total: bigint): void =>
       bar.show({ phase: 'read', done: Number(read), total: Number(total), detail: `${read} of ${total} messages` });

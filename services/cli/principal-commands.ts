@@ -1,12 +1,12 @@
 import { type Command, Option } from 'commander';
-import { ROLES } from '../auth/permissions/roles.js';
+import { ACCESS_ROLES } from '../auth/permissions/roles.js';
 import type { ClientFlags, UserFlags } from './principals.js';
 import type { DataCommands } from './payload-commands.js';
 
 type Options = Readonly<Record<string, unknown>>;
 
 const roles = (): Option =>
-  new Option('--roles <role...>', 'roles in every project and domain, repeatable').choices(ROLES).default([]);
+  new Option('--roles <role...>', 'roles in every project and domain, repeatable').choices(ACCESS_ROLES).default([]);
 
 const PASSWORD_HELP = `
 The password is asked for on a terminal; otherwise it is the first line of standard input. Servers that run know the

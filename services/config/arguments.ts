@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from 'commander';
-import { type Filter, FILTER_FIELDS } from '../reactors/export-to-kafka/selection.js';
+import { type EventCondition, FILTER_FIELDS } from '../reactors/export-to-kafka/selection.js';
 import { duration } from './setting-kinds.js';
 
 /** Parses the text after a flag, like the others here. @throws {InvalidArgumentError} which commander prints. */
@@ -72,7 +72,7 @@ export const durationOf = (text: string): number => {
 };
 
 /** Adds one filter `FIELD=VALUE` to those of earlier uses of the flag. */
-export const filter = (text: string, before: readonly Filter[]): readonly Filter[] => {
+export const filter = (text: string, before: readonly EventCondition[]): readonly EventCondition[] => {
   const [, name, value] = /^(\w+)=(.+)$/u.exec(text) ?? [];
   const field = FILTER_FIELDS.find((each) => each === name);
   if (field === undefined || value === undefined)

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { ROLES } from '../auth/permissions/roles.js';
+import { ACCESS_ROLES } from '../auth/permissions/roles.js';
 import { count, duration, flag, readStore } from './setting-kinds.js';
 
 /** Segments of a path that stand for themselves in a URL and in the path of a cookie. */
@@ -24,7 +24,7 @@ const client = z.strictObject({
   id: z.string().min(1),
   secret: z.string().min(16, 'must have 16 characters or more').optional(),
   redirect_uris: z.array(z.string().min(1)).default([]),
-  roles: z.array(z.enum(ROLES, { error: `must be among ${ROLES.join(', ')}` })).default([]),
+  roles: z.array(z.enum(ACCESS_ROLES, { error: `must be among ${ACCESS_ROLES.join(', ')}` })).default([]),
 });
 
 const longerThanNothing = duration.refine((ms) => ms >= 1_000, 'must be a second or longer');

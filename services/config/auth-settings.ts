@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { isPrincipalName, NAME_RULE } from '../auth/permissions/principal-name.js';
-import { ANY, ROLES } from '../auth/permissions/roles.js';
+import { ANY, ACCESS_ROLES } from '../auth/permissions/roles.js';
 import { authServer, baseUrl } from './auth-server-settings.js';
 import { count, duration, flag } from './setting-kinds.js';
 
@@ -42,7 +42,7 @@ const grant = z.strictObject({
   issuer: z.string().min(1).optional(),
   claim: z.string().min(1),
   value: z.string().min(1),
-  role: z.enum(ROLES, { error: `must be one of ${ROLES.join(', ')}` }),
+  role: z.enum(ACCESS_ROLES, { error: `must be one of ${ACCESS_ROLES.join(', ')}` }),
   projects: oneOrMore.prefault([ANY]),
   domains: oneOrMore.prefault([ANY]),
 });
@@ -86,7 +86,7 @@ const certificate = z
     uri: z.string().min(1).optional(),
     dns: z.string().min(1).optional(),
     principal: z.string().refine(isPrincipalName, `must have ${NAME_RULE}`),
-    roles: z.array(z.enum(ROLES, { error: `must be among ${ROLES.join(', ')}` })).default([]),
+    roles: z.array(z.enum(ACCESS_ROLES, { error: `must be among ${ACCESS_ROLES.join(', ')}` })).default([]),
   })
   .refine(
     ({ common_name: name, uri, dns }) => (name ?? uri ?? dns) !== undefined,

@@ -7,7 +7,7 @@ import { answerUnary, decodeRequest, encodeAnswer } from './exchange.js';
 import type { PositionTokens } from './position-token.js';
 import { type Endpoint, type RouteTable, unimplemented } from './routes.js';
 import { rpcStatusBytes } from './rpc-status.js';
-import { failureOf } from './status.js';
+import { rpcFailureOf } from './status.js';
 
 /** Services of the process that answer items. */
 type ItemServices = {
@@ -62,7 +62,7 @@ export const itemAnswers = ({ dispatch, positions, routes }: ItemServices): Answ
     position === undefined ? '' : positions.format(position);
 
   const failed = (thrown: unknown, call: DispatchedCall): ItemAnswer => {
-    const failure = failureOf(thrown, call.endpoint.method);
+    const failure = rpcFailureOf(thrown, call.endpoint.method);
     const status = rpcStatusBytes(failure, call.callersPackage);
     return { position: positionOf(call), status, retryAfterMs: failure.retryAfterMs ?? 0 };
   };

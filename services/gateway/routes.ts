@@ -21,7 +21,7 @@ import { AuthMetadataService } from '../../proto/gen/platformidl/service/auth_pb
 import { DataProxyService } from '../../proto/gen/platformidl/service/dataproxy_pb.js';
 import { IdentityService } from '../../proto/gen/platformidl/service/identity_pb.js';
 import { SignalService } from '../../proto/gen/platformidl/service/signal_pb.js';
-import { OPEN, type Requirement, requirementOf } from './dispatch/requirement.js';
+import { OPEN_TO_ALL, type Requirement, requirementOf } from './dispatch/requirement.js';
 import { type ReadTarget, targetReader } from './dispatch/target.js';
 import { type AnyRoute, type BatchStreamRoute, type FollowRoute } from '../kernel/rpc.js';
 import { type Route, RpcError, type StreamRoute } from '../kernel/rpc.js';
@@ -72,7 +72,7 @@ export type RouteTable = readonly Endpoint[];
 export const rpcName = (method: DescMethod): string => `${method.parent.name}.${method.name}`;
 
 /** Makes the endpoint of an RPC from its route; by default it requires no permission. */
-export const endpointOf = (method: DescMethod, route: AnyRoute | undefined, requires = OPEN): Endpoint => {
+export const endpointOf = (method: DescMethod, route: AnyRoute | undefined, requires = OPEN_TO_ALL): Endpoint => {
   const targetOf = targetReader(method.input, requires.target);
   const readsOf = requires.reads.map((target) => targetReader(method.input, target));
   const named = { method, name: rpcName(method), requires, targetOf, readsOf };

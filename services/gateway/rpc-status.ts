@@ -3,7 +3,7 @@ import { type Any, AnySchema } from '@bufbuild/protobuf/wkt';
 
 import { StatusSchema, type Status } from '../../proto/gen/google/rpc/status_pb.js';
 import type { StatusDetail } from '../kernel/rpc.js';
-import { type Failure, statuses } from './status.js';
+import { type RpcFailure, statuses } from './status.js';
 
 /** The package of the interface's own descriptors. */
 export const OWN_PACKAGE = 'platformidl';
@@ -18,7 +18,7 @@ const pack = (detail: StatusDetail, callersPackage: string): Any => {
 };
 
 /** Converts a failure to `google.rpc.Status`, with the type names of its details in the caller's package. */
-export const rpcStatus = (failure: Failure, callersPackage: string): Status =>
+export const rpcStatus = (failure: RpcFailure, callersPackage: string): Status =>
   create(StatusSchema, {
     code: statuses[failure.code].number,
     message: failure.message,
@@ -26,5 +26,5 @@ export const rpcStatus = (failure: Failure, callersPackage: string): Status =>
   });
 
 /** Encodes the result of {@link rpcStatus}. */
-export const rpcStatusBytes = (failure: Failure, callersPackage: string): Uint8Array =>
+export const rpcStatusBytes = (failure: RpcFailure, callersPackage: string): Uint8Array =>
   toBinary(StatusSchema, rpcStatus(failure, callersPackage));

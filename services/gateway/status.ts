@@ -21,7 +21,7 @@ export const statuses: Readonly<Record<StatusCode, { readonly number: number; re
 };
 
 /** An error as the caller receives it: never a stack, never a path of this machine. */
-export type Failure = {
+export type RpcFailure = {
   readonly code: StatusCode;
   readonly message: string;
   readonly details: readonly StatusDetail[];
@@ -33,7 +33,7 @@ const INTERNAL_ERROR = 'internal error';
 
 const RETRY_AFTER_MS = 1_000;
 
-const STORE_UNAVAILABLE: Omit<Failure, 'details'> = {
+const STORE_UNAVAILABLE: Omit<RpcFailure, 'details'> = {
   code: 'UNAVAILABLE',
   message: 'the store is unavailable; nothing was recorded',
 };
@@ -44,7 +44,7 @@ const STORE_UNAVAILABLE: Omit<Failure, 'details'> = {
  * The text of `append-too-large` contains the words by which engines recognize a message that will never be accepted.
  * Without these words, engines take the error for a busy server and retry forever.
  */
-export const faultFailures: Readonly<Record<FaultCode, Omit<Failure, 'details'>>> = {
+export const faultFailures: Readonly<Record<FaultCode, Omit<RpcFailure, 'details'>>> = {
   'revision-conflict': { code: 'ABORTED', message: 'concurrent requests changed the same entity: retry the request' },
   'append-too-large': { code: 'RESOURCE_EXHAUSTED', message: 'message larger than max: its events exceed one append' },
   'store-unavailable': STORE_UNAVAILABLE,
@@ -100,7 +100,7 @@ const READ = /^(?:(?:Get(?!OrCreate)|List)|(?:Count|Diff|Tail|UserInfo|Watch)$)/
 export const isRead = (method: DescMethod): boolean => READ.test(method.name);
 
 /** The failure of a fault. For a read from an unavailable store it omits "nothing was recorded", which makes no sense there. */
-const faultFailure = (code: FaultCode, method: DescMethod | undefined): Omit<Failure, 'details'> => {
+const faultFailure = (code: FaultCode, method: DescMethod | undefined): Omit<RpcFailure, 'details'> => {
   const answer = faultFailures[code];
   return method && isRead(method) && answer === STORE_UNAVAILABLE
     ? { ...answer, message: 'a store is unavailable' }
@@ -113,7 +113,7 @@ const faultFailure = (code: FaultCode, method: DescMethod | undefined): Omit<Fai
  *
  * @param method the RPC that was called, where that is known.
  */
-export const failureOf = (thrown: unknown, method?: DescMethod): Failure => {
+export const rpcFailureOf = (thrown: unknown, method?: DescMethod): RpcFailure => {
   if (thrown instanceof RpcError) {
     const { code, details, retryAfterMs } = thrown;
     const message = truncateText(thrown.message, MAX_MESSAGE_BYTES);

@@ -67,7 +67,7 @@ export const crossingOf = (fault: Fault): CrossingFault => {
 };
 
 /** Makes the fault again of what {@link crossingOf} has made of it; its cause is an `Error` with the stack of the first cause. */
-export const faultOf = ({ fault, parts, cause }: CrossingFault): Fault => {
+export const faultOfCrossing = ({ fault, parts, cause }: CrossingFault): Fault => {
   const made = new CLASSES[fault](...(parts as never[]));
   if (cause) made.cause = Object.assign(new Error(cause.message), { stack: cause.stack });
   return made;

@@ -23,7 +23,7 @@ const NAMES = [
 export type GrpcStatus = (typeof NAMES)[number];
 
 /** The number of a status code, as it is sent. */
-export const numberOf = (status: GrpcStatus): number => NAMES.indexOf(status);
+export const grpcStatusNumber = (status: GrpcStatus): number => NAMES.indexOf(status);
 
 /** The status code with a number; UNKNOWN for a number that gRPC does not define. */
-export const statusOf = (number: number): GrpcStatus => NAMES[number] ?? 'UNKNOWN';
+export const grpcStatusOf = (number: number): GrpcStatus => NAMES[number] ?? 'UNKNOWN';

@@ -7,7 +7,7 @@ import { type PasswordAuthentication, passwordAuthentication } from '../auth/pas
 import { signInLimits } from '../auth/server/sign-in-limits.js';
 import type { Access } from '../kernel/access.js';
 import { knownPrincipals } from './authorization-server.js';
-import { ANY, type Grant, ROLES } from '../auth/permissions/roles.js';
+import { ANY, type Grant, ACCESS_ROLES } from '../auth/permissions/roles.js';
 import { serverMetadata } from '../auth/server/endpoints.js';
 import { fetchJson } from '../auth/tokens/issuer-metadata.js';
 import type { RemoteIssuer } from '../auth/tokens/issuer.js';
@@ -41,7 +41,7 @@ const issuersOf = ({ issuers }: Auth): readonly RemoteIssuer[] =>
  * client certificates.
  */
 const rolesEverywhere = (issuer: string): readonly ClaimGrant[] =>
-  ROLES.map((role) => ({ issuer, claim: 'roles', value: role, role, projects: [ANY], domains: [ANY] }));
+  ACCESS_ROLES.map((role) => ({ issuer, claim: 'roles', value: role, role, projects: [ANY], domains: [ANY] }));
 
 type ReadsBindings = Pick<RoleBindings, 'readerOf'>;
 

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { Connection } from '../reactors/export-to-kafka/client.js';
+import type { KafkaConnection } from '../reactors/export-to-kafka/client.js';
 import type { TopicSettings } from '../reactors/export-to-kafka/topics.js';
 import type { Configuration } from '../config/configuration.js';
 import { OperatorError } from '../config/operator-errors.js';
@@ -21,7 +21,7 @@ const authoritiesIn = (file: string): string => {
  *
  * @throws {OperatorError} when the file of certificate authorities cannot be read.
  */
-export const connectionOf = (kafka: KafkaSettings): Connection => {
+export const connectionOf = (kafka: KafkaSettings): KafkaConnection => {
   const { brokers, tls, tls_ca: file, sasl_username: username, sasl_password: password } = kafka;
   return {
     brokers,

@@ -3,7 +3,7 @@ import type { ParkedStreams } from '../kernel/log-readers/parked-streams.js';
 import type { Acknowledged, Sessions } from '../kernel/ports/sessions.js';
 import { attributesAggregate } from '../attributes/decider.js';
 import { projectAggregate } from '../project/decider.js';
-import { followLog, type LogFollower } from '../reference/live-folds.js';
+import { followFolds, type LogFollower } from '../reference/live-folds.js';
 import { projectDirectory, type ProjectDirectory, projectFold } from '../reference/project-directory.js';
 import { roleBindingFold, type RoleBindings, roleBindings } from '../reference/role-bindings.js';
 import { attributesFold, recordedAttributes, type RecordedAttributes } from '../reference/recorded-attributes.js';
@@ -42,7 +42,7 @@ export const openReference = ({
   };
   // A subscription to an event store brings every position; one to the embedded log is not woken for events that its
   // filter leaves out.
-  const following = followLog(store, Object.values(folds), { advancesOverAll: isShared });
+  const following = followFolds(store, Object.values(folds), { advancesOverAll: isShared });
   for (const fold of Object.values(folds)) parked.onResuming((stream) => fold.resume(stream, store));
   return {
     following,

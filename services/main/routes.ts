@@ -38,7 +38,7 @@ import { namedEntityRoutes } from '../named-entity/rpc.js';
 import { notificationRoutes } from '../notification/rpc.js';
 import { operationsRoutes } from '../operations/rpc.js';
 import { projectRoutes } from '../project/rpc.js';
-import { ROLES } from '../auth/permissions/roles.js';
+import { ACCESS_ROLES } from '../auth/permissions/roles.js';
 import { roleBindingRoutes } from '../role-binding/rpc.js';
 import { reportRoutes } from '../streams/report/report.js';
 import { scheduleRoutes } from '../schedule/rpc.js';
@@ -215,7 +215,7 @@ export const allRoutes = (services: RouteServices): readonly AnyRoute[] => {
     ...roleBindingRoutes({
       sessions: services.sessions,
       recorded: services.launching.reference.bindings,
-      roles: ROLES,
+      roles: ACCESS_ROLES,
     }),
     ...deadLetterRoutes(services),
     ...operationsRoutes(operationsOf(services)),

@@ -1,5 +1,5 @@
 import { Counter, Gauge } from 'prom-client';
-import { bridge, type Definition } from './catalog.js';
+import { bridge, type MetricDefinition } from './catalog.js';
 import { tallyIn } from './keyed-histogram.js';
 import { openRegistry } from './node-metrics.js';
 
@@ -38,7 +38,7 @@ const MS = 1_000;
 /** Opens the metrics of a bridge. */
 export const openBridgeMetrics = (): BridgeMetrics => {
   const registry = openRegistry();
-  const named = ({ labelNames, name, help }: Definition) => ({
+  const named = ({ labelNames, name, help }: MetricDefinition) => ({
     ...{ name, help, labelNames: [...labelNames], registers: [registry] },
   });
   const calls = tallyIn(registry, bridge.calls);

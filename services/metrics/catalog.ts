@@ -1,14 +1,14 @@
 import { linearBuckets } from 'prom-client';
 
 /** A metric of flightlog, as it is exposed and as the documentation lists it. */
-export type Definition = {
+export type MetricDefinition = {
   readonly name: string;
   readonly help: string;
   readonly labelNames: readonly string[];
 };
 
 /** A histogram with the upper bounds of its buckets, ascending. */
-export type HistogramDefinition = Definition & { readonly buckets: readonly number[] };
+export type HistogramDefinition = MetricDefinition & { readonly buckets: readonly number[] };
 
 /** In seconds: from the latency of the embedded log on a fast disk to the longest timeout of clients in the field. */
 const REQUEST_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
@@ -73,7 +73,7 @@ export const counters = {
     help: 'Live subscriptions that the event store has dropped because this process was a slow consumer; each resumes at once where it stopped.',
     labelNames: [],
   },
-} satisfies Readonly<Record<string, Definition>>;
+} satisfies Readonly<Record<string, MetricDefinition>>;
 
 /** All gauges. They are read when the metrics are scraped. */
 export const gauges = {
@@ -162,7 +162,7 @@ export const gauges = {
     help: 'Always 1; the labels say which release runs and which roles it has.',
     labelNames: ['version', 'role'],
   },
-} satisfies Readonly<Record<string, Definition>>;
+} satisfies Readonly<Record<string, MetricDefinition>>;
 
 /** The metrics of `flightlog bridge`. */
 export const bridge = {
@@ -202,4 +202,4 @@ export const bridge = {
     help: 'Bytes of closures and inputs that were stored for the engines because they are too large for an object in a cluster.',
     labelNames: [],
   },
-} satisfies Readonly<Record<string, Definition | HistogramDefinition>>;
+} satisfies Readonly<Record<string, MetricDefinition | HistogramDefinition>>;

@@ -1,5 +1,5 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
-import { counters, type Definition, gauges, histograms } from './catalog.js';
+import { counters, type MetricDefinition, gauges, histograms } from './catalog.js';
 import { tallyIn } from './keyed-histogram.js';
 import { openRegistry } from './node-metrics.js';
 
@@ -55,7 +55,7 @@ const MS = 1_000;
 const NO_LABELS = (): Readonly<Record<string, string>> => ({});
 
 const gaugesIn = (registry: Registry, sources: ReadonlyMap<GaugeName, ReadSamples>): void => {
-  for (const [key, { labelNames, ...named }] of Object.entries<Definition>(gauges)) {
+  for (const [key, { labelNames, ...named }] of Object.entries<MetricDefinition>(gauges)) {
     if (key === 'inFlight') continue;
     const gauge: Gauge = new Gauge({
       ...named,
@@ -86,7 +86,7 @@ const inFlightIn = (registry: Registry): Map<string, number> => {
   return open;
 };
 
-const counterIn = (registry: Registry, { labelNames, ...named }: Definition): Counter =>
+const counterIn = (registry: Registry, { labelNames, ...named }: MetricDefinition): Counter =>
   new Counter({ ...named, labelNames: [...labelNames], registers: [registry] });
 
 /** Opens the metrics of this process, with those of Node: event loop delay, heap, garbage collection. */

@@ -9,7 +9,7 @@ import { LAUNCH_PLAN_CATEGORY, launchPlanCodec, launchPlanStream } from '../laun
 import { PROJECT_CATEGORY, projectCodec } from '../project/events.js';
 import { type Segment, type Span, withActivation } from '../schedule/calendar/segments.js';
 import { scheduleStream } from '../schedule/events.js';
-import { followLog } from './live-folds.js';
+import { followFolds } from './live-folds.js';
 import { HOLD_TYPES, NO_HOLDS, type ScheduleHolds, scheduleHolds } from './schedule-holds.js';
 import { type LaunchPlanName } from '../kernel/identifier.js';
 
@@ -107,7 +107,7 @@ export const followActivations = (
     category,
     ...parkableFold((event) => (TYPES.has(event.type) ? take(event) : undefined), onParked),
   }));
-  const following = followLog(log, folds, { advancesOverAll, types: [...TYPES] });
+  const following = followFolds(log, folds, { advancesOverAll, types: [...TYPES] });
   return {
     plans: () => [...activations.plans.values()],
     of: (plan) => activations.plans.get(launchPlanStream(plan))?.segments ?? [],

@@ -77,7 +77,7 @@ export type FollowLogOptions = {
 };
 
 /** Feeds all folds from one subscription to the log. The caller closes it. */
-export const followLog = (
+export const followFolds = (
   log: EventLog,
   folds: readonly Pick<FoldedStreams<unknown>, 'category' | 'take'>[],
   { advancesOverAll = false, types }: FollowLogOptions = {},

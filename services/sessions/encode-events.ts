@@ -68,7 +68,7 @@ const keyOf = (
  * Names what a command changes within its stream, such as the version of a launch plan in the stream of its name; empty
  * when all commands of the stream change the same. An idempotency key applies to one target.
  */
-export const targetOf = <S, C, E, R>(aggregate: Aggregate<S, C, E, R>, { command }: CommandTurn<C, R>): string =>
+export const commandTargetOf = <S, C, E, R>(aggregate: Aggregate<S, C, E, R>, { command }: CommandTurn<C, R>): string =>
   aggregate.targetOf?.(command) ?? '';
 
 type Writable<Type> = { -readonly [Key in keyof Type]: Type[Key] };
@@ -90,7 +90,7 @@ const metadataFor = <S, C, E, R>(
   if (traceParent !== undefined) metadata.traceparent = traceParent;
   // The key of a refused command is not kept, not even when the refusal records an event.
   if (idempotency !== undefined && refusal === undefined)
-    Object.assign(metadata, keyOf(idempotency, targetOf(aggregate, turn)));
+    Object.assign(metadata, keyOf(idempotency, commandTargetOf(aggregate, turn)));
   return metadata;
 };
 

@@ -5,7 +5,7 @@ import { StreamParked } from '../kernel/fault.js';
 import { type KnownKeys, noteKey, previousUse, sizeOfKeys } from '../kernel/idempotency.js';
 import type { Appended, EventStore } from '../kernel/ports/event-store.js';
 import type { StreamName } from '../kernel/stream.js';
-import { type Encoded, encodeEvents, targetOf } from './encode-events.js';
+import { type Encoded, encodeEvents, commandTargetOf } from './encode-events.js';
 import type { CommandTurn, Decided } from './turn.js';
 
 /** Maximum number of observed events that wait for the end of a turn. With more, the stream is folded again. */
@@ -214,7 +214,7 @@ export class StreamState<State, Command, Event, Refusal> {
     const { idempotency, actor } = turn.context;
     const keys = this.folded?.keys;
     if (idempotency === undefined || keys === undefined) return 'none';
-    return previousUse(keys, actor, targetOf(this.#source.aggregate, turn), idempotency);
+    return previousUse(keys, actor, commandTargetOf(this.#source.aggregate, turn), idempotency);
   }
 
   /** Encodes the events of a command, recorded now; never earlier than the events before them. */

@@ -15,7 +15,7 @@ import { dirname, join, resolve } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { DataDirectoryInUse, DataDirectoryUnusable } from '../kernel/fault.js';
 import { type FileLock, lockFile, type LockMode } from './file-lock.js';
-import { reasonOf } from './log/sqlite-fault.js';
+import { fileProblem } from './log/sqlite-fault.js';
 
 /** A lock on a data directory; it ends with the process at the latest. */
 export type DataDirectoryLock = {
@@ -97,7 +97,7 @@ const locked = (directory: string, file: string, how: LockMode): FileLock | unde
   try {
     return lockFile(file, how);
   } catch (error) {
-    throw unusable(directory, `${file}: ${reasonOf(error)}`, error);
+    throw unusable(directory, `${file}: ${fileProblem(error)}`, error);
   }
 };
 

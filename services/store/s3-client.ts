@@ -15,12 +15,12 @@ const MAX_SOCKETS = 64;
 const ANY_REGION = 'us-east-1';
 
 /** Time limit of one attempt in milliseconds, and the maximum number of attempts. */
-export type Retries = { readonly requestMs?: number; readonly attempts?: number };
+export type S3Retries = { readonly requestMs?: number; readonly attempts?: number };
 
 /** Opens an S3 client; credentials come from the SDK's default sources. The caller must destroy the client. */
 export const s3Client = (
   { endpoint, region = endpoint === undefined ? undefined : ANY_REGION }: S3Location,
-  { requestMs = REQUEST_MS, attempts = ATTEMPTS }: Retries = {},
+  { requestMs = REQUEST_MS, attempts = ATTEMPTS }: S3Retries = {},
 ): S3Client =>
   new S3Client({
     ...(region !== undefined && { region }),

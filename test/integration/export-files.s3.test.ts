@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import type { EventStore } from '../../services/kernel/ports/event-store.js';
-import { rangeOf } from '../../services/streams/files/exported-file.js';
+import { positionRangeOf } from '../../services/streams/files/exported-file.js';
 import type { S3Location } from '../../services/store/s3-client.js';
 import { s3Target } from '../../services/store/targets/s3-target.js';
 import { flightlog } from '../support/command.js';
@@ -35,7 +35,7 @@ describe.skipIf(s3Url === undefined)('an export of files into a bucket', () => {
   const positionsIn = async (location: S3Location): Promise<readonly number[]> => {
     const target = await s3Target(location, 'export');
     const positions: number[] = [];
-    for (const path of [...(await target.sizes()).keys()].filter((each) => rangeOf(each))) {
+    for (const path of [...(await target.sizes()).keys()].filter((each) => positionRangeOf(each))) {
       const lines = Buffer.from((await target.read(path)) ?? [])
         .toString()
         .trim()

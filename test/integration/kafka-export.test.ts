@@ -10,10 +10,10 @@ import { eventTypes } from '../../services/main/event-json/event-types.js';
 import { codecs } from '../../services/main/models.js';
 import { threadedMessages } from '../../services/main/threads/threaded-messages.js';
 import { kafkaClient } from '../../services/reactors/export-to-kafka/client.js';
-import { uuidText } from '../../services/reactors/export-to-kafka/cloud-events/cloud-event.js';
+import { uuidText } from '../../services/kernel/encoding/uuid.js';
 import type { ExportFormat } from '../../services/reactors/export-to-kafka/message.js';
 import { readPositions } from '../../services/reactors/export-to-kafka/positions.js';
-import { entityOf } from '../../services/reactors/export-to-kafka/cloud-events/stream-attributes.js';
+import { entityText } from '../../services/reactors/export-to-kafka/cloud-events/stream-attributes.js';
 import {
   type ExportOptions,
   type ExportToKafka,
@@ -105,7 +105,7 @@ describe.skipIf(kafkaBrokers === undefined)('an export to Kafka', () => {
       const event = JSON.parse(value.toString()) as CloudEvent;
       const { stream, type, position, metadata } = recorded.get(event.id)!;
       expect(topic).toBe(`${log.prefix}.${categoryOf(stream)}.v1`);
-      expect(key).toBe(entityOf(stream));
+      expect(key).toBe(entityText(stream));
       expect(headers).toEqual({
         'content-type': 'application/cloudevents+json; charset=UTF-8',
         ce_id: event.id,
@@ -116,7 +116,7 @@ describe.skipIf(kafkaBrokers === undefined)('an export to Kafka', () => {
         specversion: '1.0',
         source: `urn:flightlog:log:${log.store.logId}`,
         type: `platformidl.eventlog.${type}`,
-        subject: entityOf(stream),
+        subject: entityText(stream),
         time: new Date(recordedAtMs).toISOString(),
         sequence: '00000000000000000000',
         position: String(position),

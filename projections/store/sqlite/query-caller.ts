@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import { faultOf } from '../../../services/kernel/crossing-faults.js';
+import { faultOfCrossing } from '../../../services/kernel/crossing-faults.js';
 import { StoreUnavailable, TooManyQueries } from '../../../services/kernel/fault.js';
 import type { Collection, Found, Query, ValueCounts } from '../../runtime/read-store.js';
 import { deliverInTurns } from './deliver-in-turns.js';
@@ -36,7 +36,7 @@ const receive = (answered: Answered, { slices, resolve, reject }: Waiting): bool
   else if ('found' in answered) resolve({ elements: slices.flatMap(sliceElements), ...answered.found });
   else if ('values' in answered) resolve(answered.values);
   else if ('counts' in answered) resolve(answered.counts);
-  else reject(faultOf(answered.fault));
+  else reject(faultOfCrossing(answered.fault));
   return !('slice' in answered);
 };
 

@@ -7,12 +7,12 @@ import { RpcError } from '../../kernel/rpc.js';
 import { clientAddress } from '../client-address.js';
 import { CALLBACK, SIGNED_OUT } from '../server/browser-client.js';
 import { pathPrefix } from '../server/endpoints.js';
-import { html, page, pageHeaders, problem } from '../server/pages/page.js';
+import { html, htmlPage, pageHeaders, problemNote } from '../server/pages/page.js';
 import type { OnAttempt, SignInAttempt } from '../server/sign-in-attempt.js';
 import type { SignInLimits } from '../server/sign-in-limits.js';
 import type { CookieJar } from './cookie-jar.js';
 import { MAX_COOKIE_BYTES } from './cookies.js';
-import { isAway, type IssuerClient } from './issuer-client.js';
+import { isIssuerAway, type IssuerClient } from './issuer-client.js';
 import { beginSignIn, type BegunSignIn, endSignIn } from './sign-in.js';
 
 /** The reason why signing in or out cannot go on: an HTTP status, and a text for the person. */
@@ -27,9 +27,9 @@ class SignInFailure extends Error {
 
 /** Answers with a page that gives the reason, with a link to the console, where the person can sign in again. */
 const sendSignInFailure = (response: ServerResponse, { status, message }: SignInFailure): void => {
-  const again = html`${problem(message)}
+  const again = html`${problemNote(message)}
     <p><a href="console">Start again</a></p>`;
-  response.writeHead(status, pageHeaders()).end(page('Signing in or out has failed', again));
+  response.writeHead(status, pageHeaders()).end(htmlPage('Signing in or out has failed', again));
 };
 
 /** Settings and services of browser sessions. */
@@ -148,7 +148,7 @@ const comeBack: Step = async (asked, options) => {
   assertNotLimited(limits.take(address), response);
   const used = jar.endBegun(begun.state);
   const token = await endSignIn(issuer, begun, { url, address }).catch((cause: unknown) => {
-    if (isAway(cause)) {
+    if (isIssuerAway(cause)) {
       limits.giveBack(address); // nothing was refused
       throw away(cause);
     }

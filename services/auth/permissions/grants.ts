@@ -1,6 +1,6 @@
 import { type Access, type Permission, PERMISSIONS } from '../../kernel/access.js';
 import type { Identity } from '../../kernel/ports/authentication.js';
-import { ANY, type Grant, type Role, roles } from './roles.js';
+import { ANY, type Grant, type AccessRole, permissionsOfRoles } from './roles.js';
 
 /** A grant to the callers whose token has a value in a claim; of one issuer where that is named. */
 export type ClaimGrant = Grant & {
@@ -46,7 +46,7 @@ const covers = (granted: readonly string[], asked: string): boolean =>
   granted.includes(ANY) || (asked !== '' && granted.includes(asked));
 
 const has = (permission: Permission, { role }: Grant): boolean =>
-  (roles[role] as readonly Permission[]).includes(permission);
+  (permissionsOfRoles[role] as readonly Permission[]).includes(permission);
 
 /**
  * The access that grants give, narrowed by the scopes of the token.
@@ -82,7 +82,7 @@ type RecordedBinding = {
   readonly issuer: string;
 };
 
-const isRole = (name: string): name is Role => Object.hasOwn(roles, name);
+const isRole = (name: string): name is AccessRole => Object.hasOwn(permissionsOfRoles, name);
 
 const placesOf = (name: string): readonly string[] => [name === '' ? ANY : name];
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
 import type { AuthorizationState, FoundObject } from '../../kernel/ports/authorization-state.js';
-import { type Clients, metadataOf } from './clients.js';
+import { type Clients, clientMetadataOf } from './clients.js';
 
 /** The objects that belong to a grant, and end with it. */
 const OF_A_GRANT = ['AccessToken', 'AuthorizationCode', 'RefreshToken', 'DeviceCode'];
@@ -34,7 +34,7 @@ const readOnly = (): Promise<never> =>
 const clientAdapter = (clients: Clients): Adapter => ({
   find: async (id) => {
     const found = await clients.find(id);
-    return found === undefined ? undefined : metadataOf(id, found);
+    return found === undefined ? undefined : clientMetadataOf(id, found);
   },
   upsert: readOnly,
   findByUserCode: readOnly,

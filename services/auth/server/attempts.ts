@@ -22,7 +22,7 @@ type Taken = { readonly count: number; readonly at: number };
  * Allows `perMinute` attempts for each name at once, and that many again in the course of every minute. The names used
  * last are remembered, up to 100,000 of them.
  */
-export const attempts = (perMinute: number, now: () => number = Date.now): Attempts => {
+export const attemptLimit = (perMinute: number, now: () => number = Date.now): Attempts => {
   const known = lru<string, Taken>(MAX_NAMES);
   const regainMs = MINUTE_MS / perMinute;
   const takenOf = (name: string): number => {

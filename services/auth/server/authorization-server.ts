@@ -6,7 +6,7 @@ import { clientAddress } from '../client-address.js';
 import type { Users } from '../users/users.js';
 import type { Clients } from './clients.js';
 import { pathPrefix } from './endpoints.js';
-import { answerPage, INTERACTIONS, type PageRequest, type SignIn } from './interactions.js';
+import { answerPage, INTERACTIONS, type PageRequest, type SignInServices } from './interactions.js';
 import { pageHeaders } from './pages/page.js';
 import { makeProvider, type ProviderParts, type TokenLifetimes } from './provider.js';
 import { ALGORITHM, currentKeys, type SigningKeys } from './signing-keys.js';
@@ -99,7 +99,7 @@ const pagesBelow = (issuer: string): ReturnPages => {
 };
 
 /** Answers a request for a page of signing in, or for an endpoint. */
-const answerAt = async (signIn: SignIn, asked: PageRequest): Promise<void> => {
+const answerAt = async (signIn: SignInServices, asked: PageRequest): Promise<void> => {
   const { request, response } = asked;
   const { url = '' } = request;
   const isFromUpstream = signIn.upstream !== undefined && url.split('?', 1)[0] === UPSTREAM_CALLBACK;

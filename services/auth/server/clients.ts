@@ -74,7 +74,7 @@ const grantTypesOf = ({ secret_hash: hash, redirect_uris: uris }: Client): strin
 const isLoopback = (uri: string): boolean => /^http:\/\/(?:localhost|127\.0\.0\.1|\[::1\])[:/]/u.test(uri);
 
 /** A client in the terms of OpenID Connect Dynamic Client Registration. The secret is its hash; see `isSecret`. */
-export const metadataOf = (id: string, found: Client): ClientMetadata => {
+export const clientMetadataOf = (id: string, found: Client): ClientMetadata => {
   const { secret_hash: hash, redirect_uris: uris } = found;
   return {
     client_id: id,

@@ -11,7 +11,7 @@ import type { Upstream } from './upstream.js';
 type Interaction = Awaited<ReturnType<Provider['interactionDetails']>>;
 
 /** The services that the pages of signing in need. */
-export type SignIn = {
+export type SignInServices = {
   readonly provider: Provider;
   readonly users: Users;
   readonly limits: SignInLimits;
@@ -78,7 +78,7 @@ const targetOf = (interaction: Interaction): string => {
 
 type Shown = { readonly interaction: Interaction; readonly path: string; readonly response: ServerResponse };
 
-const show = ({ upstream }: SignIn, { interaction, path, response }: Shown, failure?: string): void => {
+const show = ({ upstream }: SignInServices, { interaction, path, response }: Shown, failure?: string): void => {
   const [client, origin] = [clientOf(interaction), redirectOf(interaction)];
   const user = interaction.session?.accountId;
   const body =
@@ -104,7 +104,10 @@ const allow = async (provider: Provider, interaction: Interaction): Promise<Inte
 
 type Answering = { readonly interaction: Interaction; readonly path: string } & PageRequest;
 
-const logIn = async ({ provider, users, limits, onAttempt, upstream }: SignIn, asked: Answering): Promise<void> => {
+const logIn = async (
+  { provider, users, limits, onAttempt, upstream }: SignInServices,
+  asked: Answering,
+): Promise<void> => {
   const { request, response, interaction, path, address } = asked;
   const form = await formOf(request);
   const [name, password] = [form?.get('name') ?? '', form?.get('password') ?? ''];
@@ -135,7 +138,7 @@ const logIn = async ({ provider, users, limits, onAttempt, upstream }: SignIn, a
   await provider.interactionFinished(request, response, { login: { accountId: name } });
 };
 
-const endUpstream = async (signIn: SignIn, upstream: Upstream, asked: Answering): Promise<void> => {
+const endUpstream = async (signIn: SignInServices, upstream: Upstream, asked: Answering): Promise<void> => {
   const { request, response, interaction, address } = asked;
   const { searchParams } = new URL(request.url ?? '', 'http://localhost');
   const attempt = { action: 'login', clientId: clientOf(interaction), address };
@@ -152,7 +155,7 @@ const endUpstream = async (signIn: SignIn, upstream: Upstream, asked: Answering)
   await signIn.provider.interactionFinished(request, response, { login: { accountId } });
 };
 
-const beginUpstream = async (signIn: SignIn, upstream: Upstream, asked: Answering): Promise<void> => {
+const beginUpstream = async (signIn: SignInServices, upstream: Upstream, asked: Answering): Promise<void> => {
   const { response, interaction } = asked;
   try {
     const { href } = await upstream.begin(interaction.uid);
@@ -164,12 +167,12 @@ const beginUpstream = async (signIn: SignIn, upstream: Upstream, asked: Answerin
 };
 
 /** Redirects to the upstream provider, or ends the sign-in that has come back from there. */
-const visitUpstream = async (signIn: SignIn, upstream: Upstream, asked: Answering): Promise<void> => {
+const visitUpstream = async (signIn: SignInServices, upstream: Upstream, asked: Answering): Promise<void> => {
   const isBack = asked.request.url?.includes('?') === true;
   await (isBack ? endUpstream : beginUpstream)(signIn, upstream, asked);
 };
 
-const steps: Readonly<Record<string, (signIn: SignIn, asked: Answering) => Promise<void>>> = {
+const steps: Readonly<Record<string, (signIn: SignInServices, asked: Answering) => Promise<void>>> = {
   login: logIn,
   consent: async ({ provider }, { interaction, request, response }) =>
     provider.interactionFinished(request, response, await allow(provider, interaction)),
@@ -186,10 +189,15 @@ const steps: Readonly<Record<string, (signIn: SignIn, asked: Answering) => Promi
 const isDue = (step: string, { prompt }: Interaction): boolean => step === 'abort' || step === prompt.name;
 
 /** The upstream provider, when the interaction waits for a sign-in. */
-const upstreamFor = ({ upstream }: SignIn, { interaction, request }: Answering): Upstream | undefined =>
+const upstreamFor = ({ upstream }: SignInServices, { interaction, request }: Answering): Upstream | undefined =>
   interaction.prompt.name === 'login' && request.method === 'GET' ? upstream : undefined;
 
-const answerInteraction = async (signIn: SignIn, asked: PageRequest, path: string, step: string | undefined) => {
+const answerInteraction = async (
+  signIn: SignInServices,
+  asked: PageRequest,
+  path: string,
+  step: string | undefined,
+) => {
   const { request, response } = asked;
   const interaction = await signIn.provider.interactionDetails(request, response);
   const own = `${INTERACTIONS}${interaction.uid}`;
@@ -206,7 +214,7 @@ const answerInteraction = async (signIn: SignIn, asked: PageRequest, path: strin
 };
 
 /** Answers a request for a page of signing in: the login, and the question whether a client may act for a person. */
-export const answerPage = async (signIn: SignIn, asked: PageRequest): Promise<void> => {
+export const answerPage = async (signIn: SignInServices, asked: PageRequest): Promise<void> => {
   const { request, response } = asked;
   const path = (request.url ?? '').split('?', 1)[0] ?? '';
   const [known, step] = PATH.exec(path) ?? [];

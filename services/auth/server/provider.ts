@@ -9,7 +9,7 @@ import { type EndpointLimits, limitEndpoints } from './limited-endpoints.js';
 import { INTERACTIONS } from './interactions.js';
 import { completeDeviceAnswers, extendGrants, removeUnusedNonce, signOutUpstream } from './middleware.js';
 import { confirmDevicePage, deviceConnectedPage, type DeviceForm, userCodePage } from './pages/device.js';
-import { page, pageHeaders, html } from './pages/page.js';
+import { htmlPage, pageHeaders, html } from './pages/page.js';
 import { failurePage } from './pages/sign-in.js';
 import { BROWSER_CLIENT, browserClient } from './browser-client.js';
 import { pathPrefix, ROUTES } from './endpoints.js';
@@ -70,12 +70,12 @@ const logout: NonNullable<Configuration['features']>['rpInitiatedLogout'] = {
   logoutSource: (context, form) =>
     send(
       context,
-      page(
+      htmlPage(
         'Sign out?',
         html`${{ html: form }}<button type="submit" form="op.logoutForm" name="logout" value="yes">Sign out</button>`,
       ),
     ),
-  postLogoutSuccessSource: (context) => send(context, page('Signed out', html`<p>You can close this page.</p>`)),
+  postLogoutSuccessSource: (context) => send(context, htmlPage('Signed out', html`<p>You can close this page.</p>`)),
 };
 
 const resourceIndicators = ({ issuer, lifetimes }: ProviderParts) => ({

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { isIPv6 } from 'node:net';
 
 import { RpcError } from '../../kernel/rpc.js';
-import { type Attempts, attempts } from './attempts.js';
+import { type Attempts, attemptLimit } from './attempts.js';
 
 const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/iu;
 
@@ -51,8 +51,8 @@ const keyOf = (name: string): string => hash('sha256', name, 'base64');
 
 /** Allows `perMinute` failures for each name, and six times as many for each address or IPv6 network. */
 export const signInLimits = (perMinute: number, now: () => number = Date.now): SignInLimits => {
-  const names = attempts(perMinute, now);
-  const networks = attempts(perMinute * NAMES_PER_ADDRESS, now);
+  const names = attemptLimit(perMinute, now);
+  const networks = attemptLimit(perMinute * NAMES_PER_ADDRESS, now);
   const held = (limit: Attempts, key: string | undefined): number => (key === undefined ? 0 : limit.take(key));
   const free = (limit: Attempts, key: string | undefined): void => {
     if (key !== undefined) limit.giveBack(key);

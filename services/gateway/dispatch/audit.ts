@@ -1,5 +1,5 @@
 import type { AuditEntry, AuditTrail } from '../../kernel/ports/audit-trail.js';
-import { failureOf } from '../status.js';
+import { rpcFailureOf } from '../status.js';
 import type { DispatchedCall } from './call.js';
 import { isCommand } from './requirement.js';
 import type { Interceptor } from './dispatch.js';
@@ -29,7 +29,7 @@ type Result = Pick<AuditEntry, 'code' | 'reason'>;
 
 /** The code and reason of a failed call. The message of an error that is no refusal may repeat the request: it is left out. */
 const resultOf = (thrown: unknown, { endpoint }: DispatchedCall): Result => {
-  const { code, message } = failureOf(thrown, endpoint.method);
+  const { code, message } = rpcFailureOf(thrown, endpoint.method);
   return { code, reason: REFUSALS.has(code) ? message : '' };
 };
 
@@ -52,7 +52,7 @@ const entryOf = (call: DispatchedCall, result: Result, isBehindProxy: boolean): 
  * Records each call of a person or program that changes something, and each call that was refused, for auditors.
  * Reports of engines are in the log, with their actor; here they are recorded when they are refused.
  */
-export const audit = (services: Audit | undefined): Interceptor => {
+export const auditCalls = (services: Audit | undefined): Interceptor => {
   if (!services) return (_call, next) => next();
   const { trail, isBehindProxy } = services;
   return (call, next) => {

@@ -11,7 +11,7 @@ import type { ReceivedRequest } from './target.js';
 import { givenTraceParent } from './trace-context.js';
 
 /** The transport that received a call. */
-export type Transport = 'grpc' | 'rest';
+export type CallTransport = 'grpc' | 'rest';
 
 /** A received request; `undefined` for a stream. `bytes` is its size as it came, decompressed. */
 export type ReceivedCall = { readonly request: ReceivedRequest | undefined; readonly bytes: number };
@@ -22,7 +22,7 @@ export type Deadline = { readonly ms: number; readonly message: string };
 /** A call as its transport hands it over: only the headers have been read. */
 export type ArrivedCall = {
   readonly endpoint: Endpoint;
-  readonly transport: Transport;
+  readonly transport: CallTransport;
   /** The package name by which the caller addresses the service. */
   readonly callersPackage: string;
   /** In milliseconds, by `performance.now()`. */

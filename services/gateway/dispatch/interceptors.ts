@@ -1,7 +1,7 @@
 import type { Authentication } from '../../kernel/ports/authentication.js';
 import type { GatewayLog } from '../log.js';
 import type { PositionTokens } from '../position-token.js';
-import { type Audit, audit } from './audit.js';
+import { type Audit, auditCalls } from './audit.js';
 import { authenticate } from './authenticate.js';
 import { authorize } from './authorize.js';
 import { deadline } from './deadline.js';
@@ -36,7 +36,7 @@ export type InterceptorServices = {
  */
 export const interceptorsOf = (services: InterceptorServices): readonly Interceptor[] => [
   ...(services.observers ?? []),
-  audit(services.audit),
+  auditCalls(services.audit),
   deadline,
   reportFaults(services.logger),
   memoryBudget,

@@ -1,5 +1,5 @@
 import { RpcError } from '../../kernel/rpc.js';
-import { failureOf } from '../status.js';
+import { rpcFailureOf } from '../status.js';
 import type { Interceptor } from './dispatch.js';
 
 /** Counts requests. */
@@ -29,7 +29,7 @@ export const metrics =
     const answer = next();
     answer.then(
       () => end('OK', false),
-      (thrown: unknown) => end(failureOf(thrown, call.endpoint.method).code, isShed(thrown)),
+      (thrown: unknown) => end(rpcFailureOf(thrown, call.endpoint.method).code, isShed(thrown)),
     );
     return answer;
   };

@@ -1,4 +1,4 @@
-import { failureOf } from '../status.js';
+import { rpcFailureOf } from '../status.js';
 import type { Endpoint } from '../routes.js';
 import { isCommand } from './requirement.js';
 import type { DispatchedCall } from './call.js';
@@ -29,7 +29,7 @@ export const requestLog = (log: RequestLog): Interceptor => {
     if (!log.isLevelEnabled(level)) return answer;
     answer.then(
       ({ length }) => write(call, level, 'OK', length),
-      (thrown: unknown) => write(call, level, failureOf(thrown, call.endpoint.method).code, 0),
+      (thrown: unknown) => write(call, level, rpcFailureOf(thrown, call.endpoint.method).code, 0),
     );
     return answer;
   };

@@ -25,7 +25,7 @@ import { type Permission, PERMISSIONS } from '../../kernel/access.js';
 import { isRead } from '../status.js';
 
 /** The request fields that name the resource: dotted paths in the spelling of the proto files. */
-export type Target = { readonly project?: string; readonly domain?: string; readonly name?: string };
+export type TargetFields = { readonly project?: string; readonly domain?: string; readonly name?: string };
 
 /** The permission that an RPC requires of its caller, and the resource that it is required for. */
 export type Requirement = {
@@ -35,21 +35,25 @@ export type Requirement = {
    * of the request is authorized by itself, with the requirement of the RPC for a single item.
    */
   readonly permission: Permission | 'none' | 'authenticated';
-  readonly target: Target;
+  readonly target: TargetFields;
   /** Other resources that the request refers to; the caller must have `read` where they are. */
-  readonly reads: readonly Target[];
+  readonly reads: readonly TargetFields[];
 };
 
 /** The target of a request that names no project: the permission is required in all projects. */
-const NOWHERE: Target = {};
-const PROJECT_AND_DOMAIN: Target = { project: 'project', domain: 'domain' };
-const NAMED: Target = { ...PROJECT_AND_DOMAIN, name: 'name' };
+const NOWHERE: TargetFields = {};
+const PROJECT_AND_DOMAIN: TargetFields = { project: 'project', domain: 'domain' };
+const NAMED: TargetFields = { ...PROJECT_AND_DOMAIN, name: 'name' };
 
 /** The target of a request that has project, domain and name in one message field. */
-const at = (path: string): Target => ({ project: `${path}.project`, domain: `${path}.domain`, name: `${path}.name` });
+const at = (path: string): TargetFields => ({
+  project: `${path}.project`,
+  domain: `${path}.domain`,
+  name: `${path}.name`,
+});
 
 const ID = at('id');
-const BINDING: Target = { project: 'binding.project', domain: 'binding.domain' };
+const BINDING: TargetFields = { project: 'binding.project', domain: 'binding.domain' };
 const EXECUTION_OF_ID = at('id.execution_id');
 const PARENT_OF_SPEC = at('spec.metadata.parent_node_execution.execution_id');
 const EXECUTION_OF_TASK = at('id.node_execution_id.execution_id');
@@ -58,7 +62,7 @@ const admin = AdminService.method;
 const data = DataProxyService.method;
 const signal = SignalService.method;
 
-type Row = readonly [method: DescMethod, target: Target, reads?: readonly Target[]];
+type Row = readonly [method: DescMethod, target: TargetFields, reads?: readonly TargetFields[]];
 
 const rows: Readonly<Record<Requirement['permission'], readonly Row[]>> = {
   none: [
@@ -188,7 +192,7 @@ const requirements = new Map<DescMethod, Requirement>(
 );
 
 /** The requirement of RPCs outside the Flyte and flightlog services that every caller may call: health checks. */
-export const OPEN: Requirement = { permission: 'none', target: NOWHERE, reads: [] };
+export const OPEN_TO_ALL: Requirement = { permission: 'none', target: NOWHERE, reads: [] };
 
 /** The requirement of reflection: valid credentials, and no permission. */
 export const AUTHENTICATED: Requirement = { permission: 'authenticated', target: NOWHERE, reads: [] };

@@ -1,6 +1,6 @@
 import { ROOT_CONTEXT, type Span, SpanKind, SpanStatusCode, trace, type Tracer } from '@opentelemetry/api';
 
-import { failureOf, statuses } from '../status.js';
+import { rpcFailureOf, statuses } from '../status.js';
 import type { DispatchedCall } from './call.js';
 import type { Interceptor } from './dispatch.js';
 import { traceContextIn, traceParentOf } from './trace-context.js';
@@ -26,7 +26,7 @@ const begin = (tracer: Tracer, { endpoint: { method }, transport, traceParent, r
 const IS_ERROR = new Set(['DEADLINE_EXCEEDED', 'UNIMPLEMENTED', 'INTERNAL', 'UNAVAILABLE']);
 
 const fail = (span: Span, thrown: unknown, { endpoint: { method } }: DispatchedCall): void => {
-  const { code } = failureOf(thrown, method);
+  const { code } = rpcFailureOf(thrown, method);
   span.setAttribute('rpc.grpc.status_code', statuses[code].number);
   if (IS_ERROR.has(code)) span.setStatus({ code: SpanStatusCode.ERROR, message: code });
 };

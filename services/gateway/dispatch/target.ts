@@ -10,7 +10,7 @@ import {
   textAt,
 } from '../../kernel/encoding/wire-cursor.js';
 import { fieldPath } from '../field-path.js';
-import type { Target } from './requirement.js';
+import type { TargetFields } from './requirement.js';
 
 /** A request in the form that its handler takes: the decoded message, or its encoded bytes. */
 export type ReceivedRequest = MessageShape<DescMessage> | Uint8Array;
@@ -91,7 +91,7 @@ const resolve = (input: DescMessage, path: string): readonly DescField[] => {
   return fields;
 };
 
-const nameFieldsOf = (input: DescMessage, target: Target): NameFields => {
+const nameFieldsOf = (input: DescMessage, target: TargetFields): NameFields => {
   const paths = Object.entries(target).map(([part, path]) => [part as Part, resolve(input, path)] as const);
   const parents = paths[0]?.[1].slice(0, -1) ?? [];
   const leaves = paths.flatMap(([part, fields]) => fields.slice(-1).map((field) => [part, field] as const));
@@ -107,7 +107,7 @@ const nameFieldsOf = (input: DescMessage, target: Target): NameFields => {
  *
  * @throws {Error} when the type does not have the fields, or not all in one message.
  */
-export const targetReader = (input: DescMessage, target: Target): ReadTarget => {
+export const targetReader = (input: DescMessage, target: TargetFields): ReadTarget => {
   const nameFields = nameFieldsOf(input, target);
   if (nameFields.leaves.length === 0) return () => NOTHING;
   return (request) => {

@@ -3,7 +3,7 @@ import type { ServerHttp2Stream } from 'node:http2';
 import { type Incoming, type RequestLimits } from './messages.js';
 import { failureTrailer, type Trailer } from './trailer.js';
 import { type GrpcCall, isGone } from './call.js';
-import { type Failure, failureOf } from '../status.js';
+import { type RpcFailure, rpcFailureOf } from '../status.js';
 
 const HEADERS = { ':status': 200, 'content-type': 'application/grpc' };
 const BEFORE_MESSAGES = { waitForTrailers: true, sendDate: false };
@@ -54,7 +54,7 @@ export const answerOnce = (call: Answerable, framed: Buffer, trailer: Trailer): 
 /** Ends a call with an error status; does nothing when it has ended already. */
 export const refuse = (
   call: Pick<GrpcCall, 'stream' | 'callersPackage'>,
-  failure: Failure,
+  failure: RpcFailure,
   further: Trailer = {},
 ): void => endAnswer(call, { ...failureTrailer(failure, call.callersPackage), ...further });
 
@@ -69,5 +69,5 @@ export const incoming = (call: GrpcCall, limits: RequestLimits, isUnary: boolean
   call,
   limits,
   isUnary,
-  refuse: (why) => refuse(call, failureOf(why)),
+  refuse: (why) => refuse(call, rpcFailureOf(why)),
 });

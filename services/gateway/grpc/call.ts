@@ -29,7 +29,7 @@ export const isGone = ({ stream }: Pick<GrpcCall, 'stream'>): boolean => stream.
 const TEXT = /^[\x20-\x7e]*$/;
 
 /** Reads one header of a request; `undefined` when it is absent or not printable ASCII. */
-export const headerOf = (headers: IncomingHttpHeaders, name: string): string | undefined => {
+export const asciiHeader = (headers: IncomingHttpHeaders, name: string): string | undefined => {
   const value = headers[name];
   return typeof value === 'string' && TEXT.test(value) ? value : undefined;
 };
@@ -39,7 +39,7 @@ export const headerOf = (headers: IncomingHttpHeaders, name: string): string | u
  *
  * @throws {RpcError} UNIMPLEMENTED when the compression is not supported.
  */
-export const encodingOf = (headers: IncomingHttpHeaders): MessageEncoding => {
+export const messageEncodingOf = (headers: IncomingHttpHeaders): MessageEncoding => {
   const name = headers['grpc-encoding'] ?? 'identity';
   if (isEncoding(name)) return name;
   throw new RpcError(

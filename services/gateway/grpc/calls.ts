@@ -3,12 +3,12 @@ import type { IncomingHttpHeaders } from 'node:http2';
 import { RpcError } from '../../kernel/rpc.js';
 import type { Listening } from '../exchange.js';
 import { OWN_PACKAGE } from '../rpc-status.js';
-import { failureOf } from '../status.js';
+import { rpcFailureOf } from '../status.js';
 import { refuse, refuseStream } from './answer.js';
-import { deadlineOf, encodingOf, type GrpcHandler, headerOf } from './call.js';
+import { deadlineOf, messageEncodingOf, type GrpcHandler, asciiHeader } from './call.js';
 import { acceptConnections, type ConnectionHosting, type Connections } from './connections.js';
 import { encodings } from './encoding.js';
-import { http2Sessions, type OnStream, type Sessions } from './sessions.js';
+import { http2Sessions, type OnStream, type Http2Sessions } from './sessions.js';
 
 /** The handler of a path, and the package name in the path; by default that of the interface. */
 export type Served = { readonly handle: GrpcHandler; readonly callersPackage?: string };
@@ -37,22 +37,22 @@ const open =
     const { handle, callersPackage = OWN_PACKAGE } = find(path) ?? {};
     try {
       if (!handle) throw new RpcError('UNIMPLEMENTED', `there is no RPC ${path}`);
-      const header = (name: string): string | undefined => headerOf(headers, name);
+      const header = (name: string): string | undefined => asciiHeader(headers, name);
       handle({
         stream,
         socket,
         callersPackage,
         header,
-        encoding: encodingOf(headers),
+        encoding: messageEncodingOf(headers),
         deadline: deadlineOf(headers),
       });
     } catch (thrown) {
       const accepted = { 'grpc-accept-encoding': encodings.join(',') };
-      refuse({ stream, callersPackage }, failureOf(thrown), accepted);
+      refuse({ stream, callersPackage }, rpcFailureOf(thrown), accepted);
     }
   };
 
-const shutDown = async (sessions: Sessions, connections: Connections, drainMs: number): Promise<void> => {
+const shutDown = async (sessions: Http2Sessions, connections: Connections, drainMs: number): Promise<void> => {
   const timer = setTimeout(connections.cut, drainMs);
   const closed = connections.close();
   sessions.shutDown();

@@ -10,7 +10,7 @@ import { requestBudget } from '../memory-budget.js';
 import { endAnswer, incoming } from './answer.js';
 import { type GrpcCall, type GrpcHandler, isGone } from './call.js';
 import { acceptCalls } from './calls.js';
-import { messagesOf, onlyMessage, type RequestLimits } from './messages.js';
+import { receivedMessages, onlyMessage, type RequestLimits } from './messages.js';
 import type { Trailer } from './trailer.js';
 import { write } from './write.js';
 
@@ -62,7 +62,7 @@ const encodedCall = ({ path, grpcCall, gone }: OpenCall, limits: RequestLimits):
     peer: { address: socket.remoteAddress ?? '', port: socket.remotePort ?? 0 },
     certificate: () => clientCertificateOn(socket),
     request: () => onlyMessage(incoming(grpcCall, limits, true)),
-    requests: () => messagesOf(incoming(grpcCall, limits, false)),
+    requests: () => receivedMessages(incoming(grpcCall, limits, false)),
     send: (answer) => write(grpcCall, frameOf(answer), reader),
   };
 };

@@ -177,7 +177,7 @@ export const batchesOf = async function* (incoming: Incoming, first?: Buffer): A
  *
  * @throws {RpcError} the errors of {@link batchesOf}.
  */
-export const messagesOf = async function* (incoming: Incoming, first?: Buffer): AsyncIterable<Buffer> {
+export const receivedMessages = async function* (incoming: Incoming, first?: Buffer): AsyncIterable<Buffer> {
   for await (const batch of batchesOf(incoming, first)) yield* batch;
 };
 
@@ -185,7 +185,7 @@ const anotherMessage = (): RpcError => new RpcError('INVALID_ARGUMENT', 'more th
 
 const onlyOf = async (incoming: Incoming, first: Buffer): Promise<Buffer> => {
   let only: Buffer | undefined;
-  for await (const message of messagesOf(incoming, first)) {
+  for await (const message of receivedMessages(incoming, first)) {
     if (only !== undefined) throw anotherMessage();
     only = message;
   }
@@ -201,9 +201,9 @@ const wholeIn = (chunk: Buffer): Buffer | undefined =>
 
 /**
  * Receives the only message of a request, and resolves when the client has ended the request. Nearly all messages arrive
- * in one chunk and are copied from it; the others are assembled by {@link messagesOf}.
+ * in one chunk and are copied from it; the others are assembled by {@link receivedMessages}.
  *
- * @throws {RpcError} the errors of {@link messagesOf}, and INVALID_ARGUMENT when there is not exactly one message.
+ * @throws {RpcError} the errors of {@link receivedMessages}, and INVALID_ARGUMENT when there is not exactly one message.
  */
 export const onlyMessage = (incoming: Incoming): Promise<Buffer> =>
   new Promise((resolve, reject) => {

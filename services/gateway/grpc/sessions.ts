@@ -10,7 +10,7 @@ import type { Socket } from 'node:net';
 export type OnStream = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, socket: Socket) => void;
 
 /** The HTTP/2 sessions of a server, one for each connection. */
-export interface Sessions {
+export interface Http2Sessions {
   readonly serve: (socket: Socket) => void;
   /** Tells all clients to open no more streams (GOAWAY), and closes each session after its last stream. */
   readonly shutDown: () => void;
@@ -47,7 +47,7 @@ const keepAlive = (session: ServerHttp2Session, socket: Socket): void => {
 };
 
 /** Runs one HTTP/2 session on each connection given to `serve`. */
-export const http2Sessions = (onStream: OnStream): Sessions => {
+export const http2Sessions = (onStream: OnStream): Http2Sessions => {
   const sessions = new Set<ServerHttp2Session>();
   let isShuttingDown = false;
   return {

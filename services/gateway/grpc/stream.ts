@@ -7,10 +7,10 @@ import { assertDecodable } from '../decode.js';
 import type { Hosting } from '../exchange.js';
 import { beginAnswer, endAnswer, incoming, refuse } from './answer.js';
 import type { GrpcCall, GrpcHandler } from './call.js';
-import { batchesOf, messagesOf, onlyMessage } from './messages.js';
+import { batchesOf, receivedMessages, onlyMessage } from './messages.js';
 import { type Endpoint, unimplemented } from '../routes.js';
 import { closeInTime, type MaxStall } from '../stalled-reader.js';
-import { failureOf } from '../status.js';
+import { rpcFailureOf } from '../status.js';
 import { hangUpOn, write } from './write.js';
 
 const isServerStreaming = ({ method }: Endpoint): boolean => method.methodKind === 'server_streaming';
@@ -33,7 +33,7 @@ const requestsOf = async function* (
     yield received;
     return;
   }
-  for await (const request of messagesOf(incoming(call, hosting, false))) {
+  for await (const request of receivedMessages(incoming(call, hosting, false))) {
     assertDecodable(endpoint.method.input, request);
     yield request;
   }
@@ -113,7 +113,7 @@ export const streamHandler = (endpoint: Endpoint, hosting: Hosting, shutdown: Ab
       endAnswer(grpcCall, { 'grpc-status': '0' });
     } catch (thrown) {
       gone.abort(); // after a missed deadline the handler still runs
-      refuse(grpcCall, failureOf(thrown, endpoint.method));
+      refuse(grpcCall, rpcFailureOf(thrown, endpoint.method));
     }
     closeInTime(grpcCall.stream, maxStallOf(endpoint), hangUpOn(grpcCall));
   };

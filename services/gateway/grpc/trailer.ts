@@ -1,5 +1,5 @@
 import { rpcStatusBytes } from '../rpc-status.js';
-import { truncateText, type Failure, statuses } from '../status.js';
+import { truncateText, type RpcFailure, statuses } from '../status.js';
 
 // Limit for text and details as encoded for sending. Clients in the field refuse more than 8 kB of metadata, some of
 // them not always but at random; the remainder is for the other entries and the overhead of each.
@@ -35,7 +35,7 @@ const shorten = (text: string, least: number, fitted: (message: string) => Conte
 };
 
 /** Shortens a failure until it fits the trailer. With details the text is sent twice: `Status` contains it as well. */
-const fitTrailer = (failure: Failure, callersPackage: string): Content => {
+const fitTrailer = (failure: RpcFailure, callersPackage: string): Content => {
   const withDetails = (message: string): Content => ({
     message,
     details: rpcStatusBytes({ ...failure, message }, callersPackage),
@@ -50,7 +50,7 @@ const fitTrailer = (failure: Failure, callersPackage: string): Content => {
 export type Trailer = Readonly<Record<string, string>>;
 
 /** Encodes a failure as trailers: status, text, details and retry delay, together well under 8 kB. */
-export const failureTrailer = (failure: Failure, callersPackage: string): Trailer => {
+export const failureTrailer = (failure: RpcFailure, callersPackage: string): Trailer => {
   const { message, details } = fitTrailer(failure, callersPackage);
   const { code, retryAfterMs } = failure;
   return {

@@ -9,7 +9,7 @@ import { onlyMessage } from './messages.js';
 import type { Trailer } from './trailer.js';
 import type { MemoryReservation, MemoryBudget } from '../memory-budget.js';
 import { type Endpoint, unimplemented } from '../routes.js';
-import { failureOf } from '../status.js';
+import { rpcFailureOf } from '../status.js';
 
 const notesOf = (call: DispatchedCall, { positions }: Hosting): Trailer => Object.fromEntries(noteOf(call, positions));
 
@@ -65,7 +65,7 @@ export const unaryHandler = (endpoint: Endpoint, hosting: Hosting): GrpcHandler 
       const framed = await hosting.dispatch(call, framedAnswer);
       answerOnce(grpcCall, framed, { 'grpc-status': '0', ...notesOf(call, hosting) });
     } catch (thrown) {
-      refuse(grpcCall, failureOf(thrown, endpoint.method), notesOf(call, hosting));
+      refuse(grpcCall, rpcFailureOf(thrown, endpoint.method), notesOf(call, hosting));
     }
   };
   return (grpcCall) => void answer(grpcCall);

@@ -1,8 +1,8 @@
 import { StatusSchema } from '../../../proto/gen/google/rpc/status_pb.js';
 import { comments } from '../../../proto/gen/comments.js';
 import { content, operationOf, pathFields } from './operations.js';
-import { gatherSchemas, type Schema, type Schemas } from './schemas.js';
-import type { Binding } from '../rest/bindings.js';
+import { gatherSchemas, type OpenApiSchema, type Schemas } from './schemas.js';
+import type { HttpBinding } from '../rest/bindings.js';
 import type { RouteTable } from '../routes.js';
 import { statuses } from '../status.js';
 
@@ -25,7 +25,7 @@ ${statusTable.join('\n')}`;
 
 const SECURITY = `An access token; not needed on a server that was started with \`insecure\`.`;
 
-const parameters: Readonly<Record<string, Schema>> = {
+const parameters: Readonly<Record<string, OpenApiSchema>> = {
   minPosition: {
     name: 'flightlog-min-position',
     in: 'header',
@@ -66,7 +66,7 @@ const spelled = (template: string): string => {
 };
 
 /** Merges paths that differ only in parameter names, as OpenAPI requires; the shortest template gives the names. */
-const templatesOf = (bindings: readonly Binding[]): ReadonlyMap<string, string> => {
+const templatesOf = (bindings: readonly HttpBinding[]): ReadonlyMap<string, string> => {
   const templates = new Map<string, string>();
   for (const { template } of bindings) {
     const known = templates.get(shapeOf(template));
@@ -75,7 +75,7 @@ const templatesOf = (bindings: readonly Binding[]): ReadonlyMap<string, string> 
   return templates;
 };
 
-const probe = (summary: string): Schema => ({
+const probe = (summary: string): OpenApiSchema => ({
   get: {
     summary,
     operationId: summary.replace(/\W+/g, '_'),
@@ -84,7 +84,7 @@ const probe = (summary: string): Schema => ({
   },
 });
 
-const readiness: Schema = {
+const readiness: OpenApiSchema = {
   get: {
     summary: 'Is the server ready for calls',
     operationId: 'readyz',
@@ -93,9 +93,9 @@ const readiness: Schema = {
   },
 };
 
-const pathsOf = (bindings: readonly Binding[], schemas: Schemas): Record<string, Record<string, Schema>> => {
+const pathsOf = (bindings: readonly HttpBinding[], schemas: Schemas): Record<string, Record<string, OpenApiSchema>> => {
   const templates = templatesOf(bindings);
-  const paths: Record<string, Record<string, Schema>> = {};
+  const paths: Record<string, Record<string, OpenApiSchema>> = {};
   const methods = [...new Set(bindings.map(({ endpoint }) => endpoint.method))];
   const isOnly = ({ name }: { readonly name: string }): boolean =>
     methods.filter((method) => method.name === name).length === 1;
@@ -112,7 +112,7 @@ const pathsOf = (bindings: readonly Binding[], schemas: Schemas): Record<string,
   return paths;
 };
 
-const tagsOf = (routes: RouteTable, bindings: readonly Binding[]): Schema[] => {
+const tagsOf = (routes: RouteTable, bindings: readonly HttpBinding[]): OpenApiSchema[] => {
   const shown = new Set(bindings.map(({ endpoint }) => endpoint.method.parent));
   const services = new Set(routes.map(({ method }) => method.parent).filter((service) => shown.has(service)));
   const tags = [...services].map(({ name, typeName }) => ({ name, description: comments[typeName] ?? typeName }));
@@ -120,7 +120,7 @@ const tagsOf = (routes: RouteTable, bindings: readonly Binding[]): Schema[] => {
 };
 
 /** Builds the OpenAPI 3.1 document of all HTTP bindings from the descriptors and the comments of the proto files. */
-export const openApi = (routes: RouteTable, bindings: readonly Binding[], version: string): Schema => {
+export const openApi = (routes: RouteTable, bindings: readonly HttpBinding[], version: string): OpenApiSchema => {
   const schemas = gatherSchemas();
   const error = schemas.ofMessage(StatusSchema);
   const paths = pathsOf(

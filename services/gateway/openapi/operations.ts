@@ -2,8 +2,8 @@ import type { DescField, DescMessage } from '@bufbuild/protobuf';
 
 import { comments } from '../../../proto/gen/comments.js';
 import { parameterExamples, requestExamples } from './examples.js';
-import type { Schema, Schemas } from './schemas.js';
-import type { Binding } from '../rest/bindings.js';
+import type { OpenApiSchema, Schemas } from './schemas.js';
+import type { HttpBinding } from '../rest/bindings.js';
 
 const BINARY = { type: 'string', contentMediaType: 'application/octet-stream' };
 
@@ -17,12 +17,12 @@ const commentOf = (path: readonly DescField[]): string | undefined => {
   return field && comments[`${field.parent.typeName}.${field.name}`];
 };
 
-const described = (text: string | undefined): Schema => (text === undefined ? {} : { description: text });
+const described = (text: string | undefined): OpenApiSchema => (text === undefined ? {} : { description: text });
 
 const isText = ({ typeName }: DescMessage): boolean =>
   /^google\.protobuf\.(Timestamp|Duration|FieldMask|\w+Value)$/.test(typeName);
 
-const queryParameter = (path: readonly DescField[], schemas: Schemas): Schema | undefined => {
+const queryParameter = (path: readonly DescField[], schemas: Schemas): OpenApiSchema | undefined => {
   const field = path.at(-1);
   if (!field || (field.message && !isText(field.message))) return undefined;
   const value = schemas.ofValue(field);
@@ -36,8 +36,8 @@ const queryParameter = (path: readonly DescField[], schemas: Schemas): Schema | 
 const queryParameters = (
   message: DescMessage,
   { path, bound, schemas }: { path: readonly DescField[]; bound: ReadonlySet<string>; schemas: Schemas },
-): Schema[] =>
-  message.fields.flatMap((field): Schema[] => {
+): OpenApiSchema[] =>
+  message.fields.flatMap((field): OpenApiSchema[] => {
     const at = [...path, field];
     if (bound.has(nameOf(at))) return [];
     const inner = field.fieldKind === 'message' && !isText(field.message) ? field.message : undefined;
@@ -47,10 +47,10 @@ const queryParameters = (
   });
 
 /** Lists the request fields in a path, in their order. */
-export const pathFields = ({ segments }: Binding): readonly (readonly DescField[])[] =>
+export const pathFields = ({ segments }: HttpBinding): readonly (readonly DescField[])[] =>
   segments.filter((segment): segment is readonly DescField[] => typeof segment !== 'string');
 
-const pathParameters = (binding: Binding, names: readonly string[], schemas: Schemas): Schema[] =>
+const pathParameters = (binding: HttpBinding, names: readonly string[], schemas: Schemas): OpenApiSchema[] =>
   pathFields(binding).map((path, at) => {
     const field = path.at(-1);
     const schema = field ? schemas.ofValue(field) : {};
@@ -69,14 +69,14 @@ const pathParameters = (binding: Binding, names: readonly string[], schemas: Sch
   });
 
 /** Lists the media types of a body: JSON, with an example when there is one, and protobuf bytes. */
-export const content = (schema: Schema, example?: unknown): Schema => ({
+export const content = (schema: OpenApiSchema, example?: unknown): OpenApiSchema => ({
   'application/json': { schema, ...(example !== undefined && { example }) },
   'application/octet-stream': { schema: BINARY },
 });
 
 const firstSentence = (text: string): string => text.split(/(?<=\.)\s/, 1)[0]?.replace(/\.$/, '') ?? '';
 
-const textsOf = ({ endpoint }: Binding): Schema => {
+const textsOf = ({ endpoint }: HttpBinding): OpenApiSchema => {
   const { method, route } = endpoint;
   const comment = comments[`${method.parent.typeName}.${method.name}`] ?? '';
   const isServed = route ? '' : 'Answers UNIMPLEMENTED in this release.';
@@ -88,7 +88,7 @@ const textsOf = ({ endpoint }: Binding): Schema => {
   };
 };
 
-const headersOf = ({ verb }: Binding): readonly Schema[] =>
+const headersOf = ({ verb }: HttpBinding): readonly OpenApiSchema[] =>
   [verb === 'GET' ? 'minPosition' : 'idempotencyKey', 'requestId'].map((name) => ({
     $ref: `#/components/parameters/${name}`,
   }));
@@ -99,9 +99,9 @@ const headersOf = ({ verb }: Binding): readonly Schema[] =>
  * @param names the names of the path parameters in the document, in order; several bindings may share them.
  */
 export const operationOf = (
-  binding: Binding,
+  binding: HttpBinding,
   { names, operationId, schemas }: { names: readonly string[]; operationId: string; schemas: Schemas },
-): Schema => {
+): OpenApiSchema => {
   const { method } = binding.endpoint;
   const bound = new Set(pathFields(binding).map(nameOf));
   const query = binding.hasBody ? [] : queryParameters(method.input, { path: [], bound, schemas });

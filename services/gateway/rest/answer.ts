@@ -19,8 +19,8 @@ import { address, type Addressed, bodyOf, largeRequest, readRequest, requestByte
 import { unimplemented } from '../routes.js';
 import { OWN_PACKAGE } from '../rpc-status.js';
 import { sendEvents } from './server-sent-events.js';
-import { answerStream, messagesOf, withLastEventId } from './stream.js';
-import { failureOf, statuses } from '../status.js';
+import { answerStream, bodyMessages, withLastEventId } from './stream.js';
+import { rpcFailureOf, statuses } from '../status.js';
 
 const asBuffer = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
@@ -64,7 +64,7 @@ export const sendFailure = (
   thrown: unknown,
   method?: DescMethod,
 ): void => {
-  const failure = failureOf(thrown, method);
+  const failure = rpcFailureOf(thrown, method);
   if (failure.retryAfterMs !== undefined) void reply.header('retry-after', Math.ceil(failure.retryAfterMs / 1_000));
   void reply.status(statuses[failure.code].http);
   if (failure.code === 'UNAUTHENTICATED') void reply.header('www-authenticate', challenge(failure.message));
@@ -122,7 +122,7 @@ const streamBody = (
   const { endpoint } = call;
   const dialects = dialectsOf(request);
   const messages = addressed.match.binding.hasBody
-    ? messagesOf(endpoint, bodyOf(request), dialects.read)
+    ? bodyMessages(endpoint, bodyOf(request), dialects.read)
     : [readRequest(request, addressed, dialects.read)];
   const { maxMessageBytes: maxBytes } = hosting;
   return answerStream({ endpoint, stream, messages, call, dialects, maxBytes }, goneFrom(reply));

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 
 import { RpcError } from '../../kernel/rpc.js';
 import { answerDialect, requestDialect } from './dialects.js';
-import { failureOf } from '../status.js';
+import { rpcFailureOf } from '../status.js';
 
 /** The largest size of all headers of a request together, in bytes. */
 export const MAX_HEADER_BYTES = 64 * 1024;
@@ -39,7 +39,7 @@ const brokenBy = (code: string | undefined): Broken => {
 
 const answerTo = ({ http, failure }: Broken): Buffer => {
   const dialect = answerDialect(undefined, requestDialect(undefined));
-  const body = Buffer.from(dialect.writeFailure(failureOf(failure)));
+  const body = Buffer.from(dialect.writeFailure(rpcFailureOf(failure)));
   const head = [
     `HTTP/1.1 ${http} ${STATUS_CODES[http] ?? ''}`,
     `content-type: ${dialect.mediaType}`,

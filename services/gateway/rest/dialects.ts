@@ -9,7 +9,7 @@ import { encodeAnswer } from '../exchange.js';
 import { readJson, withoutShortcut, writeJson } from './json.js';
 import type { Endpoint } from '../routes.js';
 import { OWN_PACKAGE, rpcStatus } from '../rpc-status.js';
-import type { Failure } from '../status.js';
+import type { RpcFailure } from '../status.js';
 
 /** One encoding of requests and answers over HTTP. */
 export type Dialect = {
@@ -18,7 +18,7 @@ export type Dialect = {
   /** @throws {RpcError} INVALID_ARGUMENT naming the field or position that cannot be parsed. */
   readonly read: (endpoint: Endpoint, body: Buffer) => MessageShape<DescMessage>;
   readonly write: (type: DescMessage, answer: Answer<DescMessage>) => Uint8Array | string;
-  readonly writeFailure: (failure: Failure) => Uint8Array | string;
+  readonly writeFailure: (failure: RpcFailure) => Uint8Array | string;
 };
 
 // Answers contain messages of requests, nested some levels deeper than the limit for requests allows.

@@ -70,7 +70,7 @@ const inflate = (payload: Readable, encoding: string): Inflating => {
 };
 
 /** Reads the compression of a body; empty when there is none, and for files of links, which are stored as sent. */
-export const encodingOf = ({ headers, originalUrl }: FastifyRequest): string => {
+export const bodyEncodingOf = ({ headers, originalUrl }: FastifyRequest): string => {
   const encoding = headers['content-encoding']?.trim().toLowerCase() ?? '';
   return encoding === 'identity' || isLink(originalUrl) ? '' : encoding;
 };
@@ -78,7 +78,7 @@ export const encodingOf = ({ headers, originalUrl }: FastifyRequest): string => 
 /** Decompresses request bodies. The body limit applies to the decompressed size. */
 export const takeCompressedBodies = (app: FastifyInstance): void => {
   app.addHook('preParsing', (request, _reply, payload, done) => {
-    const encoding = encodingOf(request);
+    const encoding = bodyEncodingOf(request);
     try {
       done(null, encoding === '' ? payload : inflate(payload as Readable, encoding));
     } catch (error) {

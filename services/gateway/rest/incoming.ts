@@ -5,7 +5,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
 import type { Hosting } from '../exchange.js';
 import { inflatedBytes, timeRequest } from '../incoming.js';
-import { encodingOf } from './encoding.js';
+import { bodyEncodingOf } from './encoding.js';
 import { isLink } from './links.js';
 import type { MemoryReservation, MemoryBudget } from '../memory-budget.js';
 
@@ -19,7 +19,7 @@ const sizeOf = (request: FastifyRequest, maxBytes: number): number | undefined =
   const { 'content-length': length, 'transfer-encoding': chunked } = request.headers;
   if (length === undefined) return chunked === undefined ? 0 : undefined;
   const size = Number(length);
-  return Math.min(encodingOf(request) === '' ? size : inflatedBytes(size, maxBytes), maxBytes);
+  return Math.min(bodyEncodingOf(request) === '' ? size : inflatedBytes(size, maxBytes), maxBytes);
 };
 
 const reservationOf = ({ raw }: FastifyRequest, reply: FastifyReply, requests: MemoryBudget): MemoryReservation => {

@@ -7,7 +7,7 @@ import type { Endpoint } from '../routes.js';
 import { setFields } from './json.js';
 
 /** Reads the messages of a body: one message, or one JSON object on each line. */
-export const messagesOf = (
+export const bodyMessages = (
   endpoint: Endpoint,
   body: Buffer,
   { read }: Dialect,

@@ -16,7 +16,7 @@ import {
   VARINT,
 } from '../../kernel/encoding/wire-cursor.js';
 import type { InRange } from '../../kernel/values/time-range.js';
-import { type FieldShape, type Shape, shapeOf } from './shape.js';
+import { type WireField, type Shape, shapeOf } from './shape.js';
 
 /** The tags of `seconds` and `nanos`, which are the same in Timestamp and Duration. */
 const SECONDS = 0x08;
@@ -68,13 +68,13 @@ const checkPacked = (walk: Walk, wireType: number, end: number): void => {
   walk.pos = end;
 };
 
-const checkTime = (walk: Walk, { shape, inRange }: FieldShape, end: number, depth: number): void => {
+const checkTime = (walk: Walk, { shape, inRange }: WireField, end: number, depth: number): void => {
   const start = walk.pos;
   checkMessage(walk, shape, end, depth);
   if (inRange && !isTimeInRange(walk.bytes, start, end, inRange)) throw new Malformed('is out of range', start);
 };
 
-const checkDelimited = (walk: Walk, field: FieldShape, outerEnd: number, depth: number): void => {
+const checkDelimited = (walk: Walk, field: WireField, outerEnd: number, depth: number): void => {
   const end = readLength(walk, outerEnd);
   switch (field.inside) {
     case 'text':
@@ -100,7 +100,7 @@ const checkDelimited = (walk: Walk, field: FieldShape, outerEnd: number, depth: 
 /** The end of the message around a field, and how deep that is nested. */
 type Bounds = { readonly end: number; readonly depth: number };
 
-const checkField = (walk: Walk, field: FieldShape, tag: number, { end, depth }: Bounds): void => {
+const checkField = (walk: Walk, field: WireField, tag: number, { end, depth }: Bounds): void => {
   const wireType = tag & 7;
   if (wireType === DELIMITED && (field.wireType === DELIMITED || field.inside === 'packed'))
     checkDelimited(walk, field, end, depth);

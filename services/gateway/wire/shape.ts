@@ -1,13 +1,13 @@
 import { type DescField, type DescMessage, ScalarType } from '@bufbuild/protobuf';
 
 import { DELIMITED, FIXED32, FIXED64, VARINT } from '../../kernel/encoding/wire-cursor.js';
-import { type InRange, rangeOf } from '../../kernel/values/time-range.js';
+import { type InRange, timeRangeOf } from '../../kernel/values/time-range.js';
 
 /** The content of a length-delimited field. `number` is never length-delimited; `packed` may be or not. */
 type Inside = 'bytes' | 'text' | 'message' | 'time' | 'entry' | 'packed' | 'number';
 
 /** The values that are valid under one field number. */
-export type FieldShape = {
+export type WireField = {
   readonly name: string;
   /** The wire type of one value. */
   readonly wireType: number;
@@ -19,7 +19,7 @@ export type FieldShape = {
 };
 
 /** The fields of a message by number; fields with other numbers are unknown and skipped. */
-export type Shape = Map<number, FieldShape>;
+export type Shape = Map<number, WireField>;
 
 const FIXED: Readonly<Partial<Record<ScalarType, number>>> = {
   [ScalarType.DOUBLE]: FIXED64,
@@ -35,20 +35,20 @@ const FIXED: Readonly<Partial<Record<ScalarType, number>>> = {
 const NONE: Shape = new Map();
 const shapes = new WeakMap<DescMessage, Shape>();
 
-const numberShape = (name: string, wireType: number, isList: boolean): FieldShape => ({
+const numberShape = (name: string, wireType: number, isList: boolean): WireField => ({
   name,
   wireType,
   inside: isList ? 'packed' : 'number',
   shape: NONE,
 });
 
-const scalarShape = (name: string, scalar: ScalarType, isList: boolean): FieldShape => {
+const scalarShape = (name: string, scalar: ScalarType, isList: boolean): WireField => {
   const wireType = FIXED[scalar] ?? VARINT;
   if (wireType !== DELIMITED) return numberShape(name, wireType, isList);
   return { name, wireType, inside: scalar === ScalarType.STRING ? 'text' : 'bytes', shape: NONE };
 };
 
-const messageShape = (name: string, message: DescMessage): FieldShape => ({
+const messageShape = (name: string, message: DescMessage): WireField => ({
   name,
   wireType: DELIMITED,
   inside: 'message',
@@ -57,13 +57,13 @@ const messageShape = (name: string, message: DescMessage): FieldShape => ({
 
 type ValueOf = { readonly scalar?: ScalarType | undefined; readonly message?: DescMessage | undefined };
 
-const valueShape = (name: string, { scalar, message }: ValueOf, isList = false): FieldShape => {
+const valueShape = (name: string, { scalar, message }: ValueOf, isList = false): WireField => {
   if (message) return messageShape(name, message);
   return scalar === undefined ? numberShape(name, VARINT, isList) : scalarShape(name, scalar, isList);
 };
 
-const fieldShape = (field: DescField): FieldShape => {
-  const inRange = rangeOf(field);
+const fieldShape = (field: DescField): WireField => {
+  const inRange = timeRangeOf(field);
   if (inRange && field.fieldKind !== 'map' && field.message)
     return { ...messageShape(field.name, field.message), inside: 'time', inRange };
   if (field.fieldKind !== 'map') return valueShape(field.name, field, field.fieldKind === 'list');

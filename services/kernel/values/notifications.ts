@@ -3,7 +3,7 @@ import { invalid, missing } from '../rpc.js';
 type Recipients = { readonly recipientsEmail: readonly string[] };
 
 /** The shape of `admin.Notification`. */
-export type NotificationRule = {
+export type RequestedNotification = {
   /** Numbers of `core.WorkflowExecution.Phase`. */
   readonly phases: readonly number[];
   readonly type:
@@ -14,7 +14,7 @@ export type NotificationRule = {
 /** SUCCEEDED, FAILED, ABORTED and TIMED_OUT: notifications are sent only at the end of an execution. */
 const TERMINAL = new Set([4, 6, 7, 8]);
 
-const assertNotification = ({ phases, type }: NotificationRule): void => {
+const assertNotification = ({ phases, type }: RequestedNotification): void => {
   if (type.case === undefined) throw invalid('notification type', 'it is none of email, pager_duty, slack');
   if (type.value.recipientsEmail.length === 0) throw missing('recipients');
   if (type.value.recipientsEmail.includes('')) throw missing('recipient');
@@ -30,7 +30,7 @@ const MAX_RECIPIENTS = 1_000;
  *
  * @throws {RpcError} INVALID_ARGUMENT naming the invalid field.
  */
-export const assertNotifications = (notifications: readonly NotificationRule[]): void => {
+export const assertNotifications = (notifications: readonly RequestedNotification[]): void => {
   notifications.forEach(assertNotification);
   const recipients = notifications.reduce((sum, { type }) => sum + (type.value?.recipientsEmail.length ?? 0), 0);
   if (recipients > MAX_RECIPIENTS) throw invalid('recipients', `${recipients} are more than ${MAX_RECIPIENTS}`);

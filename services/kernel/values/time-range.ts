@@ -35,7 +35,7 @@ const innerOf = (field: DescField): DescMessage | undefined =>
 /**
  * The range check for a field that holds a time or duration; `undefined` for other fields and for fields of literals.
  */
-export const rangeOf = (field: DescField): InRange | undefined =>
+export const timeRangeOf = (field: DescField): InRange | undefined =>
   ELSEWHERE.has(field.parent.typeName) ? undefined : CHECKS[innerOf(field)?.typeName ?? ''];
 
 const holding = new WeakMap<DescMessage, boolean>();

@@ -6,8 +6,8 @@ import type { RecordedEvent } from '../../kernel/event.js';
 import { CorruptEvent, UnknownEvent } from '../../kernel/fault.js';
 import type { PayloadStore } from '../../kernel/ports/payload-store.js';
 import { categoryOf } from '../../kernel/stream.js';
-import { uuidText } from '../../reactors/export-to-kafka/cloud-events/cloud-event.js';
-import { checkpointAnswer, eventAnswer } from '../../streams/tail/answers.js';
+import { uuidText } from '../../kernel/encoding/uuid.js';
+import { checkpointAnswer, tailEventAnswer } from '../../streams/tail/answers.js';
 import { encodeOnce } from '../../streams/tail/encode-once.js';
 import type { TailEncoding } from '../../streams/tail/tail.js';
 import { lineOf } from '../event-json/event-line.js';
@@ -59,7 +59,7 @@ export const tailEncodings = (payloads: PayloadStore): Readonly<Record<TailForm,
       name: 'json',
       event: encodeOnce(async (event) => {
         const value = (await lineOf(event, dataOf)).trimEnd();
-        return messageOf(eventAnswer(event, uuidText(event.id), { case: 'json', value }));
+        return messageOf(tailEventAnswer(event, uuidText(event.id), { case: 'json', value }));
       }),
       checkpoint,
     },
@@ -68,7 +68,7 @@ export const tailEncodings = (payloads: PayloadStore): Readonly<Record<TailForm,
       event: encodeOnce(async (event) => {
         if (!isMessage(event)) return NOTHING;
         const value = await whole.message(event).catch(orAsStored(event));
-        return messageOf(eventAnswer(event, uuidText(event.id), { case: 'message', value }));
+        return messageOf(tailEventAnswer(event, uuidText(event.id), { case: 'message', value }));
       }),
       checkpoint,
     },

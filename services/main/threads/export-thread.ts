@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
-import type { Connection } from '../../reactors/export-to-kafka/client.js';
+import type { KafkaConnection } from '../../reactors/export-to-kafka/client.js';
 import { ExportRefused, isOfConnection } from '../../reactors/export-to-kafka/failure.js';
 import type { ExportFormat } from '../../reactors/export-to-kafka/message.js';
 import { exportToKafka } from '../../reactors/export-to-kafka/reactor.js';
@@ -15,7 +15,7 @@ import type { PayloadSource } from '../payloads.js';
 /** The worker data of the thread that exports the log to Kafka. */
 export type ExportThreadData = PayloadSource & {
   readonly source: LogSource;
-  readonly connection: Connection;
+  readonly connection: KafkaConnection;
   readonly topics: TopicSettings;
   readonly format: ExportFormat;
   readonly partitions: number;

@@ -1,4 +1,4 @@
-import { type CrossingFault, crossingOf, faultOf } from '../../kernel/crossing-faults.js';
+import { type CrossingFault, crossingOf, faultOfCrossing } from '../../kernel/crossing-faults.js';
 import { Fault } from '../../kernel/fault.js';
 import { RpcError, type StatusCode } from '../../kernel/rpc.js';
 
@@ -9,7 +9,9 @@ export type Failure =
 
 /** The error that {@link failureOf} was made of: an {@link RpcError} or a {@link Fault}. */
 export const errorOf = (failure: Failure): Error =>
-  'status' in failure ? new RpcError(failure.status, failure.message, [], failure.retryAfterMs) : faultOf(failure);
+  'status' in failure
+    ? new RpcError(failure.status, failure.message, [], failure.retryAfterMs)
+    : faultOfCrossing(failure);
 
 /** @throws anything that is neither an RpcError nor a Fault, which is a bug. */
 export const failureOf = (error: unknown): Failure => {

@@ -1,7 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import type { ExportFormat } from '../../reactors/export-to-kafka/message.js';
 import { messagesHere, type MessageSelection } from '../../reactors/export-to-kafka/message-source.js';
-import { packed, type PackedMessages } from '../../reactors/export-to-kafka/packed-messages.js';
+import { packedMessages, type PackedMessages } from '../../reactors/export-to-kafka/packed-messages.js';
 import { type LogSource, openLog } from '../log-source.js';
 import { openPayloads, type PayloadSource } from '../payloads.js';
 import { wholeEventEncoder } from '../event-json/readable.js';
@@ -49,7 +49,7 @@ const payloads = await openPayloads({ directory, location });
 const subscription = messagesHere({ log, format, presenting: wholeEventEncoder(payloads) }).follow(
   wanted,
   async (messages, position) => {
-    const page = packed(messages);
+    const page = packedMessages(messages);
     waiting.push(Math.max(PAGE_BYTES, page.values.length));
     say({ page, position }, [page.values.buffer]);
     while (isFull() && !isClosing) await new Promise<void>((resolve) => (goOn = resolve));

@@ -8,7 +8,7 @@ import {
 import type { FollowForm } from '../../kernel/rpc.js';
 import { openLiveFeed } from '../../streams/tail/live-feed.js';
 import { labelsFrom } from '../../streams/tail/selection.js';
-import { sharedBatches, tail, type TailSources } from '../../streams/tail/tail.js';
+import { sharedBatches, tailLog, type TailSources } from '../../streams/tail/tail.js';
 import { openLog } from '../log-source.js';
 import { openPayloads } from '../payloads.js';
 import { tailEncodings, type TailForm } from '../tail/encodings.js';
@@ -50,7 +50,7 @@ const runTail = async ({ open: id, request: encoded, form }: OpenCommand): Promi
   try {
     const request = fromBinary(TailRequestSchema, encoded);
     const consumer = { encoding: encodings[formOf(form, request)], isOver: () => state.isClosed };
-    for await (const answers of tail(sources, request, consumer)) {
+    for await (const answers of tailLog(sources, request, consumer)) {
       const taken = new Promise<void>((resolve) => (state.onTaken = resolve));
       send({ id, answers });
       if (!state.isClosed) await taken;

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import type { OnRebuildProgress, ShareBuilder } from '../../../projections/runtime/rebuild-share.js';
-import { faultOf } from '../../kernel/crossing-faults.js';
+import { faultOfCrossing } from '../../kernel/crossing-faults.js';
 import type { RebuildStep, RebuildThreadData, RebuildThreadMessage } from './rebuild-thread.js';
 
 /**
@@ -25,7 +25,7 @@ export const threadedShare = (workerData: RebuildThreadData): ShareBuilder => {
         }
         worker.off('message', settle);
         if ('done' in message) resolve(message.done);
-        else if ('fault' in message) reject(faultOf(message));
+        else if ('fault' in message) reject(faultOfCrossing(message));
         else reject(new Error(message.failure, message.cause === undefined ? {} : { cause: new Error(message.cause) }));
       };
       worker.on('message', settle).postMessage(name);

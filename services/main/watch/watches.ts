@@ -8,7 +8,7 @@ import {
   WatchRequestSchema,
   WatchResponse_Kind as Kind,
 } from '../../../proto/gen/platformidl/eventlog/watch_pb.js';
-import { faultOf } from '../../kernel/crossing-faults.js';
+import { faultOfCrossing } from '../../kernel/crossing-faults.js';
 import { type FollowForm, type FollowingClient, RpcError } from '../../kernel/rpc.js';
 import type { ViewsThreadData } from '../threads/views-thread.js';
 import { encodedAs } from './encoded.js';
@@ -128,7 +128,7 @@ export const openWatches = (data: ViewsThreadData): Watches => {
   const onMessage = (message: WatchMessage): void => {
     if ('reached' in message) ({ reached } = message);
     else if ('answers' in message) topics.publish(message.topic, message.answers);
-    else topics.fail(message.topic, faultOf(message.failure));
+    else topics.fail(message.topic, faultOfCrossing(message.failure));
   };
   const thread = watchingThread(data, onMessage, (error) => topics.failAll(error));
 

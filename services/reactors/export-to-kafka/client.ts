@@ -1,18 +1,18 @@
 import kafkajs, { type Kafka, type LogEntry, type SASLOptions } from 'kafkajs';
 
 /** Credentials for the brokers. */
-export type Credentials = {
+export type KafkaCredentials = {
   readonly mechanism: 'plain' | 'scram-sha-256' | 'scram-sha-512';
   readonly username: string;
   readonly password: string;
 };
 
 /** Connection settings of a Kafka cluster. */
-export type Connection = {
+export type KafkaConnection = {
   readonly brokers: readonly string[];
   /** Enables TLS; trusts these certificate authorities (PEM), by default those of Node. */
   readonly tls?: { readonly authorities?: string };
-  readonly credentials?: Credentials;
+  readonly credentials?: KafkaCredentials;
 };
 
 /**
@@ -22,7 +22,10 @@ export type Connection = {
 export type ClientTrace = (line: { readonly level: string; readonly message: string }) => void;
 
 /** Makes a client of one cluster. */
-export const kafkaClient = ({ brokers, tls, credentials }: Connection, trace: ClientTrace = () => undefined): Kafka =>
+export const kafkaClient = (
+  { brokers, tls, credentials }: KafkaConnection,
+  trace: ClientTrace = () => undefined,
+): Kafka =>
   new kafkajs.Kafka({
     clientId: 'flightlog',
     brokers: [...brokers],

@@ -49,7 +49,7 @@ const refusalOf = (clues: readonly Clues[]): string | undefined => {
  * Classifies an error of the client: `ExportRefused` when a retry cannot help, `Fenced` when another process has taken
  * over, otherwise the error itself, which can be retried.
  */
-export const failureOf = (error: unknown, brokers: readonly string[]): unknown => {
+export const exportFailureOf = (error: unknown, brokers: readonly string[]): unknown => {
   if (error instanceof ExportRefused || error instanceof Fenced) return error;
   const clues = chain(error);
   const refusal = refusalOf(clues);

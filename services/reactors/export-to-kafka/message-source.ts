@@ -1,8 +1,8 @@
 import type { RecordedEvent } from '../../kernel/event.js';
 import type { EventLog, Subscription } from '../../kernel/ports/event-store.js';
 import { categoryOf, type StreamName } from '../../kernel/stream.js';
-import type { EventDataEncoder } from './cloud-events/encoding.js';
-import { type ExportFormat, messageMaker, messagesOf, type Outgoing } from './message.js';
+import type { PublishedDataEncoder } from './cloud-events/encoding.js';
+import { type ExportFormat, messageMaker, makeMessages, type Outgoing } from './message.js';
 
 const OFFSET_BASIS = 0x811c9dc5;
 const PRIME = 0x01000193;
@@ -46,7 +46,7 @@ const isWanted = ({ partition, partitions, maxBytes }: MessageSelection, { strea
 export type SourceOptions = {
   readonly log: EventLog;
   readonly format: ExportFormat;
-  readonly presenting: EventDataEncoder;
+  readonly presenting: PublishedDataEncoder;
 };
 
 /** Makes the messages on the calling thread. */
@@ -56,7 +56,7 @@ export const messagesHere = ({ log, format, presenting }: SourceOptions): Messag
     const messageOf = messageMaker({ logId: log.logId, format, presenting, maxBytes });
     return log.subscribe({ after: wanted.after }, async ({ events, position }) => {
       const ours = events.filter((event) => isWanted(wanted, event));
-      await onMessages(await messagesOf(ours, messageOf), position);
+      await onMessages(await makeMessages(ours, messageOf), position);
     });
   },
 });

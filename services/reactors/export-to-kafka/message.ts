@@ -3,7 +3,7 @@ import type { Message } from 'kafkajs';
 import { type EventMetadata, metadataOf, metadataOfAny, type RecordedEvent } from '../../kernel/event.js';
 import { CorruptEvent, UnknownEvent } from '../../kernel/fault.js';
 import { dataRefOf, described } from './cloud-events/cloud-event.js';
-import type { Encoding, EventDataEncoder } from './cloud-events/encoding.js';
+import type { Encoding, PublishedDataEncoder } from './cloud-events/encoding.js';
 import { inJson } from './cloud-events/json-event.js';
 import { inProtobuf } from './cloud-events/protobuf-event.js';
 import { subjects } from './cloud-events/stream-attributes.js';
@@ -12,7 +12,7 @@ import { subjects } from './cloud-events/stream-attributes.js';
 export const EXPORT_FORMATS = ['json', 'protobuf'] as const;
 export type ExportFormat = (typeof EXPORT_FORMATS)[number];
 
-const ENCODINGS: Readonly<Record<ExportFormat, (presenting: EventDataEncoder) => Encoding>> = {
+const ENCODINGS: Readonly<Record<ExportFormat, (presenting: PublishedDataEncoder) => Encoding>> = {
   json: inJson,
   protobuf: inProtobuf,
 };
@@ -49,7 +49,7 @@ export const sizeOf = ({ key, value }: Pick<Outgoing, 'key' | 'value'>): number 
 export type MessageOptions = {
   readonly logId: string;
   readonly format: ExportFormat;
-  readonly presenting: EventDataEncoder;
+  readonly presenting: PublishedDataEncoder;
   /** Maximum message size of a category's topic, in bytes. */
   readonly maxBytes: (category: string) => number;
 };
@@ -121,7 +121,7 @@ export const messageMaker = ({ format, logId, presenting, maxBytes }: MessageOpt
 };
 
 /** Makes the messages of events, one after another. */
-export const messagesOf = async (events: readonly RecordedEvent[], messageOf: MessageMaker): Promise<Outgoing[]> => {
+export const makeMessages = async (events: readonly RecordedEvent[], messageOf: MessageMaker): Promise<Outgoing[]> => {
   const messages: Outgoing[] = [];
   for (const event of events) {
     const made = messageOf(event);

@@ -44,7 +44,7 @@ const inOnePiece = (messages: readonly Outgoing[]): Uint8Array<ArrayBuffer> => {
 };
 
 /** Packs messages for transfer to another thread. */
-export const packed = (messages: readonly Outgoing[]): PackedMessages => {
+export const packedMessages = (messages: readonly Outgoing[]): PackedMessages => {
   const { numberOf, texts } = numbering();
   const row = ({ category, key, value, type, contentType, id, position, recordedAtMs }: Outgoing): Row => [
     value.length,

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { errorTypesIn, ExportRefused, failureOf, Fenced } from './failure.js';
+import { errorTypesIn, ExportRefused, exportFailureOf, Fenced } from './failure.js';
 import type { ExportPosition } from './positions.js';
-import { lastPosition, openSession, type Session, type SessionOptions } from './session.js';
+import { lastPosition, openSession, type ExportSession, type SessionOptions } from './session.js';
 
 /** Settings that all partitions of an export share. */
 export type PartitionOptions = SessionOptions & {
@@ -61,7 +61,7 @@ const standBy = async (partition: number, options: PartitionOptions, signal: Abo
 };
 
 type State = {
-  session: Session | undefined;
+  session: ExportSession | undefined;
   /** Time at which publishing was last interrupted; used until the session has caught up. */
   downSinceMs: number;
   hasBegun: boolean;
@@ -118,7 +118,7 @@ const loopOf = (
     const isStopping = (): boolean => signal.aborted;
     for (let failures = 0; !isStopping();) {
       const began = Date.now();
-      const failure = await attempt().catch((error: unknown) => failureOf(error, options.brokers));
+      const failure = await attempt().catch((error: unknown) => exportFailureOf(error, options.brokers));
       if (isStopping()) return;
       if (failure instanceof ExportRefused && !state.hasBegun) throw failure;
       if (failure instanceof Fenced) {

@@ -1,8 +1,8 @@
-import { kafkaClient, type ClientTrace, type Connection } from './client.js';
+import { kafkaClient, type ClientTrace, type KafkaConnection } from './client.js';
 import { exportPartition, type PartitionOptions } from './partition.js';
 
 export type ExportOptions = Omit<PartitionOptions, 'kafka' | 'brokers'> & {
-  readonly connection: Connection;
+  readonly connection: KafkaConnection;
   /** Called with the log lines of the Kafka client. */
   readonly trace: ClientTrace;
 };

@@ -3,7 +3,7 @@ import type { Kafka, KafkaMessage } from 'kafkajs';
 import { CloudEventSchema } from '../../../proto/gen/io/cloudevents/v1/cloudevents_pb.js';
 import type { EventLog } from '../../kernel/ports/event-store.js';
 import { categoryOf } from '../../kernel/stream.js';
-import { isSelected, type Selection } from './selection.js';
+import { isSelected, type EventSelection } from './selection.js';
 import { readTopics } from './topic-reader.js';
 
 export type ReconcileOptions = {
@@ -11,7 +11,7 @@ export type ReconcileOptions = {
   readonly log: EventLog;
   readonly topics: readonly string[];
   readonly categories: readonly string[];
-  readonly selection: Selection;
+  readonly selection: EventSelection;
   readonly groupPrefix: string;
   /** Called with the number of messages read and the total. */
   readonly onProgress: (read: bigint, total: bigint) => void;

@@ -1,22 +1,22 @@
 import type { Kafka } from 'kafkajs';
 import type { EventLog } from '../../kernel/ports/event-store.js';
 import { categoryOf } from '../../kernel/stream.js';
-import type { EventDataEncoder } from './cloud-events/encoding.js';
+import type { PublishedDataEncoder } from './cloud-events/encoding.js';
 import { ExportRefused } from './failure.js';
-import { batches, type ExportFormat, messageMaker, messagesOf, recordOf } from './message.js';
+import { batches, type ExportFormat, messageMaker, makeMessages, recordOf } from './message.js';
 import { byKey } from './partitioner.js';
-import { isSelected, type Selection } from './selection.js';
-import { exportPrefixes, openTopic, positionsTopic, topicOf, type TopicSettings } from './topics.js';
+import { isSelected, type EventSelection } from './selection.js';
+import { exportPrefixes, openTopic, positionsTopic, topicName, type TopicSettings } from './topics.js';
 
 export type ReplayOptions = {
   readonly kafka: Kafka;
   readonly log: EventLog;
-  readonly presenting: EventDataEncoder;
+  readonly presenting: PublishedDataEncoder;
   readonly format: ExportFormat;
   readonly categories: readonly string[];
   readonly topics: TopicSettings;
   readonly topic: string;
-  readonly selection: Selection;
+  readonly selection: EventSelection;
   /** Called with the position read so far and the number of events published. */
   readonly onProgress: (position: bigint, count: number) => void;
 };
@@ -24,7 +24,7 @@ export type ReplayOptions = {
 const BATCH_BYTES = 500_000;
 
 const isPublishedTo = (topic: string, prefix: string, categories: readonly string[]): boolean =>
-  [positionsTopic(prefix), ...categories.map((category) => topicOf(prefix, category))].includes(topic);
+  [positionsTopic(prefix), ...categories.map((category) => topicName(prefix, category))].includes(topic);
 
 /**
  * Refuses the topics of this export and of exports with other prefixes: they would get events that their own export
@@ -61,7 +61,7 @@ export const replay = async (options: ReplayOptions): Promise<number> => {
   try {
     for await (const { events, position } of log.readLog({ after: selection.from, isInclusive: true })) {
       const wanted = events.filter((event) => known.has(categoryOf(event.stream)) && isSelected(event, selection));
-      const messages = await messagesOf(wanted, messageOf);
+      const messages = await makeMessages(wanted, messageOf);
       for (const batch of batches(messages, BATCH_BYTES)) await producer.send({ topic, messages: batch.map(recordOf) });
       count += messages.length;
       onProgress(position, count);

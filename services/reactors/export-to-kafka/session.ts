@@ -6,8 +6,8 @@ import type { MessageSource, MessageSelection } from './message-source.js';
 import { assertOwn, type ExportPosition, positionRecord, readPositions } from './positions.js';
 import { openPump, type Pump } from './pump.js';
 import { isAnyFilled } from './topic-reader.js';
-import { openTopics, positionsTopic, topicOf, type TopicLimits, type TopicSettings } from './topics.js';
-import { openWriter, type Writer } from './writer.js';
+import { ensureTopics, positionsTopic, topicName, type TopicLimits, type TopicSettings } from './topics.js';
+import { openWriter, type TransactionWriter } from './writer.js';
 
 /** Settings of an export: its source, its topics and the name of this process. */
 export type SessionOptions = {
@@ -25,7 +25,7 @@ export type SessionOptions = {
 };
 
 /** Exclusive ownership of a partition by this process, until another process takes over or something fails. */
-export interface Session {
+export interface ExportSession {
   /** Publishes events as they are recorded, until `stopped` resolves. */
   follow(stopped: Promise<void>): Promise<void>;
   /** Time at which the oldest event that is not published was recorded, in milliseconds since 1970. */
@@ -76,7 +76,7 @@ const assertUnused = async ({ kafka, topics, categories }: SessionOptions): Prom
   const { prefix } = topics;
   const isUsed = await isAnyFilled(
     kafka,
-    categories.map((category) => topicOf(prefix, category)),
+    categories.map((category) => topicName(prefix, category)),
   );
   if (isUsed && (await readPositions(kafka, prefix)).size === 0)
     throw new ExportRefused(
@@ -88,10 +88,10 @@ const openOwnWriter = (
   partition: number,
   { kafka, log, topics: { prefix } }: SessionOptions,
   limits: TopicLimits,
-): Promise<Writer> =>
+): Promise<TransactionWriter> =>
   openWriter(kafka, {
     transactionalId: `${prefix}.export.${log.logId}.${partition}`,
-    topicOf: (category) => topicOf(prefix, category),
+    topicOf: (category) => topicName(prefix, category),
     positions: positionsTopic(prefix),
     maxRequestBytes: Math.min(MAX_BATCH_BYTES, ...limits.values()),
   });
@@ -101,7 +101,7 @@ type OwnedPartition = {
   readonly from: bigint;
   /** The head of the log when the session began. */
   readonly head: bigint;
-  readonly writer: Writer;
+  readonly writer: TransactionWriter;
   readonly limits: TopicLimits;
   readonly options: SessionOptions;
 };
@@ -125,11 +125,11 @@ const wantedOf = ({
   limits,
   options: { topics, categories, partitions },
 }: OwnedPartition): MessageSelection => {
-  const limitOf = (category: string): number => limits.get(topicOf(topics.prefix, category)) ?? MAX_BATCH_BYTES;
+  const limitOf = (category: string): number => limits.get(topicName(topics.prefix, category)) ?? MAX_BATCH_BYTES;
   return { after: from, partition, partitions, maxBytes: new Map(categories.map((each) => [each, limitOf(each)])) };
 };
 
-const sessionOf = (held: OwnedPartition): Session => {
+const sessionOf = (held: OwnedPartition): ExportSession => {
   const pump = pumpOf(held);
   return {
     oldestMs: () => pump.oldestMs(),
@@ -152,7 +152,7 @@ const sessionOf = (held: OwnedPartition): Session => {
   };
 };
 
-const begin = async (held: Omit<OwnedPartition, 'from' | 'head'>): Promise<Session> => {
+const begin = async (held: Omit<OwnedPartition, 'from' | 'head'>): Promise<ExportSession> => {
   const { partition, options, writer } = held;
   const last = await lastPosition(partition, options);
   if (!last) await assertUnused(options);
@@ -167,8 +167,8 @@ const begin = async (held: Omit<OwnedPartition, 'from' | 'head'>): Promise<Sessi
  *
  * @throws {ExportRefused} when the topics have other settings, or the events of another log.
  */
-export const openSession = async (partition: number, options: SessionOptions): Promise<Session> => {
-  const limits = await openTopics(options.kafka, options.topics, options.categories);
+export const openSession = async (partition: number, options: SessionOptions): Promise<ExportSession> => {
+  const limits = await ensureTopics(options.kafka, options.topics, options.categories);
   const writer = await openOwnWriter(partition, options, limits);
   try {
     return await begin({ partition, writer, limits, options });

@@ -16,15 +16,15 @@ export type TopicSettings = {
 };
 
 /** `flightlog.execution.v1` */
-export const topicOf = (prefix: string, category: string): string => `${prefix}.${category}.v${TOPIC_VERSION}`;
+export const topicName = (prefix: string, category: string): string => `${prefix}.${category}.v${TOPIC_VERSION}`;
 
 /** `flightlog.export.positions.v1` */
-export const positionsTopic = (prefix: string): string => topicOf(prefix, 'export.positions');
+export const positionsTopic = (prefix: string): string => topicName(prefix, 'export.positions');
 
 type WantedTopic = { readonly topic: string; readonly partitions: number; readonly policy: 'compact' | 'delete' };
 
 const wantedTopics = ({ prefix, partitions }: TopicSettings, categories: readonly string[]): readonly WantedTopic[] => [
-  ...categories.map((category): WantedTopic => ({ topic: topicOf(prefix, category), partitions, policy: 'delete' })),
+  ...categories.map((category): WantedTopic => ({ topic: topicName(prefix, category), partitions, policy: 'delete' })),
   { topic: positionsTopic(prefix), partitions: 1, policy: 'compact' },
 ];
 
@@ -152,7 +152,7 @@ export type TopicLimits = ReadonlyMap<string, number>;
  * @returns the maximum message size of each topic, in bytes.
  * @throws {ExportRefused} when an existing topic has other settings.
  */
-export const openTopics = async (
+export const ensureTopics = async (
   kafka: Kafka,
   settings: TopicSettings,
   categories: readonly string[],

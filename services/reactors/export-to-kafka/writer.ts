@@ -3,7 +3,7 @@ import { batches, type Outgoing, recordOf } from './message.js';
 import { byKey } from './partitioner.js';
 
 /** Publishes messages in transactions. */
-export interface Writer {
+export interface TransactionWriter {
   /** Publishes all the messages and the record of the position, or nothing. */
   commit(messages: readonly Outgoing[], position: Message): Promise<void>;
   close(): Promise<void>;
@@ -51,7 +51,7 @@ const firstTransaction = async (producer: Producer): Promise<Transaction> => {
 export const openWriter = async (
   kafka: Kafka,
   { transactionalId, topicOf, positions, maxRequestBytes }: WriterOptions,
-): Promise<Writer> => {
+): Promise<TransactionWriter> => {
   const producer = kafka.producer({
     transactionalId,
     transactionTimeout: TRANSACTION_TIMEOUT_MS,

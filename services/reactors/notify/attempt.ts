@@ -9,7 +9,7 @@ import type { WorkResult } from '../frame/work-queue.js';
 import type { Channel } from './channels/channel.js';
 import { type DigestLimits, openDigests, type Placed } from './digests.js';
 import { channelLimit, type Limits } from './limits.js';
-import { type Due, messageRecords } from './records.js';
+import { type DueMessage, messageRecords } from './records.js';
 import { composeMessage, type Templates } from './message/message.js';
 
 /** A channel with what it may do and how its messages are written. */
@@ -58,9 +58,9 @@ export const attempts = (options: AttemptOptions) => {
   const { lostAfterMs, handle, known, recordDigested } = messageRecords(options);
 
   /** Forgets the message as a digest; its members without an outcome are placed again. */
-  const settled = ({ key }: Due): void => channels.get(key.channel)?.digests.settled(key.id);
+  const settled = ({ key }: DueMessage): void => channels.get(key.channel)?.digests.settled(key.id);
 
-  const giveUp = async (due: Due, reason: string): Promise<undefined> => {
+  const giveUp = async (due: DueMessage, reason: string): Promise<undefined> => {
     const { key } = due;
     await handle(due, { type: 'GiveUpNotification', message: key, reason, nowMs: timers.now() }, randomUUID());
     onOutcome(key.channel, 'given-up');
@@ -68,7 +68,7 @@ export const attempts = (options: AttemptOptions) => {
     return undefined;
   };
 
-  const send = async (due: Due, to: OpenChannel, attempt: string): Promise<WorkResult> => {
+  const send = async (due: DueMessage, to: OpenChannel, attempt: string): Promise<WorkResult> => {
     const { key, facts, sinceMs } = due;
     const { count, mayHaveArrived, digest } = await known(key);
     // A lost attempt may have recorded only some members of the digest.
@@ -87,7 +87,7 @@ export const attempts = (options: AttemptOptions) => {
     return outcome.kind === 'sent' || outcome.kind === 'refused' ? undefined : { againAtMs: nextAttemptAtMs };
   };
 
-  const begin = async (due: Due, to: OpenChannel, digest: readonly MessageKey[]): Promise<WorkResult> => {
+  const begin = async (due: DueMessage, to: OpenChannel, digest: readonly MessageKey[]): Promise<WorkResult> => {
     const attempt = randomUUID();
     const begun = { message: due.key, attempt, nowMs: timers.now(), lostAfterMs, digest };
     const outcome = await handle(due, { type: 'BeginNotification', ...begun }, attempt);
@@ -95,7 +95,7 @@ export const attempts = (options: AttemptOptions) => {
   };
 
   /** Only a message that was never tried joins a digest, or becomes one. */
-  const placed = ({ key, facts }: Due, { digests }: OpenChannel, isKnown: boolean): Placed =>
+  const placed = ({ key, facts }: DueMessage, { digests }: OpenChannel, isKnown: boolean): Placed =>
     isKnown ? { kind: 'send', digest: [] } : digests.place(key, facts, timers.now());
 
   /**
@@ -103,7 +103,7 @@ export const attempts = (options: AttemptOptions) => {
    *
    * @returns when the message is to be looked at again; `undefined` when it is finished.
    */
-  return async (due: Due): Promise<WorkResult> => {
+  return async (due: DueMessage): Promise<WorkResult> => {
     const { key, sinceMs } = due;
     const { isKnown, inTheWay } = await known(key);
     if (inTheWay?.kind === 'finished') {

@@ -7,7 +7,7 @@ import type { MessageContent } from './message-content.js';
 export type Recipient = { readonly channel: string; readonly recipient: string };
 
 /** Messages for executions that match in every respect that is given. */
-export type NotificationRule = {
+export type RoutingRule = {
   /** Ids; `*` stands for all. */
   readonly projects: readonly string[];
   readonly domains: readonly string[];
@@ -29,14 +29,14 @@ export type Routing = {
    */
   readonly entries: Readonly<Record<'email' | 'slack' | 'pagerDuty', string | undefined>>;
   readonly isMail: (channel: string) => boolean;
-  readonly rules: readonly NotificationRule[];
+  readonly rules: readonly RoutingRule[];
 };
 
 /** The phases in which an execution has ended. */
 const TERMINAL_PHASES: readonly Phase[] = [Phase.SUCCEEDED, Phase.FAILED, Phase.ABORTED, Phase.TIMED_OUT];
 
 /** The phases that any message may be about: entries name only terminal ones. */
-export const phasesWithMessages = (rules: readonly NotificationRule[]): ReadonlySet<Phase> =>
+export const phasesWithMessages = (rules: readonly RoutingRule[]): ReadonlySet<Phase> =>
   new Set([...TERMINAL_PHASES, ...rules.flatMap(({ phases }) => phases)]);
 
 const onChannel = (channel: string, recipients: readonly string[], isMail: boolean): readonly Recipient[] =>
@@ -55,7 +55,7 @@ const ofEntries = (content: MessageContent, routing: Routing): readonly Recipien
 
 const names = (ids: readonly string[], id: string): boolean => ids.includes('*') || ids.includes(id);
 
-const applies = (rule: NotificationRule, { execution, phase, labels, runningLongerThanMs }: MessageContent): boolean =>
+const applies = (rule: RoutingRule, { execution, phase, labels, runningLongerThanMs }: MessageContent): boolean =>
   names(rule.projects, execution.project) &&
   names(rule.domains, execution.domain) &&
   (runningLongerThanMs === undefined ? rule.phases.includes(phase) : rule.longRunning) &&

@@ -7,7 +7,7 @@ import { notificationStream } from '../../notification/events.js';
 import type { MessageContent } from './message-content.js';
 
 /** A message that is due. */
-export type Due = {
+export type DueMessage = {
   readonly key: MessageKey;
   readonly facts: MessageContent;
   /** When the message was first due, or asked for again; milliseconds since 1970. */
@@ -40,10 +40,14 @@ type MessageRecords = {
   /** An attempt without an outcome is lost after this time, in milliseconds. */
   readonly lostAfterMs: number;
   /** @param step names the command among those about the message, so that it is recorded once. */
-  readonly handle: (due: Due, command: NotificationCommand, step: string) => Promise<Outcome<NotificationRefusal>>;
+  readonly handle: (
+    due: DueMessage,
+    command: NotificationCommand,
+    step: string,
+  ) => Promise<Outcome<NotificationRefusal>>;
   readonly known: (key: MessageKey) => Promise<KnownMessage>;
   /** Records for each message of a digest that the digest replaces it; records it only once. */
-  readonly recordDigested: (due: Due, digest: readonly NotificationMessage[]) => Promise<void>;
+  readonly recordDigested: (due: DueMessage, digest: readonly NotificationMessage[]) => Promise<void>;
 };
 
 /** Opens the records of messages. */
@@ -57,7 +61,7 @@ export const messageRecords = ({ sessions, timers, timeoutMs, onOutcome }: Recor
       traceParent: facts.traceParent,
     });
 
-  const recordOne = async (due: Due, { execution, ...rest }: NotificationMessage): Promise<void> => {
+  const recordOne = async (due: DueMessage, { execution, ...rest }: NotificationMessage): Promise<void> => {
     if (!execution) return;
     const digest = { id: due.key.id, execution: due.key.execution };
     const message = { ...rest, execution };

@@ -15,7 +15,7 @@ import {
   PAYLOAD_OBJECTS,
   payloadObject,
   readManifest,
-  type Segment,
+  type BackupSegment,
   segmentPath,
   writeManifest,
 } from './manifest.js';
@@ -206,7 +206,7 @@ export const backUp = async (backingUp: BackUp): Promise<BackedUp> => {
   await assertContinued(log, target, before);
   const writer = await writerOf(target);
   const start = kept(before, writer);
-  const segments: Segment[] = [...start.segments];
+  const segments: BackupSegment[] = [...start.segments];
   let { last } = start;
   const head = await log.head();
   let [copiedEvents, copiedPayloads] = [0, 0];

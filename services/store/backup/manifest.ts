@@ -4,7 +4,7 @@ import type { FoundFile } from './backup-files.js';
 import type { ObjectTarget } from '../targets/object-target.js';
 
 /** Consecutive events of the log, in one object. */
-export type Segment = { readonly sha256: string; readonly sizeBytes: number; readonly events: number };
+export type BackupSegment = { readonly sha256: string; readonly sizeBytes: number; readonly events: number };
 
 /** An upload, or another file of the data directory, stored in chunks of some megabytes. */
 export type BackedUpFile = FoundFile & {
@@ -19,7 +19,7 @@ export type Manifest = {
   readonly takenAt: string;
   /** Last event of the backup; absent when the log was empty. The position is a decimal number, the id hexadecimal. */
   readonly last?: { readonly position: string; readonly id: string };
-  readonly segments: readonly Segment[];
+  readonly segments: readonly BackupSegment[];
   /** Number of payloads in the target; if there are fewer later, some have vanished. */
   readonly payloads: number;
   readonly files: readonly BackedUpFile[];
@@ -29,7 +29,7 @@ const PATH = 'backup.json';
 const FORMAT = 1;
 
 /** Path of a segment's object. */
-export const segmentPath = ({ sha256 }: Pick<Segment, 'sha256'>): string => `log/${sha256}`;
+export const segmentPath = ({ sha256 }: Pick<BackupSegment, 'sha256'>): string => `log/${sha256}`;
 
 /** Path of the object of a file's chunk. */
 export const chunkPath = (sha256: string): string => `files/${sha256.slice(0, 2)}/${sha256}`;

@@ -1,9 +1,9 @@
 /** The host and port of a server. */
-export type Endpoint = { readonly host: string; readonly port: number };
+export type NodeAddress = { readonly host: string; readonly port: number };
 
 /** A parsed connection string of an event store. */
 export type EventstoreAddress = {
-  readonly hosts: readonly Endpoint[];
+  readonly hosts: readonly NodeAddress[];
   /** True when each host is a DNS name that resolves to nodes, as with `esdb+discover://`. */
   readonly isDiscovered: boolean;
   readonly tls: boolean;
@@ -83,14 +83,14 @@ const parametersOf = (query: string): Parameters | string => {
   return found;
 };
 
-const hostOf = (text: string): Endpoint | string => {
+const hostOf = (text: string): NodeAddress | string => {
   const [, host = '', port = String(USUAL_PORT)] = /^([^:]+)(?::([^:]*))?$/u.exec(text) ?? [];
   const isPort = /^\d{1,5}$/u.test(port) && Number(port) > 0 && Number(port) <= 65_535;
   return host !== '' && isPort ? { host, port: Number(port) } : `names no HOST:PORT: ${JSON.stringify(text)}`;
 };
 
-const hostsOf = (text: string): readonly Endpoint[] | string => {
-  const hosts: Endpoint[] = [];
+const hostsOf = (text: string): readonly NodeAddress[] | string => {
+  const hosts: NodeAddress[] = [];
   for (const each of text.split(',')) {
     const host = hostOf(each);
     if (typeof host === 'string') return host;

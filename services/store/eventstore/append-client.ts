@@ -1,6 +1,6 @@
 import type { Appended } from '../../kernel/ports/event-store.js';
 import { isConnectionLost } from './eventstore-fault.js';
-import type { Connection } from './nodes/connection.js';
+import type { NodeConnection } from './nodes/connection.js';
 import type { NodeClient } from './nodes/node-client.js';
 import type { AppendMessage } from './wire/append-request.js';
 import { type BatchAppends, batchAppends } from './wire/batch-appends.js';
@@ -27,7 +27,7 @@ const SILENT_MS = 4_000;
  * Appends go over at most one node connection at a time: after it breaks, nothing is sent until all appends on it have
  * failed. Reads need a separate connection, so that their failures do not end the connection of appends.
  */
-export const appendClient = (connection: Connection): AppendClient => {
+export const appendClient = (connection: NodeConnection): AppendClient => {
   let draining: Promise<unknown> | undefined;
   let silenceTimer: NodeJS.Timeout | undefined;
   const inFlight = new Set<Promise<unknown>>();

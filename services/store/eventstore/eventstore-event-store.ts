@@ -8,9 +8,9 @@ import { appender, appenderInOrder } from './appender.js';
 import { deniedAppends } from './denied-appends.js';
 import { permanentFault, readFault } from './eventstore-fault.js';
 import { liveFeed } from './live-feed.js';
-import { type LogIdentity, logIdentity, markCopy, renewIdentity, takeOver } from './log-identity.js';
+import { type LogIdentity, logIdentity, markCopy, renewIdentity, takeIdentityOver } from './log-identity.js';
 import { readLogUpTo, readStream } from './log-reads.js';
-import { type Connection, nodeConnection } from './nodes/connection.js';
+import { type NodeConnection, nodeConnection } from './nodes/connection.js';
 import { assertNewEnough } from './nodes/server-version.js';
 import { nodeSettings } from './nodes/settings.js';
 import { headOf, readLogBackwards } from './read-backwards.js';
@@ -72,7 +72,7 @@ const unlessStopped = async <Result>(work: Promise<Result>, onWait: OnWait): Pro
 const PROBED_STREAM = 'project-probe';
 
 /** Reads the identity of the log; checks the server version and, with `writes`, the permission to append. */
-const openedLog = async (connection: Connection, writes: boolean): Promise<LogIdentity> => {
+const openedLog = async (connection: NodeConnection, writes: boolean): Promise<LogIdentity> => {
   const client = await connection.client();
   const { serverVersion: version } = client;
   if (version !== undefined) assertNewEnough(version);
@@ -83,7 +83,7 @@ const openedLog = async (connection: Connection, writes: boolean): Promise<LogId
   return identity;
 };
 
-const connected = async (connection: Connection, writes: boolean, onWait: OnWait): Promise<LogIdentity> => {
+const connected = async (connection: NodeConnection, writes: boolean, onWait: OnWait): Promise<LogIdentity> => {
   for (let times = 0; ; times += 1) {
     try {
       return await unlessStopped(openedLog(connection, writes), onWait);
@@ -207,4 +207,5 @@ export const markEventstoreCopy = (options: EventstoreOptions, original: string)
  *
  * @throws {StoreUnavailable} when the server cannot be reached, or refuses.
  */
-export const takeEventstoreOver = (options: EventstoreOptions): Promise<LogIdentity> => withClient(options, takeOver);
+export const takeEventstoreOver = (options: EventstoreOptions): Promise<LogIdentity> =>
+  withClient(options, takeIdentityOver);

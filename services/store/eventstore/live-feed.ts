@@ -3,8 +3,8 @@ import type { RecordedEvent } from '../../kernel/event.js';
 import { StoreUnavailable } from '../../kernel/fault.js';
 import { isSlowConsumer } from './eventstore-fault.js';
 import { headOf } from './read-backwards.js';
-import type { Connection } from './nodes/connection.js';
-import { isEvent, openRead, startOf } from './read-pages.js';
+import type { NodeConnection } from './nodes/connection.js';
+import { isEvent, openRead, readStart } from './read-pages.js';
 import { silenceCheck, watchSilence } from './silence.js';
 import type { EventRead } from './wire/event-read.js';
 import type { ReadAnswer } from './wire/read-answer.js';
@@ -13,7 +13,7 @@ import type { ReadAnswer } from './wire/read-answer.js';
 export type Listener = (events: readonly RecordedEvent[]) => void;
 
 /** Delivers new events to all listeners of this process over one subscription. */
-export interface LiveFeed {
+export interface StoreFeed {
   /**
    * Adds a listener, which is called with every event after the returned position `from`.
    *
@@ -50,7 +50,7 @@ const eventsAfter = (position: bigint, brought: readonly ReadAnswer[]): readonly
  * log grows, and when the server drops it because this process was too slow. Listeners notice only a pause, and none
  * after a drop.
  */
-export const liveFeed = (connection: Connection, { onTrouble, onDrop }: FeedEvents): LiveFeed => {
+export const liveFeed = (connection: NodeConnection, { onTrouble, onDrop }: FeedEvents): StoreFeed => {
   const listeners = new Set<Listener>();
   let position: bigint | undefined;
   let read: EventRead | undefined;
@@ -74,7 +74,7 @@ export const liveFeed = (connection: Connection, { onTrouble, onDrop }: FeedEven
   const take = async (from: bigint): Promise<void> => {
     let receivedCount = 0;
     const onReceived = (): void => void (receivedCount += 1);
-    const fresh = (read = await openRead(connection, { from: startOf(from), isSubscription: true, isLive: true }));
+    const fresh = (read = await openRead(connection, { from: readStart(from), isSubscription: true, isLive: true }));
     if (isClosed) fresh.close();
     const received = () => ({ receivedCount, position: position ?? from });
     const isSilent = silenceCheck(received, () => headOf(connection));

@@ -86,7 +86,7 @@ export const markCopy = async (client: EventStoreDBClient, original: string): Pr
 };
 
 /** Notes that the log is no longer a copy, and gives its identity as it was before. */
-export const takeOver = async (client: EventStoreDBClient): Promise<LogIdentity> => {
+export const takeIdentityOver = async (client: EventStoreDBClient): Promise<LogIdentity> => {
   const { logId, copyOf } = await logIdentity(client);
   if (copyOf !== undefined) await record(client, 'LogTakenOver', { logId });
   return { logId, copyOf };

@@ -5,8 +5,17 @@ import { LogEndsEarly } from '../../kernel/log-readers/log-end.js';
 import type { StreamName } from '../../kernel/stream.js';
 import { isNoEventPosition, readFault } from './eventstore-fault.js';
 import { nearestPositions } from './read-backwards.js';
-import { eventsOf, isEvent, isWanted, LEADER, openRead, pagesOf, retryUnavailable, startOf } from './read-pages.js';
-import type { Connection } from './nodes/connection.js';
+import {
+  eventsOf,
+  isEvent,
+  isWanted,
+  LEADER,
+  openRead,
+  pagesOf,
+  retryWhileUnavailable,
+  readStart,
+} from './read-pages.js';
+import type { NodeConnection } from './nodes/connection.js';
 import type { ReadAnswer } from './wire/read-answer.js';
 
 /** Limits pages to a number of events in all; the position of a cut page is that of its last remaining event. */
@@ -26,13 +35,13 @@ const countOf = (limit: number | undefined): { count?: number } =>
 
 /** Reads the events of one stream, in pages; none when the stream does not exist. */
 export const readStream = (
-  connection: Connection,
+  connection: NodeConnection,
   stream: StreamName,
   options?: ReadStreamOptions,
-): AsyncGenerator<readonly RecordedEvent[]> => retryUnavailable(() => streamPages(connection, stream, options));
+): AsyncGenerator<readonly RecordedEvent[]> => retryWhileUnavailable(() => streamPages(connection, stream, options));
 
 async function* streamPages(
-  connection: Connection,
+  connection: NodeConnection,
   stream: StreamName,
   { from, direction = 'forwards', limit }: ReadStreamOptions = {},
 ): AsyncGenerator<readonly RecordedEvent[]> {
@@ -56,8 +65,8 @@ const isAsked = ({ after, isInclusive, filter }: ReadFrom, event: RecordedEvent)
   (event.position > after || (isInclusive === true && event.position === after)) && isWanted(filter, event);
 
 /** Reads every event, up to a position or to the end of what the node has. */
-async function* readWhole(connection: Connection, asked: ReadFrom, upTo: bigint): AsyncGenerator<LogPage> {
-  for await (const page of pagesOf(connection, { from: startOf(asked.start), ...LEADER })) {
+async function* readWhole(connection: NodeConnection, asked: ReadFrom, upTo: bigint): AsyncGenerator<LogPage> {
+  for await (const page of pagesOf(connection, { from: readStart(asked.start), ...LEADER })) {
     const inside = page.filter(({ position }) => position <= upTo);
     const isOver = inside.length < page.length;
     const seen = isOver ? upTo : page.at(-1)?.position;
@@ -87,10 +96,10 @@ export const serverFilter = ({ categories, types }: EventFilter): Filter => {
 };
 
 /** Reads the event at the start position of an inclusive read, because subscriptions start after their position. */
-const firstOf = async (connection: Connection, asked: ReadFrom): Promise<readonly RecordedEvent[]> => {
+const firstOf = async (connection: NodeConnection, asked: ReadFrom): Promise<readonly RecordedEvent[]> => {
   if (asked.isInclusive !== true || asked.start !== asked.after) return [];
   const found: RecordedEvent[] = [];
-  const first = { from: startOf(asked.start), count: 1, ...LEADER } as const;
+  const first = { from: readStart(asked.start), count: 1, ...LEADER } as const;
   for await (const events of eventsOf(connection, first))
     found.push(...events.filter((event) => isAsked(asked, event)));
   return found;
@@ -106,11 +115,11 @@ const isEndBy = (answer: ReadAnswer, upTo: bigint): boolean => {
  * Reads the events that match a filter. The server supports filters only in subscriptions, so this is a subscription
  * that ends when it has caught up. It is on the leader, which has every event that any node has shown.
  */
-async function* readFiltered(connection: Connection, asked: Filtered, upTo: bigint): AsyncGenerator<LogPage> {
+async function* readFiltered(connection: NodeConnection, asked: Filtered, upTo: bigint): AsyncGenerator<LogPage> {
   const first = await firstOf(connection, asked);
   if (first.length > 0) yield { events: first, position: asked.after };
   const filter = serverFilter(asked.filter);
-  const read = await openRead(connection, { from: startOf(asked.start), filter, isSubscription: true, ...LEADER });
+  const read = await openRead(connection, { from: readStart(asked.start), filter, isSubscription: true, ...LEADER });
   try {
     for (;;) {
       const answers = await read.next();
@@ -133,7 +142,7 @@ const isBefore = ({ after, isInclusive }: Omit<ReadLogOptions, 'limit'>, upTo: b
   after < upTo || (after === upTo && isInclusive === true);
 
 /** Reads the log in the way that fits the filter; a filter that matches nothing needs no read. */
-async function* pagesFrom(connection: Connection, asked: ReadFrom, upTo: bigint): AsyncGenerator<LogPage> {
+async function* pagesFrom(connection: NodeConnection, asked: ReadFrom, upTo: bigint): AsyncGenerator<LogPage> {
   const { filter } = asked;
   if (filter === undefined) yield* readWhole(connection, asked, upTo);
   else if (isEmpty(filter)) yield { events: [], position: upTo };
@@ -142,7 +151,7 @@ async function* pagesFrom(connection: Connection, asked: ReadFrom, upTo: bigint)
 
 /** Reads pages after any position. The server refuses positions without an event; then the event before it is used. */
 async function* pagesAfter(
-  connection: Connection,
+  connection: NodeConnection,
   options: Omit<ReadLogOptions, 'limit'>,
   upTo: bigint,
 ): AsyncGenerator<LogPage> {
@@ -163,14 +172,14 @@ async function* pagesAfter(
  * @throws {LogEndsEarly} when the read ends before `upTo`, so that the rest of the log is not known.
  */
 export async function* readLogUpTo(
-  connection: Connection,
+  connection: NodeConnection,
   { limit = Infinity, ...options }: ReadLogOptions,
   upTo: bigint,
 ): AsyncGenerator<LogPage> {
   if (limit <= 0 || !isBefore(options, upTo)) return;
   let position = options.after;
   let left = limit;
-  for await (const page of retryUnavailable(() => limited(pagesAfter(connection, options, upTo), limit))) {
+  for await (const page of retryWhileUnavailable(() => limited(pagesAfter(connection, options, upTo), limit))) {
     left -= page.events.length;
     ({ position } = page);
     yield page;

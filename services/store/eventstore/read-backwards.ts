@@ -3,8 +3,8 @@ import { BACKWARDS } from '@eventstore/db-client';
 import type { RecordedEvent } from '../../kernel/event.js';
 import type { ReadLogBackwardsOptions } from '../../kernel/ports/event-store.js';
 import { isNoEventPosition } from './eventstore-fault.js';
-import type { Connection } from './nodes/connection.js';
-import { eventsOf, isWanted, LEADER, PAGE_EVENTS, retryUnavailable } from './read-pages.js';
+import type { NodeConnection } from './nodes/connection.js';
+import { eventsOf, isWanted, LEADER, PAGE_EVENTS, retryWhileUnavailable } from './read-pages.js';
 
 /** The positions of the events next to a given position, which may be between two events. */
 type NearestPositions = {
@@ -20,7 +20,7 @@ type NearestPositions = {
  *
  * @throws {StoreUnavailable} when the log cannot be read.
  */
-export const nearestPositions = async (connection: Connection, position: bigint): Promise<NearestPositions> => {
+export const nearestPositions = async (connection: NodeConnection, position: bigint): Promise<NearestPositions> => {
   let after: { atOrAfter?: bigint } = {};
   for await (const events of eventsOf(connection, { direction: BACKWARDS, from: 'end', ...LEADER }))
     for (const { position: at } of events) {
@@ -38,7 +38,7 @@ const FOREIGN_EVENTS = 16;
 
 /** Reads events before the position of an event, or from the end; includes those that are not part of the log. */
 const eventsBefore = async (
-  connection: Connection,
+  connection: NodeConnection,
   before: bigint | undefined,
   maxCount: number,
 ): Promise<RecordedEvent[]> => {
@@ -60,7 +60,7 @@ const eventsBeforeAny = async (...[connection, before, maxCount]: Parameters<typ
 
 /** Reads the log backwards in pages, from its end or from before a position. */
 export async function* readLogBackwards(
-  connection: Connection,
+  connection: NodeConnection,
   { before, limit = Infinity }: ReadLogBackwardsOptions = {},
 ): AsyncGenerator<readonly RecordedEvent[]> {
   let from = before === undefined || before > MAX_POSITION ? undefined : before;
@@ -76,7 +76,7 @@ export async function* readLogBackwards(
   }
 }
 
-async function* lastEvent(connection: Connection): AsyncGenerator<RecordedEvent> {
+async function* lastEvent(connection: NodeConnection): AsyncGenerator<RecordedEvent> {
   yield* await eventsBefore(connection, undefined, 1);
 }
 
@@ -84,7 +84,7 @@ async function* lastEvent(connection: Connection): AsyncGenerator<RecordedEvent>
  * Reads the position of the last event of any writer; 0n when there is none. Events that are not part of the log count
  * as well, because readers advance their positions over them and are compared with this.
  */
-export const headOf = async (connection: Connection): Promise<bigint> => {
-  for await (const { position } of retryUnavailable(() => lastEvent(connection))) return position;
+export const headOf = async (connection: NodeConnection): Promise<bigint> => {
+  for await (const { position } of retryWhileUnavailable(() => lastEvent(connection))) return position;
   return 0n;
 };

@@ -4,7 +4,7 @@ import { StoreUnavailable } from '../../kernel/fault.js';
 import { isSystemStream } from '../../kernel/ports/log-identity.js';
 import { categoryOf } from '../../kernel/stream.js';
 import { readFault } from './eventstore-fault.js';
-import type { Connection } from './nodes/connection.js';
+import type { NodeConnection } from './nodes/connection.js';
 import { type EventRead, eventRead } from './wire/event-read.js';
 import type { ReadAnswer } from './wire/read-answer.js';
 import type { ReadParameters } from './wire/read-request.js';
@@ -26,14 +26,14 @@ export const LEADER = { requiresLeader: true } as const;
 export const PAGE_EVENTS = 200;
 
 /** Converts the position after which the log is to be read to the start of a read. */
-export const startOf = (position: bigint): bigint | 'start' => (position === 0n ? 'start' : position);
+export const readStart = (position: bigint): bigint | 'start' => (position === 0n ? 'start' : position);
 
 /**
  * Opens a read on the node that calls go to at present. The caller closes it.
  *
  * @throws {StoreUnavailable} when there is none.
  */
-export const openRead = async (connection: Connection, asked: ReadParameters): Promise<EventRead> => {
+export const openRead = async (connection: NodeConnection, asked: ReadParameters): Promise<EventRead> => {
   try {
     return eventRead(await connection.client(), asked);
   } catch (error) {
@@ -45,7 +45,7 @@ export const openRead = async (connection: Connection, asked: ReadParameters): P
 export const isEvent = (answer: ReadAnswer): answer is RecordedEvent => !('mark' in answer);
 
 /** The events of a read as they arrive, its errors as faults; none when the stream does not exist. */
-export async function* eventsOf(connection: Connection, asked: ReadParameters): AsyncGenerator<RecordedEvent[]> {
+export async function* eventsOf(connection: NodeConnection, asked: ReadParameters): AsyncGenerator<RecordedEvent[]> {
   const read = await openRead(connection, asked);
   try {
     for (;;) {
@@ -62,7 +62,7 @@ export async function* eventsOf(connection: Connection, asked: ReadParameters): 
 }
 
 /** Collects the events of a read into pages, of which only the last is not full. */
-export async function* pagesOf(connection: Connection, asked: ReadParameters): AsyncGenerator<RecordedEvent[]> {
+export async function* pagesOf(connection: NodeConnection, asked: ReadParameters): AsyncGenerator<RecordedEvent[]> {
   let rest: RecordedEvent[] = [];
   for await (const events of eventsOf(connection, asked)) {
     rest = rest.length === 0 ? events : rest.concat(events);
@@ -85,7 +85,7 @@ const RETRY_MS = 6_000;
  * node takes and never answers fails within 10 s. A read that gets answers has no limit of time: with a filter, its first
  * page comes with the first event that matches.
  */
-export async function* retryUnavailable<Page>(read: () => AsyncGenerator<Page>): AsyncGenerator<Page> {
+export async function* retryWhileUnavailable<Page>(read: () => AsyncGenerator<Page>): AsyncGenerator<Page> {
   const until = performance.now() + RETRY_MS;
   for (const pauseMs of [...RETRY_PAUSES_MS, undefined]) {
     let hasBegun = false;

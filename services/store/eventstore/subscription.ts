@@ -3,14 +3,14 @@ import type { LogPage, ReadLogOptions, Subscription } from '../../kernel/ports/e
 import type { RecordedEvent } from '../../kernel/event.js';
 import { StoreUnavailable } from '../../kernel/fault.js';
 import { LogEndsEarly } from '../../kernel/log-readers/log-end.js';
-import type { LiveFeed } from './live-feed.js';
+import type { StoreFeed } from './live-feed.js';
 import { isWanted, PAGE_EVENTS } from './read-pages.js';
 
 /** The sources of a subscription: reads for past events, and the feed for new ones. */
 export type Sources = {
   readonly head: () => Promise<bigint>;
   readonly read: (options: ReadLogOptions, upTo: bigint) => AsyncIterable<LogPage>;
-  readonly feed: LiveFeed;
+  readonly feed: StoreFeed;
   /** Is called with the reason each time the subscription cannot go on. */
   readonly onTrouble: (error: unknown) => void;
 };

@@ -1,9 +1,9 @@
 import type { Worker } from 'node:worker_threads';
 import type { Appended } from '../../kernel/ports/event-store.js';
-import { faultOf } from '../../kernel/crossing-faults.js';
+import { faultOfCrossing } from '../../kernel/crossing-faults.js';
 import { OutcomeUnknown, RevisionConflict, StoreUnavailable } from '../../kernel/fault.js';
 import { packAppends, type Append } from './append-batch.js';
-import type { Answer, FromWriter } from './writer-messages.js';
+import type { WriterAnswer, FromWriter } from './writer-messages.js';
 
 /** An append with the callbacks of its caller. */
 export type WaitingAppend = {
@@ -29,12 +29,12 @@ export type AppendQueue = {
 };
 
 /** The number of appends that an answer is for. */
-const countOf = (answer: Answer): number => (answer.type === 'failed' ? answer.count : answer.places.length / 2);
+const countOf = (answer: WriterAnswer): number => (answer.type === 'failed' ? answer.count : answer.places.length / 2);
 
 /** Settles the appends of one transaction, in their order. */
-const settle = (waiting: readonly WaitingAppend[], answer: Answer, onCommit: OnCommit): void => {
+const settle = (waiting: readonly WaitingAppend[], answer: WriterAnswer, onCommit: OnCommit): void => {
   if (answer.type === 'failed') {
-    waiting.forEach(({ reject }) => reject(faultOf(answer.fault)));
+    waiting.forEach(({ reject }) => reject(faultOfCrossing(answer.fault)));
     return;
   }
   const { places, conflicts, syncMs } = answer;
@@ -74,7 +74,7 @@ export const appendQueue = (writer: Worker, onCommit: OnCommit = () => undefined
   };
 
   const flush = (): void => (sent.length === 0 ? send() : undefined);
-  const answered = (answer: Answer): void => {
+  const answered = (answer: WriterAnswer): void => {
     const count = countOf(answer);
     const waiting = sent.slice(0, count);
     sent = sent.slice(count);
@@ -94,7 +94,7 @@ export const appendQueue = (writer: Worker, onCommit: OnCommit = () => undefined
   const ready = new Promise<void>((resolve, reject) => {
     writer.once('message', (first: FromWriter) => {
       if (first.type === 'ready') resolve();
-      else if (first.type === 'failed') reject(faultOf(first.fault));
+      else if (first.type === 'failed') reject(faultOfCrossing(first.fault));
       writer.on('message', answered);
     });
     writer.once('error', reject);

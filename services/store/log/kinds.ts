@@ -5,7 +5,12 @@ import { type Database } from './schema.js';
  * A category and an event type together, with a number. A kind is hot when its event type is one of those that engines
  * report (`hotTypes` of the store): these make up the bulk of a log, have no index, and are found by a scan.
  */
-export type Kind = { readonly id: number; readonly category: string; readonly type: string; readonly isHot: boolean };
+export type EventKind = {
+  readonly id: number;
+  readonly category: string;
+  readonly type: string;
+  readonly isHot: boolean;
+};
 
 type KindRow = [id: number, category: string, type: string, isHot: number];
 
@@ -13,9 +18,9 @@ type KindRow = [id: number, category: string, type: string, isHot: number];
 export type Kinds = {
   /** Loads the kinds that were added since the last call. */
   refresh(): void;
-  byId(id: number): Kind | undefined;
-  named(category: string, type: string): Kind | undefined;
-  all(): Iterable<Kind>;
+  byId(id: number): EventKind | undefined;
+  named(category: string, type: string): EventKind | undefined;
+  all(): Iterable<EventKind>;
 };
 
 /** Loads the kinds through one connection; `heads` saves queries while there is no new one. */
@@ -23,14 +28,14 @@ export const kindsOf = (db: Database, heads?: KindHeads): Kinds => {
   const newer = db.prepare('SELECT id, category, type, is_hot FROM kinds WHERE id > ? ORDER BY id', {
     returnArrays: true,
   });
-  const byId = new Map<number, Kind>();
-  const byCategory = new Map<string, Map<string, Kind>>();
+  const byId = new Map<number, EventKind>();
+  const byCategory = new Map<string, Map<string, EventKind>>();
   let last = 0;
 
   const add = ([id, category, type, isHot]: KindRow): void => {
-    const kind: Kind = { id, category, type, isHot: isHot === 1 };
+    const kind: EventKind = { id, category, type, isHot: isHot === 1 };
     byId.set(id, kind);
-    const types = byCategory.get(category) ?? new Map<string, Kind>();
+    const types = byCategory.get(category) ?? new Map<string, EventKind>();
     byCategory.set(category, types.set(type, kind));
     last = id;
   };

@@ -17,7 +17,7 @@ const STEP = { forwards: 1, backwards: -1 } as const;
  * A revision or position as a number; values above `Number.MAX_SAFE_INTEGER` are capped there, which is beyond every
  * log.
  */
-export const numberOf = (revisionOrPosition: bigint): number =>
+export const cappedNumber = (revisionOrPosition: bigint): number =>
   Number(revisionOrPosition > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : revisionOrPosition);
 
 /** Reads the events of a stream page by page; other work gets a turn of the event loop between pages. */
@@ -26,7 +26,7 @@ export async function* streamPages(
   stream: StreamName,
   { from, direction = 'forwards', limit = Infinity }: ReadStreamOptions = {},
 ): AsyncGenerator<readonly RecordedEvent[]> {
-  let next = from === undefined ? FIRST[direction] : numberOf(from);
+  let next = from === undefined ? FIRST[direction] : cappedNumber(from);
   let left = limit;
   while (left > 0) {
     const size = Math.min(PAGE_ROWS, left);
@@ -45,7 +45,7 @@ export async function* logPages(
   upTo: number,
   { after, filter, limit = Infinity }: ReadLogOptions,
 ): AsyncGenerator<LogPage> {
-  let position = numberOf(after);
+  let position = cappedNumber(after);
   let left = limit;
   while (left > 0 && position < upTo) {
     const page = rows.logPage({ after: position, upTo }, filter, Math.min(PAGE_ROWS, left));
@@ -65,7 +65,7 @@ export async function* pagesBefore(
   head: number,
   { before, limit = Infinity }: ReadLogBackwardsOptions = {},
 ): AsyncGenerator<readonly RecordedEvent[]> {
-  let next = before === undefined ? head + 1 : Math.min(numberOf(before), head + 1);
+  let next = before === undefined ? head + 1 : Math.min(cappedNumber(before), head + 1);
   let left = limit;
   while (left > 0) {
     const size = Math.min(PAGE_ROWS, left);

@@ -2,7 +2,7 @@ import type { LogPage, EventFilter } from '../../kernel/ports/event-store.js';
 import type { RecordedEvent } from '../../kernel/event.js';
 import type { StreamName } from '../../kernel/stream.js';
 import type { KindHeads } from './kind-heads.js';
-import { kindsOf, type Kind } from './kinds.js';
+import { kindsOf, type EventKind } from './kinds.js';
 import { type Database, type Statement } from './schema.js';
 
 /** Rows per page. Larger pages cost more per row, because of the garbage that they make. */
@@ -16,7 +16,7 @@ const PAGE_BYTES = 1_000_000;
 
 /**
  * A scan ends its page after this many rows, matching or not. The log is scanned without a filter, and with one on a hot
- * kind ({@link Kind}).
+ * kind ({@link EventKind}).
  */
 const WALK_ROWS = 2_000;
 
@@ -75,14 +75,14 @@ const BEFORE_SQL = `
   WHERE e.position < ? ORDER BY e.position DESC LIMIT ?`;
 
 /** One ordered index scan per kind, merged by position. */
-const RARE_SQL = (kinds: readonly Kind[]): string => `
+const RARE_SQL = (kinds: readonly EventKind[]): string => `
   SELECT ${COLUMNS} FROM (
     ${kinds.map(({ id }) => `SELECT position FROM events WHERE rare_kind = ${id} AND position > ?1 AND position <= ?2`).join(' UNION ALL ')}
     ORDER BY position LIMIT ?3
   ) found CROSS JOIN events e ON e.position = found.position CROSS JOIN streams s ON s.id = e.stream
   ORDER BY found.position`;
 
-const matches = (filter: EventFilter, kind: Kind): boolean =>
+const matches = (filter: EventFilter, kind: EventKind): boolean =>
   (filter.categories?.includes(kind.category) ?? true) && (filter.types?.includes(kind.type) ?? true);
 
 /** Number of rows that fit into a page; at least one. */
@@ -161,7 +161,7 @@ export const logRows = (db: Database, heads?: KindHeads): LogRows => {
     return pageOf(rows(WALK_SQL(condition), [after, end], limit), end);
   };
 
-  const chosenBy = (filter: EventFilter): readonly Kind[] => {
+  const chosenBy = (filter: EventFilter): readonly EventKind[] => {
     kinds.refresh();
     return [...kinds.all()].filter((kind) => matches(filter, kind));
   };
@@ -170,7 +170,7 @@ export const logRows = (db: Database, heads?: KindHeads): LogRows => {
    * Reads events of kinds that are not hot. Clients with streams of their own can add any number of kinds, so they are
    * merged in batches.
    */
-  const rare = (kinds: readonly Kind[], { after, upTo }: Range, limit: number): RowPage => {
+  const rare = (kinds: readonly EventKind[], { after, upTo }: Range, limit: number): RowPage => {
     const parts = Array.from({ length: Math.ceil(kinds.length / MERGED_KINDS) }, (_, at) =>
       kinds.slice(at * MERGED_KINDS, (at + 1) * MERGED_KINDS),
     );

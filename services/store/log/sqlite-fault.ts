@@ -33,7 +33,7 @@ const codesOf = (error: unknown): SqliteError => (error instanceof Error ? (erro
 const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 /** Describes the problem with a file, for an error message. */
-export const reasonOf = (error: unknown): string => {
+export const fileProblem = (error: unknown): string => {
   if (codesOf(error).systemErrno === ENOENT) return 'it is not there';
   const reason = REASONS[codesOf(error).sqliteCode ?? -1];
   return reason === undefined ? textOf(error) : `${reason} (${textOf(error)})`;
@@ -46,13 +46,13 @@ export const isBusy = (error: unknown): boolean => codesOf(error).sqliteCode ===
 export const isDiskFull = (error: unknown): boolean => codesOf(error).sqliteCode === 13;
 
 /** The fault for a failed read. */
-export const readFault = (path: string, error: unknown): Fault =>
-  new StoreUnavailable(`log ${path} cannot be read: ${reasonOf(error)}`, error);
+export const sqliteReadFault = (path: string, error: unknown): Fault =>
+  new StoreUnavailable(`log ${path} cannot be read: ${fileProblem(error)}`, error);
 
 /** The fault for a failed transaction. The outcome is unknown only after {@link CommitFailed}. */
 export const writeFault = (path: string, error: unknown): Fault => {
   const isUnknown = error instanceof CommitFailed;
-  const text = `log ${path} cannot be written: ${reasonOf(isUnknown ? error.cause : error)}`;
+  const text = `log ${path} cannot be written: ${fileProblem(isUnknown ? error.cause : error)}`;
   return isUnknown ? new OutcomeUnknown(text, error.cause) : new StoreUnavailable(text, error);
 };
 
@@ -60,4 +60,4 @@ export const writeFault = (path: string, error: unknown): Fault => {
 export const openFault = (path: string, error: unknown): Fault =>
   error instanceof DataDirectoryUnusable
     ? error
-    : new DataDirectoryUnusable(`log ${path} cannot be used: ${reasonOf(error)}`, error);
+    : new DataDirectoryUnusable(`log ${path} cannot be used: ${fileProblem(error)}`, error);

@@ -1,9 +1,9 @@
 import type { EventFilter, EventLog, LogPage, ReadLogOptions, Subscription } from '../../kernel/ports/event-store.js';
 import { headFor, headInMemory, headOfFile, kindHeadsIn, type LogHeads } from './head.js';
-import { logPages, numberOf, pagesBefore, streamPages } from './pages.js';
+import { logPages, cappedNumber, pagesBefore, streamPages } from './pages.js';
 import { logRows, PAGE_ROWS, type LogRows } from './rows.js';
 import { logPath, openForReading } from './schema.js';
-import { openFault, readFault } from './sqlite-fault.js';
+import { openFault, sqliteReadFault } from './sqlite-fault.js';
 import { subscribeTo } from './subscription.js';
 
 /** Lets a reader on another thread be woken by the writer of its process. Can be sent to any thread. */
@@ -22,7 +22,7 @@ const throwing = <Result>(fault: (error: unknown) => Error, work: () => Result):
 
 /** Converts errors of the SQLite binding into faults. */
 const faulty = (rows: LogRows, path: string): LogRows => {
-  const fault = (error: unknown): Error => readFault(path, error);
+  const fault = (error: unknown): Error => sqliteReadFault(path, error);
   return {
     head: () => throwing(fault, () => rows.head()),
     streamPage: (...asked) => throwing(fault, () => rows.streamPage(...asked)),
@@ -66,7 +66,7 @@ const readerOf = ({ directory, source }: LogReaderOptions): EventLog => {
     subscribe: ({ filter, ...options }, onPage) => {
       const page = (from: number, upTo: number): LogPage => rows.logPage({ after: from, upTo }, filter, PAGE_ROWS);
       const followed = filter ? headFor(head, () => wantsHot(rows, filter)) : head;
-      const subscription = subscribeTo(followed, page, numberOf(startOf(options)), onPage);
+      const subscription = subscribeTo(followed, page, cappedNumber(startOf(options)), onPage);
       const forget = (): boolean => subscriptions.delete(subscription);
       subscriptions.add(subscription);
       subscription.ended.then(forget, forget);

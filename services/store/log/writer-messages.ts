@@ -15,7 +15,7 @@ export type WriterSettings = {
 export type ToWriter = Uint8Array | 'close';
 
 /** The results of the appends of one transaction, in the order in which they were sent. */
-export type Answer =
+export type WriterAnswer =
   | {
       readonly type: 'placed';
       /** Revision and position of each append, alternating. */
@@ -31,4 +31,4 @@ export type Answer =
 export type FromWriter =
   | { readonly type: 'ready' }
   | { readonly type: 'failed'; readonly fault: CrossingFault }
-  | Answer;
+  | WriterAnswer;

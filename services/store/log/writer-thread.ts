@@ -7,7 +7,7 @@ import { openForWriting } from './schema.js';
 import { logWriter, type LogWriter } from './writer.js';
 import { firstChanged, pathIdentity } from '../path-identity.js';
 import { openFault, writeFault } from './sqlite-fault.js';
-import type { Answer, FromWriter, ToWriter, WriterSettings } from './writer-messages.js';
+import type { WriterAnswer, FromWriter, ToWriter, WriterSettings } from './writer-messages.js';
 
 /**
  * A transaction takes all appends that have arrived, up to this size: a longer one would only delay its first answers.
@@ -16,7 +16,7 @@ const MAX_BATCH_BYTES = 4 * 1024 * 1024;
 
 const faultMessage = (fault: Fault): FromWriter & { type: 'failed' } => ({ type: 'failed', fault: crossingOf(fault) });
 
-const answerOf = (placements: ReturnType<LogWriter['commit']>, syncMs: number): Answer => {
+const answerOf = (placements: ReturnType<LogWriter['commit']>, syncMs: number): WriterAnswer => {
   const places = new Float64Array(placements.length * 2);
   const conflicts: [index: number, text: string][] = [];
   placements.forEach((placed, i) => {
@@ -30,7 +30,7 @@ const answerOf = (placements: ReturnType<LogWriter['commit']>, syncMs: number): 
  * Commits appends and returns their results. When the files of the log are no longer at their paths, nothing is
  * written, and a commit made just before this was noticed is not acknowledged.
  */
-const answering = (writer: LogWriter, path: string): ((appends: readonly Append[]) => Answer) => {
+const answering = (writer: LogWriter, path: string): ((appends: readonly Append[]) => WriterAnswer) => {
   const files = [pathIdentity(path), pathIdentity(`${path}-wal`)];
   return (appends) => {
     try {

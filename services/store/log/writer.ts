@@ -3,7 +3,7 @@ import { categoryOf } from '../../kernel/stream.js';
 import type { Append, Placement } from './append-batch.js';
 import { failPoint } from '../fail-point.js';
 import type { KindHeads } from './kind-heads.js';
-import { kindsOf, type Kind, type Kinds } from './kinds.js';
+import { kindsOf, type EventKind, type Kinds } from './kinds.js';
 import { type Database } from './schema.js';
 import { recordedIds } from './recorded-ids.js';
 import { CommitFailed, isDiskFull } from './sqlite-fault.js';
@@ -106,7 +106,7 @@ export const logWriter = (db: Database, { hotTypes, head, kindHeads }: LogWriter
   let now: Memory | undefined;
   let syncMs = 0;
 
-  const addKind = ({ kinds }: Memory, category: string, type: string): Kind => {
+  const addKind = ({ kinds }: Memory, category: string, type: string): EventKind => {
     const isHot = hotTypes.includes(type);
     const id = Number(insertKind.run(category, type, isHot ? 1 : 0).lastInsertRowid);
     kinds.refresh();

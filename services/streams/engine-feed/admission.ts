@@ -43,7 +43,7 @@ const tellEnds = (
 };
 
 /** Admits engines: into the session that they name if it has not ended, otherwise into a new session. */
-export const admission = (
+export const engineAdmission = (
   services: FeedServices,
   board: WorkBoard,
 ): ((join: WorkJoin, arrived: OpenedStream) => Promise<JoinedEngine>) => {

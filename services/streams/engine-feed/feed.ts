@@ -4,7 +4,7 @@ import { type Call, missing, RpcError } from '../../kernel/rpc.js';
 import type { StreamName } from '../../kernel/stream.js';
 import { engineMessages } from './engine-messages.js';
 import { openSendQueue, type SendQueue } from './send-queue.js';
-import { admission, type FeedServices } from './admission.js';
+import { engineAdmission, type FeedServices } from './admission.js';
 import { type KnownWork, WorkBoard } from './work-board.js';
 import type { JoinedEngine } from './work-offers.js';
 
@@ -37,7 +37,7 @@ const errorOf = (thrown: unknown): Error => (thrown instanceof Error ? thrown : 
 /** Opens the feed. It begins to read the log when the first engine joins, or at the first call of `known`. */
 export const openEngineFeed = (services: FeedServices): EngineFeed => {
   const board = new WorkBoard(services);
-  const admit = admission(services, board);
+  const admit = engineAdmission(services, board);
   const { leases, sessions, now } = services;
   const { engines } = board;
   const handle = engineMessages({

@@ -2,7 +2,7 @@ import { RpcError } from '../../kernel/rpc.js';
 import { categoryOf } from '../../kernel/stream.js';
 
 /** Checks which streams clients may write and delete. */
-export type Access = {
+export type ClientAccess = {
   /** True when some writes are denied. */
   readonly isRestricted: boolean;
   /**
@@ -24,7 +24,7 @@ const denied = (why: string): never => {
 };
 
 /** Allows every write and deletion, for a server that is only a log. */
-export const fullAccess: Access = {
+export const fullAccess: ClientAccess = {
   isRestricted: false,
   assertWritable: () => undefined,
   assertDeletable: () => undefined,
@@ -35,7 +35,7 @@ const notDeleted = (stream: string): never =>
   denied(`${stream} cannot be deleted: this log keeps what it has recorded`);
 
 /** Denies every write and deletion. */
-export const readAccess: Access = {
+export const readAccess: ClientAccess = {
   isRestricted: true,
   assertWritable: (stream) =>
     denied(
@@ -51,7 +51,7 @@ export const readAccess: Access = {
 };
 
 /** Allows appends to streams of clients, but not to those of the system or the control plane; denies deletions. */
-export const guestAccess = (ownCategories: ReadonlySet<string>): Access => ({
+export const guestAccess = (ownCategories: ReadonlySet<string>): ClientAccess => ({
   isRestricted: true,
   assertWritable: (stream) => {
     if (stream.startsWith('$')) denied(`${stream} cannot be appended to: it belongs to the system`);

@@ -25,5 +25,5 @@ export const decoded = <Desc extends DescMessage>(schema: Desc, bytes: Uint8Arra
 };
 
 /** Encodes an answer. */
-export const encodedAs = <Desc extends DescMessage>(schema: Desc, message: MessageInitShape<Desc>): Buffer =>
+export const encodedMessage = <Desc extends DescMessage>(schema: Desc, message: MessageInitShape<Desc>): Buffer =>
   Buffer.from(toBinary(schema, create(schema, message)));

@@ -7,15 +7,15 @@ import {
   RevisionConflict,
   StoreUnavailable,
 } from '../../kernel/fault.js';
-import { type GrpcStatus, numberOf } from '../../kernel/grpc-status.js';
+import { type GrpcStatus, grpcStatusNumber } from '../../kernel/grpc-status.js';
 import type { FailedStatus } from '../../kernel/ports/encoded-calls.js';
 import { MAX_APPEND_BYTES } from '../../kernel/ports/event-store.js';
 import { RpcError } from '../../kernel/rpc.js';
-import type { Expected, Target } from './append/append-request.js';
+import type { Expected, WriteTarget } from './append/append-request.js';
 import { ForwardedFailure, GroupFailure } from './groups/group-failure.js';
 
 /** The status of a failed call, and the trailers that official clients read. */
-export type Failure = {
+export type CallFailure = {
   readonly code: GrpcStatus;
   readonly details: string;
   readonly trailers: Readonly<Record<string, string>>;
@@ -46,7 +46,7 @@ export class WrongVersion extends Error {
   /** The last revision; `undefined` when there is no stream. */
   readonly current: bigint | undefined;
 
-  constructor({ stream, expected }: Target, current: bigint | undefined) {
+  constructor({ stream, expected }: WriteTarget, current: bigint | undefined) {
     super(`stream ${stream} is at ${current ?? 'no revision'}`);
     this.name = 'WrongVersion';
     this.stream = stream;
@@ -61,20 +61,20 @@ const EXPECTED_NUMBERS = { 'no-stream': -1, any: -2, 'stream-exists': -4 } as co
 /** Percent-encodes all but printable ASCII, which is what trailers may contain. */
 const ascii = (text: string): string => text.replace(/[^\x20-\x7e]|%/gu, (char) => encodeURIComponent(char));
 
-const failure = (code: GrpcStatus, details: string, trailers: Readonly<Record<string, string>> = {}): Failure => ({
+const failure = (code: GrpcStatus, details: string, trailers: Readonly<Record<string, string>> = {}): CallFailure => ({
   code,
   details,
   trailers,
 });
 
-const ofRequest = ({ code, message }: RpcError): Failure =>
+const ofRequest = ({ code, message }: RpcError): CallFailure =>
   failure(code, message, code === 'PERMISSION_DENIED' ? { exception: 'access-denied' } : {});
 
 /** True when the log cannot be used now, and nothing was recorded: a data directory may be moved back. */
-export const isAway = (thrown: unknown): boolean =>
+export const isLogAway = (thrown: unknown): boolean =>
   thrown instanceof StoreUnavailable || thrown instanceof DataDirectoryUnusable;
 
-const ofFault = (fault: Fault): Failure => {
+const ofFault = (fault: Fault): CallFailure => {
   if (fault instanceof AppendTooLarge)
     return failure('INVALID_ARGUMENT', fault.message, {
       exception: 'maximum-append-size-exceeded',
@@ -82,12 +82,12 @@ const ofFault = (fault: Fault): Failure => {
     });
   if (fault instanceof OutcomeUnknown) return failure('DEADLINE_EXCEEDED', 'it is not known what was recorded');
   if (fault instanceof RevisionConflict) return failure('ABORTED', fault.message);
-  if (isAway(fault)) return failure('UNAVAILABLE', 'Server Is Not Ready');
+  if (isLogAway(fault)) return failure('UNAVAILABLE', 'Server Is Not Ready');
   return failure('INTERNAL', 'internal error');
 };
 
 /** Converts a thrown value to the failure of a call. A bug or a damaged log becomes INTERNAL without details. */
-export const failureOf = (thrown: unknown): Failure => {
+export const callFailureOf = (thrown: unknown): CallFailure => {
   if (thrown instanceof RpcError) return ofRequest(thrown);
   if (thrown instanceof GroupFailure || thrown instanceof ForwardedFailure)
     return failure(thrown.code, thrown.message, thrown.trailers);
@@ -110,8 +110,8 @@ export const failureOf = (thrown: unknown): Failure => {
 };
 
 /** Converts a failure to the status that ends its call. */
-const failedStatus = ({ code, details, trailers }: Failure): FailedStatus => ({
-  code: numberOf(code),
+const failedStatus = ({ code, details, trailers }: CallFailure): FailedStatus => ({
+  code: grpcStatusNumber(code),
   message: ascii(details),
   trailers: Object.fromEntries(Object.entries(trailers).map(([key, value]) => [key, ascii(value)])),
 });
@@ -123,7 +123,7 @@ export interface StreamsLog {
 
 /** Gives the status that ends a failed call; logs a bug or a damaged log with its stack. */
 export const failedCall = (log: StreamsLog, path: string, thrown: unknown): FailedStatus => {
-  const failure = failureOf(thrown);
+  const failure = callFailureOf(thrown);
   const isExpected = thrown instanceof GroupFailure || thrown instanceof ForwardedFailure;
   if (failure.code === 'INTERNAL' && !isExpected)
     log.error({ path, err: thrown }, 'a call of the EventStoreDB protocol has failed');

@@ -6,7 +6,7 @@ import { Streams } from '../../../proto/gen/event_store/client/streams_pb.js';
 import type { ClientCertificate } from '../../kernel/ports/authentication.js';
 import type { EncodedCall, EncodedHandler } from '../../kernel/ports/encoded-calls.js';
 import { RpcError } from '../../kernel/rpc.js';
-import { failureOf } from './failure.js';
+import { callFailureOf } from './failure.js';
 
 /** The permission that a call requires, in every project, because the log holds every project. */
 export type StreamsPermission = 'read' | 'admin';
@@ -142,7 +142,7 @@ export const guarding = (admissions: Admissions): ((path: string, handle: Encode
     try {
       await Promise.race([handle(call), refused]);
     } catch (thrown) {
-      ({ code } = failureOf(thrown));
+      ({ code } = callFailureOf(thrown));
       throw thrown;
     } finally {
       open.remove(openCall);

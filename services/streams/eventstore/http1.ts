@@ -1,6 +1,6 @@
 import { createServer, type Server } from 'node:http';
 import type { Socket } from 'node:net';
-import { isAway, type StreamsLog } from './failure.js';
+import { isLogAway, type StreamsLog } from './failure.js';
 import { nodeGossip, nodeInfo, type ServedNode } from './node.js';
 
 /** The answer to an HTTP/1.1 request. */
@@ -47,7 +47,7 @@ const answerTo = async (node: ServedNode, method: string, url: string): Promise<
 };
 
 const failedAnswer = (thrown: unknown, log: StreamsLog): Http1Answer => {
-  if (isAway(thrown)) return text(503, 'Server Is Not Ready\n');
+  if (isLogAway(thrown)) return text(503, 'Server Is Not Ready\n');
   log.error({ err: thrown }, 'an HTTP/1.1 request on the EventStoreDB port has failed');
   return text(500, 'internal error\n');
 };

@@ -9,7 +9,8 @@ import {
   type SupportedMethods,
   SupportedMethodsSchema,
 } from '../../../proto/gen/event_store/client/server_features_pb.js';
-import { uuidOf, uuidText } from './uuid.js';
+import { uuidText } from '../../kernel/encoding/uuid.js';
+import { uuidOf } from './uuid.js';
 
 /** The server version in answers to clients, which parse three numbers. */
 const PROTOCOL_VERSION = '23.10.6';

@@ -4,7 +4,7 @@ import {
   ReadRespSchema,
 } from '../../../proto/gen/event_store/client/streams_pb.js';
 import type { RecordedEvent } from '../../kernel/event.js';
-import { encodedAs } from './codec.js';
+import { encodedMessage } from './codec.js';
 import { propertiesOf } from './event-metadata.js';
 import { type UuidForm, uuidOf } from './uuid.js';
 
@@ -23,7 +23,7 @@ const TICKS_IN_MS = 10_000n;
 export type ReadContent = NonNullable<MessageInitShape<typeof ReadRespSchema>['content']>;
 
 /** Encodes an answer of a read. */
-export const encoded = (content: ReadContent): Buffer => encodedAs(ReadRespSchema, { content });
+export const encoded = (content: ReadContent): Buffer => encodedMessage(ReadRespSchema, { content });
 
 /** Converts a log position to the two positions of the protocol, which are equal here. */
 export const positionFields = (position: bigint): { commitPosition: bigint; preparePosition: bigint } => ({

@@ -13,8 +13,8 @@ import {
 } from '../../../proto/gen/event_store/client/streams_pb.js';
 import { deleteStream, tombstoneStream, type AppendServices, type AppendResult } from './append/append.js';
 import { appendHandler, batchAppendHandler } from './append/append-handler.js';
-import { targetOf } from './append/append-request.js';
-import { encodedAs } from './codec.js';
+import { writeTargetOf } from './append/append-request.js';
+import { encodedMessage } from './codec.js';
 import { failedCall, type StreamsLog } from './failure.js';
 import { administration } from './groups/administration.js';
 import { consumeHandler } from './groups/consume.js';
@@ -90,12 +90,12 @@ const positionOption = ({ position }: AppendResult) => ({ case: 'position', valu
 const streamsHandlers = ({ reading, writing }: EventstoreHosting, shutdown: Shutdown): Handlers => {
   const { read, append, batchAppend, delete: remove, tombstone } = Streams.method;
   const removed = unary(async (request) => {
-    const written = await deleteStream(writing, targetOf(decodedRequest(DeleteReqSchema, request).options));
-    return encodedAs(DeleteRespSchema, { positionOption: positionOption(written) });
+    const written = await deleteStream(writing, writeTargetOf(decodedRequest(DeleteReqSchema, request).options));
+    return encodedMessage(DeleteRespSchema, { positionOption: positionOption(written) });
   });
   const tombstoned = unary(async (request) => {
-    const written = await tombstoneStream(writing, targetOf(decodedRequest(TombstoneReqSchema, request).options));
-    return encodedAs(TombstoneRespSchema, { positionOption: positionOption(written) });
+    const written = await tombstoneStream(writing, writeTargetOf(decodedRequest(TombstoneReqSchema, request).options));
+    return encodedMessage(TombstoneRespSchema, { positionOption: positionOption(written) });
   });
   return [
     [read, readHandler(reading, shutdown)],
@@ -140,9 +140,9 @@ const groupsHandlers = (
 const nodeHandlers = ({ writing }: EventstoreHosting, node: ServedNode): Handlers => [
   [
     ServerFeatures.method.getSupportedMethods,
-    unary(() => Promise.resolve(encodedAs(SupportedMethodsSchema, supportedMethods(writing.access)))),
+    unary(() => Promise.resolve(encodedMessage(SupportedMethodsSchema, supportedMethods(writing.access)))),
   ],
-  [Gossip.method.read, unary(() => Promise.resolve(encodedAs(ClusterInfoSchema, clusterOfOne(node))))],
+  [Gossip.method.read, unary(() => Promise.resolve(encodedMessage(ClusterInfoSchema, clusterOfOne(node))))],
 ];
 
 /** After the drain time, connections have this long to receive the final statuses of their calls, in milliseconds. */

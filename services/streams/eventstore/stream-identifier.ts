@@ -25,4 +25,4 @@ export const streamOf = (identifier: StreamIdentifier | undefined): StreamName =
 };
 
 /** Converts a stream name to its form in the protocol. */
-export const identifierOf = (stream: string): { streamName: Uint8Array } => ({ streamName: Buffer.from(stream) });
+export const streamIdentifierOf = (stream: string): { streamName: Uint8Array } => ({ streamName: Buffer.from(stream) });

@@ -1,5 +1,6 @@
 import { create } from '@bufbuild/protobuf';
 import { EmptySchema, type UUID, UUIDSchema } from '../../../proto/gen/event_store/client/values_pb.js';
+import { uuidText } from '../../kernel/encoding/uuid.js';
 import { invalid } from '../../kernel/rpc.js';
 
 /** The two forms of a UUID in the protocol. */
@@ -26,12 +27,6 @@ export const uuidBytes = (field: string, uuid: UUID | undefined): Uint8Array => 
   if (value?.case === 'string' && TEXT.test(value.value)) return Buffer.from(value.value.replaceAll('-', ''), 'hex');
   throw invalid(field, 'a UUID is needed');
 };
-
-/** Formats the 16 bytes of a UUID as text. */
-export const uuidText = (bytes: Uint8Array): string =>
-  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
-    .toString('hex')
-    .replace(/^(.{8})(.{4})(.{4})(.{4})/u, '$1-$2-$3-$4-');
 
 /** Converts the 16 bytes of a UUID to a message of the protocol. */
 export const uuidOf = (bytes: Uint8Array, form: UuidForm): UUID => {

@@ -1,5 +1,5 @@
 import { DataDirectoryUnusable } from '../../kernel/fault.js';
-import { rangeOf } from './exported-file.js';
+import { positionRangeOf } from './exported-file.js';
 
 /**
  * The place that the files of an export are written to. Each object is either complete or absent.
@@ -41,7 +41,7 @@ export type Description = {
 const PATH = '_export.json';
 
 const lastOf = (paths: Iterable<string>): bigint | undefined => {
-  const ends = [...paths].map((path) => rangeOf(path)?.last ?? 0n);
+  const ends = [...paths].map((path) => positionRangeOf(path)?.last ?? 0n);
   const last = ends.reduce((highest, end) => (end > highest ? end : highest), 0n);
   return last === 0n ? undefined : last;
 };

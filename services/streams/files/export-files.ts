@@ -2,7 +2,7 @@ import type { RecordedEvent } from '../../kernel/event.js';
 import type { EventFilter, EventLog, LogPage } from '../../kernel/ports/event-store.js';
 import { type FileTarget, type Partitioning, resumeAt, type Description } from './description.js';
 import { dateOf, type EventRow } from './event-row.js';
-import { pathOf, type PositionRange } from './exported-file.js';
+import { exportedPath, type PositionRange } from './exported-file.js';
 import type { FileFormat } from './file-format.js';
 import { openPlan } from './plan.js';
 
@@ -81,7 +81,7 @@ const batchesOf = async function* (
 const pathOfRows = (rows: readonly EventRow[], { format, description }: FileExportOptions): string => {
   const [first, last] = [rows[0], rows.at(-1)] as readonly [EventRow, EventRow];
   const date = description.partitionBy === 'date' ? dateOf(first) : undefined;
-  return pathOf({ first: first.position, last: last.position }, format.extension, date);
+  return exportedPath({ first: first.position, last: last.position }, format.extension, date);
 };
 
 /** The events of a planned file, which may not have been written yet. */

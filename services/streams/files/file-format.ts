@@ -12,13 +12,13 @@ export type FileFormat = {
 export type ColumnType = 'int32' | 'int64' | 'text' | 'time' | 'json';
 
 /** A column of every file; a column that is not required may be null. */
-export type Column = { readonly name: keyof EventRow; readonly type: ColumnType; readonly isRequired: boolean };
+export type EventColumn = { readonly name: keyof EventRow; readonly type: ColumnType; readonly isRequired: boolean };
 
-const required = (name: keyof EventRow, type: ColumnType): Column => ({ name, type, isRequired: true });
-const optional = (name: keyof EventRow, type: ColumnType): Column => ({ name, type, isRequired: false });
+const required = (name: keyof EventRow, type: ColumnType): EventColumn => ({ name, type, isRequired: true });
+const optional = (name: keyof EventRow, type: ColumnType): EventColumn => ({ name, type, isRequired: false });
 
 /** The columns, in the order of the files. A column may be added at the end; none changes its meaning. */
-export const COLUMNS: readonly Column[] = [
+export const COLUMNS: readonly EventColumn[] = [
   required('position', 'int64'),
   required('event_id', 'text'),
   required('stream', 'text'),

@@ -1,6 +1,6 @@
 import { ByteWriter, type ColumnSource, parquetWrite, type SchemaElement } from 'hyparquet-writer';
 import type { EventRow } from './event-row.js';
-import { type Column, COLUMNS, type ColumnType, type FileFormat } from './file-format.js';
+import { type EventColumn, COLUMNS, type ColumnType, type FileFormat } from './file-format.js';
 
 /** `body` is a text and no JSON column: readers differ in the type that they make of one. */
 const ELEMENTS: Readonly<Record<ColumnType, Omit<SchemaElement, 'name'>>> = {
@@ -15,7 +15,7 @@ const ELEMENTS: Readonly<Record<ColumnType, Omit<SchemaElement, 'name'>>> = {
   },
 };
 
-const elementOf = ({ name, type, isRequired }: Column): SchemaElement => ({
+const elementOf = ({ name, type, isRequired }: EventColumn): SchemaElement => ({
   name,
   repetition_type: isRequired ? 'REQUIRED' : 'OPTIONAL',
   ...ELEMENTS[type],
@@ -24,7 +24,7 @@ const elementOf = ({ name, type, isRequired }: Column): SchemaElement => ({
 const SCHEMA: SchemaElement[] = [{ name: 'root', num_children: COLUMNS.length }, ...COLUMNS.map(elementOf)];
 
 /** Bodies are all different, so neither a dictionary nor the least and greatest of them is of use. */
-const dataOf = ({ name, type }: Column, rows: readonly EventRow[]): ColumnSource => ({
+const dataOf = ({ name, type }: EventColumn, rows: readonly EventRow[]): ColumnSource => ({
   name,
   data: rows.map((row) => row[name]),
   ...(type === 'json' && { encoding: 'PLAIN', statistics: false }),

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { FileTarget } from './description.js';
-import { type PositionRange, rangeOf } from './exported-file.js';
+import { type PositionRange, positionRangeOf } from './exported-file.js';
 
 /** The object that names the newest file of an export, before the file is written. */
 const PATH = '_next.json';
@@ -20,7 +20,7 @@ export interface FilePlan {
 const pendingIn = (bytes: Uint8Array | undefined): PositionRange | undefined => {
   if (bytes === undefined) return undefined;
   const { file } = JSON.parse(Buffer.from(bytes).toString()) as { readonly file: string };
-  return rangeOf(file);
+  return positionRangeOf(file);
 };
 
 /**

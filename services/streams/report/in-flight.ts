@@ -10,7 +10,7 @@ const MAX_BYTES = 1024 * 1024;
 type OnAnswer = (answer: ItemAnswer) => void;
 
 /** The events of one call that are being decided and recorded. */
-export interface InFlight {
+export interface EventsInFlight {
   /**
    * Dispatches an event as soon as the window has capacity. Resolves when the event is queued for its decision, so that
    * the next event is decided after it; `undefined` when it is queued already, as nearly always. Callers await each call
@@ -24,7 +24,7 @@ export interface InFlight {
 }
 
 /** Opens the window for the events of a call. */
-export const openInFlight = ({ answerItem }: Call): InFlight => {
+export const openInFlight = ({ answerItem }: Call): EventsInFlight => {
   if (!answerItem) throw new Error('a call that carries no items cannot report events');
   /** The last answer of each execution, after which the next one is given. */
   const lastAnswers = new Map<string, Promise<void>>();

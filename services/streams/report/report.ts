@@ -1,13 +1,13 @@
 import { EngineService } from '../../../proto/gen/platformidl/eventlog/engine_service_pb.js';
 import { type AnyRoute, bytesRoute, type Call, RpcError } from '../../kernel/rpc.js';
 import { type AnswerQueue, openAnswerQueue } from './answer-queue.js';
-import { type InFlight, MAX_EVENTS, openInFlight } from './in-flight.js';
+import { type EventsInFlight, MAX_EVENTS, openInFlight } from './in-flight.js';
 import { encodeBatch, encodeResponse, reportedEvent, reportedEvents } from './messages.js';
 
 /** Dispatches events until the last one or `isOver`; does not read while the window is full. */
 const takeAll = async (
   requests: AsyncIterable<readonly Uint8Array[]>,
-  { inFlight, answers, isOver }: { inFlight: InFlight; answers: AnswerQueue; isOver: () => boolean },
+  { inFlight, answers, isOver }: { inFlight: EventsInFlight; answers: AnswerQueue; isOver: () => boolean },
 ): Promise<void> => {
   for await (const batch of requests) {
     for (const request of batch) {

@@ -9,7 +9,7 @@ import {
 import { metadataOfAny, type RecordedEvent } from '../../kernel/event.js';
 
 /** The answer with an event; `idText` is its id as text, `data` its content in the format of the consumer. */
-export const eventAnswer = (event: RecordedEvent, idText: string, data: TailEvent['data']): TailResponse => {
+export const tailEventAnswer = (event: RecordedEvent, idText: string, data: TailEvent['data']): TailResponse => {
   const { recordedAtMs, actor, $correlationId } = metadataOfAny(event);
   return create(TailResponseSchema, {
     position: event.position,

@@ -115,7 +115,7 @@ export type TailConsumer = { readonly encoding: TailEncoding; readonly isOver: (
  * position that the request continues after.
  * @throws {Fault} when the log, or a payload of an event, cannot be read now.
  */
-export async function* tail(
+export async function* tailLog(
   sources: TailSources,
   request: TailRequest,
   { encoding, isOver }: TailConsumer,

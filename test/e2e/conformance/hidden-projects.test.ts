@@ -42,7 +42,7 @@ import {
 import { ExecutionWatchService, type WatchRequestSchema } from '../../../proto/gen/platformidl/eventlog/watch_pb.js';
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
 import { DataProxyService } from '../../../proto/gen/platformidl/service/dataproxy_pb.js';
-import type { Target } from '../../../services/gateway/dispatch/requirement.js';
+import type { TargetFields } from '../../../services/gateway/dispatch/requirement.js';
 import { routeTable } from '../../../services/gateway/routes.js';
 import { type AuthenticatedServer, startAuthenticatedServer } from '../../support/authenticated-server.js';
 import { withNeeds } from '../../support/fixtures.js';
@@ -74,7 +74,7 @@ type Probe = { readonly method: DescMethod; readonly name: string; readonly byte
 
 const table = routeTable([]).filter(({ method }) => method.methodKind === 'unary');
 
-const naming = (method: DescMethod, target: Target, place: { project: string; name: string }): Uint8Array =>
+const naming = (method: DescMethod, target: TargetFields, place: { project: string; name: string }): Uint8Array =>
   requestNaming(method, { permission: 'read', target, reads: [] }, { ...place, domain: DOMAIN });
 
 /** The requests of an RPC about a project, and those about the stranger's own project that refer to something in it. */

@@ -12,7 +12,7 @@ import {
 import { ExecutionCreatedSchema, WorkLeasedSchema } from '../../../proto/gen/platformidl/eventlog/execution_pb.js';
 import { engineSessionStream } from '../../../services/engine-session/events.js';
 import type { EventStore } from '../../../services/kernel/ports/event-store.js';
-import { admission } from '../../../services/streams/engine-feed/admission.js';
+import { engineAdmission } from '../../../services/streams/engine-feed/admission.js';
 import { openSendQueue } from '../../../services/streams/engine-feed/send-queue.js';
 import { IDLE_FACTOR, MAX_IDLE_ENDS } from '../../../services/streams/engine-feed/silent-sessions.js';
 import { type BoardServices, WorkBoard } from '../../../services/streams/engine-feed/work-board.js';
@@ -251,7 +251,7 @@ describe('the session of an engine that is silent', () => {
     [mayRead, mayRenew] = [reading.passed, renewing.passed];
     await pass(LEASE_MS);
     mayRead = Promise.resolve();
-    const admit = admission({ ...servicesOf(false), newSession: unused }, board);
+    const admit = engineAdmission({ ...servicesOf(false), newSession: unused }, board);
     const join = create(WorkJoinSchema, idOf('a'));
     const call = { principal: 'root', requestId: 'r', isCancelled: () => false, answeredAt: () => undefined };
     const joining = admit(join, { call, sendQueue: openSendQueue() });

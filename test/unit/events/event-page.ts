@@ -10,9 +10,9 @@ import { namedEntityStream } from '../../../services/named-entity/events.js';
 import { notificationStream } from '../../../services/notification/events.js';
 import { RETRIES_STREAM } from '../../../services/parked-stream/events.js';
 import { projectStream } from '../../../services/project/events.js';
-import type { Attributes } from '../../../services/reactors/export-to-kafka/cloud-events/cloud-event.js';
-import { entityOf } from '../../../services/reactors/export-to-kafka/cloud-events/stream-attributes.js';
-import { topicOf } from '../../../services/reactors/export-to-kafka/topics.js';
+import type { ContextAttributes } from '../../../services/reactors/export-to-kafka/cloud-events/cloud-event.js';
+import { entityText } from '../../../services/reactors/export-to-kafka/cloud-events/stream-attributes.js';
+import { topicName } from '../../../services/reactors/export-to-kafka/topics.js';
 import { roleBindingStream } from '../../../services/role-binding/events.js';
 import { scheduleStream } from '../../../services/schedule/events.js';
 import { taskStream } from '../../../services/task/events.js';
@@ -45,7 +45,7 @@ const STREAMS: readonly StreamName[] = [
 
 /** An explanation of each member of a CloudEvent; the type makes the compiler report a missing one. */
 const MEMBERS: Readonly<
-  Record<keyof Attributes | 'specversion' | 'datacontenttype' | 'dataschema' | 'data' | 'dataref', string>
+  Record<keyof ContextAttributes | 'specversion' | 'datacontenttype' | 'dataschema' | 'data' | 'dataref', string>
 > = {
   specversion: '`1.0`',
   id: 'the id of the event; it never changes',
@@ -104,7 +104,7 @@ const categorySection = async (
   const own = types.filter((each) => each.category === category);
   return [
     `## \`${category}\``,
-    `Streams \`${stream}\`, topic \`${topicOf('flightlog', category)}\`, key \`${entityOf(stream)}\`.`,
+    `Streams \`${stream}\`, topic \`${topicName('flightlog', category)}\`, key \`${entityText(stream)}\`.`,
     ...(await Promise.all(own.map((each) => section(each, comments)))),
   ].join('\n\n');
 };
@@ -155,7 +155,7 @@ const typeTable = (types: readonly SampledType[]): string =>
     types.map(({ category, message }) => [
       anchorOf(message.name),
       `\`${category}\``,
-      `\`${topicOf('flightlog', category)}\``,
+      `\`${topicName('flightlog', category)}\``,
     ]),
   );
 

@@ -12,7 +12,7 @@ import {
   recordOf,
   sizeOf,
 } from '../../../services/reactors/export-to-kafka/message.js';
-import { entityOf } from '../../../services/reactors/export-to-kafka/cloud-events/stream-attributes.js';
+import { entityText } from '../../../services/reactors/export-to-kafka/cloud-events/stream-attributes.js';
 import { executionStream, newEvent, nodeReported } from '../../support/filled-log.js';
 
 const LOG = '4840a941-dec6-4d4b-b036-6929f53bff43';
@@ -129,7 +129,7 @@ describe('an event as a CloudEvent', () => {
   it('has the category of its stream, and the entity of the stream as its key', async () => {
     const task = streamName('task', ['flytesnacks', 'development', 'a:b/c', 'v1']);
     const { category, key, headers } = await made(recorded(nodeReported('a1b2', 0), { stream: task }));
-    expect({ category, key: key.toString() }).toEqual({ category: 'task', key: entityOf(task) });
+    expect({ category, key: key.toString() }).toEqual({ category: 'task', key: entityText(task) });
     expect(key.toString()).toBe('flytesnacks/development/a%3Ab%2Fc/v1');
     expect(headers['content-type']).toBe('application/cloudevents+json; charset=UTF-8');
   });

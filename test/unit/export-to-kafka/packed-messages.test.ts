@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Outgoing } from '../../../services/reactors/export-to-kafka/message.js';
-import { packed, unpacked } from '../../../services/reactors/export-to-kafka/packed-messages.js';
+import { packedMessages, unpacked } from '../../../services/reactors/export-to-kafka/packed-messages.js';
 
 const text = fc.string({ unit: 'grapheme', maxLength: 8 });
 const bytes = fc.uint8Array({ maxLength: 30 }).map((each) => Buffer.from(each));
@@ -21,7 +21,7 @@ describe('messages that are handed to another thread', () => {
   it('are equal there, and the memory of their values is transferred, not copied', () => {
     fc.assert(
       fc.property(fc.array(message, { maxLength: 20 }), (messages) => {
-        const page = packed(messages);
+        const page = packedMessages(messages);
         const there = structuredClone(page, { transfer: [page.values.buffer] });
         expect(page.values.length).toBe(0);
         const found = unpacked(there);

@@ -11,7 +11,7 @@ import { ExecutionWatchService } from '../../../proto/gen/platformidl/eventlog/w
 import { IdentityService } from '../../../proto/gen/platformidl/service/identity_pb.js';
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
 import { SignalService } from '../../../proto/gen/platformidl/service/signal_pb.js';
-import { truncateText, failureOf, faultFailures, statuses } from '../../../services/gateway/status.js';
+import { truncateText, rpcFailureOf, faultFailures, statuses } from '../../../services/gateway/status.js';
 import { CorruptEvent, OutcomeUnknown, RevisionConflict, StoreUnavailable } from '../../../services/kernel/fault.js';
 import { invalid } from '../../../services/kernel/rpc.js';
 
@@ -41,7 +41,7 @@ const refusals = (): string[] =>
   );
 
 describe('a store that cannot be used', () => {
-  const told = (method: DescMethod | undefined): string => failureOf(new StoreUnavailable('away'), method).message;
+  const told = (method: DescMethod | undefined): string => rpcFailureOf(new StoreUnavailable('away'), method).message;
 
   it('is answered with "nothing was recorded" to a command or an unknown RPC, and without it to a read', () => {
     const { createExecution, getExecution, listExecutions } = AdminService.method;
@@ -80,7 +80,7 @@ describe('docs/errors.md', () => {
 
 describe('the answer to an error', () => {
   it('has the code and the text of an RpcError', () => {
-    expect(failureOf(invalid('limit'))).toEqual({
+    expect(rpcFailureOf(invalid('limit'))).toEqual({
       code: 'INVALID_ARGUMENT',
       message: 'invalid value for limit',
       details: [],
@@ -88,13 +88,13 @@ describe('the answer to an error', () => {
   });
 
   it('has the status of a fault, and for a corrupt event a fixed text', () => {
-    expect(failureOf(new RevisionConflict('secret'))).toMatchObject({ code: 'ABORTED' });
-    expect(failureOf(new OutcomeUnknown('secret'))).toMatchObject({ code: 'DEADLINE_EXCEEDED' });
-    expect(failureOf(new CorruptEvent('secret'))).toMatchObject({ code: 'INTERNAL', message: 'internal error' });
+    expect(rpcFailureOf(new RevisionConflict('secret'))).toMatchObject({ code: 'ABORTED' });
+    expect(rpcFailureOf(new OutcomeUnknown('secret'))).toMatchObject({ code: 'DEADLINE_EXCEEDED' });
+    expect(rpcFailureOf(new CorruptEvent('secret'))).toMatchObject({ code: 'INTERNAL', message: 'internal error' });
   });
 
   it.each([new TypeError('secret'), 'secret', undefined])('is an internal error when %s is thrown', (thrown) => {
-    expect(failureOf(thrown)).toEqual({ code: 'INTERNAL', message: 'internal error', details: [] });
+    expect(rpcFailureOf(thrown)).toEqual({ code: 'INTERNAL', message: 'internal error', details: [] });
   });
 });
 

@@ -14,7 +14,7 @@ import { ObjectGetRequestSchema } from '../../../proto/gen/platformidl/admin/com
 import { TaskSchema } from '../../../proto/gen/platformidl/admin/task_pb.js';
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
 import type { Interceptor } from '../../../services/gateway/dispatch/dispatch.js';
-import { failureOf } from '../../../services/gateway/status.js';
+import { rpcFailureOf } from '../../../services/gateway/status.js';
 import { type Call, route } from '../../../services/kernel/rpc.js';
 import { overGrpc } from './toy.js';
 
@@ -38,7 +38,7 @@ const failures: string[] = [];
 const observe: Interceptor = async (_call, next) => {
   inFlight += 1;
   const answer = next();
-  answer.catch((thrown: unknown) => failures.push(failureOf(thrown).code));
+  answer.catch((thrown: unknown) => failures.push(rpcFailureOf(thrown).code));
   return answer.finally(() => (inFlight -= 1));
 };
 

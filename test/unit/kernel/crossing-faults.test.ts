@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { faultFailures } from '../../../services/gateway/status.js';
-import { crossingOf, faultOf } from '../../../services/kernel/crossing-faults.js';
+import { crossingOf, faultOfCrossing } from '../../../services/kernel/crossing-faults.js';
 import * as faults from '../../../services/kernel/fault.js';
 import { LogEndsEarly } from '../../../services/kernel/log-readers/log-end.js';
 
@@ -13,7 +13,7 @@ const classes = Object.values(faults).filter(
 ) as unknown as FaultClass[];
 
 /** A fault as another thread receives it. */
-const crossed = (fault: faults.Fault): faults.Fault => faultOf(structuredClone(crossingOf(fault)));
+const crossed = (fault: faults.Fault): faults.Fault => faultOfCrossing(structuredClone(crossingOf(fault)));
 
 const fieldsOf = (fault: faults.Fault): unknown => [fault.message, Object.entries(fault)];
 

@@ -16,7 +16,7 @@ import { CorruptEvent, CorruptPayload, StoreUnavailable, UnknownEvent } from '..
 import type { Content, PayloadStore } from '../../../services/kernel/ports/payload-store.js';
 import { lineOf } from '../../../services/main/event-json/event-line.js';
 import type { StreamName } from '../../../services/kernel/stream.js';
-import { eventAnswer } from '../../../services/streams/tail/answers.js';
+import { tailEventAnswer } from '../../../services/streams/tail/answers.js';
 import { type EventType, eventTypes } from '../../../services/main/event-json/event-types.js';
 import { wholeEventEncoder, readable } from '../../../services/main/event-json/readable.js';
 import { eventOf } from '../../support/event-values.js';
@@ -156,7 +156,7 @@ describe('the line of an event that another program has written', () => {
       traceparent: '',
       data,
     });
-    const answer = eventAnswer(event, String(id), { case: 'json', value: '{}' });
+    const answer = tailEventAnswer(event, String(id), { case: 'json', value: '{}' });
     expect(answer.event?.recordedAt !== undefined).toBe('recordedAt' in shownMetadata);
     expect(toJsonString(TailResponseSchema, answer).length).toBeGreaterThan(0);
   });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { EventLogService } from '../../../proto/gen/platformidl/eventlog/tail_pb.js';
-import { failureOf } from '../../../services/gateway/status.js';
+import { rpcFailureOf } from '../../../services/gateway/status.js';
 import { CorruptEvent, Fault, StoreUnavailable, StreamParked } from '../../../services/kernel/fault.js';
 import { RpcError } from '../../../services/kernel/rpc.js';
 import { tailErrorOf, tailFailureOf } from '../../../services/main/tail/tails.js';
@@ -20,7 +20,7 @@ describe('the failure of a tail', () => {
     [new CorruptEvent('damaged'), 'INTERNAL', 'internal error'],
     [new StreamParked('tally-a', 7n, 'damaged'), 'UNAVAILABLE', 'stream tally-a is parked at position 7: damaged'],
   ])('is answered as the fault that it is: %s', (thrown, code, message) => {
-    expect(failureOf(crossed(thrown), EventLogService.method.tail)).toEqual({ code, message, details: [] });
+    expect(rpcFailureOf(crossed(thrown), EventLogService.method.tail)).toEqual({ code, message, details: [] });
   });
 
   it('has no status for a bug, and keeps its message and stack for the log', () => {

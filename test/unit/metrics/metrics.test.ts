@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 
-import { bridge, counters, type Definition, gauges, histograms } from '../../../services/metrics/catalog.js';
+import { bridge, counters, type MetricDefinition, gauges, histograms } from '../../../services/metrics/catalog.js';
 import { openMetrics } from '../../../services/metrics/process-metrics.js';
 
 const ROOT = join(import.meta.dirname, '../../../..');
@@ -11,12 +11,12 @@ const PAGE = join(ROOT, 'docs/operations/metrics.md');
 const textOf = (file: string): string => readFileSync(join(ROOT, 'deployment', file), 'utf8');
 
 const described = await openMetrics().described();
-const ours = (type: string, definitions: Readonly<Record<string, Definition>>): readonly string[] =>
+const ours = (type: string, definitions: Readonly<Record<string, MetricDefinition>>): readonly string[] =>
   Object.values(definitions).map(({ name, labelNames, help }) => {
     const labels = labelNames.length === 0 ? '' : ` by ${labelNames.map((label) => `\`${label}\``).join(', ')}`;
     return `- \`${name}\` (${type}${labels}): ${help}`;
   });
-const typeOf = (definition: Definition): string => {
+const typeOf = (definition: MetricDefinition): string => {
   if ('buckets' in definition) return 'histogram';
   return definition.name.endsWith('_total') ? 'counter' : 'gauge';
 };

@@ -6,13 +6,13 @@ import { WorkflowExecution_Phase as Phase } from '../../../proto/gen/platformidl
 import type { MessageContent } from '../../../services/reactors/notify/message-content.js';
 import {
   messagesAbout,
-  type NotificationRule,
+  type RoutingRule,
   phasesWithMessages,
   type Routing,
 } from '../../../services/reactors/notify/recipients.js';
 import { failure } from './sample-message.js';
 
-const rule: NotificationRule = {
+const rule: RoutingRule = {
   projects: ['*'],
   domains: ['*'],
   phases: [Phase.FAILED],
@@ -21,7 +21,7 @@ const rule: NotificationRule = {
   channel: 'hook',
   recipients: [],
 };
-const routing = (rules: readonly NotificationRule[] = [], slack = 'mail'): Routing => ({
+const routing = (rules: readonly RoutingRule[] = [], slack = 'mail'): Routing => ({
   entries: { email: 'mail', slack, pagerDuty: undefined },
   isMail: (channel) => channel === 'mail',
   rules,
@@ -60,7 +60,7 @@ describe('the entries of an execution', () => {
 
 describe('a rule', () => {
   const facts = { ...failure, entries: [] };
-  it.each<[string, Partial<NotificationRule>, boolean]>([
+  it.each<[string, Partial<RoutingRule>, boolean]>([
     ['for everything', {}, true],
     ['of the project', { projects: ['other', 'shop'] }, true],
     ['of another project', { projects: ['other'] }, false],

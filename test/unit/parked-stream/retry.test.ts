@@ -16,7 +16,7 @@ import { type StreamName, streamName } from '../../../services/kernel/stream.js'
 import { retryParkedStreams } from '../../../services/main/parked-retries.js';
 import { RETRIES_STREAM } from '../../../services/parked-stream/events.js';
 import { parkedStreamRoutes } from '../../../services/parked-stream/rpc.js';
-import { foldedStreams, followLog } from '../../../services/reference/live-folds.js';
+import { foldedStreams, followFolds } from '../../../services/reference/live-folds.js';
 import { lastRetries, type RetryRequests } from '../../../services/reference/retry-requests.js';
 import { openSessions } from '../../../services/sessions/sessions.js';
 import { filePayloadStore } from '../../../services/store/payloads/file-payload-store.js';
@@ -212,7 +212,7 @@ describe('a fold of parked streams', () => {
       { category: 'counter', codec, initial: () => 0, evolve: (sum, by) => sum + by },
       (error) => reported.push(error.stream as StreamName),
     );
-    const following = followLog(store, [fold]);
+    const following = followFolds(store, [fold]);
     await following.reached(await append('Known', 'Unknown', 'Known'), 5_000);
     expect(fold.entries.get(stream)?.state).toBe(1);
 

@@ -2,8 +2,8 @@ import { join } from 'node:path';
 
 import { expect, it } from 'vitest';
 
-import { ROLES, roles } from '../../../services/auth/permissions/roles.js';
-import type { Requirement, Target } from '../../../services/gateway/dispatch/requirement.js';
+import { ACCESS_ROLES, permissionsOfRoles } from '../../../services/auth/permissions/roles.js';
+import type { Requirement, TargetFields } from '../../../services/gateway/dispatch/requirement.js';
 import { type Endpoint, routeTable } from '../../../services/gateway/routes.js';
 import type { Permission } from '../../../services/kernel/access.js';
 import { markdownTable } from '../../support/markdown-table.js';
@@ -14,13 +14,13 @@ const PERMISSIONS: readonly Permission[] = ['read', 'register', 'execute', 'even
 
 const rolesTable = markdownTable(
   ['role', ...PERMISSIONS],
-  ROLES.map((role) => [
+  ACCESS_ROLES.map((role) => [
     `\`${role}\``,
-    ...PERMISSIONS.map((each) => ((roles[role] as readonly Permission[]).includes(each) ? 'yes' : '')),
+    ...PERMISSIONS.map((each) => ((permissionsOfRoles[role] as readonly Permission[]).includes(each) ? 'yes' : '')),
   ]),
 );
 
-const fieldsOf = ({ project, domain }: Target): string =>
+const fieldsOf = ({ project, domain }: TargetFields): string =>
   [project, domain].flatMap((field) => (field === undefined ? [] : [`\`${field}\``])).join(', ');
 
 const whereOf = ({ permission, target }: Requirement): string => {

@@ -9,7 +9,7 @@ import type { EventStore } from '../../../services/kernel/ports/event-store.js';
 import { StoreUnavailable } from '../../../services/kernel/fault.js';
 import { streamName } from '../../../services/kernel/stream.js';
 import { positionWaits, reachPosition } from '../../../services/reference/position-waits.js';
-import { followLog, type LogFollower } from '../../../services/reference/live-folds.js';
+import { followFolds, type LogFollower } from '../../../services/reference/live-folds.js';
 import { projectFold } from '../../../services/reference/project-directory.js';
 import { sqliteEventStore } from '../../../services/store/log/sqlite-event-store.js';
 
@@ -44,7 +44,7 @@ describe('calls that wait for a position', () => {
         yield* store.readLog(...asked);
       },
     };
-    following = followLog(counting, [projectFold()]);
+    following = followFolds(counting, [projectFold()]);
   });
 
   afterEach(async () => {
@@ -104,7 +104,7 @@ describe('calls that wait for a position', () => {
   });
 
   it('read nothing themselves where the subscription advances over every position', async () => {
-    const brought = followLog({ ...store, readLog: () => expect.unreachable('a read of the log') }, [projectFold()], {
+    const brought = followFolds({ ...store, readLog: () => expect.unreachable('a read of the log') }, [projectFold()], {
       advancesOverAll: true,
     });
     const waiting = brought.reached(1n, 60_000);

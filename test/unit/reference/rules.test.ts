@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { versionOf } from '../../../services/kernel/identifier.js';
 import { assertLabels } from '../../../services/kernel/values/labels.js';
-import { assertNotifications, type NotificationRule } from '../../../services/kernel/values/notifications.js';
+import { assertNotifications, type RequestedNotification } from '../../../services/kernel/values/notifications.js';
 
 const id = { resourceType: 1, project: 'p', domain: 'd', name: 'n', version: 'v' };
 
@@ -53,7 +53,7 @@ describe('labels', () => {
 });
 
 describe('notifications', () => {
-  const email = (...recipientsEmail: string[]): NotificationRule['type'] => ({
+  const email = (...recipientsEmail: string[]): RequestedNotification['type'] => ({
     case: 'email',
     value: { recipientsEmail },
   });
@@ -68,12 +68,12 @@ describe('notifications', () => {
     [{ phases: [4], type: email() }, 'missing recipients'],
     [{ phases: [4], type: email('ada@example.com', '') }, 'missing recipient'],
     [{ phases: [4, 2], type: email('ada@example.com') }, 'invalid value for phase'],
-  ] as [NotificationRule, string][])('are refused: %j', (rule, text) =>
+  ] as [RequestedNotification, string][])('are refused: %j', (rule, text) =>
     expect(() => assertNotifications([rule])).toThrow(text),
   );
 
   it('have a thousand recipients at most, over all rules', () => {
-    const to = (count: number): NotificationRule => ({
+    const to = (count: number): RequestedNotification => ({
       phases: [4],
       type: email(...Array.from({ length: count }, (_, at) => `a${at}@example.com`)),
     });

@@ -15,7 +15,7 @@ import {
 import type { RoleBindingSchema } from '../../../proto/gen/platformidl/eventlog/role_binding_pb.js';
 import type { EventStore } from '../../../services/kernel/ports/event-store.js';
 import type { Call } from '../../../services/kernel/rpc.js';
-import { followLog, type LogFollower } from '../../../services/reference/live-folds.js';
+import { followFolds, type LogFollower } from '../../../services/reference/live-folds.js';
 import { type RoleBindings, roleBindingFold, roleBindings } from '../../../services/reference/role-bindings.js';
 import { roleBindingStream } from '../../../services/role-binding/events.js';
 import { roleBindingRoutes } from '../../../services/role-binding/rpc.js';
@@ -44,7 +44,7 @@ afterEach(async () => {
 const openProcess = () => {
   const sessions = openSessions({ store, payloads: filePayloadStore({ directory }), now: Date.now, isShared: true });
   const fold = roleBindingFold();
-  const following = followLog(store, [fold]);
+  const following = followFolds(store, [fold]);
   followers.push(following);
   const bindings: RoleBindings = roleBindings({ fold, following, acknowledged: sessions.acknowledged });
   const routes = roleBindingRoutes({ sessions, recorded: bindings, roles: ['viewer', 'contributor'] });

@@ -6,7 +6,7 @@ import { ReadReqSchema, ReadRespSchema } from '../../../proto/gen/event_store/cl
 import type { EventFilter } from '../../../services/kernel/ports/event-store.js';
 import { serverFilter } from '../../../services/store/eventstore/log-reads.js';
 import { readAnswer } from '../../../services/store/eventstore/wire/read-answer.js';
-import { readRequest } from '../../../services/store/eventstore/wire/read-request.js';
+import { encodedReadRequest } from '../../../services/store/eventstore/wire/read-request.js';
 
 type Content = NonNullable<MessageInitShape<typeof ReadRespSchema>['content']>;
 
@@ -97,7 +97,8 @@ describe('an event that is read from an event store', () => {
 });
 
 describe('a read of an event store', () => {
-  const asked = (...given: Parameters<typeof readRequest>) => fromBinary(ReadReqSchema, readRequest(...given)).options!;
+  const asked = (...given: Parameters<typeof encodedReadRequest>) =>
+    fromBinary(ReadReqSchema, encodedReadRequest(...given)).options!;
 
   it('is of a stream, from a revision or an end', () => {
     expect(asked({ stream: 'a-b', from: 7n, count: 3 })).toMatchObject({

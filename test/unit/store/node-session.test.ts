@@ -6,7 +6,7 @@ import { afterEach, expect, it } from 'vitest';
 import { framesOf } from '../../../services/kernel/encoding/grpc-frame.js';
 import { type NodeSession, nodeSession } from '../../../services/store/eventstore/nodes/node-session.js';
 import { nodeSettings } from '../../../services/store/eventstore/nodes/settings.js';
-import { type Call, callOn } from '../../../services/store/eventstore/wire/call.js';
+import { type StreamingCall, callOn } from '../../../services/store/eventstore/wire/call.js';
 
 const HEADERS = { ':status': 200, 'content-type': 'application/grpc' };
 const open: (() => void)[] = [];
@@ -37,9 +37,9 @@ const connected = async (serve: (stream: ServerHttp2Stream, path: string) => voi
   const call = (
     path: string,
     onEnd: (session: NodeSession) => void = () => undefined,
-  ): { call: Call; ended: Promise<{ messages: string[]; error: Error | undefined }> } => {
+  ): { call: StreamingCall; ended: Promise<{ messages: string[]; error: Error | undefined }> } => {
     const messages: string[] = [];
-    let opened: Call | undefined;
+    let opened: StreamingCall | undefined;
     const ended = new Promise<{ messages: string[]; error: Error | undefined }>((resolve) => {
       opened = callOn(session.open({ ':method': 'POST', ':path': path }), {
         onMessages: (some) => messages.push(...some.map(String)),

@@ -7,10 +7,10 @@ import { ReadRespSchema } from '../../../proto/gen/event_store/client/streams_pb
 import type { RecordedEvent } from '../../../services/kernel/event.js';
 import type { EventLog, EventStore } from '../../../services/kernel/ports/event-store.js';
 import { streamName } from '../../../services/kernel/stream.js';
-import type { Filter } from '../../../services/streams/eventstore/read/filter.js';
+import type { ReadFilter } from '../../../services/streams/eventstore/read/filter.js';
 import { storedForm } from '../../../services/streams/eventstore/recorded.js';
 import { noStreamRules } from '../../../services/streams/eventstore/stream-rules.js';
-import { follow } from '../../../services/streams/eventstore/read/subscribe.js';
+import { openSubscription } from '../../../services/streams/eventstore/read/subscribe.js';
 import { newEvent, openTestLog } from '../../support/filled-log.js';
 
 const EVENTS = 100;
@@ -54,7 +54,7 @@ describe('the checkpoints of a subscription with a filter', () => {
   });
 
   /** The positions of the checkpoints that come before a subscription has caught up. */
-  const checkpointsOf = async (log: EventLog, filter: Filter): Promise<bigint[]> => {
+  const checkpointsOf = async (log: EventLog, filter: ReadFilter): Promise<bigint[]> => {
     const checkpoints: bigint[] = [];
     const reading = { log, rules: noStreamRules, present: storedForm, now: Date.now };
     const plan = { stream: undefined, from: 'start', direction: 'forwards', count: undefined, filter } as const;
@@ -67,7 +67,7 @@ describe('the checkpoints of a subscription with a filter', () => {
       return Promise.resolve();
     };
     const options = { send, subscriptionId: 'id' };
-    const subscription = await follow(reading, { ...plan, form: 'string', saysEnds: true }, options);
+    const subscription = await openSubscription(reading, { ...plan, form: 'string', saysEnds: true }, options);
     await whenCaughtUp;
     await subscription.close();
     return checkpoints;
@@ -83,7 +83,7 @@ describe('the checkpoints of a subscription with a filter', () => {
   });
 
   it('come after each 48 events of the categories that the filter names, and once at the end where these are too few', async () => {
-    const of = (category: string): Filter => ({
+    const of = (category: string): ReadFilter => ({
       matches: () => true,
       categories: [category],
       checkpointEvery: 48,

@@ -11,7 +11,7 @@ import type { Expected } from '../../../services/streams/eventstore/append/appen
 import { WrongVersion } from '../../../services/streams/eventstore/failure.js';
 import { firstVisible } from '../../../services/streams/eventstore/read/read.js';
 import { storedForm } from '../../../services/streams/eventstore/recorded.js';
-import { follow } from '../../../services/streams/eventstore/read/subscribe.js';
+import { openSubscription } from '../../../services/streams/eventstore/read/subscribe.js';
 import {
   metadataStreamOf,
   openStreamRules,
@@ -103,7 +103,7 @@ describe('a stream that was deleted', () => {
     let sent = 0;
     const reading = { log: store, rules: writing.rules, present: storedForm, now: Date.now };
     const plan = { stream, from: 'start', direction: 'forwards', count: undefined, filter: undefined } as const;
-    const subscription = await follow(
+    const subscription = await openSubscription(
       reading,
       { ...plan, form: 'string', saysEnds: true },
       {

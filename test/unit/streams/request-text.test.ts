@@ -16,8 +16,8 @@ import { StreamIdentifierSchema, UUIDSchema } from '../../../proto/gen/event_sto
 import type { EncodedCall } from '../../../services/kernel/ports/encoded-calls.js';
 import { fullAccess } from '../../../services/streams/eventstore/access.js';
 import type { AppendServices } from '../../../services/streams/eventstore/append/append.js';
-import { proposedEvent, targetOf } from '../../../services/streams/eventstore/append/append-request.js';
-import { batchAppends } from '../../../services/streams/eventstore/append/batch-append.js';
+import { proposedEvent, writeTargetOf } from '../../../services/streams/eventstore/append/append-request.js';
+import { openBatchStream } from '../../../services/streams/eventstore/append/batch-append.js';
 import {
   type GroupCalls,
   passedAdministration,
@@ -114,12 +114,12 @@ describe('a NUL in a text of a request on the EventStoreDB port', () => {
     ['an append', create(AppendReq_OptionsSchema, { streamIdentifier: NAMED })],
     ['a batch append', create(BatchAppendReq_OptionsSchema, { streamIdentifier: NAMED })],
   ])('is refused in the name of the stream of %s', (_what, options) => {
-    expect(() => targetOf(options)).toThrow(refusal('options.stream_identifier'));
+    expect(() => writeTargetOf(options)).toThrow(refusal('options.stream_identifier'));
   });
 
   it('is refused in the id of a batch append', async () => {
     const correlationId = create(UUIDSchema, { value: { case: 'string', value: TEXT } });
-    const take = batchAppends({} as AppendServices);
+    const take = openBatchStream({} as AppendServices);
     await expect(take(create(BatchAppendReqSchema, { correlationId }))).rejects.toEqual(refusal('correlation_id'));
   });
 

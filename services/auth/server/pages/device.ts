@@ -1,13 +1,13 @@
-import { html, page, problem } from './page.js';
+import { html, htmlPage, problemNote } from './page.js';
 
 /** The path to which a form of the device flow is sent, and the token that protects it from requests of other sites. */
 export type DeviceForm = { readonly action: string; readonly xsrf: string };
 
 /** The page on which a person types the code that a device shows. */
 export const userCodePage = ({ action, xsrf }: DeviceForm, code = '', failure?: string): string =>
-  page(
+  htmlPage(
     'Connect a device',
-    html`${problem(failure)}
+    html`${problemNote(failure)}
       <form method="post" action="${action}">
         <input type="hidden" name="xsrf" value="${xsrf}" />
         <label for="code">Code that the device shows</label>
@@ -26,7 +26,7 @@ export const userCodePage = ({ action, xsrf }: DeviceForm, code = '', failure?: 
 
 /** The page that shows the code again, so that no person connects the device of another. */
 export const confirmDevicePage = ({ action, xsrf }: DeviceForm, client: string, code: string): string =>
-  page(
+  htmlPage(
     'Connect this device?',
     html`<p><strong>${client}</strong> wants to act for you. Its device must show this code:</p>
       <p class="code">${code}</p>
@@ -40,4 +40,4 @@ export const confirmDevicePage = ({ action, xsrf }: DeviceForm, client: string, 
   );
 
 export const deviceConnectedPage = (): string =>
-  page('Device connected', html`<p>You can close this page and go on at the device.</p>`);
+  htmlPage('Device connected', html`<p>You can close this page and go on at the device.</p>`);

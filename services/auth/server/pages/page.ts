@@ -60,7 +60,7 @@ export const pageHeaders = (redirects: readonly string[] = []): Readonly<Record<
 });
 
 /** A whole page. The title is its heading too. */
-export const page = (title: string, content: Html): string => `<!doctype html>
+export const htmlPage = (title: string, content: Html): string => `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -78,5 +78,5 @@ ${content.html}
 `;
 
 /** A message about a failure, for screen readers too; nothing when there is no problem. */
-export const problem = (text: string | undefined): Html =>
+export const problemNote = (text: string | undefined): Html =>
   text === undefined ? html`` : html`<p class="problem" role="alert">${text}</p>`;

@@ -1,5 +1,5 @@
 import { MEANINGS } from '../scopes.js';
-import { html, page, problem } from './page.js';
+import { html, htmlPage, problemNote } from './page.js';
 
 /** The content of the login page. */
 export type Login = {
@@ -13,9 +13,9 @@ export type Login = {
 
 /** The page that asks for a user name and password. `action` is the path that the form is sent to. */
 export const loginPage = (action: string, { client, upstream, name = '', failure }: Login): string =>
-  page(
+  htmlPage(
     'Sign in',
-    html`${problem(failure)}
+    html`${problemNote(failure)}
       <p>to go on to <strong>${client}</strong></p>
       ${upstream === undefined ? html`` : html`<p><a href="${action}/upstream">Sign in with ${upstream}</a></p>`}
       <form method="post" action="${action}/login">
@@ -47,7 +47,7 @@ export type ConsentRequest = {
 /** The page that asks whether a client may act for the person that is signed in. */
 export const consentPage = (action: string, { client, user, scopes, target }: ConsentRequest): string => {
   const meanings = [...new Set(scopes.flatMap((scope) => MEANINGS[scope] ?? []))];
-  return page(
+  return htmlPage(
     'Allow access?',
     html`<p>You are signed in as <strong>${user}</strong>. <strong>${client}</strong> asks to:</p>
       <ul>
@@ -61,7 +61,7 @@ export const consentPage = (action: string, { client, user, scopes, target }: Co
 
 /** The page for a person that has signed out here: it leads to the sign-out at the upstream provider. */
 export const signOutTherePage = (name: string, there: URL): string =>
-  page('Signed out', html`<p>You are signed out here. <a href="${there.href}">Sign out at ${name}</a>, too.</p>`);
+  htmlPage('Signed out', html`<p>You are signed out here. <a href="${there.href}">Sign out at ${name}</a>, too.</p>`);
 
 /** A page that says why signing in cannot go on. */
-export const failurePage = (title: string, text: string): string => page(title, problem(text));
+export const failurePage = (title: string, text: string): string => htmlPage(title, problemNote(text));

@@ -1,4 +1,4 @@
-import { type GrpcStatus, statusOf } from '../../../kernel/grpc-status.js';
+import { type GrpcStatus, grpcStatusOf } from '../../../kernel/grpc-status.js';
 import { OperatorError } from '../../../config/operator-errors.js';
 import { oneLine } from '../output/text.js';
 
@@ -27,7 +27,7 @@ export class Refused extends OperatorError {
   readonly code: GrpcStatus;
 
   constructor(code: number, reason: string, options?: ErrorOptions) {
-    const name = statusOf(code);
+    const name = grpcStatusOf(code);
     const toDo = TO_DO[name];
     super(`${name}: ${oneLine(reason) || 'no reason given'}${toDo === undefined ? '' : `; ${toDo}`}`, options);
     this.code = name;

@@ -9,7 +9,7 @@ import {
 import { type Status, StatusSchema } from '../../../../proto/gen/google/rpc/status_pb.js';
 import { bindingOf } from '../../../../interface/rest/binding.js';
 import { EventLogService } from '../../../../proto/gen/platformidl/eventlog/tail_pb.js';
-import { numberOf } from '../../../kernel/grpc-status.js';
+import { grpcStatusNumber } from '../../../kernel/grpc-status.js';
 import type { StreamOptions, Transport } from './connection.js';
 import { ConnectionLost, Refused, Unreachable } from './refusal.js';
 import { eventsIn, type ServerSentEvent } from './server-sent-events.js';
@@ -34,7 +34,7 @@ const refusalOf = async (answer: Response): Promise<Refused> => {
     // Below, the HTTP status stands for the reason.
   }
   return new Refused(
-    numberOf(answer.status >= 502 ? 'UNAVAILABLE' : 'UNKNOWN'),
+    grpcStatusNumber(answer.status >= 502 ? 'UNAVAILABLE' : 'UNKNOWN'),
     `the server answered ${answer.status}`,
   );
 };

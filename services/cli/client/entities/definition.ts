@@ -6,7 +6,7 @@ import { WorkflowSchema } from '../../../../proto/gen/platformidl/admin/workflow
 import { ResourceType } from '../../../../proto/gen/platformidl/core/identifier_pb.js';
 import { AdminService } from '../../../../proto/gen/platformidl/service/admin_pb.js';
 import type { Connection } from '../connection/connection.js';
-import { numberOf } from '../../../kernel/grpc-status.js';
+import { grpcStatusNumber } from '../../../kernel/grpc-status.js';
 import { Refused } from '../connection/refusal.js';
 import { type TypedVariable, inputsOfPlan, variablesOf } from '../inputs/typed-variable.js';
 import { jsonOfMessage } from '../output/documents.js';
@@ -122,6 +122,6 @@ export const readDefinition = async (
   if (version !== undefined) return read(connection, { ...id, resourceType, version });
   const [found] = await newest(connection, id);
   if (!found?.id)
-    throw new Refused(numberOf('NOT_FOUND'), `there is no ${kind} ${id.name} in ${id.project}/${id.domain}`);
+    throw new Refused(grpcStatusNumber('NOT_FOUND'), `there is no ${kind} ${id.name} in ${id.project}/${id.domain}`);
   return read(connection, { ...id, resourceType, version: found.id.version });
 };

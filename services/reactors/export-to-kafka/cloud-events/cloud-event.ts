@@ -1,3 +1,4 @@
+import { uuidText } from '../../../kernel/encoding/uuid.js';
 import { type FlatFields, flatFields } from '../../../execution/events.js';
 import type { EventMetadata, RecordedEvent } from '../../../kernel/event.js';
 import type { StreamAttributes } from './stream-attributes.js';
@@ -9,7 +10,7 @@ export const EVENT_PACKAGE = 'platformidl.eventlog';
 const SEQUENCE_DIGITS = 20;
 
 /** The context attributes of a CloudEvent 1.0, including extensions. */
-export type Attributes = {
+export type ContextAttributes = {
   readonly id: string;
   readonly source: string;
   readonly type: string;
@@ -36,15 +37,6 @@ export type Attributes = {
   readonly phase: string | undefined;
 };
 
-const hex = ({ buffer, byteOffset, length }: Uint8Array): string =>
-  Buffer.from(buffer, byteOffset, length).toString('hex');
-
-/** Formats 16 bytes as a UUID. */
-export const uuidText = (id: Uint8Array): string => {
-  const text = hex(id);
-  return `${text.slice(0, 8)}-${text.slice(8, 12)}-${text.slice(12, 16)}-${text.slice(16, 20)}-${text.slice(20)}`;
-};
-
 /** The URN of a log, as the source of events. */
 const sourceOf = (logId: string): string => `urn:flightlog:log:${logId}`;
 
@@ -58,7 +50,7 @@ export const jsonSchemaOf = (type: string, schema: number): string =>
 
 /** Everything about an event except its data. */
 export type CloudEventAttributes = {
-  readonly attributes: Attributes;
+  readonly attributes: ContextAttributes;
   readonly metadata: EventMetadata;
   readonly subject: StreamAttributes;
 };
@@ -70,7 +62,7 @@ const short = (value: string | undefined): string | undefined =>
   value !== undefined && value.length <= MAX_ATTRIBUTE_LENGTH ? value : undefined;
 
 /** Attributes of an event of an execution. Texts that are too long for an attribute are only in the data. */
-const flatAttributes = (event: RecordedEvent): Pick<Attributes, keyof FlatFields> => {
+const flatAttributes = (event: RecordedEvent): Pick<ContextAttributes, keyof FlatFields> => {
   const { project, domain, execution, node, attempt, phase } = flatFields(event);
   return {
     project: short(project),

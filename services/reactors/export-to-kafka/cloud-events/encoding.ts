@@ -3,7 +3,7 @@ import type { JsonBytes } from '../../../kernel/encoding/json-bytes.js';
 import type { CloudEventAttributes } from './cloud-event.js';
 
 /** Converts the data of events for publishing; contents in the payload store are included. */
-export interface EventDataEncoder {
+export interface PublishedDataEncoder {
   /**
    * Appends the data of an event to `json`, in the interface's JSON mapping, with embedded messages expanded.
    *

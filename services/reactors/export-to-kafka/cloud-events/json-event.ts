@@ -1,6 +1,6 @@
 import { copyOf, type JsonBytes, openJson, writeAscii, writeText } from '../../../kernel/encoding/json-bytes.js';
 import { type CloudEventAttributes, jsonSchemaOf } from './cloud-event.js';
-import type { Encoding, EventDataEncoder } from './encoding.js';
+import type { Encoding, PublishedDataEncoder } from './encoding.js';
 
 /** A buffer larger than this is not kept for the next event. */
 const MAX_KEPT_BYTES = 1024 * 1024;
@@ -44,7 +44,7 @@ const finish = (json: JsonBytes): Buffer => {
 };
 
 /** Makes the encoder for the JSON event format of CloudEvents. It reuses one buffer: encode one event at a time. */
-export const inJson = (presenting: EventDataEncoder): Encoding => {
+export const inJson = (presenting: PublishedDataEncoder): Encoding => {
   let buffer = openJson();
   const resetBuffer = (): JsonBytes => {
     if (buffer.bytes.length > MAX_KEPT_BYTES) buffer = openJson();

@@ -5,8 +5,8 @@ import {
   CloudEvent_CloudEventAttributeValueSchema,
   CloudEventSchema,
 } from '../../../../proto/gen/io/cloudevents/v1/cloudevents_pb.js';
-import type { Attributes } from './cloud-event.js';
-import type { Encoding, EventDataEncoder } from './encoding.js';
+import type { ContextAttributes } from './cloud-event.js';
+import type { Encoding, PublishedDataEncoder } from './encoding.js';
 
 /** The data of an event, or a reference to it. */
 type Content = { readonly dataref: string } | { readonly message: Uint8Array };
@@ -14,7 +14,7 @@ type Content = { readonly dataref: string } | { readonly message: Uint8Array };
 const valueOf = (attr: CloudEvent_CloudEventAttributeValue['attr']): CloudEvent_CloudEventAttributeValue =>
   create(CloudEvent_CloudEventAttributeValueSchema, { attr });
 
-const protobufEvent = ({ id, source, type, time, ...others }: Attributes, content: Content): Buffer => {
+const protobufEvent = ({ id, source, type, time, ...others }: ContextAttributes, content: Content): Buffer => {
   const attributes = Object.fromEntries(
     Object.entries(others).flatMap(([name, value]) =>
       value === undefined ? [] : [[name, valueOf({ case: 'ceString', value })] as const],
@@ -35,7 +35,7 @@ const protobufEvent = ({ id, source, type, time, ...others }: Attributes, conten
 };
 
 /** The protobuf event format of CloudEvents. */
-export const inProtobuf = (presenting: EventDataEncoder): Encoding => ({
+export const inProtobuf = (presenting: PublishedDataEncoder): Encoding => ({
   contentType: 'application/cloudevents+protobuf',
   whole: async (event, { attributes }) => protobufEvent(attributes, { message: await presenting.message(event) }),
   referring: ({ attributes }, dataref) => protobufEvent(attributes, { dataref }),

@@ -4,7 +4,7 @@ import { categoryOf, type StreamName } from '../../../kernel/stream.js';
  * The entity that a stream is about, such as `flytesnacks/development/a1b2`. Its components are encoded as in the name
  * of the stream, so that two entities never have the same text.
  */
-export const entityOf = (stream: StreamName): string =>
+export const entityText = (stream: StreamName): string =>
   stream.slice(categoryOf(stream).length + 1).replaceAll(':', '/');
 
 /** Values that all events of a stream share. */
@@ -18,7 +18,7 @@ export type StreamAttributes = {
 };
 
 const subjectOf = (stream: StreamName): StreamAttributes => {
-  const entity = entityOf(stream);
+  const entity = entityText(stream);
   return {
     category: categoryOf(stream),
     entity,

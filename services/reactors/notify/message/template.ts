@@ -3,7 +3,7 @@ import type { Identifier } from '../../../../proto/gen/platformidl/core/identifi
 import type { MessageContent } from '../message-content.js';
 
 /** The values of the placeholders. */
-export type Values = ReadonlyMap<string, string>;
+export type TemplateValues = ReadonlyMap<string, string>;
 
 const PLACEHOLDER = /\{\{ ?([a-z_.]+) ?\}\}/gu;
 
@@ -11,7 +11,11 @@ const PLACEHOLDER = /\{\{ ?([a-z_.]+) ?\}\}/gu;
  * Replaces the placeholders `{{ key }}` and `{{key}}` with values. Placeholders with an unknown key stay unchanged.
  * Values pass through `escape`; placeholders inside a value are not replaced.
  */
-export const fillTemplate = (template: string, values: Values, escape: (value: string) => string = String): string =>
+export const fillTemplate = (
+  template: string,
+  values: TemplateValues,
+  escape: (value: string) => string = String,
+): string =>
   template.replace(PLACEHOLDER, (placeholder, key: string) => {
     const value = values.get(key);
     return value === undefined ? placeholder : escape(value);
@@ -84,7 +88,7 @@ const LONG_RUNNING = 'been running for long';
  *
  * @param linkTemplate the address of an execution in a console, with placeholders; its values are encoded for URLs.
  */
-export const valuesOf = (facts: MessageContent, linkTemplate: string): Values => {
+export const valuesOf = (facts: MessageContent, linkTemplate: string): TemplateValues => {
   const { execution, phase, error, failingNode, createdAtMs, occurredAtMs, runningLongerThanMs } = facts;
   const values = new Map<string, string>([
     ...Object.entries(execution),

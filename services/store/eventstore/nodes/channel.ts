@@ -7,7 +7,7 @@ import {
   toBinary,
 } from '@bufbuild/protobuf';
 import { Channel, Client, credentials, Metadata } from '@grpc/grpc-js';
-import type { Endpoint } from '../address.js';
+import type { NodeAddress } from '../address.js';
 import { NodeCredentials } from './node-credentials.js';
 import type { NodeSettings } from './settings.js';
 
@@ -22,10 +22,10 @@ export type NodeChannel = {
 const MAX_RECEIVED_BYTES = 17 * 1024 * 1024;
 const NEVER_MS = 2 ** 31 - 1;
 
-const authority = ({ host, port }: Endpoint): string => `${host.includes(':') ? `[${host}]` : host}:${port}`;
+const authority = ({ host, port }: NodeAddress): string => `${host.includes(':') ? `[${host}]` : host}:${port}`;
 
 /** @param name the name in the certificate, when it is not the host. */
-export const nodeChannel = (node: Endpoint, settings: NodeSettings, name: string = node.host): NodeChannel => {
+export const nodeChannel = (node: NodeAddress, settings: NodeSettings, name: string = node.host): NodeChannel => {
   const { intervalMs, timeoutMs } = settings.keepAlive;
   const way = new NodeCredentials(name, settings.tls);
   const channel = new Channel(authority(node), way, {

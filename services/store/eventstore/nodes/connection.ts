@@ -4,7 +4,7 @@ import { convertToCommandError, ErrorType, NotLeaderError } from '@eventstore/db
 import { status } from '@grpc/grpc-js';
 
 import { StoreUnavailable } from '../../../kernel/fault.js';
-import type { Endpoint } from '../address.js';
+import type { NodeAddress } from '../address.js';
 import { NodeUnreached, permanentFault } from '../eventstore-fault.js';
 import { nodeToCall } from './discovery.js';
 import { NodeClient } from './node-client.js';
@@ -16,7 +16,7 @@ import { watchNode } from './watch-node.js';
 const NODE_ERRORS: readonly unknown[] = [ErrorType.UNAVAILABLE, ErrorType.CANCELLED, ErrorType.NOT_LEADER];
 
 /** The finding that a node cannot serve, with the new leader if the node names it. */
-type NodeLoss = { readonly leader?: Endpoint };
+type NodeLoss = { readonly leader?: NodeAddress };
 
 /** @returns `undefined` when the error does not mean that the node is lost. */
 const nodeLoss = (error: unknown): NodeLoss | undefined => {
@@ -27,7 +27,7 @@ const nodeLoss = (error: unknown): NodeLoss | undefined => {
 };
 
 /** The connection to the node that calls go to at present. */
-export interface Connection {
+export interface NodeConnection {
   /**
    * Returns the client of that node; callers ask for it before each call. While there is no node, the search goes on
    * without limit. Once an attempt to find one has failed, callers are refused: at once before the first connection, and
@@ -54,10 +54,10 @@ const throwAfter = (waitMs: number, { sinceMs, trouble }: Search): void => {
   throw permanentFault(trouble) ?? new NodeUnreached(trouble);
 };
 
-type OnLoss = (client: NodeClient, leader?: Endpoint) => void;
+type OnLoss = (client: NodeClient, leader?: NodeAddress) => void;
 
 /** Makes a client of a node, after the node has answered a first call. */
-const connected = async (node: Endpoint, settings: NodeSettings, onLoss: OnLoss): Promise<NodeClient> => {
+const connected = async (node: NodeAddress, settings: NodeSettings, onLoss: OnLoss): Promise<NodeClient> => {
   const client = new NodeClient(node, settings, (error) => {
     const loss = nodeLoss(error);
     if (loss) onLoss(client, loss.leader);
@@ -75,14 +75,14 @@ const connected = async (node: Endpoint, settings: NodeSettings, onLoss: OnLoss)
  * Keeps a connection to the leader. When a call shows that the node cannot serve or names another leader, the node is
  * left, and the search for the next one begins at once.
  */
-export const nodeConnection = (settings: NodeSettings): Connection => {
+export const nodeConnection = (settings: NodeSettings): NodeConnection => {
   const ending = new AbortController();
   let present: NodeClient | undefined;
   let search: Search | undefined;
-  let named: Endpoint | undefined;
+  let named: NodeAddress | undefined;
   let waitMs = 0;
 
-  const lose = (client: NodeClient, leader?: Endpoint): void => {
+  const lose = (client: NodeClient, leader?: NodeAddress): void => {
     if (client !== present) return;
     present = undefined;
     named = leader;

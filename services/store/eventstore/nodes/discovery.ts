@@ -1,14 +1,14 @@
 import { lookup } from 'node:dns/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type ClusterInfo, Gossip } from '../../../../proto/gen/event_store/client/gossip_pb.js';
-import type { Endpoint } from '../address.js';
+import type { NodeAddress } from '../address.js';
 import { textOf } from '../eventstore-fault.js';
 import { ask, nodeChannel } from './channel.js';
 import { leaderOf } from './leader.js';
 import type { NodeSettings } from './settings.js';
 
 /** A node that is asked for the leader; its certificate may be for `name` and not for its address. */
-type Seed = Endpoint & { readonly name: string };
+type Seed = NodeAddress & { readonly name: string };
 
 /** The time to wait for the other nodes after one has named a leader, in milliseconds. */
 const OTHERS_MS = 100;
@@ -46,7 +46,7 @@ const noAnswer = (seeds: readonly Seed[], asked: readonly PromiseSettledResult<v
 };
 
 /** Finds the leader of a cluster by asking all nodes at once; a node that does not answer causes no delay. */
-const clusterLeader = async (settings: NodeSettings): Promise<Endpoint> => {
+const clusterLeader = async (settings: NodeSettings): Promise<NodeAddress> => {
   const seeds = await seedsOf(settings);
   const answers: ClusterInfo[] = [];
   let named = (): void => undefined;
@@ -72,7 +72,7 @@ export const isCluster = ({ hosts, isDiscovered }: NodeSettings): boolean => hos
  *
  * @throws {Error} when no node of the cluster can be reached now, or none is the leader.
  */
-export const nodeToCall = (settings: NodeSettings): Promise<Endpoint> => {
+export const nodeToCall = (settings: NodeSettings): Promise<NodeAddress> => {
   const [only] = settings.hosts;
   return only && !isCluster(settings) ? Promise.resolve(only) : clusterLeader(settings);
 };

@@ -2,9 +2,9 @@ import {
   type ClusterInfo,
   MemberInfo_VNodeState as State,
 } from '../../../../proto/gen/event_store/client/gossip_pb.js';
-import type { Endpoint } from '../address.js';
+import type { NodeAddress } from '../address.js';
 
-const leadersIn = ({ members }: ClusterInfo): readonly Endpoint[] =>
+const leadersIn = ({ members }: ClusterInfo): readonly NodeAddress[] =>
   members.flatMap(({ state, isAlive, httpEndPoint }) =>
     isAlive && state === State.Leader && httpEndPoint ? [{ host: httpEndPoint.address, port: httpEndPoint.port }] : [],
   );
@@ -15,8 +15,8 @@ const leadersIn = ({ members }: ClusterInfo): readonly Endpoint[] =>
  *
  * @returns `undefined` when no node names a leader.
  */
-export const leaderOf = (answers: readonly ClusterInfo[]): Endpoint | undefined => {
-  const votes = new Map<string, { readonly leader: Endpoint; count: number }>();
+export const leaderOf = (answers: readonly ClusterInfo[]): NodeAddress | undefined => {
+  const votes = new Map<string, { readonly leader: NodeAddress; count: number }>();
   for (const leader of answers.flatMap(leadersIn)) {
     const key = `${leader.host}:${leader.port}`;
     const vote = votes.get(key) ?? { leader, count: 0 };

@@ -1,7 +1,7 @@
 import { EventStoreDBClient } from '@eventstore/db-client';
 import { type Channel, connectivityState } from '@grpc/grpc-js';
-import type { Endpoint } from '../address.js';
-import { type Call, type CallListener, callOn } from '../wire/call.js';
+import type { NodeAddress } from '../address.js';
+import { type StreamingCall, type CallListener, callOn } from '../wire/call.js';
 import { type NodeChannel, nodeChannel } from './channel.js';
 import { type NodeSession, nodeSession } from './node-session.js';
 import type { NodeSettings } from './settings.js';
@@ -21,13 +21,13 @@ export class NodeClient extends EventStoreDBClient {
   readonly #session: NodeSession;
   readonly #headers: Readonly<Record<string, string>>;
   readonly #onError: (error: unknown) => void;
-  readonly node: Endpoint;
+  readonly node: NodeAddress;
   /** True after {@link abandon}: the client takes no more calls. */
   isAbandoned = false;
   /** The version that the node reports. */
   serverVersion: string | undefined;
 
-  constructor(node: Endpoint, settings: NodeSettings, onError: (error: unknown) => void) {
+  constructor(node: NodeAddress, settings: NodeSettings, onError: (error: unknown) => void) {
     const { user, tls, connectionName, deadlineMs } = settings;
     const endpoint = { address: node.host, port: node.port };
     super({ endpoint, connectionName, defaultDeadline: deadlineMs }, { insecure: tls === undefined }, user);
@@ -57,7 +57,7 @@ export class NodeClient extends EventStoreDBClient {
    * Opens a streaming call of EventStoreDB's service `Streams`. The library does not decode its messages; if it fails,
    * its error is one of the library's.
    */
-  open(method: 'Read' | 'BatchAppend', requiresLeader: boolean, { onMessages, onEnd }: CallListener): Call {
+  open(method: 'Read' | 'BatchAppend', requiresLeader: boolean, { onMessages, onEnd }: CallListener): StreamingCall {
     const stream = this.#session.open({
       ':method': 'POST',
       ':path': `/event_store.client.streams.Streams/${method}`,

@@ -1,7 +1,7 @@
 import { connect, type ClientHttp2Session, type ClientHttp2Stream, type OutgoingHttpHeaders } from 'node:http2';
 import { connect as connectPlain, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
-import type { Endpoint } from '../address.js';
+import type { NodeAddress } from '../address.js';
 import { NodeUnreached } from '../eventstore-fault.js';
 import type { NodeSettings } from './settings.js';
 
@@ -26,7 +26,7 @@ const WINDOW_BYTES = 1024 * 1024;
  */
 const MAX_SESSION_MB = 1_000_000;
 
-const socketTo = ({ host, port }: Endpoint, { tls: secureContext }: NodeSettings): Socket => {
+const socketTo = ({ host, port }: NodeAddress, { tls: secureContext }: NodeSettings): Socket => {
   if (secureContext === undefined) return connectPlain({ host, port, noDelay: true });
   // Server names (SNI) must not be IP addresses (RFC 6066, section 3).
   const servername = isIP(host) === 0 ? { servername: host } : {};
@@ -58,7 +58,7 @@ const keepAlive = (
 };
 
 /** @param node a host and port; with TLS, the certificate must be for the host. */
-export const nodeSession = (node: Endpoint, settings: NodeSettings): NodeSession => {
+export const nodeSession = (node: NodeAddress, settings: NodeSettings): NodeSession => {
   let present: ClientHttp2Session | undefined;
   let isCut = false;
   let openCalls = 0;

@@ -2,11 +2,11 @@ import { readFileSync } from 'node:fs';
 import { createSecureContext, type SecureContext } from 'node:tls';
 import { StoreUnavailable } from '../../../kernel/fault.js';
 import { OWN_CONNECTION } from '../../../kernel/ports/log-identity.js';
-import { type Endpoint, eventstoreAddress } from '../address.js';
+import { type NodeAddress, eventstoreAddress } from '../address.js';
 
 /** The settings for finding and calling nodes, from a connection string and the files that it names. */
 export type NodeSettings = {
-  readonly hosts: readonly Endpoint[];
+  readonly hosts: readonly NodeAddress[];
   /** True when each host is a DNS name, each address of which is a node. */
   readonly isDiscovered: boolean;
   /** Absent without TLS. */

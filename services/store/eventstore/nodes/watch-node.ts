@@ -1,5 +1,5 @@
 import { Gossip } from '../../../../proto/gen/event_store/client/gossip_pb.js';
-import type { Endpoint } from '../address.js';
+import type { NodeAddress } from '../address.js';
 import { ask } from './channel.js';
 import { isCluster } from './discovery.js';
 import { leaderOf } from './leader.js';
@@ -12,7 +12,7 @@ const ASK_EVERY_MS = 2_000;
 const ANSWER_MS = 3_000;
 
 /** Asks a node for the leader; a single node that answers is its own leader. */
-const leaderBy = async (client: NodeClient, settings: NodeSettings): Promise<Endpoint | undefined> => {
+const leaderBy = async (client: NodeClient, settings: NodeSettings): Promise<NodeAddress | undefined> => {
   const channel = await client.getChannel();
   if (isCluster(settings)) return leaderOf([await ask(channel, Gossip.method.read, ANSWER_MS)]);
   await serverVersion(channel);
@@ -26,7 +26,7 @@ const leaderBy = async (client: NodeClient, settings: NodeSettings): Promise<End
  * @param onLoss is called once when the node does not answer or is not the leader any more, with the leader that it
  * names, if any.
  */
-export const watchNode = (client: NodeClient, settings: NodeSettings, onLoss: (leader?: Endpoint) => void): void => {
+export const watchNode = (client: NodeClient, settings: NodeSettings, onLoss: (leader?: NodeAddress) => void): void => {
   const look = async (): Promise<void> => {
     if (client.isAbandoned) return;
     try {

@@ -14,7 +14,7 @@ import {
   WrongExpectedVersionSchema,
 } from '../../../../proto/gen/event_store/client/values_pb.js';
 import type { Appended } from '../../../kernel/ports/event-store.js';
-import { delimited, eachField, fieldIn, numberIn, type Range, varint } from './fields.js';
+import { delimited, eachField, fieldIn, lastNumberIn, type Range, varint } from './fields.js';
 
 /** The answer to one append of a batch stream. */
 export type AppendAnswer = { readonly correlation: number; readonly result: Appended | Error };
@@ -66,8 +66,8 @@ const refusal = (bytes: Buffer): Error => {
 };
 
 const placeIn = (bytes: Buffer, success: Range): Appended => ({
-  revision: numberIn(bytes, success, SUCCESS.revision),
-  position: numberIn(bytes, fieldIn(bytes, success, SUCCESS.position), COMMIT),
+  revision: lastNumberIn(bytes, success, SUCCESS.revision),
+  position: lastNumberIn(bytes, fieldIn(bytes, success, SUCCESS.position), COMMIT),
 });
 
 /**
@@ -80,7 +80,8 @@ export const appendAnswer = (bytes: Buffer): AppendAnswer => {
   let correlation = 0;
   let result: Appended | Error | undefined;
   eachField(bytes, { start: 0, end: bytes.length }, (tag, range) => {
-    if (tag === ANSWER.correlation) correlation = Number(numberIn(bytes, fieldIn(bytes, range, STRUCTURED), LOW_BITS));
+    if (tag === ANSWER.correlation)
+      correlation = Number(lastNumberIn(bytes, fieldIn(bytes, range, STRUCTURED), LOW_BITS));
     else if (tag === ANSWER.success) result = placeIn(bytes, range);
     else if (tag === ANSWER.error) result = refusal(bytes);
   });

@@ -1,3 +1,4 @@
+import { uuidText } from '../../../kernel/encoding/uuid.js';
 import type { ExpectedRevision } from '../../../kernel/ports/event-store.js';
 import type { NewEvent } from '../../../kernel/event.js';
 import { varintBytes, WireWriter } from '../../../kernel/encoding/wire-writer.js';
@@ -35,11 +36,6 @@ const entry = (key: string, value: string): Buffer => {
 /** For the server, event data is opaque bytes. */
 const CONTENT_TYPE = entry('content-type', 'application/octet-stream');
 const TYPE_KEY = Buffer.from([KEY, 4, ...Buffer.from('type')]);
-
-const DASHED = /^(.{8})(.{4})(.{4})(.{4})/u;
-
-const uuidText = (id: Uint8Array): string =>
-  Buffer.from(id.buffer, id.byteOffset, id.length).toString('hex').replace(DASHED, '$1-$2-$3-$4-');
 
 /** Computes the size of a length-delimited field: tag, length, content. */
 const delimited = (length: number): number => 1 + varintBytes(length) + length;

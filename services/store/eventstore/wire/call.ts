@@ -5,7 +5,7 @@ import { framesOf } from '../../../kernel/encoding/grpc-frame.js';
 import { messageSplitter } from './messages.js';
 
 /** A streaming gRPC call, whose messages are bytes. */
-export interface Call {
+export interface StreamingCall {
   /** Sends messages in one write to the connection, so they mostly reach the node together. */
   write(messages: readonly Buffer[]): void;
   /** Sends the last messages. */
@@ -57,7 +57,7 @@ const lost = (stream: ClientHttp2Stream, failure: Error | undefined, http: numbe
 };
 
 /** Serves one call on an open HTTP/2 stream. */
-export const callOn = (stream: ClientHttp2Stream, { onMessages, onEnd }: CallListener): Call => {
+export const callOn = (stream: ClientHttp2Stream, { onMessages, onEnd }: CallListener): StreamingCall => {
   const split = messageSplitter();
   let http: number | undefined;
   let trailer: IncomingHttpHeaders | undefined;

@@ -1,8 +1,8 @@
 import { StoreUnavailable } from '../../../kernel/fault.js';
 import type { NodeClient } from '../nodes/node-client.js';
-import type { Call } from './call.js';
+import type { StreamingCall } from './call.js';
 import { type ReadAnswer, readAnswer } from './read-answer.js';
-import { type ReadParameters, readRequest } from './read-request.js';
+import { type ReadParameters, encodedReadRequest } from './read-request.js';
 
 /** The answers to a read or subscription, taken in batches. */
 export interface EventRead {
@@ -72,8 +72,8 @@ export const eventRead = (client: NodeClient, asked: ReadParameters): EventRead 
       };
     });
 
-  const call: Call = client.open('Read', asked.requiresLeader === true, { onMessages, onEnd: finish });
-  call.end([readRequest(asked)]);
+  const call: StreamingCall = client.open('Read', asked.requiresLeader === true, { onMessages, onEnd: finish });
+  call.end([encodedReadRequest(asked)]);
 
   return {
     next: async () => {

@@ -70,7 +70,7 @@ export const fieldIn = (bytes: Uint8Array, { start, end }: Range, wanted: number
 };
 
 /** Reads the last number with a tag in a message; 0n when there is none. */
-export const numberIn = (bytes: Uint8Array, message: Range, wanted: number): bigint => {
+export const lastNumberIn = (bytes: Uint8Array, message: Range, wanted: number): bigint => {
   let found = 0n;
   eachField(
     bytes,

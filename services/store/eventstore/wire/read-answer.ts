@@ -8,7 +8,7 @@ import {
   isDelimited,
   MAX_GROUP_DEPTH,
   NOWHERE,
-  numberIn,
+  lastNumberIn,
   type Range,
   readRange,
   varint,
@@ -101,7 +101,7 @@ const NOT_FOUND: Mark = { mark: 'not-found' };
 const OTHER: Mark = { mark: 'other' };
 
 const contentOf = (bytes: Buffer, tag: number, range: Range): ReadAnswer => {
-  if (tag === ANSWER.checkpoint) return { mark: 'checkpoint', position: numberIn(bytes, range, CHECKPOINT_COMMIT) };
+  if (tag === ANSWER.checkpoint) return { mark: 'checkpoint', position: lastNumberIn(bytes, range, CHECKPOINT_COMMIT) };
   if (tag === ANSWER.caughtUp) return CAUGHT_UP;
   if (tag === ANSWER.notFound) return NOT_FOUND;
   const event = tag === ANSWER.event ? fieldIn(bytes, range, EVENT) : NOWHERE;

@@ -66,7 +66,7 @@ const filterOption = (filter: Filter | undefined): NonNullable<Options['filterOp
 };
 
 /** Encodes the request of a read or subscription. */
-export const readRequest = (asked: ReadParameters): Buffer => {
+export const encodedReadRequest = (asked: ReadParameters): Buffer => {
   const { direction = FORWARDS, count = Number.MAX_SAFE_INTEGER, isSubscription = false, filter } = asked;
   const options: Options = {
     streamOption: streamOption(asked),

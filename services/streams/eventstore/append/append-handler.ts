@@ -11,11 +11,11 @@ import {
   type Expected,
   gathering,
   proposedEvent,
-  type Target,
-  targetOf,
+  type WriteTarget,
+  writeTargetOf,
 } from './append-request.js';
-import { batchAppends } from './batch-append.js';
-import { decoded, encodedAs } from '../codec.js';
+import { openBatchStream } from './batch-append.js';
+import { decoded, encodedMessage } from '../codec.js';
 import { WrongVersion } from '../failure.js';
 import { positionFields } from '../recorded.js';
 import { type Shutdown, unlessSignalled } from '../shutdown.js';
@@ -32,7 +32,7 @@ const expectedOption = (expected: Expected) => {
 };
 
 const success = ({ revision, position }: AppendResult): Buffer =>
-  encodedAs(AppendRespSchema, {
+  encodedMessage(AppendRespSchema, {
     result: {
       case: 'success',
       value: {
@@ -45,7 +45,7 @@ const success = ({ revision, position }: AppendResult): Buffer =>
 
 /** Encodes a revision conflict, which is a regular answer of Append and not an error status. */
 const conflict = ({ current }: WrongVersion, expected: Expected): Buffer =>
-  encodedAs(AppendRespSchema, {
+  encodedMessage(AppendRespSchema, {
     result: {
       case: 'wrongExpectedVersion',
       value: {
@@ -59,11 +59,11 @@ const conflict = ({ current }: WrongVersion, expected: Expected): Buffer =>
   });
 
 const requestOf = async (call: EncodedCall, writing: AppendServices): Promise<AppendRequest> => {
-  let target: Target | undefined;
+  let target: WriteTarget | undefined;
   const gathered = gathering();
   for await (const bytes of call.requests()) {
     const { content } = decoded(AppendReqSchema, bytes);
-    if (content.case === 'options') target = targetOf(content.value);
+    if (content.case === 'options') target = writeTargetOf(content.value);
     else if (content.case === undefined) throw invalid('content', 'one of options and proposed_message is needed');
     else gathered.add(proposedEvent(content.value, writing.now()));
   }
@@ -93,7 +93,7 @@ const MAX_IN_FLIGHT = 512;
 
 /** Reads messages, and sends each answer when its append is written. */
 const takeAll = async (writing: AppendServices, call: EncodedCall, inFlight: Set<Promise<void>>): Promise<void> => {
-  const take = batchAppends(writing);
+  const take = openBatchStream(writing);
   for await (const bytes of call.requests()) {
     const answering = await take(decoded(BatchAppendReqSchema, bytes));
     if (answering === undefined) continue;

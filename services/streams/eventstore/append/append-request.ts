@@ -19,10 +19,10 @@ import { uuidBytes } from '../uuid.js';
 export type Expected = 'any' | 'no-stream' | 'stream-exists' | bigint;
 
 /** The stream of a write, and the revision that it is conditional on. */
-export type Target = { readonly stream: StreamName; readonly expected: Expected };
+export type WriteTarget = { readonly stream: StreamName; readonly expected: Expected };
 
 /** A requested append; without events it only checks the expected revision. */
-export type AppendRequest = Target & { readonly events: readonly NewEvent[] };
+export type AppendRequest = WriteTarget & { readonly events: readonly NewEvent[] };
 
 const EXPECTED = { noStream: 'no-stream', any: 'any', streamExists: 'stream-exists' } as const;
 
@@ -38,9 +38,9 @@ const expectedOf = (option: ExpectedCase): Expected => {
  *
  * @throws {RpcError} INVALID_ARGUMENT with the field that is missing or invalid.
  */
-export const targetOf = (
+export const writeTargetOf = (
   options: AppendOptions | BatchOptions | DeleteOptions | TombstoneOptions | undefined,
-): Target => {
+): WriteTarget => {
   if (options === undefined) throw missing('options');
   const option = 'expectedStreamPosition' in options ? options.expectedStreamPosition : options.expectedStreamRevision;
   return { stream: streamOf(options.streamIdentifier), expected: expectedOf(option) };

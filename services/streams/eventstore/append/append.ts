@@ -2,8 +2,8 @@ import type { Appended, EventStore, ExpectedRevision } from '../../../kernel/por
 import type { NewEvent } from '../../../kernel/event.js';
 import { RevisionConflict } from '../../../kernel/fault.js';
 import type { StreamName } from '../../../kernel/stream.js';
-import type { Access } from '../access.js';
-import type { AppendRequest, Expected, Target } from './append-request.js';
+import type { ClientAccess } from '../access.js';
+import type { AppendRequest, Expected, WriteTarget } from './append-request.js';
 import { errorOfStore, StreamTombstoned, WrongVersion } from '../failure.js';
 import { lastRevision } from '../read/read.js';
 import {
@@ -19,7 +19,7 @@ import {
 /** The services that writes use. */
 export type AppendServices = {
   readonly store: EventStore;
-  readonly access: Access;
+  readonly access: ClientAccess;
   readonly rules: StreamRulesTable;
   readonly now: () => number;
   readonly newId: () => Uint8Array;
@@ -52,7 +52,7 @@ const isMet = (expected: Expected, current: bigint | undefined): boolean => {
   return expected === 'stream-exists' ? current !== undefined : expected === current;
 };
 
-const wrongVersion = async (writing: AppendServices, target: Target): Promise<WrongVersion> => {
+const wrongVersion = async (writing: AppendServices, target: WriteTarget): Promise<WrongVersion> => {
   const last = await lastRevision(writing.store, target.stream);
   return new WrongVersion(target, await visibleRevision(writing, target.stream, last));
 };
@@ -63,7 +63,7 @@ const wrongVersion = async (writing: AppendServices, target: Target): Promise<Wr
  *
  * @throws {WrongVersion} when the stream that was read does not meet the expectation.
  */
-const expectedRevision = async (writing: AppendServices, target: Target): Promise<ExpectedRevision> => {
+const expectedRevision = async (writing: AppendServices, target: WriteTarget): Promise<ExpectedRevision> => {
   const { stream, expected } = target;
   const isRuled = (await writing.rules.of(stream)).truncateBefore > 0n;
   if (expected !== 'stream-exists' && !(expected === 'no-stream' && isRuled)) return expected;
@@ -73,7 +73,7 @@ const expectedRevision = async (writing: AppendServices, target: Target): Promis
   return expected === 'stream-exists' ? 'any' : (last ?? 'no-stream');
 };
 
-const onlyCheck = async (writing: AppendServices, target: Target): Promise<AppendResult> => {
+const onlyCheck = async (writing: AppendServices, target: WriteTarget): Promise<AppendResult> => {
   const { stream, expected } = target;
   const revision = await visibleRevision(writing, stream, await lastRevision(writing.store, stream));
   if (!isMet(expected, revision)) throw new WrongVersion(target, revision);
@@ -130,7 +130,7 @@ const showLaterEvents = async (
 };
 
 /** An append in flight. Its order among the appends is settled when a caller has this; its outcome follows later. */
-export type Launched = { readonly outcome: Promise<AppendResult> };
+export type LaunchedAppend = { readonly outcome: Promise<AppendResult> };
 
 const outcomeOf = async (
   writing: AppendServices,
@@ -154,7 +154,7 @@ const outcomeOf = async (
  * @throws {StreamTombstoned} here or as the outcome, when the stream was deleted permanently.
  * @throws {WrongVersion} here or as the outcome, when the stream is not at the expected revision.
  */
-export const launchAppend = async (writing: AppendServices, request: AppendRequest): Promise<Launched> => {
+export const launchAppend = async (writing: AppendServices, request: AppendRequest): Promise<LaunchedAppend> => {
   const { stream, events } = request;
   writing.access.assertWritable(stream);
   await assertNotTombstoned(writing, stream);
@@ -165,7 +165,7 @@ export const launchAppend = async (writing: AppendServices, request: AppendReque
 };
 
 /** Returns the last revision of a stream that may be deleted, hidden or not; `undefined` without events. */
-const assertDeletable = async (writing: AppendServices, target: Target): Promise<bigint | undefined> => {
+const assertDeletable = async (writing: AppendServices, target: WriteTarget): Promise<bigint | undefined> => {
   const { stream, expected } = target;
   writing.access.assertDeletable(stream);
   await assertNotTombstoned(writing, stream);
@@ -183,7 +183,7 @@ const assertDeletable = async (writing: AppendServices, target: Target): Promise
  * @throws {StreamTombstoned} when the stream was deleted permanently.
  * @throws {WrongVersion} when the stream is not at the expected revision.
  */
-export const deleteStream = async (writing: AppendServices, target: Target): Promise<AppendResult> => {
+export const deleteStream = async (writing: AppendServices, target: WriteTarget): Promise<AppendResult> => {
   const last = await assertDeletable(writing, target);
   return appendMetadata(writing, target.stream, { $tb: Number((last ?? -1n) + 1n) });
 };
@@ -193,7 +193,7 @@ export const deleteStream = async (writing: AppendServices, target: Target): Pro
  *
  * @throws as {@link deleteStream}.
  */
-export const tombstoneStream = async (writing: AppendServices, target: Target): Promise<AppendResult> => {
+export const tombstoneStream = async (writing: AppendServices, target: WriteTarget): Promise<AppendResult> => {
   await assertDeletable(writing, target);
   const events = [ownEvent(writing, TOMBSTONE, new Uint8Array())];
   const { outcome } = await launchAppend(writing, { stream: target.stream, expected: 'any', events });

@@ -17,8 +17,8 @@ import {
 import { MAX_APPEND_BYTES } from '../../../kernel/ports/event-store.js';
 import { AppendTooLarge } from '../../../kernel/fault.js';
 import type { AppendResult } from './append.js';
-import { failureOf, StreamTombstoned, WrongVersion } from '../failure.js';
-import { type GrpcStatus, numberOf } from '../../../kernel/grpc-status.js';
+import { callFailureOf, StreamTombstoned, WrongVersion } from '../failure.js';
+import { type GrpcStatus, grpcStatusNumber } from '../../../kernel/grpc-status.js';
 import { positionFields } from '../recorded.js';
 import { empty } from '../uuid.js';
 
@@ -43,7 +43,7 @@ const expectedEcho = ({ expectedStreamPosition: expected }: Options) => {
 };
 
 const wrongVersion = ({ current, message }: WrongVersion, options: Options) => ({
-  code: numberOf('ALREADY_EXISTS'),
+  code: grpcStatusNumber('ALREADY_EXISTS'),
   message,
   details: packed(WrongExpectedVersionSchema, {
     currentStreamRevisionOption:
@@ -66,11 +66,11 @@ const DETAILS: Partial<Record<GrpcStatus, (message: string) => Any>> = {
  */
 const errorOf = (thrown: unknown, options: Options) => {
   if (thrown instanceof WrongVersion) return wrongVersion(thrown, options);
-  const { code: status, details: message } = failureOf(thrown);
-  const code = numberOf(status);
+  const { code: status, details: message } = callFailureOf(thrown);
+  const code = grpcStatusNumber(status);
   if (thrown instanceof StreamTombstoned)
     return {
-      code: numberOf('NOT_FOUND'),
+      code: grpcStatusNumber('NOT_FOUND'),
       message,
       details: packed(StreamDeletedSchema, { streamIdentifier: options.streamIdentifier }),
     };

@@ -6,8 +6,8 @@ import type {
 import type { UUID } from '../../../../proto/gen/event_store/client/values_pb.js';
 import { OutcomeUnknown } from '../../../kernel/fault.js';
 import { invalid, missing, RpcError } from '../../../kernel/rpc.js';
-import { launchAppend, type Launched, type AppendServices } from './append.js';
-import { gathering, proposedEvent, targetOf } from './append-request.js';
+import { launchAppend, type LaunchedAppend, type AppendServices } from './append.js';
+import { gathering, proposedEvent, writeTargetOf } from './append-request.js';
 import { type BatchAppendRequest, failureAnswer, successAnswer } from './batch-answer.js';
 import { assertWithoutNul } from '../request-text.js';
 
@@ -52,7 +52,7 @@ const keyOf = (id: UUID | undefined): string => {
 };
 
 /** Opens a batch stream; the result takes its messages one by one and gives `undefined` until an append is complete. */
-export const batchAppends = (
+export const openBatchStream = (
   writing: AppendServices,
 ): ((request: BatchAppendReq) => Promise<Answering | undefined>) => {
   const open = new Map<string, Open>();
@@ -75,14 +75,14 @@ export const batchAppends = (
     }
   };
 
-  const launch = async (append: Open, ms: number): Promise<Launched> => {
+  const launch = async (append: Open, ms: number): Promise<LaunchedAppend> => {
     if (append.error !== undefined) throw append.error;
     if (ms <= 0)
       throw new RpcError(
         'DEADLINE_EXCEEDED',
         'the deadline passed before the append was sent whole: nothing was written',
       );
-    return launchAppend(writing, { ...targetOf(append.options), events: append.gathered.events() });
+    return launchAppend(writing, { ...writeTargetOf(append.options), events: append.gathered.events() });
   };
 
   return async (request) => {

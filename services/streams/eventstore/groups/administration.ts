@@ -22,16 +22,16 @@ import {
 } from '../../../../proto/gen/event_store/client/persistent_pb.js';
 import { EmptySchema } from '../../../../proto/gen/event_store/client/values_pb.js';
 import { invalid, missing } from '../../../kernel/rpc.js';
-import type { Access } from '../access.js';
-import { encodedAs } from '../codec.js';
+import type { ClientAccess } from '../access.js';
+import { encodedMessage } from '../codec.js';
 import { eventMatch } from '../read/filter.js';
 import { decodedRequest } from '../request-text.js';
-import type { GroupFilter, Start } from './configuration.js';
+import type { GroupFilter, GroupStart } from './configuration.js';
 import { GroupFailure } from './group-failure.js';
-import { ALL, groupOf, type GroupName, sourceOf } from './group-name.js';
+import { ALL, groupOf, type GroupName, groupSourceOf } from './group-name.js';
 import { groupInfo } from './group-info.js';
 import type { GroupRegistry, NewGroup } from './groups.js';
-import { settingsOf } from './settings.js';
+import { groupSettingsOf } from './settings.js';
 
 /** Answers an encoded request with an encoded answer. */
 export type UnaryAnswer = (request: Uint8Array) => Promise<Buffer>;
@@ -39,16 +39,16 @@ export type UnaryAnswer = (request: Uint8Array) => Promise<Buffer>;
 /** The number by which clients mean the end, in fields that can hold only a number. */
 const END = 2n ** 64n - 1n;
 
-const placeOf = (place: bigint): Start['asked'] => (place === END ? 'end' : place);
+const placeOf = (place: bigint): GroupStart['asked'] => (place === END ? 'end' : place);
 
 /** Reads the start of a group. Clients before 21.10, and the official client for Node, send it in the settings. */
-const streamStart = (options: StreamOptions | undefined, settings: Settings | undefined): Start['asked'] => {
+const streamStart = (options: StreamOptions | undefined, settings: Settings | undefined): GroupStart['asked'] => {
   const chosen = options?.revisionOption;
   if (chosen?.case === undefined) return placeOf(settings?.revision ?? 0n);
   return chosen.case === 'revision' ? placeOf(chosen.value) : chosen.case;
 };
 
-const allStart = ({ allOption: chosen }: AllOptions): Start['asked'] => {
+const allStart = ({ allOption: chosen }: AllOptions): GroupStart['asked'] => {
   if (chosen.case === undefined) return 'end';
   return chosen.case === 'position' ? placeOf(chosen.value.commitPosition) : chosen.case;
 };
@@ -66,32 +66,32 @@ const filterIn = ({ filterOption: { case: chosen, value } }: AllOptions): GroupF
 const newGroup = (options: CreateOptions | UpdateOptions | undefined): NewGroup => {
   if (options === undefined) throw missing('options');
   const { streamOption: chosen, streamIdentifier, settings } = options;
-  const named = { group: groupOf(options.groupName), settings: settingsOf(settings) };
+  const named = { group: groupOf(options.groupName), settings: groupSettingsOf(settings) };
   if (chosen.case === 'all')
     return { ...named, source: ALL, from: allStart(chosen.value), filter: filterIn(chosen.value) };
   const identifier = chosen.value?.streamIdentifier ?? streamIdentifier;
-  const source = sourceOf(identifier ? { case: 'stream', value: identifier } : { case: undefined });
+  const source = groupSourceOf(identifier ? { case: 'stream', value: identifier } : { case: undefined });
   return { ...named, source, from: streamStart(chosen.value, settings), filter: undefined };
 };
 
-type NamedOptions = { readonly streamOption: Parameters<typeof sourceOf>[0]; readonly groupName: string };
+type NamedOptions = { readonly streamOption: Parameters<typeof groupSourceOf>[0]; readonly groupName: string };
 
 const nameIn = (options: NamedOptions | undefined): GroupName => {
   if (options === undefined) throw missing('options');
-  return { source: sourceOf(options.streamOption), group: groupOf(options.groupName) };
+  return { source: groupSourceOf(options.streamOption), group: groupOf(options.groupName) };
 };
 
 const listedSource = (options: ListOptions | undefined): string | undefined => {
   const chosen = options?.listOption;
   if (chosen?.case === undefined) throw missing('options.list_option');
-  return chosen.case === 'listForStream' ? sourceOf(chosen.value.streamOption) : undefined;
+  return chosen.case === 'listForStream' ? groupSourceOf(chosen.value.streamOption) : undefined;
 };
 
 const list = async (groups: GroupRegistry, source: string | undefined): Promise<Buffer> => {
   const listed = await groups.list(source);
   if (source !== undefined && listed.length === 0)
     throw new GroupFailure('persistent-subscription-does-not-exist', { source, group: '' });
-  return encodedAs(ListRespSchema, { subscriptions: await Promise.all(listed.map(groupInfo)) });
+  return encodedMessage(ListRespSchema, { subscriptions: await Promise.all(listed.map(groupInfo)) });
 };
 
 const countIn = ({ case: chosen, value }: { readonly case?: string | undefined; readonly value?: unknown }): number => {
@@ -114,7 +114,7 @@ const {
 /** The unary calls about consumer groups. Those that change a group need a server that lets clients write. */
 export const administration = (
   groups: GroupRegistry,
-  access: Access,
+  access: ClientAccess,
 ): readonly (readonly [DescMethod, UnaryAnswer])[] => {
   const changing =
     (work: UnaryAnswer): UnaryAnswer =>
@@ -127,21 +127,21 @@ export const administration = (
       create,
       changing(async (request) => {
         await groups.create(newGroup(decodedRequest(CreateReqSchema, request).options));
-        return encodedAs(CreateRespSchema, {});
+        return encodedMessage(CreateRespSchema, {});
       }),
     ],
     [
       update,
       changing(async (request) => {
         await groups.update(newGroup(decodedRequest(UpdateReqSchema, request).options));
-        return encodedAs(UpdateRespSchema, {});
+        return encodedMessage(UpdateRespSchema, {});
       }),
     ],
     [
       remove,
       changing(async (request) => {
         await groups.remove(nameIn(decodedRequest(DeleteReqSchema, request).options));
-        return encodedAs(DeleteRespSchema, {});
+        return encodedMessage(DeleteRespSchema, {});
       }),
     ],
     [
@@ -150,21 +150,21 @@ export const administration = (
         const { options } = decodedRequest(ReplayParkedReqSchema, request);
         const running = await groups.running(nameIn(options));
         running.replay(countIn(options?.stopAtOption ?? {}));
-        return encodedAs(ReplayParkedRespSchema, {});
+        return encodedMessage(ReplayParkedRespSchema, {});
       }),
     ],
     [
       restartSubsystem,
       changing(async () => {
         await groups.closeAll((name) => new GroupFailure('persistent-subscription-dropped', name));
-        return encodedAs(EmptySchema, {});
+        return encodedMessage(EmptySchema, {});
       }),
     ],
     [
       getInfo,
       async (request) => {
         const running = await groups.running(nameIn(decodedRequest(GetInfoReqSchema, request).options));
-        return encodedAs(GetInfoRespSchema, { subscriptionInfo: await groupInfo(running) });
+        return encodedMessage(GetInfoRespSchema, { subscriptionInfo: await groupInfo(running) });
       },
     ],
     [listing, async (request) => list(groups, listedSource(decodedRequest(ListReqSchema, request).options))],

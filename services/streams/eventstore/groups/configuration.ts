@@ -1,9 +1,9 @@
 import { GroupFailure } from './group-failure.js';
-import { type GroupName, keyOf } from './group-name.js';
+import { type GroupName, groupKeyOf } from './group-name.js';
 import { contradictionIn, type GroupSettings } from './settings.js';
 
 /** The start of a group without progress. */
-export type Start = {
+export type GroupStart = {
   /** Revision or position as the client gave it; `end` was the end of the source at that time. */
   readonly asked: 'start' | 'end' | bigint;
   /** The revision or position after which the group reads. */
@@ -22,7 +22,7 @@ export type ConfiguredGroup = GroupName & {
   /** Distinguishes a group from a later one with the same name. */
   readonly id: string;
   readonly settings: GroupSettings;
-  readonly start: Start;
+  readonly start: GroupStart;
   readonly filter: GroupFilter | undefined;
   /** The revision of the parked stream at which its links begin. */
   readonly parkedFrom: bigint;
@@ -45,9 +45,9 @@ export type Groups = ReadonlyMap<string, ConfiguredGroup>;
  *
  * @returns the failure that answers a change that is not allowed.
  */
-export const decide = (groups: Groups, event: GroupEvent): GroupFailure | undefined => {
+export const decideGroups = (groups: Groups, event: GroupEvent): GroupFailure | undefined => {
   const { group: name } = event;
-  const exists = groups.has(keyOf(name));
+  const exists = groups.has(groupKeyOf(name));
   if (event.type === 'PersistentSubscriptionCreated') {
     if (exists) return new GroupFailure('persistent-subscription-exists', name);
   } else if (!exists) return new GroupFailure('persistent-subscription-does-not-exist', name);
@@ -56,9 +56,9 @@ export const decide = (groups: Groups, event: GroupEvent): GroupFailure | undefi
 };
 
 /** Applies a change that was decided. An update of a group that does not exist changes nothing. */
-export const evolve = (groups: Groups, event: GroupEvent): Groups => {
+export const evolveGroups = (groups: Groups, event: GroupEvent): Groups => {
   const next = new Map(groups);
-  const key = keyOf(event.group);
+  const key = groupKeyOf(event.group);
   const known = groups.get(key);
   if (event.type === 'PersistentSubscriptionDeleted') next.delete(key);
   else if (event.type === 'PersistentSubscriptionCreated') next.set(key, event.group);

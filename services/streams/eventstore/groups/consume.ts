@@ -9,13 +9,13 @@ import type { UUID } from '../../../../proto/gen/event_store/client/values_pb.js
 import type { RecordedEvent } from '../../../kernel/event.js';
 import type { EncodedCall, EncodedHandler } from '../../../kernel/ports/encoded-calls.js';
 import { invalid, missing } from '../../../kernel/rpc.js';
-import { encodedAs } from '../codec.js';
+import { encodedMessage } from '../codec.js';
 import { type EventDataEncoder, readEvent } from '../recorded.js';
 import { decodedRequest } from '../request-text.js';
 import { type Shutdown, unlessSignalled } from '../shutdown.js';
 import { empty, uuidBytes, type UuidForm } from '../uuid.js';
 import type { Refusal } from './delivery/delivery.js';
-import { groupOf, type GroupName, keyOf, sourceOf } from './group-name.js';
+import { groupOf, type GroupName, groupKeyOf, groupSourceOf } from './group-name.js';
 import type { GroupRegistry } from './groups.js';
 import type { ConsumerConnection } from './delivery/delivery-queue.js';
 import type { ConnectedConsumer } from './running-group.js';
@@ -29,7 +29,7 @@ const bufferOf = ({ bufferSize }: Options): number => {
 };
 
 const nameIn = ({ streamOption, groupName }: Options): GroupName => ({
-  source: sourceOf(streamOption),
+  source: groupSourceOf(streamOption),
   group: groupOf(groupName),
 });
 
@@ -47,7 +47,7 @@ const delivery = async (
     retries === 0
       ? ({ case: 'noRetryCount', value: empty } as const)
       : ({ case: 'retryCount', value: retries } as const);
-  return encodedAs(ReadRespSchema, { content: { case: 'event', value: { ...read, count } } });
+  return encodedMessage(ReadRespSchema, { content: { case: 'event', value: { ...read, count } } });
 };
 
 const idsOf = (ids: readonly UUID[]): readonly string[] =>
@@ -108,9 +108,11 @@ const connect = async (
   const running = await groups.running(name);
   const consumer = running.connect(connectionOf(call, { form: formOf(options), present }, fail), bufferSize);
   // Before the first event: an event is encoded in a later turn.
-  const subscriptionId = keyOf(name);
+  const subscriptionId = groupKeyOf(name);
   void sent(
-    call.send(encodedAs(ReadRespSchema, { content: { case: 'subscriptionConfirmation', value: { subscriptionId } } })),
+    call.send(
+      encodedMessage(ReadRespSchema, { content: { case: 'subscriptionConfirmation', value: { subscriptionId } } }),
+    ),
   );
   return consumer;
 };

@@ -12,7 +12,7 @@ import type { RecordedEvent } from '../../../kernel/event.js';
 import type { EncodedCall, EncodedHandler } from '../../../kernel/ports/encoded-calls.js';
 import { RpcError } from '../../../kernel/rpc.js';
 import type { StreamName } from '../../../kernel/stream.js';
-import type { Access } from '../access.js';
+import type { ClientAccess } from '../access.js';
 import { decoded } from '../codec.js';
 import { type EventDataEncoder, storedForm } from '../recorded.js';
 import { decodedRequest } from '../request-text.js';
@@ -56,7 +56,7 @@ const failureOf = (error: unknown): unknown => {
 /** The unary calls about groups, answered by the event store. Requests with a NUL in a text are not forwarded. */
 export const passedAdministration = (
   calls: GroupCalls,
-  access: Access,
+  access: ClientAccess,
 ): readonly (readonly [DescMethod, UnaryAnswer])[] =>
   Object.values(PersistentSubscriptions.method)
     .filter((method) => method !== read)

@@ -1,4 +1,4 @@
-import { type GrpcStatus, statusOf } from '../../../kernel/grpc-status.js';
+import { type GrpcStatus, grpcStatusOf } from '../../../kernel/grpc-status.js';
 import { type GroupName } from './group-name.js';
 
 /** The failures of calls about a group; official clients read the name as the trailer `exception`. */
@@ -51,7 +51,7 @@ export class ForwardedFailure extends Error {
   ) {
     super(details);
     this.name = 'ForwardedFailure';
-    this.code = statusOf(code);
+    this.code = grpcStatusOf(code);
     this.trailers = Object.fromEntries(
       ['exception', 'stream-name', 'group-name', 'reason'].flatMap((key) =>
         typeof given[key] === 'string' ? [[key, given[key]] as const] : [],

@@ -1,6 +1,6 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { SubscriptionInfoSchema } from '../../../../proto/gen/event_store/client/persistent_pb.js';
-import type { Start } from './configuration.js';
+import type { GroupStart } from './configuration.js';
 import { ALL } from './group-name.js';
 import type { RunningGroup } from './running-group.js';
 
@@ -10,7 +10,7 @@ type Info = MessageInitShape<typeof SubscriptionInfoSchema>;
 const positionText = (source: string, position: bigint): string =>
   source === ALL ? `C:${position}/P:${position}` : String(position);
 
-const startText = (source: string, { asked }: Start): string => {
+const startText = (source: string, { asked }: GroupStart): string => {
   if (typeof asked === 'bigint') return positionText(source, asked);
   return positionText(source, asked === 'start' ? 0n : -1n);
 };

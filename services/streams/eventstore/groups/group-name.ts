@@ -22,7 +22,7 @@ const MAX_GROUP_BYTES = 512;
  *
  * @throws {RpcError} INVALID_ARGUMENT when the name of the stream is invalid or `$all`.
  */
-export const sourceOf = (option: SourceOption): string => {
+export const groupSourceOf = (option: SourceOption): string => {
   if (option.case === 'all') return ALL;
   const stream = streamOf(option.value);
   if (stream === ALL) throw invalid('options.stream_identifier', 'the whole log is chosen by options.all');
@@ -41,7 +41,7 @@ export const groupOf = (name: string): string => {
 };
 
 /** The key of a group among all groups. Two names with the same key share their streams, so only one may exist. */
-export const keyOf = ({ source, group }: GroupName): string => `${source}::${group}`;
+export const groupKeyOf = ({ source, group }: GroupName): string => `${source}::${group}`;
 
 /** The category of the streams with the progress and the parked events of groups. */
 export const GROUP_CATEGORY = '$persistentsubscription';
@@ -54,7 +54,8 @@ export const CONFIGURATION_STREAM = '$persistentSubscriptionConfig' as StreamNam
 
 /** The stream with the progress of a group. */
 export const checkpointStreamOf = (name: GroupName): StreamName =>
-  `${GROUP_CATEGORY}-${keyOf(name)}-checkpoint` as StreamName;
+  `${GROUP_CATEGORY}-${groupKeyOf(name)}-checkpoint` as StreamName;
 
 /** The stream with links to the parked events of a group. */
-export const parkedStreamOf = (name: GroupName): StreamName => `${GROUP_CATEGORY}-${keyOf(name)}-parked` as StreamName;
+export const parkedStreamOf = (name: GroupName): StreamName =>
+  `${GROUP_CATEGORY}-${groupKeyOf(name)}-parked` as StreamName;

@@ -4,10 +4,10 @@ import { metadataFor, propertiesOf } from '../event-metadata.js';
 import { lastRevision, type ReadServices } from '../read/read.js';
 import { metadataStreamOf, type StreamRulesTable, STREAM_METADATA } from '../stream-rules.js';
 import type { AppendServices } from '../append/append.js';
-import { type ConfiguredGroup, evolve, groupEventIn, type Groups } from './configuration.js';
+import { type ConfiguredGroup, evolveGroups, groupEventIn, type Groups } from './configuration.js';
 import type { Parking } from './delivery/delivery.js';
 import { ALL, checkpointStreamOf, CONFIGURATION_STREAM, type GroupName, parkedStreamOf } from './group-name.js';
-import { type Progress, progressAfter, progressIn, progressJson, withParked } from './progress.js';
+import { type GroupProgress, progressAfter, progressIn, progressJson, withParked } from './progress.js';
 
 /** Services by which groups read and write the log. */
 export type GroupServices = ReadServices &
@@ -37,7 +37,7 @@ export const readGroups = async ({ log }: GroupReading): Promise<RecordedGroups>
   for await (const page of log.readStream(CONFIGURATION_STREAM))
     for (const event of page) {
       const change = groupEventIn(event.type, Buffer.from(event.data).toString());
-      groups = change ? evolve(groups, change) : groups;
+      groups = change ? evolveGroups(groups, change) : groups;
       revision = event.revision;
     }
   return { groups, revision };
@@ -56,7 +56,7 @@ export const ownEvent = (
 });
 
 /** Makes the event that records a progress. */
-export const progressEvent = (services: GroupServices, group: ConfiguredGroup, progress: Progress): NewEvent =>
+export const progressEvent = (services: GroupServices, group: ConfiguredGroup, progress: GroupProgress): NewEvent =>
   ownEvent(services, PROGRESSED, { data: progressJson(group.id, progress) });
 
 /** Makes the link to a parked event, with the metadata that EventStoreDB gives it. */
@@ -100,9 +100,9 @@ export const readLinks = async (
 export const readProgress = async (
   services: GroupReading,
   group: ConfiguredGroup,
-): Promise<{ readonly progress: Progress; readonly isRecorded: boolean }> => {
+): Promise<{ readonly progress: GroupProgress; readonly isRecorded: boolean }> => {
   const { log } = services;
-  let recorded: Progress | undefined;
+  let recorded: GroupProgress | undefined;
   for await (const [last] of log.readStream(checkpointStreamOf(group), { direction: 'backwards', limit: 1 }))
     recorded = last && progressIn(Buffer.from(last.data).toString(), group.id);
   const progress = recorded ?? progressAfter(group.start.after, group.parkedFrom);

@@ -143,7 +143,7 @@ const logSource = (log: EventLog, filter: GroupFilter | undefined): GroupSource 
 };
 
 /** An event of a source, for the group to deliver. */
-export const readEvent = (source: GroupSource, event: RecordedEvent): ReadEvent<RecordedEvent> => ({
+export const eventToDeliver = (source: GroupSource, event: RecordedEvent): ReadEvent<RecordedEvent> => ({
   at: source.placeOf(event),
   bucket: source.bucketOf(event),
   bytes: sizeOf(event),

@@ -1,8 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import type { StreamsLog } from '../failure.js';
-import { type ConfiguredGroup, decide, evolve, type GroupEvent, groupEventJson, type Start } from './configuration.js';
+import {
+  type ConfiguredGroup,
+  decideGroups,
+  evolveGroups,
+  type GroupEvent,
+  groupEventJson,
+  type GroupStart,
+} from './configuration.js';
 import { GroupFailure } from './group-failure.js';
-import { ALL, CONFIGURATION_STREAM, type GroupName, keyOf, parkedStreamOf } from './group-name.js';
+import { ALL, CONFIGURATION_STREAM, type GroupName, groupKeyOf, parkedStreamOf } from './group-name.js';
 import {
   type GroupServices,
   hideLinksBefore,
@@ -13,18 +20,18 @@ import {
 } from './group-records.js';
 import { groupSource } from './group-source.js';
 import { logWatch, type LogWatch } from './log-watch.js';
-import { openGroup, type RunningGroup } from './running-group.js';
+import { openRunningGroup, type RunningGroup } from './running-group.js';
 
 /** A group to be created. */
 export type NewGroup = Pick<ConfiguredGroup, 'source' | 'group' | 'settings' | 'filter'> & {
-  readonly from: Start['asked'];
+  readonly from: GroupStart['asked'];
 };
 
 /** Finds the start of a new group: the client names the first event that the group gets. */
 const startOf = async (
   services: GroupServices,
   { source, from }: Pick<NewGroup, 'source' | 'from'>,
-): Promise<Start> => {
+): Promise<GroupStart> => {
   const beginning = source === ALL ? 0n : -1n;
   if (typeof from === 'bigint') return { asked: from, after: from > 0n ? from - 1n : beginning };
   const last = from === 'end' ? await groupSource(services, { source, filter: undefined }).last() : undefined;
@@ -135,12 +142,12 @@ export class GroupRegistry {
 
   async #record(change: GroupEvent): Promise<void> {
     const { groups, revision } = this.#recorded;
-    const failure = decide(groups, change);
+    const failure = decideGroups(groups, change);
     if (failure) throw failure;
     const event = ownEvent(this.#services, change.type, { data: groupEventJson(change) });
     try {
       const appended = await this.#services.append(CONFIGURATION_STREAM, revision ?? 'no-stream', [event]);
-      this.#recorded = { groups: evolve(groups, change), revision: appended.revision };
+      this.#recorded = { groups: evolveGroups(groups, change), revision: appended.revision };
     } catch (error) {
       this.#recorded = await readGroups(this.#services); // the outcome may be unknown
       throw error;
@@ -148,18 +155,18 @@ export class GroupRegistry {
   }
 
   async #running(name: GroupName): Promise<RunningGroup> {
-    const group = this.#recorded.groups.get(keyOf(name));
+    const group = this.#recorded.groups.get(groupKeyOf(name));
     if (group?.source !== name.source) throw new GroupFailure('persistent-subscription-does-not-exist', name);
-    const known = this.#opened.get(keyOf(name));
+    const known = this.#opened.get(groupKeyOf(name));
     if (known) return known;
     await this.#watch.begin();
-    const running = await openGroup(this.#services, group, (err) =>
+    const running = await openRunningGroup(this.#services, group, (err) =>
       this.#logger.error(
-        { group: keyOf(name), err },
+        { group: groupKeyOf(name), err },
         'a persistent subscription cannot read the log; its consumers are disconnected',
       ),
     );
-    this.#opened.set(keyOf(name), running);
+    this.#opened.set(groupKeyOf(name), running);
     return running;
   }
 
@@ -170,8 +177,8 @@ export class GroupRegistry {
   }
 
   async #close(name: GroupName, why: unknown): Promise<void> {
-    const open = this.#opened.get(keyOf(name));
-    this.#opened.delete(keyOf(name));
+    const open = this.#opened.get(groupKeyOf(name));
+    this.#opened.delete(groupKeyOf(name));
     await open?.close(why);
   }
 }

@@ -9,7 +9,7 @@ export type Pending = {
  * The progress of a group. Every event at or before `upTo` that is not pending is done: acknowledged, skipped, parked or
  * not matched by the filter.
  */
-export type Progress = {
+export type GroupProgress = {
   readonly upTo: bigint;
   /** Ascending by position. */
   readonly pending: readonly Pending[];
@@ -22,7 +22,7 @@ export type Progress = {
 };
 
 /** The progress of a group that has read nothing. */
-export const progressAfter = (upTo: bigint, parkedUpTo: bigint): Progress => ({
+export const progressAfter = (upTo: bigint, parkedUpTo: bigint): GroupProgress => ({
   upTo,
   pending: [],
   parkedUpTo,
@@ -31,7 +31,7 @@ export const progressAfter = (upTo: bigint, parkedUpTo: bigint): Progress => ({
 });
 
 /** The checkpoint: all events up to this position are done. */
-export const checkpointOf = ({ upTo, pending: [first] }: Progress): bigint =>
+export const checkpointOf = ({ upTo, pending: [first] }: GroupProgress): bigint =>
   first === undefined ? upTo : first.at - 1n;
 
 const pendingText = ({ at, retries }: Pending): string => (retries === 0 ? `${at}` : `${at}/${retries}`);
@@ -52,7 +52,7 @@ type Stored = {
 };
 
 /** Encodes a progress as JSON. @param group the id of the group, since a later group may have the same name. */
-export const progressJson = (group: string, progress: Progress): string =>
+export const progressJson = (group: string, progress: GroupProgress): string =>
   JSON.stringify({
     group,
     upTo: String(progress.upTo),
@@ -63,7 +63,7 @@ export const progressJson = (group: string, progress: Progress): string =>
   } satisfies Stored);
 
 /** Reverses {@link progressJson}; `undefined` for the progress of another group. */
-export const progressIn = (json: string, group: string): Progress | undefined => {
+export const progressIn = (json: string, group: string): GroupProgress | undefined => {
   const stored = JSON.parse(json) as Stored;
   if (stored.group !== group) return undefined;
   return {
@@ -76,7 +76,7 @@ export const progressIn = (json: string, group: string): Progress | undefined =>
 };
 
 /** Adds links that were appended after the progress was recorded: their events are parked, no longer pending. */
-export const withParked = (progress: Progress, links: readonly { readonly at: bigint }[]): Progress => {
+export const withParked = (progress: GroupProgress, links: readonly { readonly at: bigint }[]): GroupProgress => {
   const parked = new Set(links.map(({ at }) => at));
   return {
     ...progress,

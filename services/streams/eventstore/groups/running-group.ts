@@ -13,9 +13,9 @@ import {
   readLinks,
   readProgress,
 } from './group-records.js';
-import { groupSource, type GroupSource, readEvent } from './group-source.js';
+import { groupSource, type GroupSource, eventToDeliver } from './group-source.js';
 import { type ConsumerConnection, deliveryQueue, type DeliveryQueue } from './delivery/delivery-queue.js';
-import { checkpointOf, type Progress } from './progress.js';
+import { checkpointOf, type GroupProgress } from './progress.js';
 import { rememberSent, type SentIds } from './delivery/sent-ids.js';
 import { rulesOf } from './settings.js';
 import { untilReached, type Worker, worker } from './worker.js';
@@ -43,7 +43,7 @@ export class RunningGroup {
   readonly #workers: Readonly<Record<'reader' | 'parker' | 'recorder' | 'replayer', Worker>>;
   readonly #connections = new Map<number, Connected>();
   readonly #closing = new AbortController();
-  #recorded: Progress | undefined;
+  #recorded: GroupProgress | undefined;
   #readUpTo: bigint;
   /** False when the source may have events after those that were read. */
   #isAtEnd = false;
@@ -194,7 +194,7 @@ export class RunningGroup {
     this.#isReading = false;
     if (!page.isAtEnd) this.#isAtEnd = false;
     this.#readUpTo = page.upTo;
-    const fresh = page.events.map((event) => readEvent(this.#source, event));
+    const fresh = page.events.map((event) => eventToDeliver(this.#source, event));
     this.#state.offer(fresh, page.upTo);
     this.#proceed();
     return true;
@@ -282,7 +282,7 @@ export class RunningGroup {
 }
 
 /** Opens a group from its recorded progress. */
-export const openGroup = async (
+export const openRunningGroup = async (
   services: GroupServices,
   group: ConfiguredGroup,
   onFailure: (error: unknown) => void,

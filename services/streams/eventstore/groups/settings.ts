@@ -31,7 +31,7 @@ const millisecondsOf = ({ case: unit, value }: Settings['messageTimeout'] | Sett
  *
  * @throws {RpcError} INVALID_ARGUMENT when they are absent.
  */
-export const settingsOf = (asked: Settings | undefined): GroupSettings => {
+export const groupSettingsOf = (asked: Settings | undefined): GroupSettings => {
   if (asked === undefined) throw missing('options.settings');
   const named = ConsumerStrategy[asked.namedConsumerStrategy] as string | undefined;
   return {

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { OutcomeUnknown } from '../../../kernel/fault.js';
-import { isAway } from '../failure.js';
+import { isLogAway } from '../failure.js';
 
 /** Repeated work of which only one step runs at a time. */
 export interface Worker {
@@ -56,7 +56,7 @@ export const untilReached = async <Result>(signal: AbortSignal, work: () => Prom
     try {
       return await work();
     } catch (error) {
-      const isOutage = isAway(error) || error instanceof OutcomeUnknown;
+      const isOutage = isLogAway(error) || error instanceof OutcomeUnknown;
       if (!isOutage || signal.aborted) throw error;
       await pause(PAUSE_MS, undefined, { signal }).catch(() => undefined);
     }

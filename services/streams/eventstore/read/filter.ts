@@ -7,7 +7,7 @@ import type { RecordedEvent } from '../../../kernel/event.js';
 import { invalid } from '../../../kernel/rpc.js';
 
 /** A filter of a read of `$all`, and the checkpoint interval of a subscription with it. */
-export type Filter = {
+export type ReadFilter = {
   readonly matches: (event: RecordedEvent) => boolean;
   /** The categories of all streams that can match; absent where the filter does not name categories. */
   readonly categories?: readonly string[];
@@ -83,7 +83,7 @@ const matchOf = ({ regex, prefix }: Pick<Expression, 'regex' | 'prefix'>): Match
 export const eventMatch = (
   on: 'stream' | 'type',
   expression: Pick<Expression, 'regex' | 'prefix'>,
-): Filter['matches'] => {
+): ReadFilter['matches'] => {
   const match = matchOf(expression);
   return on === 'type' ? ({ type }) => match(type) : ({ stream }) => match(stream);
 };
@@ -102,7 +102,7 @@ const maxSearchWindow = ({ window }: FilterOptions): number => (window.case === 
  * @throws {RpcError} INVALID_ARGUMENT when the filter is incomplete or too large, or RE2, which runs in bounded time,
  *   does not support its pattern.
  */
-export const filterOf = (options: FilterOptions, isSubscription: boolean): Filter => {
+export const readFilterOf = (options: FilterOptions, isSubscription: boolean): ReadFilter => {
   const { filter, checkpointIntervalMultiplier } = options;
   if (filter.case === undefined) throw invalid('filter', 'stream_identifier or event_type is required');
   if (isSubscription && checkpointIntervalMultiplier === 0)

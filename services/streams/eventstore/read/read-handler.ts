@@ -8,7 +8,7 @@ import { readPlan } from './read-request.js';
 import { storedForm } from '../recorded.js';
 import { decodedRequest } from '../request-text.js';
 import { aborted, type Shutdown, unlessSignalled } from '../shutdown.js';
-import { follow } from './subscribe.js';
+import { openSubscription } from './subscribe.js';
 
 const untilGone = async ({ gone }: EncodedCall, subscription: Subscription, { begun }: Shutdown): Promise<void> => {
   try {
@@ -29,7 +29,11 @@ const answer = async (reading: ReadServices, call: EncodedCall, shutdown: Shutdo
     for await (const content of readOnce(reading, { ...plan, count })) await call.send(content);
     return;
   }
-  await untilGone(call, await follow(reading, plan, { send: call.send, subscriptionId: randomUUID() }), shutdown);
+  await untilGone(
+    call,
+    await openSubscription(reading, plan, { send: call.send, subscriptionId: randomUUID() }),
+    shutdown,
+  );
 };
 
 /** Serves Read: reads and subscriptions. A shutdown ends subscriptions at once, and reads after the drain time. */

@@ -4,7 +4,7 @@ import {
   type ReadReq_Options,
 } from '../../../../proto/gen/event_store/client/streams_pb.js';
 import { invalid, missing } from '../../../kernel/rpc.js';
-import { type Filter, filterOf } from './filter.js';
+import { type ReadFilter, readFilterOf } from './filter.js';
 import { streamOf } from '../stream-identifier.js';
 import type { StreamName } from '../../../kernel/stream.js';
 import type { UuidForm } from '../uuid.js';
@@ -20,7 +20,7 @@ export type ReadPlan = {
   readonly direction: 'forwards' | 'backwards';
   /** `undefined` for a subscription. */
   readonly count: number | undefined;
-  readonly filter: Filter | undefined;
+  readonly filter: ReadFilter | undefined;
   readonly form: UuidForm;
   /** The client supports the messages about the first and last revision of a stream. */
   readonly saysEnds: boolean;
@@ -70,7 +70,7 @@ export const readPlan = ({ options }: ReadReq): ReadPlan => {
     from: fromOf(options),
     direction: readDirection === Direction.Backwards ? 'backwards' : 'forwards',
     count,
-    filter: filterOption.case === 'filter' ? filterOf(filterOption.value, count === undefined) : undefined,
+    filter: filterOption.case === 'filter' ? readFilterOf(filterOption.value, count === undefined) : undefined,
     form: uuidOption?.content.case === 'structured' ? 'structured' : 'string',
     saysEnds: (controlOption?.compatibility ?? 0) >= 1,
   };

@@ -6,7 +6,7 @@ import { eventAnswer } from './event-answer.js';
 import { propertiesOf } from '../event-metadata.js';
 import type { From, ReadPlan } from './read-request.js';
 import { encoded, type EventDataEncoder, type ReadContent } from '../recorded.js';
-import { identifierOf } from '../stream-identifier.js';
+import { streamIdentifierOf } from '../stream-identifier.js';
 import type { StreamRulesTable, StreamRules } from '../stream-rules.js';
 import { createYieldTurn } from './turns.js';
 
@@ -100,7 +100,7 @@ async function* readStream(
   const last = await lastRevision(reading.log, stream);
   const first = last === undefined ? 0n : firstVisible(ruled, last);
   if (last === undefined || first > last) {
-    yield encoded({ case: 'streamNotFound', value: { streamIdentifier: identifierOf(stream) } });
+    yield encoded({ case: 'streamNotFound', value: { streamIdentifier: streamIdentifierOf(stream) } });
     return;
   }
   let isEmpty = true;

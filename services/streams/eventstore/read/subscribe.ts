@@ -125,7 +125,7 @@ const followStream = async (
  * @returns the running subscription, which the caller closes.
  * @throws {StreamTombstoned} when the stream was deleted permanently.
  */
-export const follow = async (
+export const openSubscription = async (
   reading: ReadServices,
   plan: ReadPlan,
   { send, subscriptionId }: { readonly send: Send; readonly subscriptionId: string },

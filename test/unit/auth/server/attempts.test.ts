@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 
-import { attempts } from '../../../../services/auth/server/attempts.js';
+import { attemptLimit } from '../../../../services/auth/server/attempts.js';
 
 /** A limit of 4 attempts in a minute; `take` makes attempts, and gives the seconds to wait before each, 0 for none. */
 const given = () => {
   const clock = { ms: 0 };
-  const limit = attempts(4, () => clock.ms);
+  const limit = attemptLimit(4, () => clock.ms);
   const take = (times: number, name = 'alice') => Array.from({ length: times }, () => limit.take(name));
   return { clock, limit, take };
 };

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 
 import { ExecutionTerminateRequestSchema } from '../../../../proto/gen/platformidl/admin/execution_pb.js';
 import { AdminService } from '../../../../proto/gen/platformidl/service/admin_pb.js';
-import { audit } from '../../../../services/gateway/dispatch/audit.js';
+import { auditCalls } from '../../../../services/gateway/dispatch/audit.js';
 import { UNLIMITED } from '../../../../services/kernel/access.js';
 import type { AuditEntry } from '../../../../services/kernel/ports/audit-trail.js';
 import { RpcError } from '../../../../services/kernel/rpc.js';
@@ -23,7 +23,7 @@ const entriesOf = async (
 ): Promise<readonly AuditEntry[]> => {
   const entries: AuditEntry[] = [];
   const call = callOf(method, { headers: { 'x-request-id': 'r-1', ...headers }, peer: () => '10.0.0.1' });
-  const interceptor = audit({ trail: { record: (entry) => void entries.push(entry) }, isBehindProxy });
+  const interceptor = auditCalls({ trail: { record: (entry) => void entries.push(entry) }, isBehindProxy });
   const answered = interceptor(call, () => {
     call.principal = 'ada';
     call.caller = { identity: { ...identity, expiresAt: undefined }, access: UNLIMITED };

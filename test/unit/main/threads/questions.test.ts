@@ -13,7 +13,7 @@ import {
 import { RpcError } from '../../../../services/kernel/rpc.js';
 import { streamName } from '../../../../services/kernel/stream.js';
 import { relayAppends, relayedAppends } from '../../../../services/main/threads/append-relay.js';
-import { failureOf } from '../../../../services/streams/eventstore/failure.js';
+import { callFailureOf } from '../../../../services/streams/eventstore/failure.js';
 import { answerOver, askOver } from '../../../../services/main/threads/questions.js';
 
 const channels: MessageChannel[] = [];
@@ -93,7 +93,7 @@ describe('appends by way of another thread', () => {
     const appending = over(() => Promise.reject(new DataDirectoryUnusable('moved')));
     const error = await appending.catch((each: unknown) => each);
     expect(error).toBeInstanceOf(DataDirectoryUnusable);
-    expect(failureOf(error)).toMatchObject({ code: 'UNAVAILABLE', details: 'Server Is Not Ready' });
+    expect(callFailureOf(error)).toMatchObject({ code: 'UNAVAILABLE', details: 'Server Is Not Ready' });
   });
 
   it('that meet a bug have an unknown outcome', async () =>

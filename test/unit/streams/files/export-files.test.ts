@@ -11,7 +11,7 @@ import { codecs } from '../../../../services/main/models.js';
 import { folderTarget, inUse, type ObjectTarget } from '../../../../services/store/targets/object-target.js';
 import type { Description, FileTarget } from '../../../../services/streams/files/description.js';
 import { rowOf } from '../../../../services/streams/files/event-row.js';
-import { rangeOf } from '../../../../services/streams/files/exported-file.js';
+import { positionRangeOf } from '../../../../services/streams/files/exported-file.js';
 import { type FileExportOptions, openFileExport } from '../../../../services/streams/files/export-files.js';
 import { jsonLines } from '../../../../services/streams/files/json-lines.js';
 import { executionStream, newEvent, nodeReported, openTestLog } from '../../../support/filled-log.js';
@@ -75,7 +75,7 @@ const newFolder = (): string => mkdtempSync(join(root, 'place-'));
 
 const filesIn = (folder: string): readonly string[] =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' })
-    .filter((path) => rangeOf(path))
+    .filter((path) => positionRangeOf(path))
     .sort();
 
 const positionsOf = (lines: string): readonly number[] =>
@@ -182,7 +182,7 @@ describe('an export of the log to files', () => {
           await scheduler.waitFor(Promise.all(sizes.map(attempt)));
           await scheduler.waitFor(run(bucket));
           const positions = [...objects].flatMap(([path, { bytes }]) =>
-            rangeOf(path) ? positionsOf(Buffer.from(bytes).toString()) : [],
+            positionRangeOf(path) ? positionsOf(Buffer.from(bytes).toString()) : [],
           );
           expect(positions.sort((one, other) => one - other)).toEqual([1, 2, 3, 4, 5, 6]);
         },

@@ -8,7 +8,7 @@ import type { EventStore } from '../../../../services/kernel/ports/event-store.j
 import { type LiveFeed, openLiveFeed } from '../../../../services/streams/tail/live-feed.js';
 import { labelsFrom } from '../../../../services/streams/tail/selection.js';
 import type { RecordedEvent } from '../../../../services/kernel/event.js';
-import { sharedBatches, tail, type TailConsumer, type TailSources } from '../../../../services/streams/tail/tail.js';
+import { sharedBatches, tailLog, type TailConsumer, type TailSources } from '../../../../services/streams/tail/tail.js';
 import { executionStream, newEvent, nodeReported, openTestLog, report } from '../../../support/filled-log.js';
 import { until } from '../../../support/until.js';
 
@@ -54,7 +54,7 @@ const eventsIn = (batch: Uint8Array): readonly Answer[] =>
 /** Takes answers of a tail until there are so many events. */
 const taken = async (asked: Asked, events: number): Promise<readonly Answer[]> => {
   const found: Answer[] = [];
-  for await (const batch of tail(sources, create(TailRequestSchema, asked as never), consumer)) {
+  for await (const batch of tailLog(sources, create(TailRequestSchema, asked as never), consumer)) {
     found.push(...eventsIn(batch));
     if (found.length >= events) break;
   }
@@ -126,7 +126,7 @@ describe('a tail', () => {
     expect(positions(await reading)).toEqual([head + 2n]);
     const request = create(TailRequestSchema, { lastEventId: (head + 1_000n).toString() });
     await expect(
-      tail({ ...sources, reach: tailWaits(store, feed, 0) }, request, consumer).next(),
+      tailLog({ ...sources, reach: tailWaits(store, feed, 0) }, request, consumer).next(),
     ).rejects.toMatchObject({
       code: 'UNAVAILABLE',
       message: expect.stringContaining(`before position ${head + 1_000n}`) as string,
@@ -146,7 +146,8 @@ describe('a tail', () => {
         },
       },
     };
-    const open = (asked: Asked) => tail(sources, create(TailRequestSchema, { ...from, ...asked } as never), counting);
+    const open = (asked: Asked) =>
+      tailLog(sources, create(TailRequestSchema, { ...from, ...asked } as never), counting);
     const tails = [
       open({}),
       open({ from: 'start' }),
@@ -165,7 +166,7 @@ describe('a tail', () => {
 
   it('that falls behind the live feed reads the log and misses nothing', async () => {
     const start = await store.head();
-    const slow = tail(sources, create(TailRequestSchema, { lastEventId: start.toString() }), consumer);
+    const slow = tailLog(sources, create(TailRequestSchema, { lastEventId: start.toString() }), consumer);
     await slow.next(); // the first checkpoint: from here on it takes nothing while the feed moves on
     for (let batch = 0; batch < 6; batch += 1) {
       const many = Array.from({ length: 1_000 }, (_, index) => nodeReported('e0', index));

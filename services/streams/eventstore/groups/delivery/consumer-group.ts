@@ -1,7 +1,7 @@
 import { type Consumer, consumerPool, type ConsumerPool } from './consumer-pool.js';
-import type { Delivery, ReadEvent, GroupCounts, GroupRules, Parking, Recording, Refusal } from './delivery.js';
+import type { Delivery, ReadEvent, GroupCounts, GroupRules, Parking, ProgressRecording, Refusal } from './delivery.js';
 import { type PendingEvent, PendingEvents } from './pending-events.js';
-import type { Progress } from '../progress.js';
+import type { GroupProgress } from '../progress.js';
 
 /** Maximum number of unfinished events of a group; each recorded progress lists them. */
 const MAX_PENDING = 5_000;
@@ -31,13 +31,13 @@ export class ConsumerGroup<Content> {
   #deliveredUpTo: bigint;
   #readUpTo: bigint;
   #recordedUpTo: bigint;
-  #parked: Pick<Progress, 'parkedUpTo' | 'replayedUpTo' | 'replayUntil'>;
+  #parked: Pick<GroupProgress, 'parkedUpTo' | 'replayedUpTo' | 'replayUntil'>;
   #recording = 1;
   #isChanged = false;
   #delivered = 0;
 
   /** @param bucket the bucket of events that were pending when the progress was recorded. */
-  constructor(rules: GroupRules, { upTo, pending, ...parked }: Progress, bucket = 0) {
+  constructor(rules: GroupRules, { upTo, pending, ...parked }: GroupProgress, bucket = 0) {
     this.#rules = rules;
     this.#pool = consumerPool(rules.strategy);
     this.#deliveredUpTo = this.#readUpTo = this.#recordedUpTo = upTo;
@@ -166,7 +166,7 @@ export class ConsumerGroup<Content> {
   }
 
   /** Takes what is to be recorded; `undefined` when no answer has come since the last call, and little was read. */
-  nextRecording(): Recording | undefined {
+  nextRecording(): ProgressRecording | undefined {
     const isFar = this.#ahead.length === 0 && this.#readUpTo - this.#recordedUpTo >= UNMATCHED_PER_RECORDING;
     if (!this.#isChanged && !isFar) return undefined;
     this.#isChanged = false;
@@ -181,7 +181,7 @@ export class ConsumerGroup<Content> {
     for (const id of this.#pending.forget(number)) this.#free(id);
   }
 
-  progress(): Progress {
+  progress(): GroupProgress {
     const skipped = this.#ahead.filter(({ at }) => at < this.#deliveredUpTo).map(({ at }) => ({ at, retries: 0 }));
     return {
       upTo: this.#ahead.length === 0 ? this.#readUpTo : this.#deliveredUpTo,

@@ -1,5 +1,5 @@
 import type { Strategy } from './consumer-pool.js';
-import type { Progress } from '../progress.js';
+import type { GroupProgress } from '../progress.js';
 
 /** The settings by which a group delivers its events. */
 export type GroupRules = {
@@ -45,7 +45,7 @@ export type Parking = {
 export type Refusal = 'park' | 'retry' | 'skip';
 
 /** A progress to record, with the number by which its owner confirms that it is durable. */
-export type Recording = { readonly number: number; readonly progress: Progress };
+export type ProgressRecording = { readonly number: number; readonly progress: GroupProgress };
 
 /** The present figures of a group. */
 export type GroupCounts = {
