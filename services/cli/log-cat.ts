@@ -17,7 +17,7 @@ import { openOwnLog } from '../main/log-source.js';
 import { openPayloads } from '../main/payloads.js';
 import { lineOf } from '../main/event-json/event-line.js';
 import { readable } from '../main/event-json/readable.js';
-import { unknownTypeNotes } from './unknown-types.js';
+import { printUnknownTypes } from './unknown-types.js';
 import { OperatorError, forSetting } from '../config/operator-errors.js';
 
 /** The flags of `log cat`. */
@@ -38,10 +38,6 @@ type Cat = {
   readonly limit: number;
   /** The types of the events that were printed. */
   readonly found: Set<string>;
-};
-
-const printNotes = (notes: readonly string[]): void => {
-  for (const note of notes) process.stderr.write(`${note}\n`);
 };
 
 /** Makes a function that prints the selected events, up to the limit; it returns true once the limit is reached. */
@@ -110,13 +106,13 @@ export const logCat = async (
     const after = await beginAfter(log, selection, flags);
     const cat: Cat = { log, payloads, selection, after, start: startOf(flags, after), limit, found: new Set() };
     if (flags.follow) {
-      printNotes(unknownTypeNotes(flags.type));
+      printUnknownTypes(flags.type);
       await follow(cat);
       return;
     }
     if (selection.stream === undefined) await printLog(cat);
     else await printStream(cat, selection.stream);
-    printNotes(unknownTypeNotes(flags.type, cat.found));
+    printUnknownTypes(flags.type, cat.found);
   } finally {
     await log.close();
     await payloads.close();

@@ -45,3 +45,8 @@ export const unknownTypeNotes = (
     return `flightlog: this release records no events of type ${oneLine(type)}; ${advice}`;
   });
 };
+
+/** Prints the {@link unknownTypeNotes} to the standard error. */
+export const printUnknownTypes = (given?: readonly string[], found?: ReadonlySet<string>): void => {
+  for (const note of unknownTypeNotes(given, found)) process.stderr.write(`${note}\n`);
+};

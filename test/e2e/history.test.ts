@@ -195,6 +195,22 @@ describe('a tail of the log', () => {
     expect(stderr).toMatch(/^flightlog: INVALID_ARGUMENT: invalid value for from: /u);
   });
 
+  it('names query parameters that it does not know, as other answers do', async () => {
+    const request = get(`${server()}/api/v1/tail?from=start&colour=red`, { agent: false });
+    const [response] = (await once(request, 'response')) as [IncomingMessage];
+    expect(response.headers['flightlog-ignored']).toBe('colour');
+    request.destroy();
+  });
+
+  it('is printed with a note about a type that does not exist, as `log cat` prints it', async () => {
+    const args = ['tail', '--server', server(), '--from', 'start', '--limit', '1'];
+    const { stderr, stdout } = await flightlog([...args, '--type', 'ExecutionCreate,ExecutionCreated']).ended;
+    expect(stderr).toBe(
+      'flightlog: this release records no events of type ExecutionCreate; did you mean ExecutionCreated?\n',
+    );
+    expect(stdout).toContain('ExecutionCreated');
+  });
+
   it('is printed by the command line, and comes over gRPC as protobuf', async () => {
     const args = ['tail', '--server', server(), '--from', 'start', '--type', 'ExecutionCreated', '--limit', '1'];
     expect((await flightlog(args).ended).stdout).toMatch(/^\d+ +\S+Z +ExecutionCreated +QUEUED /u);
