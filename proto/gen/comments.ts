@@ -948,7 +948,7 @@ export const comments: Readonly<Record<string, string>> = {
   "platformidl.eventlog.TailRequest.project": "Only of this project; with `domain` and `name`, only of this execution.",
   "platformidl.eventlog.TailRequest.types": "Only of these types, such as `NodePhaseReported`.",
   "platformidl.eventlog.TailResponse": "An event, or the position that was reached without one.",
-  "platformidl.eventlog.TailResponse.event": "Absent in a checkpoint, which is sent every 5 to 10 seconds while no event matches.",
+  "platformidl.eventlog.TailResponse.event": "Absent in a checkpoint, which is sent every 5 seconds while no event matches.",
   "platformidl.eventlog.TailResponse.position": "All events up to here were sent or do not match.",
   "platformidl.eventlog.TickOutcome": "The outcome of a tick, or of several that were skipped one after another for one reason.",
   "platformidl.eventlog.TickOutcome.at": "The tick; the last one of several.",

@@ -30,10 +30,7 @@ export type TailEncoding = {
 
 /** The number of events that are read from the log at a time by a tail that is behind the live feed. */
 const PAGE = 256;
-/**
- * A tail that has sent nothing for this time, in milliseconds, sends a checkpoint. An event that does not match can
- * begin the wait again, so a silence lasts at most twice as long.
- */
+/** A tail that has sent nothing for this time, in milliseconds, sends a checkpoint. */
 const CHECKPOINT_MS = 5_000;
 
 type Page = { readonly events: readonly RecordedEvent[]; readonly position: bigint };
@@ -141,6 +138,6 @@ export async function* tailLog(
       yield encoding.checkpoint(position);
       sentAt = performance.now();
     }
-    if (isIdle) await sources.feed.moved(position, CHECKPOINT_MS);
+    if (isIdle) await sources.feed.moved(position, CHECKPOINT_MS - (performance.now() - sentAt));
   }
 }

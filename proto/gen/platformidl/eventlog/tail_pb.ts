@@ -139,7 +139,7 @@ export type TailResponse = Message<"platformidl.eventlog.TailResponse"> & {
   position: bigint;
 
   /**
-   * Absent in a checkpoint, which is sent every 5 to 10 seconds while no event matches.
+   * Absent in a checkpoint, which is sent every 5 seconds while no event matches.
    *
    * @generated from field: platformidl.eventlog.TailEvent event = 2;
    */

@@ -133,6 +133,22 @@ describe('a tail', () => {
     });
   });
 
+  it('waits for events only until its next checkpoint is due', async () => {
+    const endsMs: number[] = [];
+    const moved = async (after: bigint, timeoutMs: number): Promise<void> => {
+      endsMs.push(performance.now() + timeoutMs);
+      await feed.moved(after, 1);
+    };
+    const consumed = { ...consumer, isOver: () => endsMs.length === 3 };
+    const request = create(TailRequestSchema, { from: 'now' });
+    const answers = tail({ ...sources, feed: { ...feed, moved } }, request, consumed);
+    await answers.next(); // the first checkpoint
+    const ended = answers.next();
+    const sentBeforeMs = performance.now();
+    expect((await ended).done).toBe(true);
+    for (const endMs of endsMs) expect(endMs).toBeLessThanOrEqual(sentBeforeMs + 5_001);
+  });
+
   it('shares encoded bytes with tails of the same selection, and not with those of another', async () => {
     const from = { lastEventId: (await store.head()).toString() };
     const encodings = new Map<bigint, number>();
