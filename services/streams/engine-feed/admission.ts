@@ -23,15 +23,19 @@ type Kept = { readonly kept: WorkJoin['leases']; readonly aborts: readonly (() =
 
 const NONE_KEPT: Kept = { kept: [], aborts: [] };
 
-/** Tells an engine which of its executions ended before it joined: the board sends only later ends. */
+/**
+ * Tells an engine which of its executions ended before it joined. The board sends the end of an execution that is open
+ * there; only the others are read.
+ */
 const tellEnds = (
   { leases, onFailure }: Pick<FeedServices, 'leases' | 'onFailure'>,
-  board: Pick<WorkBoard, 'engines' | 'tellEnd'>,
+  board: Pick<WorkBoard, 'engines' | 'isOpen' | 'tellEnd'>,
   { engine, held }: { readonly engine: JoinedEngine; readonly held: readonly HeldLease[] },
 ): void => {
   const tell = async (): Promise<void> => {
     for (const lease of held) {
       if (board.engines.get(engine.id.session) !== engine) return; // its stream was replaced or has ended
+      if (board.isOpen(lease.id)) continue;
       const found = await leases.held(lease);
       if (found?.ended !== undefined) board.tellEnd(engine, lease.id, found.ended);
     }

@@ -150,6 +150,11 @@ export class WorkBoard {
       if (!engine.held.has(item.stream)) this.#giveBack(engine, item);
   }
 
+  /** True while no end of the execution has been folded. */
+  isOpen(id: WorkId): boolean {
+    return this.#items.of(this.#services.leases.streamOf(id)) !== undefined;
+  }
+
   /** Tells an engine that an execution which it holds has ended. Does nothing when the engine does not hold it. */
   tellEnd({ held, sendQueue }: JoinedEngine, id: WorkId, phase: Phase): void {
     const stream = this.#services.leases.streamOf(id);

@@ -1,0 +1,116 @@
+import { rmSync } from 'node:fs';
+import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+import { WorkflowExecution_Phase as Phase } from '../../../proto/gen/platformidl/core/execution_pb.js';
+import { EngineSessionOpenedSchema } from '../../../proto/gen/platformidl/eventlog/engine_session_pb.js';
+import { WorkJoinSchema, WorkResponseSchema } from '../../../proto/gen/platformidl/eventlog/engine_work_pb.js';
+import {
+  ExecutionCreatedSchema,
+  ExecutionExpiredSchema,
+  WorkLeasedSchema,
+} from '../../../proto/gen/platformidl/eventlog/execution_pb.js';
+import { engineSessionStream } from '../../../services/engine-session/events.js';
+import type { EventStore } from '../../../services/kernel/ports/event-store.js';
+import { admission, type FeedServices } from '../../../services/streams/engine-feed/admission.js';
+import { openSendQueue } from '../../../services/streams/engine-feed/send-queue.js';
+import { WorkBoard } from '../../../services/streams/engine-feed/work-board.js';
+import { executionStream, newEvent, openTestLog } from '../../support/filled-log.js';
+
+const SESSION = { group: 'default', engine: 'e', session: 's' };
+const NAMES = ['e1', 'e2', 'e3'];
+const idOf = (name: string) => ({ project: 'flytesnacks', domain: 'development', name });
+
+const unused = (): never => {
+  throw new Error('no test calls this');
+};
+
+describe('an engine that joins again', () => {
+  let directory: string;
+  let store: EventStore;
+  let board: WorkBoard;
+  let services: FeedServices;
+  /** The executions whose leases were read, in order. */
+  let reads: string[];
+  let ended: string[];
+
+  const expire = async (name: string): Promise<void> => {
+    const expired = create(ExecutionExpiredSchema, { phase: Phase.ABORTED });
+    const event = newEvent('ExecutionExpired', toBinary(ExecutionExpiredSchema, expired));
+    await store.append(executionStream(name), 'any', [event]);
+    ended.push(name);
+  };
+
+  beforeEach(async () => {
+    ({ directory, store } = await openTestLog());
+    [reads, ended] = [[], []];
+    const opened = create(EngineSessionOpenedSchema, SESSION);
+    const session = newEvent('EngineSessionOpened', toBinary(EngineSessionOpenedSchema, opened));
+    await store.append(engineSessionStream(SESSION), 'any', [session]);
+    for (const name of NAMES) {
+      const created = create(ExecutionCreatedSchema, { id: idOf(name) });
+      const leased = create(WorkLeasedSchema, { number: 1n, session: SESSION.session });
+      await store.append(executionStream(name), 'any', [
+        newEvent('ExecutionCreated', toBinary(ExecutionCreatedSchema, created)),
+        newEvent('WorkLeased', toBinary(WorkLeasedSchema, leased)),
+      ]);
+    }
+    services = {
+      log: store,
+      leases: {
+        ...{ lease: unused, giveBack: unused, fail: unused, launch: unused },
+        streamOf: ({ name }) => executionStream(name),
+        held: ({ id: { name } }) => {
+          reads.push(name);
+          return Promise.resolve({ abort: undefined, ended: ended.includes(name) ? Phase.ABORTED : undefined });
+        },
+      },
+      sessions: {
+        ...{ open: unused, end: unused },
+        renew: () => Promise.resolve(true),
+        renewals: () => Promise.resolve(0),
+      },
+      ...{ positionToken: String, weightOf: () => 1, leaseMs: 30_000, isShared: false, now: () => 0 },
+      ...{ newSession: unused, onParked: unused, onFailure: unused },
+    };
+    board = new WorkBoard(services);
+  });
+  afterEach(async () => {
+    await board.close();
+    await store.close();
+    rmSync(directory, { recursive: true });
+  });
+
+  /** Joins with all leases; returns a function that gives the name of the next execution whose end is sent. */
+  const rejoin = async () => {
+    const [sendQueue, gone] = [openSendQueue(), new AbortController()];
+    const leases = NAMES.map((name) => ({ execution: idOf(name), number: 1n }));
+    const call = { principal: 'root', requestId: 'r', isCancelled: () => false, answeredAt: () => undefined };
+    await admission(services, board)(create(WorkJoinSchema, { ...SESSION, leases }), { call, sendQueue });
+    const messages = sendQueue.messages(gone.signal);
+    const nextEnd = async (): Promise<string | undefined> => {
+      for (;;) {
+        const next = await messages.next();
+        if (next.done === true) return undefined;
+        const { message } = fromBinary(WorkResponseSchema, next.value);
+        if (message.case === 'update') return message.value.lease?.execution?.name;
+      }
+    };
+    return { nextEnd };
+  };
+
+  it('has each of its leases read once while the executions are open', async () => {
+    await board.start();
+    const { nextEnd } = await rejoin();
+    await expire('e2');
+    expect(await nextEnd()).toBe('e2');
+    expect(reads).toEqual(NAMES);
+  });
+
+  it('gets the end of an execution that had ended before', async () => {
+    await expire('e3');
+    await board.start();
+    const { nextEnd } = await rejoin();
+    expect(await nextEnd()).toBe('e3');
+  });
+});
