@@ -1,5 +1,5 @@
 import type { NewEvent } from '../../kernel/event.js';
-import { AppendTooLarge, RevisionConflict } from '../../kernel/fault.js';
+import { AppendTooLarge, OutcomeUnknown, RevisionConflict, StoreUnavailable } from '../../kernel/fault.js';
 import { type Appended, MAX_APPEND_BYTES } from '../../kernel/ports/event-store.js';
 import type { FoldedState } from '../stream-state.js';
 import { answerCommand, type CommandTurn, type Decided, type InFlight } from '../turn.js';
@@ -125,11 +125,14 @@ export class SharedWriter<State, Command, Event, Refusal> implements Writer<Stat
 
   /** Appends once; `undefined` on a revision conflict, when another process has appended first. */
   async #appendOnce(expected: bigint, events: readonly NewEvent[]): Promise<Appended | undefined> {
-    const { store, stream } = this.#parts;
+    const { store, stream, state } = this.#parts;
     try {
       return await store.append(stream, expected < 0n ? 'no-stream' : expected, events);
     } catch (error) {
       if (error instanceof RevisionConflict) return undefined;
+      // The next command then reads the stream first. While the store is away, this fails all commands that wait;
+      // otherwise each of them would wait for the failure of its own append, one after another.
+      if (error instanceof StoreUnavailable || error instanceof OutcomeUnknown) state.forget();
       throw error;
     }
   }

@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { RecordedEvent } from '../../../services/kernel/event.js';
 import type { EventStore, ReadStreamOptions } from '../../../services/kernel/ports/event-store.js';
-import { OutcomeUnknown, RevisionConflict } from '../../../services/kernel/fault.js';
+import { OutcomeUnknown, RevisionConflict, StoreUnavailable } from '../../../services/kernel/fault.js';
 import type { PayloadStore } from '../../../services/kernel/ports/payload-store.js';
 import type { CommandContext, Folded } from '../../../services/kernel/ports/sessions.js';
 import { type StreamName, streamName } from '../../../services/kernel/stream.js';
@@ -201,6 +201,30 @@ describe('a live stream of a log that other processes write too', () => {
     });
     await expect(ask(here, 'add')).rejects.toBeInstanceOf(OutcomeUnknown);
     await expect(ask(here, 'add')).resolves.toMatchObject({ kind: 'accepted', revision: 1n });
+  });
+
+  it('fails the commands that wait, after a conflict too, with one append when the store is away', async () => {
+    let [isAway, sent] = [false, 0];
+    const away = () => new StoreUnavailable('no node answers');
+    here = opened({
+      ...store,
+      readStream: (...given) => {
+        if (isAway) throw away();
+        return store.readStream(...given);
+      },
+      append: (...given) => ((sent += 1), isAway ? Promise.reject(away()) : store.append(...given)),
+    });
+    await ask(here, 'add');
+    await ask(there, 'add');
+    await ask(here, 'add'); // after a conflict, by which commands are appended one by one
+    [isAway, sent] = [true, 0];
+    const asked = await Promise.allSettled(Array.from({ length: 5 }, () => ask(here, 'add')));
+    expect(asked.map((each) => each.status === 'rejected' && each.reason instanceof StoreUnavailable)).toEqual(
+      Array(5).fill(true),
+    );
+    expect(sent).toBe(1);
+    isAway = false;
+    await expect(ask(here, 'add')).resolves.toMatchObject({ kind: 'accepted', revision: 3n });
   });
 
   it('gives up after 100 attempts when every append meets a conflict', async () => {
