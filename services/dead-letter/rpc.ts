@@ -74,6 +74,16 @@ const list = async (services: DeadLetterServices, request: ReactorListRequest) =
   return create(ReactorListSchema, { reactors: await Promise.all(reactors) });
 };
 
+/** Says what to do about dead letters that cannot be read. */
+const unreadable = (reactor: string, error: unknown): never => {
+  if (!(error instanceof StreamParked)) throw error;
+  throw new RpcError(
+    'UNAVAILABLE',
+    `the dead letters of reactor ${reactor} cannot be read: ${error.message}. If a newer release wrote the event, ` +
+      `upgrade this server; otherwise remove the cause, then run \`flightlog parked-stream retry ${error.stream}\``,
+  );
+};
+
 const decideDeadLetter = async (
   { sessions }: DeadLetterServices,
   type: 'RetryDeadLetter' | 'SkipDeadLetter',
@@ -83,7 +93,9 @@ const decideDeadLetter = async (
   if (reactor === '') throw missing('reactor');
   if (position === 0n) throw missing('position');
   const command = { type, reactor, position };
-  const outcome = await sessions.handle(deadLetterAggregate, deadLetterStream(reactor), command, contextOf(call));
+  const outcome = await sessions
+    .handle(deadLetterAggregate, deadLetterStream(reactor), command, contextOf(call))
+    .catch((error: unknown) => unreadable(reactor, error));
   call.answeredAt(outcome.position);
   if (outcome.kind === 'refused')
     throw new RpcError('NOT_FOUND', `reactor ${reactor} has no dead letter at position ${position.toString()}`);
