@@ -882,7 +882,7 @@ export const comments: Readonly<Record<string, string>> = {
   "platformidl.eventlog.Reactor.muted": "Why no process may run it: the log is a copy that has not taken over. Empty otherwise.",
   "platformidl.eventlog.Reactor.position": "Position up to which all its work is done, or recorded as dead letters; 0 where it keeps none.",
   "platformidl.eventlog.Reactor.problem": "Why its dead letters cannot be read: their stream is parked. Empty otherwise.",
-  "platformidl.eventlog.Reactor.retrying": "Work that has failed and is to be tried again.",
+  "platformidl.eventlog.Reactor.retrying": "Work that has failed and is tried again, now or later.",
   "platformidl.eventlog.Reactor.waiting": "Work that is not finished; much of it may not be due yet.",
   "platformidl.eventlog.Reactor.worker": "The process that runs it, as `host/pid/…`; empty where none does, or it is not known.",
   "platformidl.eventlog.ReactorList": "The reactors, by name.",

@@ -104,7 +104,7 @@ export const gauges = {
   },
   reactorRetrying: {
     name: 'flightlog_reactor_retrying',
-    help: 'Work that has failed and is to be tried again, by reactor.',
+    help: 'Work that has failed and is tried again, now or later, by reactor.',
     labelNames: ['reactor'],
   },
   reactorDead: {

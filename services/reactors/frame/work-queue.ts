@@ -29,7 +29,7 @@ export type WorkQueueOptions<Item> = {
 export type WorkFigures = {
   /** Items that are not finished, those that failed included. */
   readonly waiting: number;
-  /** Items that failed and are to be tried again. */
+  /** Items that failed and are tried again, now or later. */
   readonly retrying: number;
   /** Items that were given up since the start. */
   readonly dead: number;
@@ -91,7 +91,7 @@ const figuresOf = <Item>(
   const dueMs = [fresh.peek(), failed.peek(), ...worked].map((entry) => entry?.dueMs ?? Infinity);
   return {
     waiting: fresh.size() + failed.size() + worked.length,
-    retrying: failed.size(),
+    retrying: failed.size() + worked.filter(({ attempts }) => attempts > 0).length,
     lagMs: Math.max(0, nowMs - Math.min(...dueMs)),
   };
 };

@@ -86,6 +86,21 @@ describe('a queue of work', () => {
     await queue.close();
   });
 
+  it('counts an item that is tried again at the moment as one that is retried', async () => {
+    let fail: (error: Error) => void = () => undefined;
+    const { queue, advance } = open(() => new Promise((_, reject) => (fail = reject)));
+    const counted = () => ({ waiting: queue.figures().waiting, retrying: queue.figures().retrying });
+    queue.add('bad', START);
+    expect(counted()).toEqual({ waiting: 1, retrying: 0 });
+    fail(new Error('no'));
+    await turns();
+    expect(counted()).toEqual({ waiting: 1, retrying: 1 });
+    await advance(1_000);
+    expect(counted()).toEqual({ waiting: 1, retrying: 1 });
+    fail(new Error('no'));
+    await queue.close();
+  });
+
   it('says how long its oldest item has been due', async () => {
     const { queue, advance } = open(() => Promise.reject(new Error('no')));
     queue.add('a', START + 5_000);

@@ -104,7 +104,7 @@ export type Reactor = Message<"platformidl.eventlog.Reactor"> & {
   waiting: number;
 
   /**
-   * Work that has failed and is to be tried again.
+   * Work that has failed and is tried again, now or later.
    *
    * @generated from field: uint32 retrying = 5;
    */
