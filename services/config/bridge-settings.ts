@@ -59,7 +59,9 @@ export const bridge = z.strictObject({
     .describe('template of the namespace of the object of an execution'),
   capacity: oneOrMore.default(1_000).describe('executions that the bridge holds at a time'),
   concurrency: oneOrMore.default(16).describe('objects that are worked on at a time'),
-  call_timeout: duration.prefault('10s').describe('longest time that an API server may take to answer'),
+  call_timeout: duration
+    .prefault('10s')
+    .describe('longest time that an API server may take to answer, and a credential command of a kubeconfig to end'),
   keep_finished: duration.prefault('10m').describe('time after which the object of a finished execution is deleted'),
   finalizer_grace: duration
     .prefault('0s')

@@ -1,5 +1,6 @@
 import { KubeConfig } from '@kubernetes/client-node';
 import { type Cluster } from './cluster.js';
+import { limitCredentialCommands } from './credential-command.js';
 import { kubernetesCluster, type KubernetesOptions } from './kubernetes.js';
 
 export type ClusterConnection = {
@@ -27,6 +28,7 @@ export const connectedCluster = (
   if (context !== '') kubeConfig.setCurrentContext(context);
   if (kubeConfig.getCurrentCluster() === null)
     throw new Error(`there is no cluster for context ${JSON.stringify(context)}`);
+  limitCredentialCommands(kubeConfig, options.callTimeoutMs);
   const watch = { watchSeconds: WATCH_SECONDS, answerTimeoutMs: options.callTimeoutMs };
   return kubernetesCluster({ ...options, kubeConfig, watch });
 };
