@@ -1,3 +1,4 @@
+import { type PayloadLocation, sharesKeys } from '../store/payloads/payload-location.js';
 import { dutiesOf, standsAlone, type Role } from './roles.js';
 import { EMBEDDED } from './setting-kinds.js';
 
@@ -5,6 +6,8 @@ import { EMBEDDED } from './setting-kinds.js';
 type Settings = {
   readonly role: readonly Role[];
   readonly event_store: string;
+  readonly payload_store: PayloadLocation;
+  readonly data_proxy: { readonly engine_stores: readonly PayloadLocation[] };
   readonly grpc_port: number;
   readonly http_port: number;
   readonly eventstore_port?: number | undefined;
@@ -64,6 +67,13 @@ const RULES: readonly Rule[] = [
     path: ['eventstore_format'],
     error: 'a log server serves events as they are stored: leave it out, or the role log',
     applies: (settings) => isLogServer(settings) && settings.eventstore_format === 'json',
+  },
+  {
+    path: ['data_proxy', 'engine_stores'],
+    error:
+      'must not have the payloads and uploads of payload_store in it, which engines of any project could then name: give engines a prefix of their own',
+    applies: ({ payload_store: payloads, data_proxy: { engine_stores: stores } }) =>
+      stores.some((store) => sharesKeys(payloads, store)),
   },
   {
     path: ['auth', 'certificates'],

@@ -11,6 +11,9 @@ export type PayloadLocation =
       readonly region?: string;
     };
 
+/** The folders of payloads and of uploads, below the prefix of the location. */
+const FOLDERS: readonly string[] = ['payloads/', 'uploads/', 'orgs/'];
+
 const BUCKET = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/u;
 const PARAMETERS: readonly string[] = ['endpoint', 'region'];
 
@@ -60,3 +63,13 @@ export const payloadLocation = (text: string): PayloadLocation | string => {
     ...(region !== null && region !== '' && { region }),
   };
 };
+
+/** True when the keys below a location can be those of payloads or uploads of a payload location. */
+export const sharesKeys = (payloads: PayloadLocation, other: PayloadLocation): boolean =>
+  payloads.kind === 's3' &&
+  other.kind === 's3' &&
+  payloads.bucket === other.bucket &&
+  payloads.endpoint === other.endpoint &&
+  FOLDERS.map((folder) => `${payloads.prefix}${folder}`).some(
+    (folder) => folder.startsWith(other.prefix) || other.prefix.startsWith(folder),
+  );

@@ -118,10 +118,33 @@ describe('the configuration', () => {
     ],
     [{ role: 'log', eventstore_mode: 'off' }, 'eventstore_mode', 'a log server has to serve the EventStoreDB'],
     [{ role: 'log', eventstore_format: 'json' }, 'eventstore_format', 'a log server serves events as they are stored'],
+    [
+      { payload_store: 's3://bkt/flightlog', 'data_proxy.engine_stores': ['s3://bkt'] },
+      'data_proxy.engine_stores',
+      'must not have the payloads and uploads of payload_store in it',
+    ],
+    [
+      { payload_store: 's3://bkt/flightlog', 'data_proxy.engine_stores': ['s3://bkt/flightlog'] },
+      'data_proxy.engine_stores',
+      'must not have the payloads and uploads of payload_store in it',
+    ],
+    [
+      { payload_store: 's3://bkt/flightlog', 'data_proxy.engine_stores': ['s3://bkt/flightlog/uploads/p'] },
+      'data_proxy.engine_stores',
+      'must not have the payloads and uploads of payload_store in it',
+    ],
     [{ 'kafka.tls_ca': 'ca.pem' }, 'kafka.tls_ca', 'has no effect without kafka.tls'],
     [{ 'kafka.sasl_password': 'secret' }, 'kafka.sasl_password', 'has no effect without kafka.sasl_username'],
   ])('refuses the settings %j', (settings, key, why) => {
     expect(() => together(settings)).toThrow(`${key} (from ${key}): ${why}`);
+  });
+
+  it('lets engines have a prefix of their own in the bucket of the payloads', () => {
+    const stores = (payloads: string) =>
+      together({ payload_store: payloads, 'data_proxy.engine_stores': ['s3://bkt/metadata'] }).data_proxy.engine_stores;
+    for (const payloads of ['s3://bkt', 's3://bkt/flightlog', 's3://bkt/metadata/flightlog?endpoint=http://other'])
+      expect(stores(payloads)).toHaveLength(1);
+    expect(() => stores('s3://bkt/metadata/flightlog')).toThrow('data_proxy.engine_stores');
   });
 
   it('lets processes that serve no gRPC have its port for something else, and all ports be 0', () => {
