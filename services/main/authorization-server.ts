@@ -57,6 +57,24 @@ export const assertAnyUser = async (settings: AuthorizationSettings): Promise<vo
   );
 };
 
+/**
+ * Refuses to serve when a configured client that gets tokens for itself has the name of a user: the name is the subject
+ * of the tokens of both, so each would have the permissions of the other.
+ *
+ * @throws {OperatorError} naming the client and both settings.
+ */
+export const assertDistinctNames = async (settings: AuthorizationSettings): Promise<void> => {
+  const { clients } = settings.auth.server;
+  if (!isEnabled(settings) || clients.length === 0) return;
+  const users = await forSetting('auth.server.users_file', () => usersFile(principalPaths(settings).users).read());
+  const taken = clients.find(({ id, secret }) => secret !== undefined && users.has(id));
+  if (taken === undefined) return;
+  throw new OperatorError(
+    `auth.server.clients: client ${taken.id} has the name of a user in auth.server.users_file ` +
+      `(${principalPaths(settings).users}), so each would have the permissions of the other: rename one of them`,
+  );
+};
+
 /** Makes the function that records attempts to sign in in the audit trail. */
 export const attemptRecorder =
   (trail: AuditTrail | undefined, issuer: () => string): OnAttempt =>

@@ -5,7 +5,7 @@ import type { Check } from '../gateway/readiness.js';
 import { executionAggregate } from '../execution/aggregate.js';
 import type { Configuration } from '../config/configuration.js';
 import { openAudit } from './audit.js';
-import { assertAnyUser } from './authorization-server.js';
+import { assertAnyUser, assertDistinctNames } from './authorization-server.js';
 import { logChecks, presentChecks, watchViews } from './checks.js';
 import { openCurrentViews } from './current-views.js';
 import { eventstorePort, laterEventstore } from './eventstore.js';
@@ -80,6 +80,7 @@ const failureOf = (
 const checkedPorts = async (configuration: Configuration): Promise<number | undefined> => {
   tlsOf(configuration); // throws when the files cannot be used
   await assertAnyUser(configuration);
+  await assertDistinctNames(configuration);
   await assertPortIsFree('gRPC', configuration.host, configuration.grpc_port);
   await assertPortIsFree('REST', configuration.host, configuration.http_port);
   return eventstorePort(configuration);

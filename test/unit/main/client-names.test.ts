@@ -1,0 +1,40 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+import { hashPassword } from '../../../services/auth/users/password-hash.js';
+import { usersFile } from '../../../services/auth/users/users.js';
+import { configure } from '../../../services/config/configuration.js';
+import { assertDistinctNames } from '../../../services/main/authorization-server.js';
+
+describe('a client of the configuration', () => {
+  let data: string;
+  beforeEach(async () => {
+    data = mkdtempSync(join(tmpdir(), 'flightlog-names-'));
+    const password = await hashPassword('correct horse');
+    await usersFile(join(data, 'users.json')).change(() => new Map([['ada', { password, roles: [] }]]));
+  });
+  afterEach(() => rmSync(data, { recursive: true }));
+
+  const settingsWith = (client: object) => {
+    const server = { enabled: true, clients: [client] };
+    return configure([
+      { path: ['data'], value: data, origin: 'test' },
+      { path: ['auth', 'server'], value: server, origin: 'test' },
+    ]);
+  };
+  const secret = 'a secret of some length';
+
+  it('that gets tokens for itself must not have the name of a user', async () => {
+    await expect(assertDistinctNames(settingsWith({ id: 'ada', secret }))).rejects.toThrow(
+      `auth.server.clients: client ada has the name of a user in auth.server.users_file (${join(data, 'users.json')})`,
+    );
+  });
+
+  it('may have any other name, and that of a user when only people get tokens through it', async () => {
+    await expect(assertDistinctNames(settingsWith({ id: 'propeller', secret }))).resolves.toBeUndefined();
+    const web = { id: 'ada', redirect_uris: ['http://localhost/callback'] };
+    await expect(assertDistinctNames(settingsWith(web))).resolves.toBeUndefined();
+  });
+});
