@@ -1,6 +1,6 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { basename, dirname, join, resolve, sep } from 'node:path';
-import { DataDirectoryUnusable } from '../kernel/fault.js';
+import { DataDirectoryInUse, DataDirectoryUnusable } from '../kernel/fault.js';
 import { backUp } from '../store/backup/back-up.js';
 import { type BackupFiles, directoryFiles, mergedFiles } from '../store/backup/backup-files.js';
 import { type RestoreBucket, restoreBackup } from '../store/backup/restore.js';
@@ -91,9 +91,10 @@ export const backup = async (configuration: Configuration, { to, foreign = [] }:
   }
 };
 
-/** @throws {OperatorError} naming the flag for a data directory that cannot be used; other errors as they are. */
+/** @throws {OperatorError} naming the flag for a data directory that is in use or cannot be used; other errors as they are. */
 const withFlag = (error: unknown): never => {
-  if (error instanceof DataDirectoryUnusable) throw new OperatorError(`--data-dir: ${error.message}`, { cause: error });
+  if (error instanceof DataDirectoryUnusable || error instanceof DataDirectoryInUse)
+    throw new OperatorError(`--data-dir: ${error.message}`, { cause: error });
   throw error;
 };
 

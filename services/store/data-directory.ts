@@ -24,6 +24,10 @@ export type DataDirectoryLock = {
   release(): void;
 };
 
+const [LOCK, HOLDER] = ['lock.db', 'lock.pid'] as const;
+/** The names of the files of the lock in a data directory: the lock with its journal, and the process that has it. */
+export const LOCK_FILES: readonly string[] = [LOCK, `${LOCK}-journal`, HOLDER];
+
 /** Locks of this process, kept from the garbage collector, which would release them. */
 const held = new Set<DataDirectoryLock>();
 
@@ -111,8 +115,8 @@ const locked = (directory: string, file: string, how: LockMode): FileLock | unde
 export const lockDataDirectory = async (path: string, how: LockMode = 'alone'): Promise<DataDirectoryLock> => {
   const directory = resolve(path);
   prepare(directory);
-  const pidFile = join(directory, 'lock.pid');
-  const file = locked(directory, join(directory, 'lock.db'), how);
+  const pidFile = join(directory, HOLDER);
+  const file = locked(directory, join(directory, LOCK), how);
   if (!file) throw new DataDirectoryInUse(`data directory ${directory} is in use by ${await holderOf(pidFile)}`);
   const release = (): void => {
     if (!held.delete(lock)) return;

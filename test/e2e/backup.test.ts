@@ -21,6 +21,7 @@ import { bytesOf, type Content } from '../../services/kernel/ports/payload-store
 import { codecs } from '../../services/main/models.js';
 import { backUp } from '../../services/store/backup/back-up.js';
 import { directoryFiles, CONTROL_PLANE_FILES } from '../../services/store/backup/backup-files.js';
+import { lockDataDirectory } from '../../services/store/data-directory.js';
 import { folderTarget } from '../../services/store/targets/object-target.js';
 import { restoreBackup } from '../../services/store/backup/restore.js';
 import { filePayloadStore } from '../../services/store/payloads/file-payload-store.js';
@@ -245,6 +246,17 @@ describe('a backup of a server that is killed in the middle of load', () => {
       );
     }
     await expect(backedUpHere(copy)).rejects.toThrow(/^backup .* is of another log: of .* choose an empty one$/u);
+    const locked = join(folder, 'locked');
+    const lock = await lockDataDirectory(locked); // as another restore has it
+    mkdirSync(join(locked, 'restoring'));
+    const second = await restore(locked);
+    expect(second).toMatchObject({ code: 1, stdout: '' });
+    expect(second.stderr).toMatch(
+      new RegExp(`^flightlog: --data-dir: data directory .*locked is in use by process ${process.pid}\n$`, 'u'),
+    );
+    expect(readdirSync(locked)).toContain('restoring');
+    lock.release();
+    expect(await restore(locked)).toMatchObject({ code: 0 });
     const half = join(folder, 'half');
     mkdirSync(join(half, 'restoring'), { recursive: true });
     const served = await flightlog(['serve', '--insecure', '--role', 'log', '--data', half, ...FREE_PORTS]).ended;

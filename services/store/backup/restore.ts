@@ -9,6 +9,7 @@ import type { StreamName } from '../../kernel/stream.js';
 import type { Append } from '../log/append-batch.js';
 import { contentHash } from '../payloads/content-hash.js';
 import { createFolder } from '../create-folder.js';
+import { type DataDirectoryLock, LOCK_FILES, lockDataDirectory } from '../data-directory.js';
 import { durableFiles } from '../durable-files.js';
 import { filePayloadStore } from '../payloads/file-payload-store.js';
 import { payloadPath } from '../payloads/object-name.js';
@@ -50,19 +51,34 @@ export type Restored = {
   readonly files: number;
 };
 
-const prepared = async (directory: string): Promise<string> => {
+/** A locked directory, and the folder in it where everything is assembled. */
+type Prepared = { readonly unfinished: string; readonly lock: DataDirectoryLock };
+
+const prepared = async (directory: string): Promise<Prepared> => {
   await createFolder(directory).catch((error: unknown) => {
     throw new DataDirectoryUnusable(`${directory} cannot be created: ${(error as Error).message}`, error);
   });
-  const found = await readdir(directory);
+  const isLock = (name: string): boolean => LOCK_FILES.includes(name);
+  const contents = async (): Promise<string[]> => (await readdir(directory)).filter((name) => !isLock(name));
   // A directory that an interrupted restore has left has no log yet.
-  const isLeft = found.includes(RESTORING_FOLDER) && !found.includes('log.db');
-  if (found.length > 0 && !isLeft)
-    throw new DataDirectoryUnusable(`${directory} is not empty: restore into a directory with nothing in it`);
-  for (const name of found) await rm(join(directory, name), { recursive: true });
-  const unfinished = join(directory, RESTORING_FOLDER);
-  await mkdir(unfinished);
-  return unfinished;
+  const isLeft = (found: readonly string[]): boolean => found.includes(RESTORING_FOLDER) && !found.includes('log.db');
+  const assertFree = (found: readonly string[]): void => {
+    if (found.length > 0 && !isLeft(found))
+      throw new DataDirectoryUnusable(`${directory} is not empty: restore into a directory with nothing in it`);
+  };
+  assertFree(await contents()); // before the files of the lock are created
+  const lock = await lockDataDirectory(directory);
+  try {
+    const found = await contents();
+    assertFree(found);
+    for (const name of found) await rm(join(directory, name), { recursive: true });
+    const unfinished = join(directory, RESTORING_FOLDER);
+    await mkdir(unfinished);
+    return { unfinished, lock };
+  } catch (error) {
+    lock.release();
+    throw error;
+  }
 };
 
 /**
@@ -137,22 +153,10 @@ const moveIntoPlace = async (from: string, directory: string): Promise<void> => 
   await durableFiles(directory).sync(dirname(directory));
 };
 
-/**
- * Restores a backup into an empty directory: the log, with a new identity and every event at its revision, the payloads
- * that it refers to, and the files; payloads and uploads into a bucket where one is given. All contents are checked
- * against their hashes. Read models are not in a backup; they are projected again at the next start.
- *
- * @throws {DataDirectoryUnusable} when the directory is not empty, or cannot be created.
- * @throws {StoreUnavailable} when there is no backup.
- * @throws {CorruptPayload} when the backup is damaged or incomplete, naming the object; there is no log then.
- */
-export const restoreBackup = async (restoring: Restore): Promise<Restored> => {
-  const { target, directory } = restoring;
-  const manifest = await readManifest(target);
-  if (manifest === undefined) throw new StoreUnavailable(`there is no backup in ${target.shown}`);
-  const unfinished = await prepared(directory);
-  const store = await sqliteEventStore({ directory: unfinished });
-  const payloads = restoring.bucket?.payloads ?? filePayloadStore({ directory: unfinished });
+/** Restores everything into a folder. */
+const restoreInto = async (directory: string, manifest: Manifest, restoring: Restore): Promise<Restored> => {
+  const store = await sqliteEventStore({ directory });
+  const payloads = restoring.bucket?.payloads ?? filePayloadStore({ directory });
   let restored: Awaited<ReturnType<typeof restoreLog>>;
   try {
     restored = await restoreLog(restoring, manifest, store, payloads);
@@ -160,9 +164,32 @@ export const restoreBackup = async (restoring: Restore): Promise<Restored> => {
     if (!restoring.bucket) await payloads.close();
     await store.close();
   }
-  for (const file of manifest.files) await restoreFile(restoring, unfinished, file);
-  markLogCopy(unfinished, manifest.logId);
-  await moveIntoPlace(unfinished, directory);
+  for (const file of manifest.files) await restoreFile(restoring, directory, file);
   const { logId: before, takenAt, files } = manifest;
+  markLogCopy(directory, before);
   return { before, after: store.logId, takenAt, ...restored, files: files.length };
+};
+
+/**
+ * Restores a backup into an empty directory: the log, with a new identity and every event at its revision, the payloads
+ * that it refers to, and the files; payloads and uploads into a bucket where one is given. All contents are checked
+ * against their hashes. Read models are not in a backup; they are projected again at the next start.
+ *
+ * @throws {DataDirectoryUnusable} when the directory is not empty, or cannot be created.
+ * @throws {DataDirectoryInUse} when another process restores into the directory.
+ * @throws {StoreUnavailable} when there is no backup.
+ * @throws {CorruptPayload} when the backup is damaged or incomplete, naming the object; there is no log then.
+ */
+export const restoreBackup = async (restoring: Restore): Promise<Restored> => {
+  const { target, directory } = restoring;
+  const manifest = await readManifest(target);
+  if (manifest === undefined) throw new StoreUnavailable(`there is no backup in ${target.shown}`);
+  const { unfinished, lock } = await prepared(directory);
+  try {
+    const restored = await restoreInto(unfinished, manifest, restoring);
+    await moveIntoPlace(unfinished, directory);
+    return restored;
+  } finally {
+    lock.release();
+  }
 };
