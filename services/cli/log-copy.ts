@@ -7,6 +7,7 @@ import { OutcomeUnknown, RevisionConflict, StoreUnavailable } from '../kernel/fa
 import { isSystemStream } from '../kernel/ports/log-identity.js';
 import { categoryOf, type StreamName } from '../kernel/stream.js';
 import { lockDataDirectory } from '../store/data-directory.js';
+import { markComplete, markIncomplete } from '../store/log/presence.js';
 import { openLogger } from '../main/logger.js';
 import { codecs } from '../main/models.js';
 import { type LogSource, markCopyOf, openLog, openWritableLog } from '../main/log-source.js';
@@ -250,17 +251,27 @@ const verify = async ({ from, to, upTo }: Verification, onProgress: (position: b
   return count;
 };
 
-const openTarget = async (location: string): Promise<{ store: EventStore; close: () => Promise<void> }> => {
+/** The log that is filled. No server starts on an embedded one between `begin` and `complete`. */
+type Target = {
+  readonly store: EventStore;
+  readonly begin: () => Promise<void>;
+  readonly complete: () => Promise<void>;
+  readonly close: () => Promise<void>;
+};
+
+const openTarget = async (location: string): Promise<Target> => {
   const directory = isUrl(location) ? '' : resolve(location);
   const lock = isUrl(location) ? undefined : await lockDataDirectory(directory);
   const event_store = isUrl(location) ? location : 'embedded:';
   const { store } = await openWritableLog(
     { event_store },
     // No retries: a repeated append could land after the next one. The copy resumes from the target's last event.
-    { directory, derived: [], logger: openLogger('warn'), retries: false },
+    { directory, derived: [], logger: openLogger('warn'), isCopying: true, retries: false },
   );
   return {
     store,
+    begin: async () => (lock ? markIncomplete(directory) : undefined),
+    complete: async () => (lock ? markComplete(directory) : undefined),
     close: async () => {
       await store.close();
       lock?.release();
@@ -288,12 +299,13 @@ export const copyLog = async (flags: LogCopyFlags): Promise<void> => {
   assertDifferent(flags);
   const started = performance.now();
   const from = await forSetting('--from', () => openLog(sourceOf(flags.from), openLogger('warn')));
-  const { store: to, close } = await forSetting('--to', () => openTarget(flags.to));
+  const { store: to, begin, complete, close } = await forSetting('--to', () => openTarget(flags.to));
   const head = await from.head();
   const bar = progressBar();
   const through = (phase: string) => (position: bigint) => bar.show(throughLog({ phase, position, head }));
   try {
     const after = await resumeAfter(from, to);
+    await begin();
     await forSetting('--to', () => markCopyOf(sourceOf(flags.to), from.logId));
     const copying = through('copy');
     copying(after);
@@ -301,6 +313,7 @@ export const copyLog = async (flags: LogCopyFlags): Promise<void> => {
     const upTo = await copyWithRetries({ from, to }, after, copying);
     const copySeconds = secondsSince(began);
     const events = await verify({ from, to, upTo }, through('verify'));
+    await complete();
     bar.stop();
     const took = { copySeconds, seconds: secondsSince(started) };
     const summary = { events, resumedAfter: Number(after), logId: to.logId, copyOf: from.logId, ...took };

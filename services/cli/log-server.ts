@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { serveEncoded } from '../gateway/grpc/encoded.js';
 import type { Check } from '../gateway/readiness.js';
 import { lockDataDirectory } from '../store/data-directory.js';
-import { assertLogNotLost } from '../store/log/presence.js';
+import { assertLogComplete, assertLogNotLost } from '../store/log/presence.js';
 import { sqliteEventStore } from '../store/log/sqlite-event-store.js';
 import { fullAccess } from '../streams/eventstore/access.js';
 import { storedForm } from '../streams/eventstore/recorded.js';
@@ -31,6 +31,7 @@ const DRAIN_MS = 10_000;
 const openStore = async (directory: string, onCommit: OnCommit) => {
   const lock = await lockDataDirectory(directory);
   assertLogNotLost(lock.directory, []);
+  assertLogComplete(lock.directory);
   return { lock, store: await sqliteEventStore({ directory: lock.directory, onCommit }) };
 };
 

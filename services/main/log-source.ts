@@ -6,7 +6,7 @@ import type { EventstoreOptions } from '../store/eventstore/eventstore-event-sto
 import type { GroupCalls } from '../store/eventstore/group-calls.js';
 import type { EventStoreOfServer } from '../store/eventstore/eventstore-event-store.js';
 import { markLogCopy } from '../store/log/identity.js';
-import { assertLogNotLost } from '../store/log/presence.js';
+import { assertLogComplete, assertLogNotLost } from '../store/log/presence.js';
 import type { OnCommit } from '../store/log/append-queue.js';
 import { sqliteEventStore } from '../store/log/sqlite-event-store.js';
 import { type LogReaderSource, sqliteLogReader } from '../store/log/sqlite-log-reader.js';
@@ -115,6 +115,7 @@ export const markCopyOf = async (source: LogSource, original: string): Promise<v
  * Opens the log for writing; waits for an event store that cannot be reached.
  *
  * @param derived files that are projected from the log: where they exist and the log does not, the log was lost.
+ * @param isCopying fills the log with a copy of another, so that it may be incomplete; false by default.
  * @param retries sends an append to an event store again when it fails without an answer; true by default.
  * @throws {DataDirectoryUnusable} when the log of the data directory cannot be used.
  * @throws {StoreUnavailable} when the event store refuses.
@@ -125,6 +126,7 @@ export const openWritableLog = async (
     directory,
     derived,
     logger,
+    isCopying = false,
     retries = true,
     onCommit,
     onDrop,
@@ -132,6 +134,7 @@ export const openWritableLog = async (
     readonly directory: string;
     readonly derived: readonly string[];
     readonly logger: Logger;
+    readonly isCopying?: boolean;
     readonly retries?: boolean;
     readonly onCommit?: OnCommit;
     readonly onDrop?: () => void;
@@ -143,6 +146,7 @@ export const openWritableLog = async (
     return { store, source, denied: () => store.denied(), ended: new Promise(() => undefined) };
   }
   assertLogNotLost(directory, derived);
+  if (!isCopying) assertLogComplete(directory);
   const store = await sqliteEventStore({ directory, ...(onCommit && { onCommit }) });
   return { store, source: { ...source, woken: store.readerSource }, denied: () => undefined, ended: store.ended };
 };

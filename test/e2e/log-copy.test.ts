@@ -13,6 +13,8 @@ import { type LogServer, startLogServer } from '../support/log-server.js';
 import { type ServerProcess, startServerProcess } from '../support/server-process.js';
 import { logDirectory } from '../support/test-log.js';
 
+const FREE_PORTS = ['--http-port', '0', '--eventstore-port', '0'];
+
 const run = (args: readonly string[]) => flightlog(args).ended;
 
 const copyArgs = (from: string, to: string): readonly string[] => ['log', 'copy', '--from', from, '--to', to];
@@ -143,12 +145,18 @@ describe('copying a log', () => {
     const to = place('killed');
     const large = await filled(place('large'), 5_000, () => 2_000);
     await copyKilled(large, to, 'after-commit:3');
+    const served = await flightlog(['serve', '--insecure', '--role', 'log', '--data', to, ...FREE_PORTS]).ended;
+    expect(served).toMatchObject({ code: 1, stdout: '' });
+    expect(served.stderr).toContain(`${to} has part of a log: \`flightlog log copy\` was interrupted or has failed`);
+    await expect(serveEmbedded(to)).rejects.toThrow(`${to} has part of a log`);
     const { code, stdout } = await copy(large, to);
     expect(code).toBe(0);
     const { events, resumedAfter } = JSON.parse(stdout) as { events: number; resumedAfter: number };
     expect(events).toBe(5_000);
     expect(resumedAfter).toBeGreaterThan(0);
     expect((await reading(to)).events).toEqual((await reading(large)).events);
+    const again = await serveEmbedded(to);
+    await again.stop();
   });
 
   it('resumes wherever it was killed, also when the event store is killed next, in both directions', async () => {

@@ -1,10 +1,33 @@
 import { existsSync, statSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DataDirectoryUnusable } from '../../kernel/fault.js';
+import { durableFiles } from '../durable-files.js';
 import { logPath } from './schema.js';
 
 /** The folder of a data directory where a restore assembles everything; it is removed when the log is in place. */
 export const RESTORING_FOLDER = 'restoring';
+
+/** The file that a data directory has while `log copy` fills its log; it is removed when the copy has been verified. */
+const COPYING_FILE = 'copying';
+
+/** Marks the log of a data directory as incomplete; resolves when the mark is durable. */
+export const markIncomplete = async (directory: string): Promise<void> => {
+  await durableFiles(directory).write(join(directory, COPYING_FILE), new Uint8Array());
+};
+
+/** Removes the mark of {@link markIncomplete}. */
+export const markComplete = (directory: string): Promise<void> => rm(join(directory, COPYING_FILE), { force: true });
+
+/** @throws {DataDirectoryUnusable} when the log of the directory is marked as incomplete. */
+export const assertLogComplete = (directory: string): void => {
+  const mark = join(directory, COPYING_FILE);
+  if (!existsSync(mark)) return;
+  throw new DataDirectoryUnusable(
+    `${directory} has part of a log: \`flightlog log copy\` was interrupted or has failed; run it again, ` +
+      `or remove ${mark} to keep only the events that were copied`,
+  );
+};
 
 const bytesOf = (path: string): number | undefined => statSync(path, { throwIfNoEntry: false })?.size;
 
