@@ -12,7 +12,7 @@ import {
 } from '../../../proto/gen/platformidl/eventlog/execution_pb.js';
 import { engineSessionStream } from '../../../services/engine-session/events.js';
 import type { EventStore } from '../../../services/kernel/ports/event-store.js';
-import { admission, type FeedServices } from '../../../services/streams/engine-feed/admission.js';
+import { engineAdmission, type FeedServices } from '../../../services/streams/engine-feed/admission.js';
 import { openSendQueue } from '../../../services/streams/engine-feed/send-queue.js';
 import { WorkBoard } from '../../../services/streams/engine-feed/work-board.js';
 import { executionStream, newEvent, openTestLog } from '../../support/filled-log.js';
@@ -86,7 +86,7 @@ describe('an engine that joins again', () => {
     const [sendQueue, gone] = [openSendQueue(), new AbortController()];
     const leases = NAMES.map((name) => ({ execution: idOf(name), number: 1n }));
     const call = { principal: 'root', requestId: 'r', isCancelled: () => false, answeredAt: () => undefined };
-    await admission(services, board)(create(WorkJoinSchema, { ...SESSION, leases }), { call, sendQueue });
+    await engineAdmission(services, board)(create(WorkJoinSchema, { ...SESSION, leases }), { call, sendQueue });
     const messages = sendQueue.messages(gone.signal);
     const nextEnd = async (): Promise<string | undefined> => {
       for (;;) {

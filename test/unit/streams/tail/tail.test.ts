@@ -141,7 +141,7 @@ describe('a tail', () => {
     };
     const consumed = { ...consumer, isOver: () => endsMs.length === 3 };
     const request = create(TailRequestSchema, { from: 'now' });
-    const answers = tail({ ...sources, feed: { ...feed, moved } }, request, consumed);
+    const answers = tailLog({ ...sources, feed: { ...feed, moved } }, request, consumed);
     await answers.next(); // the first checkpoint
     const ended = answers.next();
     const sentBeforeMs = performance.now();
