@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { sharesOf } from '../projections/runtime/rebuild-share.js';
+import { sharesOf } from '../projections/runtime/runs/rebuild-share.js';
 import { type ReadStoreLocation, readStoreLocation } from '../projections/store/mongo/location.js';
 import { models } from '../services/main/models.js';
 import { openViews } from '../services/main/read-stores.js';

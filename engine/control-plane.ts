@@ -1,5 +1,5 @@
 import { type ChannelCredentials, type ChannelOptions, Client, credentials } from '@grpc/grpc-js';
-import { bearer, type GetToken } from './token.js';
+import { bearer, type GetToken } from './tokens/token.js';
 
 /** The control plane of an engine: its address, its certificates, and the tokens for its calls. */
 export type ControlPlane = {

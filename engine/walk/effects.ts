@@ -8,7 +8,7 @@ import {
   type TaskExecutionEvent,
   type WorkflowExecutionEvent,
 } from '../../proto/gen/platformidl/event/event_pb.js';
-import { type Literals } from './literal-values.js';
+import { type Literals } from './values/literal-values.js';
 
 /** An event to send. The sender sets its times. */
 export type EventReport =

@@ -1,10 +1,10 @@
 import { type CompiledWorkflowClosure } from '../../proto/gen/platformidl/core/compiler_pb.js';
 import { WorkflowExecution_Phase as Phase } from '../../proto/gen/platformidl/core/execution_pb.js';
 import { type Walk } from './effects.js';
-import { walkFailureNode } from './failure-node.js';
+import { walkFailureNode } from './nodes/failure-node.js';
 import { walkGraph } from './graph.js';
-import { type Literals } from './literal-values.js';
-import { walkNode } from './node.js';
+import { type Literals } from './values/literal-values.js';
+import { walkNode } from './nodes/node.js';
 import { abortOpen, failure, reportWorkflow, withError, withOutputs } from './reports.js';
 import { definitionsOf, type GraphPosition, type ExecutionWalk } from './run.js';
 

@@ -1,7 +1,7 @@
 import { type CompiledWorkflow } from '../../proto/gen/platformidl/core/compiler_pb.js';
 import { type BindingData } from '../../proto/gen/platformidl/core/literals_pb.js';
 import { type Node } from '../../proto/gen/platformidl/core/workflow_pb.js';
-import { START_NODE } from './bindings.js';
+import { START_NODE } from './values/bindings.js';
 
 /** The nodes of a graph with their dependencies: the nodes that each one waits for, and those that wait for it. */
 export type GraphOrder = {

@@ -6,13 +6,13 @@ import {
   WorkflowMetadata_OnFailurePolicy as Policy,
 } from '../../proto/gen/platformidl/core/workflow_pb.js';
 import { create } from '@bufbuild/protobuf';
-import { END_NODE, nodeInputs, START_NODE, type NodeOutputs } from './bindings.js';
-import { skip } from './branch-node.js';
+import { END_NODE, nodeInputs, START_NODE, type NodeOutputs } from './values/bindings.js';
+import { skip } from './nodes/branch-node.js';
 import { type Effect, type WalkOutcome, type Walk } from './effects.js';
 import { type GraphOrder, orderOf } from './graph-order.js';
 import { uniqueNodeId } from './ids.js';
 import { type OpenEntities } from './ledger.js';
-import { type Literals } from './literal-values.js';
+import { type Literals } from './values/literal-values.js';
 import { abortOpen, reportNode, withInputs, withOutputs } from './reports.js';
 import { type NodeAt, type GraphPosition, type ExecutionWalk } from './run.js';
 

@@ -17,7 +17,7 @@ import {
 } from '../../proto/gen/platformidl/event/event_pb.js';
 import { type Effect, type Walk } from './effects.js';
 import { type OpenEntities, type OpenNode, type OpenTask, taskKey } from './ledger.js';
-import { type Literals } from './literal-values.js';
+import { type Literals } from './values/literal-values.js';
 import { type NodeAt, type ExecutionWalk } from './run.js';
 
 /** The producer id of the default engine. The control plane takes others, unless empty, as the name of a cluster. */

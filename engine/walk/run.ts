@@ -8,10 +8,10 @@ import {
 import { type Identifier, type WorkflowExecutionIdentifier } from '../../proto/gen/platformidl/core/identifier_pb.js';
 import { type TaskTemplate } from '../../proto/gen/platformidl/core/tasks_pb.js';
 import { type Node } from '../../proto/gen/platformidl/core/workflow_pb.js';
-import { type NodeOutputs } from './bindings.js';
+import { type NodeOutputs } from './values/bindings.js';
 import { type WalkOutcome, type Walk } from './effects.js';
 import { type Ledger } from './ledger.js';
-import { type Literals } from './literal-values.js';
+import { type Literals } from './values/literal-values.js';
 
 /** State that an earlier engine has reported, as far as this engine has read it. */
 export type EarlierState = {

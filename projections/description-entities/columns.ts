@@ -1,6 +1,6 @@
 import type { Kind } from '../../services/kernel/identifier.js';
 import type { Column, Columns } from '../query/columns.js';
-import { shortNameOf } from '../query/entities.js';
+import { shortNameOf } from '../query/filters/entities.js';
 import type { Collection } from '../runtime/read-store.js';
 
 const NAME = ['resource_type', 'project', 'domain', 'name'];

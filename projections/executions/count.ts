@@ -7,7 +7,7 @@ import {
   ExecutionCountsSchema,
 } from '../../proto/gen/platformidl/eventlog/execution_count_service_pb.js';
 import { type Call, missing, type Route, route } from '../../services/kernel/rpc.js';
-import { filtersOf } from '../query/filter.js';
+import { filtersOf } from '../query/filters/filter.js';
 import { type CountedList, valueCounts } from '../query/list-query.js';
 import { executionStreams } from '../query/execution-identifiers.js';
 import type { Condition, ReadStore } from '../runtime/read-store.js';

@@ -1,10 +1,10 @@
 import { type Call, missing } from '../../services/kernel/rpc.js';
 import { fromBinary } from '@bufbuild/protobuf';
 import { ExecutionSchema } from '../../proto/gen/platformidl/admin/execution_pb.js';
-import { filtersOf } from '../query/filter.js';
+import { filtersOf } from '../query/filters/filter.js';
 import { type Listed, listPage, type ListScope } from '../query/list-query.js';
 import { completeExecutionId, executionStreams } from '../query/execution-identifiers.js';
-import { satisfies } from '../query/satisfies.js';
+import { satisfies } from '../query/filters/satisfies.js';
 import type { Condition, StoredDocument } from '../runtime/read-store.js';
 import { executionCollection, executionColumns } from './columns.js';
 import type { ExecutionReads } from './reads.js';

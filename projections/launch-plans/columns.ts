@@ -8,7 +8,7 @@ import {
   versionFields,
   versionIndexes,
   versionSearched,
-} from '../query/version-columns.js';
+} from '../query/versions/version-columns.js';
 
 const SCOPE = ['project', 'domain'];
 

@@ -10,7 +10,7 @@ import type { LaunchPlanEvent } from '../../services/launch-plan/events.js';
 import type { StreamName } from '../../services/kernel/stream.js';
 import { workflowStream } from '../../services/workflow/events.js';
 import { loadedMessage } from '../runtime/decoded.js';
-import { digestText } from '../query/version-columns.js';
+import { digestText } from '../query/versions/version-columns.js';
 import { documentKey } from '../query/document-key.js';
 import type { SeenEvent } from '../runtime/read-model.js';
 import type { StoredDocument } from '../runtime/read-store.js';

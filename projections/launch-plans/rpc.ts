@@ -20,7 +20,7 @@ import type { LinkedEntities } from '../query/columns.js';
 import { listMessage } from '../query/list-message.js';
 import type { ListPage } from '../query/list-query.js';
 import type { Condition, ReadStore, StoredDocument } from '../runtime/read-store.js';
-import { listVersionNames, listVersions, type VersionList } from '../query/version-list.js';
+import { listVersionNames, listVersions, type VersionList } from '../query/versions/version-list.js';
 import { launchPlanCollection, launchPlanColumns } from './columns.js';
 import { launchPlanKey } from './projection.js';
 import { fieldBytes } from '../../services/kernel/encoding/field-bytes.js';

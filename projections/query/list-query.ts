@@ -1,7 +1,7 @@
 import { QueryTooSlow } from '../../services/kernel/fault.js';
 import { RpcError } from '../../services/kernel/rpc.js';
 import { columnNamed, type Columns, type LinkedEntities, sortKeys } from './columns.js';
-import { type Filters, filtersOf } from './filter.js';
+import { type Filters, filtersOf } from './filters/filter.js';
 import { narrowQuery } from './narrowed-query.js';
 import type {
   Collection,

@@ -1,6 +1,6 @@
-import type { FilterTerm } from './filter.js';
+import type { FilterTerm } from './filters/filter.js';
 import type { Collection, Condition, FieldValue, Query, ReadStore } from '../runtime/read-store.js';
-import { containsAllOf, searchOf } from './trigrams.js';
+import { containsAllOf, searchOf } from './filters/trigrams.js';
 
 /** A query with the conditions that come from filters apart in `terms`. */
 export type FilteredQuery = Query & { readonly terms: readonly FilterTerm[] };

@@ -9,7 +9,7 @@ import type {
   Query,
   StoredDocument,
 } from '../runtime/read-store.js';
-import { compareValues, satisfies } from './satisfies.js';
+import { compareValues, satisfies } from './filters/satisfies.js';
 
 /** A document that is searched in memory. */
 type Row = { readonly held: HeldDocument; readonly fields: StoredDocument['fields'] };

@@ -1,5 +1,5 @@
 import type { Collection, Condition, Query } from '../runtime/read-store.js';
-import { type Search, searchOf } from '../query/trigrams.js';
+import { type Search, searchOf } from '../query/filters/trigrams.js';
 
 /** Plan of a query: an index in the query's order, or a sort of all matching documents. */
 export type Plan = {

@@ -6,7 +6,7 @@ import {
   versionFields,
   versionIndexes,
   versionSearched,
-} from '../query/version-columns.js';
+} from '../query/versions/version-columns.js';
 
 /** The stored tasks. */
 export const taskCollection: Collection = {

@@ -6,8 +6,8 @@ import type { SeenEvent } from '../runtime/read-model.js';
 import type { StoredDocument } from '../runtime/read-store.js';
 import { readModel } from '../runtime/typed-read-model.js';
 import { microsOf, timestampOfMs } from '../query/times.js';
-import { digestText } from '../query/version-columns.js';
-import { versionAnswer } from '../query/version-answer.js';
+import { digestText } from '../query/versions/version-columns.js';
+import { versionAnswer } from '../query/versions/version-answer.js';
 import { taskCollection } from './columns.js';
 
 /** A registered task never changes, so its document is kept in stored form. */

@@ -8,7 +8,7 @@ import { TASK_CATEGORY, taskStream } from '../../services/task/events.js';
 import { type Freshness, latestDocument } from '../query/freshness.js';
 import { listMessage } from '../query/list-message.js';
 import type { ReadStore } from '../runtime/read-store.js';
-import { listVersionNames, listVersions } from '../query/version-list.js';
+import { listVersionNames, listVersions } from '../query/versions/version-list.js';
 import { taskCollection, taskColumns } from './columns.js';
 
 export type TaskReads = { readonly store: ReadStore; readonly freshness: Freshness };

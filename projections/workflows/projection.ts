@@ -5,12 +5,12 @@ import { type Identifier, IdentifierSchema } from '../../proto/gen/platformidl/c
 import type { WorkflowRegistered } from '../../proto/gen/platformidl/eventlog/workflow_pb.js';
 import type { WorkflowEvent } from '../../services/workflow/events.js';
 import { loadedBytes } from '../runtime/decoded.js';
-import { digestText } from '../query/version-columns.js';
+import { digestText } from '../query/versions/version-columns.js';
 import type { SeenEvent } from '../runtime/read-model.js';
 import type { StoredDocument } from '../runtime/read-store.js';
 import { readModel } from '../runtime/typed-read-model.js';
 import { microsOf, timestampOfMs } from '../query/times.js';
-import { versionAnswer } from '../query/version-answer.js';
+import { versionAnswer } from '../query/versions/version-answer.js';
 import { workflowCollection } from './columns.js';
 
 /** A registered workflow never changes, so its document is kept in stored form. */

@@ -8,7 +8,7 @@ import { WORKFLOW_CATEGORY, workflowStream } from '../../services/workflow/event
 import { type Freshness, latestDocument } from '../query/freshness.js';
 import { listMessage } from '../query/list-message.js';
 import type { ReadStore } from '../runtime/read-store.js';
-import { listVersionNames, listVersions } from '../query/version-list.js';
+import { listVersionNames, listVersions } from '../query/versions/version-list.js';
 import { workflowCollection, workflowColumns } from './columns.js';
 
 export type WorkflowReads = { readonly store: ReadStore; readonly freshness: Freshness };

@@ -8,7 +8,7 @@ import {
   type TaskResourceSpec,
   type WorkflowExecutionConfig,
 } from '../../proto/gen/platformidl/admin/matchable_resource_pb.js';
-import { parseQuantity } from '../compiler/quantity.js';
+import { parseQuantity } from '../compiler/resources/quantity.js';
 import { assertLabels } from '../kernel/values/labels.js';
 import { assertQualityOfService } from '../kernel/values/quality-of-service.js';
 import { invalid, missing, RpcError } from '../kernel/rpc.js';

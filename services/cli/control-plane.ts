@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import type { Logger } from 'pino';
-import { clientToken } from '../../engine/client-credentials.js';
+import { clientToken } from '../../engine/tokens/client-credentials.js';
 import type { ControlPlane } from '../../engine/control-plane.js';
-import { fileToken, type GetToken } from '../../engine/token.js';
+import { fileToken, type GetToken } from '../../engine/tokens/token.js';
 import { OperatorError } from '../config/operator-errors.js';
 
 /** Options of an engine for reaching the control plane. An empty text is an option that was not given. */

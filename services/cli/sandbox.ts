@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import type { Logger } from 'pino';
 import { runEngine } from '../../engine/engine.js';
 import type { EngineOptions } from '../../engine/options.js';
-import { clientToken } from '../../engine/client-credentials.js';
+import { clientToken } from '../../engine/tokens/client-credentials.js';
 import type { ControlPlane } from '../../engine/control-plane.js';
 import { addresses } from './announcement.js';
 import type { Configuration } from '../config/configuration.js';

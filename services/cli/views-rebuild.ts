@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
-import { rebuildViews as rebuild, VERIFIED_STREAMS } from '../../projections/runtime/rebuild.js';
-import { type RebuildProgress, type ShareBuilder, sharesOf } from '../../projections/runtime/rebuild-share.js';
+import { rebuildViews as rebuild, VERIFIED_STREAMS } from '../../projections/runtime/runs/rebuild.js';
+import { type RebuildProgress, type ShareBuilder, sharesOf } from '../../projections/runtime/runs/rebuild-share.js';
 import { Fault } from '../kernel/fault.js';
 import { lockDataDirectory } from '../store/data-directory.js';
 import type { Configuration } from '../config/configuration.js';

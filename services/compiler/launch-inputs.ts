@@ -1,10 +1,10 @@
 import { toBinary, create } from '@bufbuild/protobuf';
 import type { ParameterMap, Parameter } from '../../proto/gen/platformidl/core/interface_pb.js';
 import { type LiteralMap, LiteralMapSchema, type Literal } from '../../proto/gen/platformidl/core/literals_pb.js';
-import { isCastable } from './castability.js';
-import { typeOfLiteral } from './literal-type.js';
-import { NONE } from './types.js';
-import { typeText } from './type-text.js';
+import { isCastable } from './types/castability.js';
+import { typeOfLiteral } from './types/literal-type.js';
+import { NONE } from './types/types.js';
+import { typeText } from './types/type-text.js';
 
 /** The complete inputs of an execution, or the problem of the given ones. */
 export type ResolvedInputs = { readonly inputs: LiteralMap } | { readonly problem: string };

@@ -10,11 +10,11 @@ import {
   VariableSchema,
 } from '../../proto/gen/platformidl/core/interface_pb.js';
 import type { Literal, LiteralMap } from '../../proto/gen/platformidl/core/literals_pb.js';
-import { isCastable } from './castability.js';
-import { literalMapProblem, literalProblem } from './literal-map.js';
-import { typeOfLiteral } from './literal-type.js';
-import { NONE, type Types, typesOf } from './types.js';
-import { typeText } from './type-text.js';
+import { isCastable } from './types/castability.js';
+import { literalMapProblem, literalProblem } from './types/literal-map.js';
+import { typeOfLiteral } from './types/literal-type.js';
+import { NONE, type Types, typesOf } from './types/types.js';
+import { typeText } from './types/type-text.js';
 
 /** The inputs of a workflow, and the default and fixed inputs of its launch plan. */
 export type PlannedInputs = {

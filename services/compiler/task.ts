@@ -4,8 +4,8 @@ import { type CompiledTask, CompiledTaskSchema } from '../../proto/gen/platformi
 import type { Container, K8sPod, TaskTemplate } from '../../proto/gen/platformidl/core/tasks_pb.js';
 import { type CompileError, type CompileProblem, compileProblem, required } from './compile-error.js';
 import { identifierText } from './identifier-key.js';
-import { podContainers } from './pod.js';
-import { taskResourcesProblem } from './task-resources.js';
+import { podContainers } from './resources/pod.js';
+import { taskResourcesProblem } from './resources/task-resources.js';
 
 export type CompiledTaskOrErrors = { readonly task: CompiledTask } | { readonly errors: readonly CompileError[] };
 

@@ -17,14 +17,14 @@ import {
   compileProblem,
   type ReportProblem,
 } from './compile-error.js';
-import { connectionsOf } from './connections.js';
-import { checkGraph } from './graph-check.js';
+import { connectionsOf } from './graph/connections.js';
+import { checkGraph } from './graph/graph-check.js';
 import { identifierText, identifierKey } from './identifier-key.js';
-import { laidOutTemplate } from './layout.js';
-import { everyNode } from './node-walk.js';
-import { topologicalOrder } from './order.js';
-import { requirementsOf } from './requirements.js';
-import { type Interface, interfaceOf, type LaunchPlanInterface, type Library } from './scope.js';
+import { laidOutTemplate } from './graph/layout.js';
+import { everyNode } from './graph/node-walk.js';
+import { topologicalOrder } from './graph/order.js';
+import { requirementsOf } from './graph/requirements.js';
+import { type Interface, interfaceOf, type LaunchPlanInterface, type Library } from './graph/scope.js';
 
 /**
  * A workflow to compile, and look-ups of what `requirementsOf` returned; they return `undefined` for a version that is

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { readStoreLocation } from '../../projections/store/mongo/location.js';
 import { eventstoreAddress } from '../store/eventstore/address.js';
 import { payloadLocation } from '../store/payloads/payload-location.js';
-import { parseQuantity } from '../compiler/quantity.js';
+import { parseQuantity } from '../compiler/resources/quantity.js';
 import { assertLabels } from '../kernel/values/labels.js';
 import { RpcError } from '../kernel/rpc.js';
 import {

@@ -6,7 +6,7 @@ import {
   WorkflowExecutionConfigSchema,
 } from '../../proto/gen/platformidl/admin/matchable_resource_pb.js';
 import { QualityOfService_Tier as Tier } from '../../proto/gen/platformidl/core/execution_pb.js';
-import type { PlatformLimits } from '../compiler/task-resources.js';
+import type { PlatformLimits } from '../compiler/resources/task-resources.js';
 import type { Platform } from '../execution/platform.js';
 import type { Configuration } from '../config/configuration.js';
 

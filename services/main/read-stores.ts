@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { ReadStore } from '../../projections/runtime/read-store.js';
-import type { FreshViews } from '../../projections/runtime/rebuild.js';
+import type { FreshViews } from '../../projections/runtime/runs/rebuild.js';
 import { freshSqliteViews } from '../../projections/store/sqlite/fresh-views.js';
 import type { ReadStoreLocation } from '../../projections/store/mongo/location.js';
 import type { MongoReadStoreOptions } from '../../projections/store/mongo/mongo-read-store.js';

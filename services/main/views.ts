@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import type { Logger } from 'pino';
-import type { RunProgress } from '../../projections/runtime/partition-run.js';
+import type { RunProgress } from '../../projections/runtime/runs/partition-run.js';
 import { settableViews, type Views } from '../../projections/runtime/views.js';
 import { OperatorError } from '../config/operator-errors.js';
 import type { ProjectingThreadData, ViewsThreadMessage } from './threads/views-thread.js';

@@ -3,7 +3,7 @@ import { create } from '@bufbuild/protobuf';
 import { TaskCreateResponseSchema } from '../../proto/gen/platformidl/admin/task_pb.js';
 import type { Identifier } from '../../proto/gen/platformidl/core/identifier_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
-import type { PlatformLimits } from '../compiler/task-resources.js';
+import type { PlatformLimits } from '../compiler/resources/task-resources.js';
 import { contextOf } from '../kernel/command-context.js';
 import { type Version, newVersionOf, versionText } from '../kernel/identifier.js';
 import { type Call, type LargeRequests, route, type Route, RpcError } from '../kernel/rpc.js';

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { fromBinary } from '@bufbuild/protobuf';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type InterfaceClient, createClient } from '../../engine/client.js';
-import { clientToken } from '../../engine/client-credentials.js';
+import { clientToken } from '../../engine/tokens/client-credentials.js';
 import type { ControlPlane } from '../../engine/control-plane.js';
 import { WorkflowClosureSchema } from '../../proto/gen/platformidl/admin/workflow_pb.js';
 import { WorkflowExecution_Phase as Phase } from '../../proto/gen/platformidl/core/execution_pb.js';

@@ -1,7 +1,7 @@
 import type { CompiledWorkflow, CompiledWorkflowClosure } from '../../proto/gen/platformidl/core/compiler_pb.js';
 import type { Node, WorkflowTemplate } from '../../proto/gen/platformidl/core/workflow_pb.js';
 import { identifierKey } from '../../services/compiler/identifier-key.js';
-import { END, everyNode, START } from '../../services/compiler/node-walk.js';
+import { END, everyNode, START } from '../../services/compiler/graph/node-walk.js';
 import type { NodeCounts, Shape } from './fixtures.js';
 
 const kindOf = ({ target }: Node): string => {

@@ -1,6 +1,6 @@
 import type { Document } from 'mongodb';
 import type { Collection, Condition, FieldType, FieldValue } from '../../runtime/read-store.js';
-import { queryTrigrams, LONG_TEXT, trigramHashes, type Search } from '../../query/trigrams.js';
+import { queryTrigrams, LONG_TEXT, trigramHashes, type Search } from '../../query/filters/trigrams.js';
 import { type Build, collectionName, storedPath, searchPath } from './names.js';
 import { containing, likeExpression } from './regular-expressions.js';
 

@@ -6,7 +6,7 @@ import {
   pairsText,
   type StoredDocument,
 } from '../../runtime/read-store.js';
-import { indexedTrigrams, trigramHashes } from '../../query/trigrams.js';
+import { indexedTrigrams, trigramHashes } from '../../query/filters/trigrams.js';
 import { originalText, originalValue, storedText } from '../stored-text.js';
 
 type Pair = { readonly key: string; readonly value: string };

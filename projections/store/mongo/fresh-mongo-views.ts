@@ -1,5 +1,5 @@
 import { StoreUnavailable } from '../../../services/kernel/fault.js';
-import type { FreshViews } from '../../runtime/rebuild.js';
+import type { FreshViews } from '../../runtime/runs/rebuild.js';
 import { type MongoConnection, connect } from './connection.js';
 import { labelIn, type DatabaseLabel, labelDatabase, dropCollections, readLabel } from './layout.js';
 import type { MongoLocation } from './location.js';

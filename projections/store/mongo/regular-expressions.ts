@@ -1,5 +1,5 @@
 import { QueryTooSlow } from '../../../services/kernel/fault.js';
-import { ANY_CHARACTER, ANY_TEXT, patternTokens } from '../../query/like-pattern.js';
+import { ANY_CHARACTER, ANY_TEXT, patternTokens } from '../../query/filters/like-pattern.js';
 
 /** Longest regular expression that MongoDB accepts, rounded down, in bytes. */
 const MAX_BYTES = 32_000;

@@ -1,4 +1,4 @@
-import { ANY_CHARACTER, ANY_TEXT, patternTokens } from '../../query/like-pattern.js';
+import { ANY_CHARACTER, ANY_TEXT, patternTokens } from '../../query/filters/like-pattern.js';
 import type { Condition, FieldValue } from '../../runtime/read-store.js';
 import { columnOf, tableOf } from './tables.js';
 

@@ -1,7 +1,7 @@
 import { closeSync, existsSync, fsyncSync, linkSync, openSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
-import type { FreshViews } from '../../runtime/rebuild.js';
+import type { FreshViews } from '../../runtime/runs/rebuild.js';
 import { driverCall } from './driver-faults.js';
 import { type SqliteReadStore, sqliteReadStore, VIEWS_FILE } from './sqlite-read-store.js';
 

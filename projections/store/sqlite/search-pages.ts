@@ -1,5 +1,5 @@
 import type { Condition, FieldValue, Query } from '../../runtime/read-store.js';
-import type { Search } from '../../query/trigrams.js';
+import type { Search } from '../../query/filters/trigrams.js';
 import type { Sql } from './condition-sql.js';
 import { pageSql, conditionsAfter, type PlannedQuery, sortAtSql } from './query-sql.js';
 import { matchOf, searchHashes, type SearchTable, searchTableOf } from './search-tables.js';

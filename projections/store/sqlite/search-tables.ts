@@ -9,7 +9,7 @@ import {
   trigramHashes,
   scopeValuesIn,
   type Search,
-} from '../../query/trigrams.js';
+} from '../../query/filters/trigrams.js';
 import { storedField } from '../stored-text.js';
 import { columnOf, tableOf } from './tables.js';
 

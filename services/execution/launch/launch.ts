@@ -14,7 +14,7 @@ import type { Identifier } from '../../../proto/gen/platformidl/core/identifier_
 import { type LiteralMap, LiteralMapSchema } from '../../../proto/gen/platformidl/core/literals_pb.js';
 import { type ExecutionCreated, ExecutionCreatedSchema } from '../../../proto/gen/platformidl/eventlog/execution_pb.js';
 import { launchInputs } from '../../compiler/launch-inputs.js';
-import { literalMapProblem } from '../../compiler/literal-map.js';
+import { literalMapProblem } from '../../compiler/types/literal-map.js';
 import { recordedBefore } from '../../kernel/command-context.js';
 import { assertLabels } from '../../kernel/values/labels.js';
 import { assertNotifications } from '../../kernel/values/notifications.js';

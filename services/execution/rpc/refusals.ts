@@ -1,6 +1,6 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import { EventFailureReasonSchema } from '../../../proto/gen/platformidl/admin/event_pb.js';
-import { typeText } from '../../compiler/type-text.js';
+import { typeText } from '../../compiler/types/type-text.js';
 import { RpcError, type StatusCode, type StatusDetail } from '../../kernel/rpc.js';
 import { executionAbsent, nodeAbsent } from '../execution-id.js';
 import { phaseName } from '../phases.js';

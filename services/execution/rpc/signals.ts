@@ -10,10 +10,10 @@ import type { SignalIdentifier } from '../../../proto/gen/platformidl/core/ident
 import { type Literal, LiteralSchema } from '../../../proto/gen/platformidl/core/literals_pb.js';
 import { type LiteralType, LiteralTypeSchema } from '../../../proto/gen/platformidl/core/types_pb.js';
 import { SignalService } from '../../../proto/gen/platformidl/service/signal_pb.js';
-import { isCastable } from '../../compiler/castability.js';
-import { literalProblem } from '../../compiler/literal-map.js';
-import { typeOfLiteral } from '../../compiler/literal-type.js';
-import { hasManyParts } from '../../compiler/types.js';
+import { isCastable } from '../../compiler/types/castability.js';
+import { literalProblem } from '../../compiler/types/literal-map.js';
+import { typeOfLiteral } from '../../compiler/types/literal-type.js';
+import { hasManyParts } from '../../compiler/types/types.js';
 import { contextOf } from '../../kernel/command-context.js';
 import { decodeEvent } from '../../kernel/decode-event.js';
 import { digestOf } from '../../kernel/encoding/digest.js';

@@ -23,7 +23,7 @@ import {
   WorkSettingsSchema,
 } from '../../../proto/gen/platformidl/eventlog/engine_work_pb.js';
 import type { ExecutionCreated, EngineSettings } from '../../../proto/gen/platformidl/eventlog/execution_pb.js';
-import { containerResources } from '../../compiler/container-resources.js';
+import { containerResources } from '../../compiler/resources/container-resources.js';
 import { isTerminal, WORKFLOW } from '../phases.js';
 import type { ExecutionState, NodeState } from '../state.js';
 import type { ExecutionId } from '../../kernel/execution-id.js';

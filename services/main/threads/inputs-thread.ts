@@ -1,5 +1,5 @@
 import { launchInputs, type LaunchInputs } from '../../compiler/launch-inputs.js';
-import { literalMapProblem } from '../../compiler/literal-map.js';
+import { literalMapProblem } from '../../compiler/types/literal-map.js';
 import { LiteralMapSchema } from '../../../proto/gen/platformidl/core/literals_pb.js';
 import type { ExpectedInputs } from '../../execution/ports.js';
 import { decode } from '../../gateway/decode.js';

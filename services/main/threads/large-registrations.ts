@@ -1,6 +1,6 @@
 import { LaunchPlanCreateRequestSchema } from '../../../proto/gen/platformidl/admin/launch_plan_pb.js';
 import { TaskCreateRequestSchema } from '../../../proto/gen/platformidl/admin/task_pb.js';
-import type { PlatformLimits } from '../../compiler/task-resources.js';
+import type { PlatformLimits } from '../../compiler/resources/task-resources.js';
 import type { Version } from '../../kernel/identifier.js';
 import type { RegisterLaunchPlan } from '../../launch-plan/commands.js';
 import type { LargeLaunchPlans } from '../../launch-plan/ports.js';

@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { type RebuildProgress, shareBuilder } from '../../../projections/runtime/rebuild-share.js';
+import { type RebuildProgress, shareBuilder } from '../../../projections/runtime/runs/rebuild-share.js';
 import type { Partition } from '../../../projections/runtime/partitions.js';
 import { sqliteViewsInRebuild } from '../../../projections/store/sqlite/fresh-views.js';
 import { type CrossingFault, crossingOf } from '../../kernel/crossing-faults.js';

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
-import type { OnRebuildProgress, ShareBuilder } from '../../../projections/runtime/rebuild-share.js';
+import type { OnRebuildProgress, ShareBuilder } from '../../../projections/runtime/runs/rebuild-share.js';
 import { faultOfCrossing } from '../../kernel/crossing-faults.js';
 import type { RebuildStep, RebuildThreadData, RebuildThreadMessage } from './rebuild-thread.js';
 

@@ -1,8 +1,8 @@
 import { setTimeout } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
-import type { RunProgress } from '../../../projections/runtime/partition-run.js';
+import type { RunProgress } from '../../../projections/runtime/runs/partition-run.js';
 import { leasesName, PARTITIONS } from '../../../projections/runtime/partitions.js';
-import { runProjections } from '../../../projections/runtime/runner.js';
+import { runProjections } from '../../../projections/runtime/runs/runner.js';
 import { assignPartitions } from '../../kernel/assignment.js';
 import { openCoordination, workerName } from '../coordination.js';
 import { type LogSource, openLog } from '../log-source.js';

@@ -11,7 +11,7 @@ import type { TaskTemplate } from '../../../proto/gen/platformidl/core/tasks_pb.
 import { collectedErrors } from '../../compiler/compile-error.js';
 import { descriptionProblem } from '../../compiler/description.js';
 import { compileTask } from '../../compiler/task.js';
-import { type PlatformLimits, taskResourcesProblem } from '../../compiler/task-resources.js';
+import { type PlatformLimits, taskResourcesProblem } from '../../compiler/resources/task-resources.js';
 import { digestOf } from '../../kernel/encoding/digest.js';
 import { fieldBytes } from '../../kernel/encoding/field-bytes.js';
 import type { Version } from '../../kernel/identifier.js';

@@ -5,7 +5,7 @@ import { type Identifier, IdentifierSchema } from '../../../proto/gen/platformid
 import type { WorkflowTemplate } from '../../../proto/gen/platformidl/core/workflow_pb.js';
 import { collectedErrors } from '../../compiler/compile-error.js';
 import { identifierText, identifierKey } from '../../compiler/identifier-key.js';
-import { requirementsOf } from '../../compiler/requirements.js';
+import { requirementsOf } from '../../compiler/graph/requirements.js';
 import { compileWorkflow } from '../../compiler/workflow.js';
 import { digestOf } from '../../kernel/encoding/digest.js';
 import type { Version } from '../../kernel/identifier.js';

@@ -11,7 +11,7 @@ import { assertTimes, missing, RpcError, type Call } from '../../kernel/rpc.js';
 import type { RegisterWorkflow } from '../commands.js';
 import type { Requirements } from '../ports.js';
 import { compiledFrom, type WorkflowLimits } from './compile.js';
-import { requirementsOf } from '../../compiler/requirements.js';
+import { requirementsOf } from '../../compiler/graph/requirements.js';
 import { accessOf, assertPermitted } from '../../kernel/permitted.js';
 
 const ID = 1;

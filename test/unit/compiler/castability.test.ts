@@ -12,9 +12,9 @@ import {
   SchemaTypeSchema,
   StructuredDatasetTypeSchema,
 } from '../../../proto/gen/platformidl/core/types_pb.js';
-import { isCastable } from '../../../services/compiler/castability.js';
-import * as t from '../../../services/compiler/types.js';
-import { typeText } from '../../../services/compiler/type-text.js';
+import { isCastable } from '../../../services/compiler/types/castability.js';
+import * as t from '../../../services/compiler/types/types.js';
+import { typeText } from '../../../services/compiler/types/type-text.js';
 import { timed } from '../../support/timed.js';
 
 const list = t.collectionOf;

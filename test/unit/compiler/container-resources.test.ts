@@ -2,7 +2,10 @@ import { create } from '@bufbuild/protobuf';
 import { describe, expect, it } from 'vitest';
 
 import { Resources_ResourceName as Name, ResourcesSchema } from '../../../proto/gen/platformidl/core/tasks_pb.js';
-import { containerResources, type PlatformResources } from '../../../services/compiler/container-resources.js';
+import {
+  containerResources,
+  type PlatformResources,
+} from '../../../services/compiler/resources/container-resources.js';
 
 type Amounts = Readonly<Partial<Record<keyof typeof Name, string>>>;
 

@@ -10,7 +10,7 @@ import {
   type IfElseBlockSchema,
   type Node,
 } from '../../../proto/gen/platformidl/core/workflow_pb.js';
-import * as t from '../../../services/compiler/types.js';
+import * as t from '../../../services/compiler/types/types.js';
 import { bindings, constant, errorsOf, idOf, many, node, promise, taskNode, typed, workflow } from './graph.js';
 
 const MAKE = '> integer o';

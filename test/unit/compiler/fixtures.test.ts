@@ -8,10 +8,10 @@ import { DynamicJobSpecSchema } from '../../../proto/gen/platformidl/core/dynami
 import { CompiledTaskSchema } from '../../../proto/gen/platformidl/core/compiler_pb.js';
 import { collectedErrors } from '../../../services/compiler/compile-error.js';
 import { identifierKey } from '../../../services/compiler/identifier-key.js';
-import { START } from '../../../services/compiler/node-walk.js';
-import { requirementsOf } from '../../../services/compiler/requirements.js';
+import { START } from '../../../services/compiler/graph/node-walk.js';
+import { requirementsOf } from '../../../services/compiler/graph/requirements.js';
 import { compileTask } from '../../../services/compiler/task.js';
-import { taskResourcesProblem } from '../../../services/compiler/task-resources.js';
+import { taskResourcesProblem } from '../../../services/compiler/resources/task-resources.js';
 import { compileWorkflow } from '../../../services/compiler/workflow.js';
 import { canonicalBytes } from '../../../services/kernel/encoding/canonical.js';
 import { againEntries, fixtureBytes, fixtureFolders, invalidEntries } from '../../support/fixtures.js';

@@ -9,9 +9,9 @@ import { ResourceType } from '../../../proto/gen/platformidl/core/identifier_pb.
 import { resolveInputs, type ResolvedInputs } from '../../../services/compiler/launch-inputs.js';
 import { identifierKey } from '../../../services/compiler/identifier-key.js';
 import { expectedInputs, plannedInputsProblem } from '../../../services/compiler/launch-plan-inputs.js';
-import { literalMapProblem } from '../../../services/compiler/literal-map.js';
+import { literalMapProblem } from '../../../services/compiler/types/literal-map.js';
 import { singleTaskWorkflow } from '../../../services/compiler/single-task.js';
-import * as t from '../../../services/compiler/types.js';
+import * as t from '../../../services/compiler/types/types.js';
 import { fixtureFolders, type InvalidEntry, invalidEntries } from '../../support/fixtures.js';
 import { registeredFixtures } from './registered.js';
 

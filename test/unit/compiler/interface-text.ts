@@ -1,5 +1,5 @@
 import type { LiteralType } from '../../../proto/gen/platformidl/core/types_pb.js';
-import * as t from '../../../services/compiler/types.js';
+import * as t from '../../../services/compiler/types/types.js';
 
 const TYPES: Readonly<Record<string, LiteralType>> = {
   integer: t.INTEGER,

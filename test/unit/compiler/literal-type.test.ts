@@ -3,10 +3,10 @@ import { describe, expect, test } from 'vitest';
 
 import { type Literal, LiteralMapSchema, LiteralSchema } from '../../../proto/gen/platformidl/core/literals_pb.js';
 import { type LiteralType, LiteralTypeSchema } from '../../../proto/gen/platformidl/core/types_pb.js';
-import { literalMapProblem } from '../../../services/compiler/literal-map.js';
-import { typeOfLiteral } from '../../../services/compiler/literal-type.js';
-import * as t from '../../../services/compiler/types.js';
-import { typeText } from '../../../services/compiler/type-text.js';
+import { literalMapProblem } from '../../../services/compiler/types/literal-map.js';
+import { typeOfLiteral } from '../../../services/compiler/types/literal-type.js';
+import * as t from '../../../services/compiler/types/types.js';
+import { typeText } from '../../../services/compiler/types/type-text.js';
 
 const primitive = (value: { case: 'integer'; value: bigint } | { case: 'stringValue'; value: string }): Literal =>
   create(LiteralSchema, {

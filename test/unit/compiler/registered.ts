@@ -9,7 +9,7 @@ import {
 import type { CompiledTask } from '../../../proto/gen/platformidl/core/compiler_pb.js';
 import { identifierKey } from '../../../services/compiler/identifier-key.js';
 import { expectedInputs } from '../../../services/compiler/launch-plan-inputs.js';
-import type { LaunchPlanInterface } from '../../../services/compiler/scope.js';
+import type { LaunchPlanInterface } from '../../../services/compiler/graph/scope.js';
 import { compileTask } from '../../../services/compiler/task.js';
 import { type CompiledOrErrors, compileWorkflow } from '../../../services/compiler/workflow.js';
 import type { WorkflowTemplate } from '../../../proto/gen/platformidl/core/workflow_pb.js';

@@ -8,10 +8,10 @@ import {
   type TaskTemplate,
   TaskTemplateSchema,
 } from '../../../proto/gen/platformidl/core/tasks_pb.js';
-import { isWhole, parseQuantity, roundedUp } from '../../../services/compiler/quantity.js';
+import { isWhole, parseQuantity, roundedUp } from '../../../services/compiler/resources/quantity.js';
 import { singleTaskWorkflow } from '../../../services/compiler/single-task.js';
 import { compileTask } from '../../../services/compiler/task.js';
-import { type PlatformLimits, taskResourcesProblem } from '../../../services/compiler/task-resources.js';
+import { type PlatformLimits, taskResourcesProblem } from '../../../services/compiler/resources/task-resources.js';
 import { compileWorkflow } from '../../../services/compiler/workflow.js';
 import { registeredFixtures } from './registered.js';
 

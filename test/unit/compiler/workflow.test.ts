@@ -6,9 +6,9 @@ import { BooleanExpressionSchema } from '../../../proto/gen/platformidl/core/con
 import { ResourceType } from '../../../proto/gen/platformidl/core/identifier_pb.js';
 import { ArrayNodeSchema, type Node } from '../../../proto/gen/platformidl/core/workflow_pb.js';
 import { collectedErrors } from '../../../services/compiler/compile-error.js';
-import { topologicalOrder } from '../../../services/compiler/order.js';
-import { requirementsOf } from '../../../services/compiler/requirements.js';
-import * as t from '../../../services/compiler/types.js';
+import { topologicalOrder } from '../../../services/compiler/graph/order.js';
+import { requirementsOf } from '../../../services/compiler/graph/requirements.js';
+import * as t from '../../../services/compiler/types/types.js';
 import { timed } from '../../support/timed.js';
 import {
   bindings,

@@ -17,9 +17,9 @@ import { identifierKey } from '../../../services/compiler/identifier-key.js';
 import type { Effect, WalkOutcome, EventReport } from '../../../engine/walk/effects.js';
 import { createRun, walkAbort, walkExecution } from '../../../engine/walk/execution.js';
 import { createLedger, isNodeEnd, isTaskEnd, taskKey } from '../../../engine/walk/ledger.js';
-import type { Literals } from '../../../engine/walk/literal-values.js';
-import { randomSource } from '../../../engine/walk/random.js';
-import { drawLiteral } from '../../../engine/walk/typed-literals.js';
+import type { Literals } from '../../../engine/walk/values/literal-values.js';
+import { randomSource } from '../../../engine/walk/values/random.js';
+import { drawLiteral } from '../../../engine/walk/values/typed-literals.js';
 import type { EarlierState, ExecutionWalk } from '../../../engine/walk/run.js';
 import { type Launched, launch, type World } from './world.js';
 

@@ -4,8 +4,8 @@ import {
   NodeExecution_Phase as NodePhase,
   WorkflowExecution_Phase as Phase,
 } from '../../../proto/gen/platformidl/core/execution_pb.js';
-import { isCastable } from '../../../services/compiler/castability.js';
-import { typeOfLiteral } from '../../../services/compiler/literal-type.js';
+import { isCastable } from '../../../services/compiler/types/castability.js';
+import { typeOfLiteral } from '../../../services/compiler/types/literal-type.js';
 import { readDynamicClosures } from '../../../engine/definitions.js';
 import { isNodeEnd, isTaskEnd } from '../../../engine/walk/ledger.js';
 import { type Reported, walk } from './fake-control-plane.js';

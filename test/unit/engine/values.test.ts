@@ -10,15 +10,15 @@ import {
 } from '../../../proto/gen/platformidl/core/condition_pb.js';
 import { BindingSchema, type Scalar, ScalarSchema } from '../../../proto/gen/platformidl/core/literals_pb.js';
 import { type LiteralType, LiteralTypeSchema, SimpleType } from '../../../proto/gen/platformidl/core/types_pb.js';
-import { isCastable } from '../../../services/compiler/castability.js';
-import { typeOfLiteral } from '../../../services/compiler/literal-type.js';
-import { nodeInputs } from '../../../engine/walk/bindings.js';
-import { holds } from '../../../engine/walk/condition.js';
-import { randomSource } from '../../../engine/walk/random.js';
+import { isCastable } from '../../../services/compiler/types/castability.js';
+import { typeOfLiteral } from '../../../services/compiler/types/literal-type.js';
+import { nodeInputs } from '../../../engine/walk/values/bindings.js';
+import { holds } from '../../../engine/walk/values/condition.js';
+import { randomSource } from '../../../engine/walk/values/random.js';
 import { childExecutionName, uniqueNodeId } from '../../../engine/walk/ids.js';
-import { packed, primitive } from '../../../engine/walk/literal-values.js';
-import { pack, type PlainValue, unpack } from '../../../engine/walk/msgpack.js';
-import { drawLiteral } from '../../../engine/walk/typed-literals.js';
+import { packed, primitive } from '../../../engine/walk/values/literal-values.js';
+import { pack, type PlainValue, unpack } from '../../../engine/walk/values/msgpack.js';
+import { drawLiteral } from '../../../engine/walk/values/typed-literals.js';
 import { registeredWorld } from './world.js';
 
 const { tasks } = registeredWorld();

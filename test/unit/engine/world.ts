@@ -9,7 +9,7 @@ import type { LiteralMap } from '../../../proto/gen/platformidl/core/literals_pb
 import { resolveInputs } from '../../../services/compiler/launch-inputs.js';
 import { identifierKey } from '../../../services/compiler/identifier-key.js';
 import { expectedInputs } from '../../../services/compiler/launch-plan-inputs.js';
-import type { LaunchPlanInterface } from '../../../services/compiler/scope.js';
+import type { LaunchPlanInterface } from '../../../services/compiler/graph/scope.js';
 import { singleTaskWorkflow } from '../../../services/compiler/single-task.js';
 import { compileTask } from '../../../services/compiler/task.js';
 import { compileWorkflow } from '../../../services/compiler/workflow.js';

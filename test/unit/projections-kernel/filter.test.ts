@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ExecutionMetadata_ExecutionMode } from '../../../proto/gen/platformidl/admin/execution_pb.js';
 import type { Columns, LinkedEntities } from '../../../projections/query/columns.js';
-import { filtersOf } from '../../../projections/query/filter.js';
+import { filtersOf } from '../../../projections/query/filters/filter.js';
 import type { Collection } from '../../../projections/runtime/read-store.js';
 
 const columns: Columns = {

@@ -1,15 +1,15 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { isMoved, retryWhileUnavailable } from '../../../projections/runtime/group-run.js';
+import { isMoved, retryWhileUnavailable } from '../../../projections/runtime/runs/group-run.js';
 import {
   type PartitionRunOptions,
   type RunProgress,
   runPartitions,
-} from '../../../projections/runtime/partition-run.js';
+} from '../../../projections/runtime/runs/partition-run.js';
 import { checkpointName, MAX_POSITION, PARTITIONS, viewPartitionOf } from '../../../projections/runtime/partitions.js';
 import { projector } from '../../../projections/runtime/projector.js';
 import type { ReadModel } from '../../../projections/runtime/read-model.js';
 import type { ReadStore } from '../../../projections/runtime/read-store.js';
-import { runProjections, type RunnerOptions } from '../../../projections/runtime/runner.js';
+import { runProjections, type RunnerOptions } from '../../../projections/runtime/runs/runner.js';
 import { sqliteReadStore } from '../../../projections/store/sqlite/sqlite-read-store.js';
 import type { RecordedEvent } from '../../../services/kernel/event.js';
 import { CheckpointMoved, StoreUnavailable } from '../../../services/kernel/fault.js';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { documentCache } from '../../../projections/runtime/document-cache.js';
-import { runPartitions } from '../../../projections/runtime/partition-run.js';
+import { runPartitions } from '../../../projections/runtime/runs/partition-run.js';
 import { viewPartitionOf, PARTITIONS } from '../../../projections/runtime/partitions.js';
 import { projector, type ProjectorOptions } from '../../../projections/runtime/projector.js';
 import type { ReadStore, WriteBatch } from '../../../projections/runtime/read-store.js';

@@ -4,14 +4,14 @@ import { PARTITIONS, viewPartitionOf } from '../../../projections/runtime/partit
 import { projector } from '../../../projections/runtime/projector.js';
 import type { ReadModel } from '../../../projections/runtime/read-model.js';
 import type { ReadStore, StoredDocument } from '../../../projections/runtime/read-store.js';
-import { rebuildViews } from '../../../projections/runtime/rebuild.js';
+import { rebuildViews } from '../../../projections/runtime/runs/rebuild.js';
 import {
   type RebuildProgress,
   type ShareBuilder,
   shareBuilder,
   sharesOf,
-} from '../../../projections/runtime/rebuild-share.js';
-import { sharedVerifier, verifier } from '../../../projections/runtime/verify.js';
+} from '../../../projections/runtime/runs/rebuild-share.js';
+import { sharedVerifier, verifier } from '../../../projections/runtime/runs/verify.js';
 import { sqliteReadStore } from '../../../projections/store/sqlite/sqlite-read-store.js';
 import type { RecordedEvent } from '../../../services/kernel/event.js';
 import type { EventLog } from '../../../services/kernel/ports/event-store.js';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Column, Columns } from '../../../projections/query/columns.js';
-import { filtersOf } from '../../../projections/query/filter.js';
+import { filtersOf } from '../../../projections/query/filters/filter.js';
 import { narrowQuery } from '../../../projections/query/narrowed-query.js';
 import type { Collection, Condition, Query } from '../../../projections/runtime/read-store.js';
 import { type SqliteReadStore, sqliteReadStore } from '../../../projections/store/sqlite/sqlite-read-store.js';

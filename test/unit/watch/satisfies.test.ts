@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { satisfies } from '../../../projections/query/satisfies.js';
+import { satisfies } from '../../../projections/query/filters/satisfies.js';
 import {
   type Collection,
   type Condition,

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { create } from '@bufbuild/protobuf';
 import { HttpProxyAgent, HttpsProxyAgent } from 'hpagent';
 import { type ClientAuth, Configuration, type CustomFetch, customFetch, discovery, None } from 'openid-client';
-import { issuerFetch, type IssuerOptions } from '../../../../engine/issuer-fetch.js';
-import { allowPlain } from '../../../../engine/plain-issuer.js';
+import { issuerFetch, type IssuerOptions } from '../../../../engine/tokens/issuer-fetch.js';
+import { allowPlain } from '../../../../engine/tokens/plain-issuer.js';
 import {
   AuthMetadataService,
   type OAuth2MetadataResponse,

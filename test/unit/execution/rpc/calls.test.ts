@@ -21,7 +21,7 @@ import {
 } from '../../../../proto/gen/platformidl/admin/signal_pb.js';
 import { LiteralSchema } from '../../../../proto/gen/platformidl/core/literals_pb.js';
 import { LiteralTypeSchema, SimpleType } from '../../../../proto/gen/platformidl/core/types_pb.js';
-import { literalProblem } from '../../../../services/compiler/literal-map.js';
+import { literalProblem } from '../../../../services/compiler/types/literal-map.js';
 import { executionAggregate } from '../../../../services/execution/aggregate.js';
 import { terminateExecution, updateExecution } from '../../../../services/execution/rpc/change.js';
 import { eventRoutes } from '../../../../services/execution/rpc/events.js';

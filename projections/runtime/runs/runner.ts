@@ -1,0 +1,166 @@
+import { CheckpointMoved } from '../../../services/kernel/fault.js';
+import { logEndText } from '../../../services/kernel/log-readers/log-end.js';
+import type { StreamName } from '../../../services/kernel/stream.js';
+import { isMoved, retryWhileUnavailable, type Serially } from './group-run.js';
+import { type PartitionRun, type PartitionRunOptions, runPartitions } from './partition-run.js';
+import { highestOf, MAX_POSITION, type Partition, PARTITIONS } from '../partitions.js';
+import type { Checkpoint, ParkedStream } from '../read-store.js';
+import { storedProgress } from '../stored-progress.js';
+
+/** Options of a runner. */
+export type RunnerOptions = Omit<PartitionRunOptions, 'serially' | 'isClosed'> & {
+  /** Partitions assigned at the start; all by default. */
+  readonly partitions?: readonly Partition[];
+  /** Called when the views are rebuilt: they are of another log, ahead of a local log, or gone. */
+  readonly onStartOver?: (why: string) => void;
+  /** Called at the start when the log ends before a checkpoint: the views wait until the log has caught up. */
+  readonly onWait?: (why: string) => void;
+  /** Called when a write was refused because another process has moved a checkpoint. */
+  readonly onRefused?: () => void;
+};
+
+/** Views that follow the log. */
+export interface RunningProjections {
+  /** The lowest checkpoint over the assigned partitions of the views in service. */
+  position(): bigint;
+  /** The parked streams of the assigned partitions. */
+  parked(): readonly ParkedStream[];
+  /** Retries a stream, if it is a parked one of the assigned partitions. */
+  retryParked(stream: StreamName): Promise<void>;
+  /** Replaces the assigned partitions. When the promise resolves, nothing more is written to the previous ones. */
+  assign(partitions: readonly Partition[]): Promise<void>;
+  /**
+   * Resolves when it was closed. Rejects when the log or the store fails, or when another process has replaced the
+   * stored views by those of another log.
+   */
+  readonly ended: Promise<void>;
+  /** Finishes the current page, then ends. The log and the store stay open. */
+  close(): Promise<void>;
+}
+
+/** The checkpoints that the views start from. */
+const startsOf = async ({ readStore, models }: RunnerOptions): Promise<readonly Checkpoint[]> => {
+  const progress = await storedProgress(readStore, { models });
+  return models.flatMap(({ collection }) =>
+    PARTITIONS.flatMap((partition) => progress.startOf(collection.name, partition)?.checkpoint ?? []),
+  );
+};
+
+/** The head of the log, and the highest checkpoint that is above it. */
+const ahead = async (
+  options: RunnerOptions,
+): Promise<{ readonly head: bigint; readonly reached: bigint } | undefined> => {
+  const [head, starts] = [await options.log.head(), await startsOf(options)];
+  const reached = highestOf(starts.map(({ position }) => position));
+  return reached > head ? { head, reached } : undefined;
+};
+
+const reasonToRebuild = async (options: RunnerOptions): Promise<string | undefined> => {
+  const { log } = options;
+  if ((await startsOf(options)).some(({ logId }) => logId !== log.logId)) return 'the views are of another log';
+  return log.isLocal && (await ahead(options)) ? 'the views are ahead of the log' : undefined;
+};
+
+/**
+ * Warns when the log ends before a checkpoint of its own: it is read from a node that lags behind, and the views keep
+ * what they have projected.
+ */
+const warnIfLogIsBehind = async (options: RunnerOptions): Promise<void> => {
+  const found = await ahead(options);
+  if (found) options.onWait?.(logEndText(found.head, found.reached));
+};
+
+const prepare = ({ readStore, models }: RunnerOptions): Promise<void> =>
+  readStore.prepare(models.map(({ collection }) => collection));
+
+/**
+ * Prepares the collections and indexes again when the views were deleted while running; they are then rebuilt from the
+ * log.
+ */
+const prepareWhatIsGone = async (options: RunnerOptions, before: bigint): Promise<void> => {
+  if ((await startsOf(options)).length > 0) return;
+  if (before > 0n && before < MAX_POSITION) options.onStartOver?.('the views were deleted');
+  await prepare(options);
+};
+
+const oneAtATime = (): Serially => {
+  let last: Promise<unknown> = Promise.resolve();
+  return (work) => {
+    const result = last.then(work);
+    last = result.catch(() => undefined);
+    return result;
+  };
+};
+
+const startOver = async (options: RunnerOptions): Promise<void> => {
+  const why = await reasonToRebuild(options);
+  if (why === undefined) return;
+  options.onStartOver?.(why);
+  await options.readStore.clear();
+};
+
+/**
+ * Reports a refused write, and makes sure that the process that moved the checkpoint reads the same log.
+ *
+ * @throws {CheckpointMoved} when the stored views are now of another log.
+ */
+const assertSameLog = async (options: RunnerOptions): Promise<void> => {
+  options.onRefused?.();
+  const why = await reasonToRebuild(options);
+  if (why !== undefined) throw new CheckpointMoved(`another process has moved the checkpoint, and ${why}`);
+};
+
+/**
+ * Keeps partitions of the views up to date with the log: catches up from their checkpoints, then follows live. Streams
+ * that an earlier release parked are retried first. When another process has moved a checkpoint, projecting starts
+ * again from the stored checkpoints. Views of another log are deleted and rebuilt.
+ *
+ * @throws {Fault} when the log or the store cannot be read.
+ */
+export const runProjections = async (options: RunnerOptions): Promise<RunningProjections> => {
+  await prepare(options);
+  await startOver(options);
+  await warnIfLogIsBehind(options);
+  const serially = oneAtATime();
+  const state = { isClosed: false, partitions: options.partitions ?? PARTITIONS };
+  const isClosed = (): boolean => state.isClosed;
+  const open = (): Promise<PartitionRun> => runPartitions({ ...options, serially, isClosed }, state.partitions);
+  let opening = open();
+  let run = await opening;
+
+  const reopened = async (): Promise<PartitionRun> => {
+    await prepareWhatIsGone(options, run.position());
+    return (opening = open());
+  };
+
+  const keepRunning = async (): Promise<void> => {
+    while (!state.isClosed) {
+      if (run.partitions !== state.partitions) await run.close();
+      else if (await run.ended) await assertSameLog(options);
+      const next = await retryWhileUnavailable(reopened, options.onUnavailable, isClosed);
+      run = next ?? run;
+    }
+    await run.close();
+  };
+
+  const ended = keepRunning();
+  return {
+    position: () => run.position(),
+    parked: () => run.parked(),
+    retryParked: async (stream) => {
+      // When another process has moved a checkpoint, the run starts again, which retries all parked streams.
+      const retried = (): Promise<unknown> => run.retryParked(stream).catch(isMoved);
+      await retryWhileUnavailable(retried, options.onUnavailable, isClosed);
+    },
+    assign: async (partitions) => {
+      state.partitions = partitions;
+      await (await opening).close();
+    },
+    ended,
+    close: async () => {
+      state.isClosed = true;
+      await run.close();
+      await ended.catch(() => undefined); // `ended` reports it
+    },
+  };
+};

@@ -1,0 +1,87 @@
+import { create } from '@bufbuild/protobuf';
+
+import {
+  type Resources,
+  Resources_ResourceName as ResourceName,
+  type Resources_ResourceEntry as Entry,
+  Resources_ResourceEntrySchema,
+  ResourcesSchema,
+} from '../../../proto/gen/platformidl/core/tasks_pb.js';
+import { parseQuantity, type Quantity } from './quantity.js';
+
+/** Kubernetes quantities by resource; an absent or empty value sets none. The shape of `admin.TaskResourceSpec`. */
+export type Quantities = {
+  readonly cpu?: string;
+  readonly gpu?: string;
+  readonly memory?: string;
+  readonly ephemeralStorage?: string;
+};
+
+/** The platform's defaults and limits of a container. The shape of `admin.TaskResourceAttributes`. */
+export type PlatformResources = {
+  readonly defaults?: Quantities | undefined;
+  readonly limits?: Quantities | undefined;
+};
+
+/** CPU and memory are always given; the others only where something asks for them. */
+const RESOURCES = [
+  { name: ResourceName.CPU, key: 'cpu', isAlways: true },
+  { name: ResourceName.MEMORY, key: 'memory', isAlways: true },
+  { name: ResourceName.EPHEMERAL_STORAGE, key: 'ephemeralStorage', isAlways: false },
+  { name: ResourceName.GPU, key: 'gpu', isAlways: false },
+] as const;
+
+const isZero = (text: string): boolean => (parseQuantity(text)?.numerator ?? 0n) === 0n;
+
+const isAbove = (a: Quantity, b: Quantity): boolean => a.numerator * b.denominator > b.numerator * a.denominator;
+
+/** The smaller of two quantities, in its own spelling. A bound that is empty or zero does not bind. */
+const atMost = (text: string, bound: string | undefined): string => {
+  const [value, most] = [parseQuantity(text), parseQuantity(bound ?? '')];
+  if (bound === undefined || value === undefined || most === undefined || isZero(bound)) return text;
+  return isAbove(value, most) ? bound : text;
+};
+
+const nonEmpty = (text: string | undefined): string | undefined => (text === '' ? undefined : text);
+
+type Bounds = { readonly request: string; readonly limit: string };
+
+/** The request and the limit of one resource; `undefined` when nothing asks for it. */
+const boundsOf = (
+  asked: { readonly request: string | undefined; readonly limit: string | undefined },
+  platform: { readonly byDefault: string | undefined; readonly most: string | undefined },
+): Bounds | undefined => {
+  const request = asked.request ?? asked.limit ?? platform.byDefault;
+  if (request === undefined) return undefined;
+  const limit = atMost(asked.limit ?? request, platform.most);
+  return { request: atMost(atMost(request, platform.most), limit), limit };
+};
+
+const NOTHING: Bounds = { request: '0', limit: '0' };
+
+const valueIn = (entries: readonly Entry[], name: ResourceName): string | undefined =>
+  nonEmpty(entries.find((entry) => entry.name === name)?.value);
+
+const isKnown = ({ name }: Entry): boolean => RESOURCES.some((known) => known.name === name);
+
+/**
+ * Completes the resources of a container: its request, or else its limit, or else the platform's default; its limit, or
+ * else its request; both at most the platform's limit, and the request at most the limit. Other resources stay as they
+ * were asked for.
+ */
+export const containerResources = (asked: Resources | undefined, platform: PlatformResources): Resources => {
+  const { requests = [], limits = [] } = asked ?? {};
+  const result = create(ResourcesSchema, {
+    requests: requests.filter((entry) => !isKnown(entry)),
+    limits: limits.filter((entry) => !isKnown(entry)),
+  });
+  for (const { name, key, isAlways } of RESOURCES) {
+    const own = { request: valueIn(requests, name), limit: valueIn(limits, name) };
+    const level = { byDefault: nonEmpty(platform.defaults?.[key]), most: nonEmpty(platform.limits?.[key]) };
+    const bounds = boundsOf(own, level) ?? (isAlways ? NOTHING : undefined);
+    if (bounds === undefined) continue;
+    result.requests.push(create(Resources_ResourceEntrySchema, { name, value: bounds.request }));
+    result.limits.push(create(Resources_ResourceEntrySchema, { name, value: bounds.limit }));
+  }
+  return result;
+};
