@@ -15,11 +15,12 @@ import { until } from '../support/until.js';
 /** The number of kills under load; the variable sets another. */
 const KILLS = Number(process.env['FLIGHTLOG_TEST_KILLS'] ?? 4);
 const LIMIT_MS = 300_000 + KILLS * 30_000;
-/** Fewer on MongoDB's protocol, whose servers may be slow. */
+/** Fewer by default on MongoDB's protocol, whose servers may be slow; at least two, also with the variable. */
 const MONGO_KILLS = Math.max(2, Number(process.env['FLIGHTLOG_TEST_KILLS'] ?? 0));
 /**
  * A partition of a killed process is taken over within this time: its lease expires, and another process takes it.
- * Measured by the clock of the read store, from lease to lease, so that other load on the machine does not count.
+ * Measured by the clock of the store of the leases, from the last renewal of the old lease to the beginning of the new
+ * one, so that other load on the machine does not count.
  */
 const TAKEN_OVER_MS = 10_000;
 /**
@@ -95,7 +96,7 @@ const suspendPastLeases = async (
   return refusals(late) > 0;
 };
 
-/** The times for which partitions had no owner, counted from the last renewal of their leases. */
+/** The times from the last renewal of each lease to its takeover; leases that were released are left out. */
 const takenAfterMs = (takeovers: readonly Takeover[]): readonly number[] =>
   takeovers.filter(({ isReleased }) => !isReleased).map(({ expiredMs, takenMs }) => takenMs - expiredMs + LEASE_MS);
 
@@ -107,9 +108,7 @@ const expectTakenInTime = (takeovers: readonly Takeover[], least: number): void 
   expect(tookMs.filter((ms) => ms >= TAKEN_OVER_MS)).toEqual([]);
 };
 
-/**
- * Expects each of the two projectors to keep half of the partitions: none has two owners, and none is left without one.
- */
+/** Expects each of the two projectors to keep half of the partitions, according to its last log message about them. */
 const expectNothingStuck = async ({ parts }: Load): Promise<void> => {
   const counts = () => Promise.resolve(['projector-1', 'projector-2'].map((name) => kept(parts().process(name))));
   expect(await until(counts, (each) => each.every((count) => count === PARTITIONS / 2))).toEqual([4, 4]);

@@ -18,6 +18,7 @@ export type Ready = {
   readonly data: string;
   readonly logId: string;
   readonly copyOf?: string;
+  /** The number of executions in the views at the start. */
   readonly executions: number;
 };
 

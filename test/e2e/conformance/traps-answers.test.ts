@@ -42,7 +42,10 @@ afterAll(async () => {
 
 const rest = (path: string, init?: RequestInit): Promise<Response> => fetch(plane.server().ready.http + path, init);
 
-/** A trap is a behaviour that published clients or engines depend on and that the interface does not state. */
+/**
+ * A trap is a behaviour that published clients or engines depend on and that the interface does not state. The
+ * titles of the tests number the traps; there is no other list of them.
+ */
 describe('compatibility traps of answers', () => {
   it('trap 1: the status has its details under the name of the package that the caller used', async () => {
     const id = await launchHello(plane.grpc, 'ended');

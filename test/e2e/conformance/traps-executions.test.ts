@@ -42,7 +42,10 @@ const reportNode = async (id: ExecutionId, nodeId: string, event: Parameters<typ
 const reportTask = async (id: ExecutionId, event: Parameters<typeof taskReport>[2]): Promise<string> =>
   (await attempt(method.createTaskEvent, taskReport(id, 'n0', event))).code;
 
-/** A trap is a behaviour that published clients or engines depend on and that the interface does not state. */
+/**
+ * A trap is a behaviour that published clients or engines depend on and that the interface does not state. The
+ * titles of the tests number the traps; there is no other list of them.
+ */
 describe('compatibility traps of executions', () => {
   it('trap 3: an event of an unknown execution is NOT_FOUND, and one that was just created is known', async () => {
     const unknown = { ...PLACE, name: 'unknown' };

@@ -46,7 +46,10 @@ const json = async (path: string, accept = '*/*'): Promise<Record<string, unknow
 const names = async (filters: string): Promise<readonly string[]> =>
   (await call(method.listExecutions, { id: PLACE, filters })).executions.map(({ id }) => id!.name).sort();
 
-/** A trap is a behaviour that published clients or engines depend on and that the interface does not state. */
+/**
+ * A trap is a behaviour that published clients or engines depend on and that the interface does not state. The
+ * titles of the tests number the traps; there is no other list of them.
+ */
 describe('compatibility traps of lists and reads', () => {
   it('trap 31: the default limit is 100, a token may be an offset, and a full last page has no token', async () => {
     const page = (request: { limit?: number; token?: string }) =>

@@ -52,7 +52,10 @@ const activeVersions = async (name: string): Promise<readonly string[]> => {
   return launchPlans.filter(({ id }) => id!.name === name).map(({ id }) => id!.version);
 };
 
-/** A trap is a behaviour that published clients or engines depend on and that the interface does not state. */
+/**
+ * A trap is a behaviour that published clients or engines depend on and that the interface does not state. The
+ * titles of the tests number the traps; there is no other list of them.
+ */
 describe('compatibility traps of registration', () => {
   it('trap 10: a version that exists is ALREADY_EXISTS, and the answer says whether it is the same', async () => {
     const changed = clone(TaskCreateRequestSchema, task);

@@ -33,7 +33,7 @@ const scans = {
   task: envelopeScan('task', MAX_OUTPUT_BYTES),
 };
 
-/** Parses request bytes into the command. */
+/** Parses request bytes into the command; `isChildKnown` is false when the report names a child that does not exist. */
 export const reportOf = (entity: Entity, request: Uint8Array, isChildKnown = true): ReportPhase => {
   const envelope = scans[entity](request);
   return { type: 'ReportPhase', id: envelope.execution, envelope, isChildKnown };
@@ -55,6 +55,7 @@ export const workflow = (
   return reportOf('workflow', toBinary(WorkflowExecutionEventRequestSchema, request));
 };
 
+/** With `child`, the report names a child execution, which exists when it is `known`. */
 type NodeMore = Timed & { readonly child?: 'known' | 'unknown' } & Partial<
     MessageInitShape<typeof NodeExecutionEventSchema>
   >;
@@ -133,7 +134,7 @@ const { decider, codec } = aggregate;
 /** `OK`, or the kind of the refusal. */
 export type Answer = 'OK' | ExecutionRefusal['kind'];
 
-/** A stream in memory that answers commands as a session does. Events are encoded and decoded. */
+/** A stream in memory that answers commands as in `services/sessions`. Events are encoded and decoded. */
 export const openStream = (...past: readonly ExecutionCommand[]) => {
   const recorded: RecordedEvent[] = [];
   const comparedRevisions: (readonly bigint[])[] = [];
