@@ -13,12 +13,19 @@ import { openTarget } from './object-target.js';
 import { progressBar, throughLog } from './progress-bar.js';
 import { OperatorError, forSetting } from '../config/operator-errors.js';
 
-/** The flags of `backup` and of `restore`. */
-export type BackupFlags = { readonly to: string; readonly foreign?: readonly string[] };
+/** The flags of `backup`. */
+export type BackupFlags = {
+  readonly to: string;
+  /** Categories of streams that other programs write to the log; their events refer to no payloads. */
+  readonly foreign?: readonly string[];
+};
+
+/** The flags of `restore`. */
 export type RestoreFlags = {
   readonly from: string;
   readonly dataDir: string;
   readonly payloadStore: PayloadLocation;
+  /** As for `backup`. */
   readonly foreign?: readonly string[];
 };
 
@@ -53,7 +60,10 @@ const assertEmbedded = (configuration: Configuration): void => {
 const realPathOf = (path: string): string =>
   existsSync(path) ? realpathSync(path) : join(realPathOf(dirname(path)), basename(path));
 
-/** Both have folders `payloads`, `files` and `log`, whose objects would be mixed. */
+/**
+ * Refuses a folder in the data directory. A backup and a data directory both have folders `payloads` and `files`, whose
+ * objects would be mixed.
+ */
 const assertOutside = (to: string, directory: string): void => {
   if (to.startsWith('s3:') || !`${realPathOf(resolve(to))}${sep}`.startsWith(`${realPathOf(directory)}${sep}`)) return;
   throw new OperatorError(`--to: ${resolve(to)} is in the data directory ${directory}: choose a folder outside of it`);
@@ -65,7 +75,8 @@ const assertOutside = (to: string, directory: string): void => {
  *
  * @throws {OperatorError} when the log is not in the data directory, or the folder or bucket cannot be used, or the
  * folder is in the data directory.
- * @throws {Fault} when an object that the log refers to is missing or damaged.
+ * @throws {Fault} when an object that the log refers to is missing or damaged, an event cannot be read, or the folder
+ * or bucket has a backup of another log.
  */
 export const backup = async (configuration: Configuration, { to, foreign = [] }: BackupFlags): Promise<void> => {
   assertEmbedded(configuration);
@@ -102,8 +113,8 @@ const withFlag = (error: unknown): never => {
  * Restores a backup into an empty directory, its payloads and uploads into a bucket if one is named, and prints a
  * summary as a JSON object.
  *
- * @throws {OperatorError} when the folder or bucket of the backup cannot be used, or the directory is not empty.
- * @throws {Fault} when the backup is damaged or incomplete.
+ * @throws {OperatorError} when a bucket cannot be used, or the directory cannot be created, is not empty or is in use.
+ * @throws {Fault} when there is no backup, or it cannot be read, is damaged or incomplete.
  */
 export const restore = async ({ from, dataDir, payloadStore, foreign = [] }: RestoreFlags): Promise<void> => {
   const started = performance.now();

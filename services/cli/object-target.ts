@@ -6,8 +6,8 @@ import { createTargetFolder, folderTarget, type ObjectTarget } from '../store/ta
 export const TARGET_VALUES = 'a directory, or s3://BUCKET/PREFIX?endpoint=URL&region=NAME';
 
 /**
- * Opens the folder or the bucket that a flag names, and creates the folder of `--to`; any other folder is not checked.
- * The client of an object store is loaded only for a bucket. The caller must close the target.
+ * Opens the folder or the bucket that a flag or a setting names, and creates the folder of `--to`; any other folder is
+ * not checked. The client of an object store is loaded only for a bucket. The caller must close the target.
  *
  * @throws {OperatorError} when the folder cannot be created, or the bucket is not valid or cannot be used.
  */
