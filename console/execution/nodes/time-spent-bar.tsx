@@ -12,7 +12,7 @@ type TimeSpentBarProps = {
 
 /**
  * The line above the time axis with a switch. When it is on, the bars of the nodes show operations instead of phases,
- * and this line shows the time that all nodes together spent on each operation.
+ * and this line shows the time that the execution and all its nodes together spent on each operation.
  */
 export const TimeSpentBar = ({ segments, toggle }: TimeSpentBarProps): ReactNode => (
   <div className="time-spent">

@@ -2,7 +2,10 @@ import type { Span } from '../../../proto/gen/platformidl/core/metrics_pb.js';
 import { msOf } from '../../look/times.js';
 import type { Range } from './tree.js';
 
-/** The kind of an operation: work of the task, overhead of the engine, waiting, or what its nodes do. */
+/**
+ * The kind of a stretch of time: work of the task, overhead of the engine, waiting, or `inside`, when no operation of
+ * the node runs ({@link INSIDE}).
+ */
 type Spent = 'work' | 'overhead' | 'waiting' | 'inside';
 
 /** A stretch of time that a node spent on one operation, in milliseconds since 1970. */
@@ -64,7 +67,10 @@ export const operationText = (operation: string): string => {
   return text.charAt(0).toUpperCase() + text.slice(1);
 };
 
-/** The milliseconds that all nodes together spent on each operation, the most first. */
+/**
+ * The milliseconds that the execution and all its nodes together spent on each operation, the most first. Time inside
+ * nodes is left out.
+ */
 export const totalsOf = (segments: Segments): readonly (readonly [operation: string, ms: number])[] => {
   const totals = new Map<string, number>();
   for (const { operation, spent, from, to } of [...segments.values()].flat())
