@@ -72,8 +72,8 @@ export const literalsAt = async (
 };
 
 /**
- * Reads the content of a field of the answer. When the infrastructure fails, the field stays unset and the failure is
- * reported to the caller and the operator: content is never invented.
+ * Reads the content of a field of the answer. After a {@link Fault}, the field stays unset and the fault is reported to
+ * the caller and the operator: content is never invented. Other errors are thrown.
  */
 export const unlessUnreadable = async <Value>(
   { warn, unread }: CallContents,

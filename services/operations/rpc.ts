@@ -50,7 +50,10 @@ const listEngines = async ({ engines }: OperationsServices, limit: number) => {
   return create(EngineListSchema, { engines: listed.map((each) => toListedEngine(each, limit)), waiting });
 };
 
-/** Joins the lists of both readers. A stream that both have parked is listed once, at the lower position. */
+/**
+ * Joins the streams that the views have parked and those that this process has parked. A stream in both lists is listed
+ * once, at the lower position.
+ */
 const joined = (inViews: readonly Unreadable[], inProcess: readonly Unreadable[]) => {
   const views = new Map(inViews.map((each) => [each.stream, each]));
   const process = new Map(inProcess.map((each) => [each.stream, each]));

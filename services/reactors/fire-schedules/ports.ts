@@ -9,6 +9,7 @@ export type TickLaunch = {
   readonly version: string;
   /** Milliseconds since 1970. */
   readonly atMs: number;
+  /** The principal that activated the version, or asked for the tick by hand; the execution is launched in this name. */
   readonly principal: string;
 };
 
@@ -31,7 +32,11 @@ export interface Activated {
   plans(): readonly { readonly plan: PlanName; readonly segments: readonly Segment[] }[];
   of(plan: PlanName): readonly Segment[];
   archived(project: string): readonly Span[];
-  /** Waits until everything that was recorded before the call is known. */
+  /**
+   * Waits until everything that was recorded before the call is known.
+   *
+   * @throws {RpcError} UNAVAILABLE when that takes too long.
+   */
   current(): Promise<void>;
   onChange(listener: (plan: PlanName) => void): void;
 }

@@ -13,8 +13,8 @@ const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\
 const CLOCK_SKEW_MS = 60_000;
 
 /**
- * The position of the last event that was recorded well before a time; 0n when there is none. Times of other writers do
- * not count: events from the time on may come before such an event.
+ * The position of the last event that was recorded well before a time; 0n when there is none. Events of other writers
+ * are passed over: their times may be any number, so events from the time on may come before them.
  */
 const before = async (log: Pick<EventLog, 'readLogBackwards'>, sinceMs: number): Promise<bigint> => {
   for await (const page of log.readLogBackwards()) {
