@@ -123,7 +123,12 @@ const CONSUMERS = table(
     ['data', '`data`', 'the data of the event', '`data`'],
     ['type', '`type`', 'the type of the event', '`type` and header `ce_type`, after `platformidl.eventlog.`'],
     ['id', '`id`', 'the id of the event', '`id` and header `ce_id`'],
-    ['stream', '`stream`', 'the stream', '`stream`; the category is in the name of the topic, the rest is the key'],
+    [
+      'stream',
+      '`stream`',
+      'the stream',
+      '`stream`; the category is in the name of the topic, and the rest, with `/` for `:`, is the key',
+    ],
     ['revision', '`revision`', 'the revision', '`sequence`'],
     ['position', '`position`', 'the commit position', '`position`'],
     ['when it was recorded', '`recordedAt`', 'created', '`time`'],

@@ -104,6 +104,8 @@ export const LaunchPlanActivatedSchema: GenMessage<LaunchPlanActivated> = /*@__P
   messageDesc(file_platformidl_eventlog_launch_plan, 1);
 
 /**
+ * The version is not active any more: from this event on, no version of its name is active.
+ *
  * @generated from message platformidl.eventlog.LaunchPlanDeactivated
  */
 export type LaunchPlanDeactivated = Message<"platformidl.eventlog.LaunchPlanDeactivated"> & {

@@ -36,12 +36,12 @@ export const ProjectRegisteredSchema: GenMessage<ProjectRegistered> = /*@__PURE_
   messageDesc(file_platformidl_eventlog_project, 0);
 
 /**
+ * The name, description, labels or state of the project has changed. `project` is the whole project after the change.
+ *
  * @generated from message platformidl.eventlog.ProjectUpdated
  */
 export type ProjectUpdated = Message<"platformidl.eventlog.ProjectUpdated"> & {
   /**
-   * The project after the update, as a whole.
-   *
    * @generated from field: platformidl.admin.Project project = 1;
    */
   project?: Project | undefined;

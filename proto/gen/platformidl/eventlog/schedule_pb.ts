@@ -103,8 +103,8 @@ export const SkippedTicksSchema: GenMessage<SkippedTicks> = /*@__PURE__*/
   messageDesc(file_platformidl_eventlog_schedule, 1);
 
 /**
- * A decision about all ticks since the previous decision, or about one tick that is fired by hand: then `until` is that
- * of the previous decision.
+ * A decision about all ticks since the previous decision, up to `until`, or about one tick that is fired by hand: then
+ * `until` is that of the previous decision.
  *
  * @generated from message platformidl.eventlog.ScheduleTicksDecided
  */
