@@ -1,5 +1,5 @@
 import { externalMetadata } from '../auth/metadata/external.js';
-import { NO_SIGN_IN, type SignInMetadata } from '../auth/metadata/rpc.js';
+import { NO_SIGN_IN, type SignInMetadataSource } from '../auth/metadata/rpc.js';
 import { certificateCallers, CERTIFICATE_ISSUER } from '../auth/certificates.js';
 import { bearerAuthentication } from '../auth/authentication.js';
 import { accessBy, type ClaimGrant, grantsByBindings, grantsByClaims } from '../auth/permissions/grants.js';
@@ -122,7 +122,7 @@ export const openPasswords = (
 export const signInMetadata = (
   { insecure, auth }: Pick<Configuration, 'insecure' | 'auth'>,
   local: LocalIssuer | undefined,
-): SignInMetadata => {
+): SignInMetadataSource => {
   const [external] = auth.issuers;
   if (insecure || (!local && !external)) return NO_SIGN_IN;
   const { client_id, redirect_uri, scopes, audience } = auth.public_client;

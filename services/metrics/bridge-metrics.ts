@@ -1,5 +1,5 @@
 import { Counter, Gauge } from 'prom-client';
-import { bridge, type MetricDefinition } from './catalog.js';
+import { bridgeCatalog, type MetricDefinition } from './catalog.js';
 import { tallyIn } from './keyed-histogram.js';
 import { openRegistry } from './node-metrics.js';
 
@@ -41,16 +41,16 @@ export const openBridgeMetrics = (): BridgeMetrics => {
   const named = ({ labelNames, name, help }: MetricDefinition) => ({
     ...{ name, help, labelNames: [...labelNames], registers: [registry] },
   });
-  const calls = tallyIn(registry, bridge.calls);
-  const watchFailures = new Counter(named(bridge.watchFailures));
-  const stepFailures = new Counter(named(bridge.stepFailures));
-  const rejected = new Counter(named(bridge.rejected));
-  const offloaded = new Counter(named(bridge.offloaded));
+  const calls = tallyIn(registry, bridgeCatalog.calls);
+  const watchFailures = new Counter(named(bridgeCatalog.watchFailures));
+  const stepFailures = new Counter(named(bridgeCatalog.stepFailures));
+  const rejected = new Counter(named(bridgeCatalog.rejected));
+  const offloaded = new Counter(named(bridgeCatalog.offloaded));
   let readCounts = (): Readonly<Record<string, number>> => ({});
   let isJoined = false;
-  const joined: Gauge = new Gauge({ ...named(bridge.joined), collect: () => joined.set(isJoined ? 1 : 0) });
+  const joined: Gauge = new Gauge({ ...named(bridgeCatalog.joined), collect: () => joined.set(isJoined ? 1 : 0) });
   const executions: Gauge = new Gauge({
-    ...named(bridge.executions),
+    ...named(bridgeCatalog.executions),
     collect: () => {
       for (const [aim, count] of Object.entries(readCounts())) executions.set({ aim }, count);
     },

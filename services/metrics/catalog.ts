@@ -165,7 +165,7 @@ export const gauges = {
 } satisfies Readonly<Record<string, MetricDefinition>>;
 
 /** The metrics of `flightlog bridge`. */
-export const bridge = {
+export const bridgeCatalog = {
   joined: {
     name: 'flightlog_bridge_joined',
     help: '1 while the bridge has joined the work stream of the control plane, otherwise 0.',

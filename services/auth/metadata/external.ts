@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { RpcError } from '../../kernel/rpc.js';
 import { type FetchJson, issuerDocument } from '../tokens/issuer-metadata.js';
-import type { SignInMetadata } from './rpc.js';
+import type { SignInMetadataSource } from './rpc.js';
 
 const text = z.string().default('');
 const texts = z.array(z.string()).default([]);
@@ -22,7 +22,7 @@ const document = z.looseObject({
 const KEPT_MS = 10 * 60_000;
 const RETRY_S = 5;
 
-type Answer = Awaited<ReturnType<SignInMetadata['server']>>;
+type Answer = Awaited<ReturnType<SignInMetadataSource['server']>>;
 
 const answerOf = (found: z.output<typeof document>): Answer => ({
   issuer: found.issuer,
@@ -44,7 +44,7 @@ export const externalMetadata = (
   issuer: string,
   fetchJson: FetchJson,
   now: () => number = Date.now,
-): SignInMetadata['server'] => {
+): SignInMetadataSource['server'] => {
   let kept: { readonly answer: Answer; readonly at: number } | undefined;
   return async () => {
     if (kept && now() - kept.at < KEPT_MS) return kept.answer;

@@ -9,7 +9,7 @@ import { IdentityService, UserInfoResponseSchema } from '../../../proto/gen/plat
 import { type Call, type Route, route } from '../../kernel/rpc.js';
 
 /** The metadata that clients need to get a token. */
-export interface SignInMetadata {
+export interface SignInMetadataSource {
   /** @throws {RpcError} UNAVAILABLE when the issuer must be asked and does not answer. */
   server(): Promise<MessageInitShape<typeof OAuth2MetadataResponseSchema>>;
   /** Settings with which command lines sign people in. */
@@ -20,7 +20,7 @@ export interface SignInMetadata {
  * The metadata when there is no authentication: empty messages. Clients call these RPCs after UNAUTHENTICATED, and
  * would show an error of these calls in place of the original one.
  */
-export const NO_SIGN_IN: SignInMetadata = { server: () => Promise.resolve({}), client: () => ({}) };
+export const NO_SIGN_IN: SignInMetadataSource = { server: () => Promise.resolve({}), client: () => ({}) };
 
 /** Claims with fields of their own in the answer, and those about the token itself. */
 const KNOWN = [
@@ -45,7 +45,7 @@ const userInfo = ({ caller, principal }: Call): MessageInitShape<typeof UserInfo
 };
 
 /** The routes that say how to get a token, and what the token of the caller says. */
-export const signInRoutes = (metadata: SignInMetadata): readonly Route[] => [
+export const signInRoutes = (metadata: SignInMetadataSource): readonly Route[] => [
   route(AuthMetadataService.method.getOAuth2Metadata, async () =>
     create(OAuth2MetadataResponseSchema, await metadata.server()),
   ),

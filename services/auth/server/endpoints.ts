@@ -1,4 +1,4 @@
-import type { SignInMetadata } from '../metadata/rpc.js';
+import type { SignInMetadataSource } from '../metadata/rpc.js';
 import { SCOPES } from './scopes.js';
 
 /** The paths of the endpoints; those of the first three are the ones that existing installations have. */
@@ -17,7 +17,7 @@ export const ROUTES = {
 export const pathPrefix = (address: string): string => new URL(address).pathname.replace(/\/$/u, '');
 
 /** The answer of GetOAuth2Metadata, as the command lines and SDKs in the field expect it. */
-export const serverMetadata = (issuer: string): Awaited<ReturnType<SignInMetadata['server']>> => ({
+export const serverMetadata = (issuer: string): Awaited<ReturnType<SignInMetadataSource['server']>> => ({
   issuer,
   authorizationEndpoint: `${issuer}${ROUTES.authorization}`,
   tokenEndpoint: `${issuer}${ROUTES.token}`,

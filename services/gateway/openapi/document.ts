@@ -2,7 +2,7 @@ import { StatusSchema } from '../../../proto/gen/google/rpc/status_pb.js';
 import { comments } from '../../../proto/gen/comments.js';
 import { content, operationOf, pathFields } from './operations.js';
 import { gatherSchemas, type OpenApiSchema, type Schemas } from './schemas.js';
-import type { HttpBinding } from '../rest/bindings.js';
+import type { RouteBinding } from '../rest/bindings.js';
 import type { RouteTable } from '../routes.js';
 import { statuses } from '../status.js';
 
@@ -66,7 +66,7 @@ const spelled = (template: string): string => {
 };
 
 /** Merges paths that differ only in parameter names, as OpenAPI requires; the shortest template gives the names. */
-const templatesOf = (bindings: readonly HttpBinding[]): ReadonlyMap<string, string> => {
+const templatesOf = (bindings: readonly RouteBinding[]): ReadonlyMap<string, string> => {
   const templates = new Map<string, string>();
   for (const { template } of bindings) {
     const known = templates.get(shapeOf(template));
@@ -93,7 +93,10 @@ const readiness: OpenApiSchema = {
   },
 };
 
-const pathsOf = (bindings: readonly HttpBinding[], schemas: Schemas): Record<string, Record<string, OpenApiSchema>> => {
+const pathsOf = (
+  bindings: readonly RouteBinding[],
+  schemas: Schemas,
+): Record<string, Record<string, OpenApiSchema>> => {
   const templates = templatesOf(bindings);
   const paths: Record<string, Record<string, OpenApiSchema>> = {};
   const methods = [...new Set(bindings.map(({ endpoint }) => endpoint.method))];
@@ -112,7 +115,7 @@ const pathsOf = (bindings: readonly HttpBinding[], schemas: Schemas): Record<str
   return paths;
 };
 
-const tagsOf = (routes: RouteTable, bindings: readonly HttpBinding[]): OpenApiSchema[] => {
+const tagsOf = (routes: RouteTable, bindings: readonly RouteBinding[]): OpenApiSchema[] => {
   const shown = new Set(bindings.map(({ endpoint }) => endpoint.method.parent));
   const services = new Set(routes.map(({ method }) => method.parent).filter((service) => shown.has(service)));
   const tags = [...services].map(({ name, typeName }) => ({ name, description: comments[typeName] ?? typeName }));
@@ -120,7 +123,7 @@ const tagsOf = (routes: RouteTable, bindings: readonly HttpBinding[]): OpenApiSc
 };
 
 /** Builds the OpenAPI 3.1 document of all HTTP bindings from the descriptors and the comments of the proto files. */
-export const openApi = (routes: RouteTable, bindings: readonly HttpBinding[], version: string): OpenApiSchema => {
+export const openApi = (routes: RouteTable, bindings: readonly RouteBinding[], version: string): OpenApiSchema => {
   const schemas = gatherSchemas();
   const error = schemas.ofMessage(StatusSchema);
   const paths = pathsOf(

@@ -3,7 +3,7 @@ import type { DescField, DescMessage } from '@bufbuild/protobuf';
 import { comments } from '../../../proto/gen/comments.js';
 import { parameterExamples, requestExamples } from './examples.js';
 import type { OpenApiSchema, Schemas } from './schemas.js';
-import type { HttpBinding } from '../rest/bindings.js';
+import type { RouteBinding } from '../rest/bindings.js';
 
 const BINARY = { type: 'string', contentMediaType: 'application/octet-stream' };
 
@@ -47,10 +47,10 @@ const queryParameters = (
   });
 
 /** Lists the request fields in a path, in their order. */
-export const pathFields = ({ segments }: HttpBinding): readonly (readonly DescField[])[] =>
+export const pathFields = ({ segments }: RouteBinding): readonly (readonly DescField[])[] =>
   segments.filter((segment): segment is readonly DescField[] => typeof segment !== 'string');
 
-const pathParameters = (binding: HttpBinding, names: readonly string[], schemas: Schemas): OpenApiSchema[] =>
+const pathParameters = (binding: RouteBinding, names: readonly string[], schemas: Schemas): OpenApiSchema[] =>
   pathFields(binding).map((path, at) => {
     const field = path.at(-1);
     const schema = field ? schemas.ofValue(field) : {};
@@ -76,7 +76,7 @@ export const content = (schema: OpenApiSchema, example?: unknown): OpenApiSchema
 
 const firstSentence = (text: string): string => text.split(/(?<=\.)\s/, 1)[0]?.replace(/\.$/, '') ?? '';
 
-const textsOf = ({ endpoint }: HttpBinding): OpenApiSchema => {
+const textsOf = ({ endpoint }: RouteBinding): OpenApiSchema => {
   const { method, route } = endpoint;
   const comment = comments[`${method.parent.typeName}.${method.name}`] ?? '';
   const isServed = route ? '' : 'Answers UNIMPLEMENTED in this release.';
@@ -88,7 +88,7 @@ const textsOf = ({ endpoint }: HttpBinding): OpenApiSchema => {
   };
 };
 
-const headersOf = ({ verb }: HttpBinding): readonly OpenApiSchema[] =>
+const headersOf = ({ verb }: RouteBinding): readonly OpenApiSchema[] =>
   [verb === 'GET' ? 'minPosition' : 'idempotencyKey', 'requestId'].map((name) => ({
     $ref: `#/components/parameters/${name}`,
   }));
@@ -99,7 +99,7 @@ const headersOf = ({ verb }: HttpBinding): readonly OpenApiSchema[] =>
  * @param names the names of the path parameters in the document, in order; several bindings may share them.
  */
 export const operationOf = (
-  binding: HttpBinding,
+  binding: RouteBinding,
   { names, operationId, schemas }: { names: readonly string[]; operationId: string; schemas: Schemas },
 ): OpenApiSchema => {
   const { method } = binding.endpoint;

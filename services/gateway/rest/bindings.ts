@@ -9,7 +9,7 @@ import type { Endpoint, RouteTable } from '../routes.js';
 type Segment = string | readonly DescField[];
 
 /** One HTTP verb and path by which an RPC can be called. */
-export type HttpBinding = {
+export type RouteBinding = {
   readonly endpoint: Endpoint;
   /** In upper case. */
   readonly verb: string;
@@ -24,7 +24,7 @@ export type HttpBinding = {
 export type PathValue = { readonly field: readonly DescField[]; readonly value: string };
 
 /** A binding that a path matches, with the values in the path. */
-export type BindingMatch = { readonly binding: HttpBinding; readonly values: readonly PathValue[] };
+export type BindingMatch = { readonly binding: RouteBinding; readonly values: readonly PathValue[] };
 
 /** Finds bindings by path. */
 export interface Bindings {
@@ -40,7 +40,7 @@ const segment = (method: DescMethod, text: string): Segment => {
   return field;
 };
 
-const bindingsOf = (endpoint: Endpoint, rule: HttpRule): HttpBinding[] => {
+const bindingsOf = (endpoint: Endpoint, rule: HttpRule): RouteBinding[] => {
   const { case: verb, value: template } = rule.pattern;
   const { method, name } = endpoint;
   if (verb === undefined || verb === 'custom') throw new Error(`the HTTP binding of ${name} has no path`);
@@ -55,12 +55,12 @@ const bindingsOf = (endpoint: Endpoint, rule: HttpRule): HttpBinding[] => {
  *
  * @throws {Error} when a binding is of a form that is not supported.
  */
-export const readBindings = (routes: RouteTable): readonly HttpBinding[] =>
+export const readBindings = (routes: RouteTable): readonly RouteBinding[] =>
   routes.flatMap((endpoint) =>
     hasOption(endpoint.method, http) ? bindingsOf(endpoint, getOption(endpoint.method, http)) : [],
   );
 
-const match = (binding: HttpBinding, parts: readonly string[]): BindingMatch | undefined => {
+const match = (binding: RouteBinding, parts: readonly string[]): BindingMatch | undefined => {
   const values: PathValue[] = [];
   for (const [i, expected] of binding.segments.entries()) {
     const value = parts[i] ?? '';
@@ -71,8 +71,8 @@ const match = (binding: HttpBinding, parts: readonly string[]): BindingMatch | u
 };
 
 /** Makes the lookup table of bindings. Callers percent-decode the path as a whole before a lookup. */
-export const bindingTable = (bindings: readonly HttpBinding[]): Bindings => {
-  const byLength = new Map<number, HttpBinding[]>();
+export const bindingTable = (bindings: readonly RouteBinding[]): Bindings => {
+  const byLength = new Map<number, RouteBinding[]>();
   for (const binding of [...bindings].reverse()) {
     const { length } = binding.segments;
     byLength.set(length, [...(byLength.get(length) ?? []), binding]);

@@ -7,7 +7,7 @@ import type { Hosting } from '../exchange.js';
 import { openApi } from '../openapi/document.js';
 import { type BrowserFile, openApiPage } from '../openapi/page.js';
 import { isReady, readiness } from '../readiness.js';
-import type { HttpBinding } from './bindings.js';
+import type { RouteBinding } from './bindings.js';
 import { certificateOf, headerOf } from './credentials.js';
 import { sendBody } from './encoding.js';
 import { recordRefusal } from './refusal-audit.js';
@@ -51,7 +51,7 @@ export type Pages = (request: FastifyRequest, reply: FastifyReply) => boolean;
 const PAGE_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src data:; connect-src 'self'; frame-ancestors 'none'";
 
-const pagesOf = (hosting: Hosting, bindings: readonly HttpBinding[]): Readonly<Record<string, BrowserFile>> => {
+const pagesOf = (hosting: Hosting, bindings: readonly RouteBinding[]): Readonly<Record<string, BrowserFile>> => {
   /**
    * The OpenAPI document. `server` is the URL of this server relative to the document, so that it is also right below
    * the path prefix of a proxy.
@@ -121,7 +121,7 @@ const answerMetrics = (hosting: Hosting, request: FastifyRequest, reply: Fastify
 };
 
 /** Serves the paths that are not RPCs: health probes, `/metrics`, the console, the OpenAPI document and its page. */
-export const pages = (hosting: Hosting, bindings: readonly HttpBinding[]): Pages => {
+export const pages = (hosting: Hosting, bindings: readonly RouteBinding[]): Pages => {
   const all = pagesOf(hosting, bindings);
   return (request, reply) => {
     const path = pathOf(request);

@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify';
 
 import { RpcError } from '../../kernel/rpc.js';
 import type { Hosting } from '../exchange.js';
-import type { HttpBinding, BindingMatch, Bindings } from './bindings.js';
+import type { RouteBinding, BindingMatch, Bindings } from './bindings.js';
 import { type Dialect, STRICT_JSON } from './dialects.js';
 import { setFields } from './json.js';
 import { pathJson, queryJson } from './parameters.js';
@@ -102,7 +102,7 @@ export const readRequest = (
 };
 
 /** Encodes a request for handlers that take bytes, which are those of the hot path. */
-export const requestBytes = ({ endpoint }: HttpBinding, message: MessageShape<DescMessage>): Uint8Array =>
+export const requestBytes = ({ endpoint }: RouteBinding, message: MessageShape<DescMessage>): Uint8Array =>
   toBinary(endpoint.method.input, message);
 
 /** JSON bodies larger than this, in bytes, are parsed on another thread, because parsing would delay other calls. */

@@ -44,3 +44,6 @@ export class WireWriter {
     return this;
   }
 }
+
+/** Computes the size of a length-delimited field: tag, length, content. */
+export const delimitedBytes = (length: number): number => 1 + varintBytes(length) + length;

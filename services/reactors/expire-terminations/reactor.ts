@@ -9,6 +9,7 @@ import type { Timers } from '../../kernel/ports/timers.js';
 import type { StreamName } from '../../kernel/stream.js';
 import { type DeadLetterRule, type MeasuredReactor, whenDue } from '../frame/when-due.js';
 import { EXECUTION_CATEGORY } from '../../kernel/execution-id.js';
+import { hexText } from '../../kernel/encoding/uuid.js';
 
 /** Number of last events to read: few events are recorded after the end of an execution. */
 const LAST_EVENTS = 8;
@@ -51,8 +52,6 @@ type Expiry = {
   readonly command: (ExpireTermination | TimeOutExecution)['type'];
 };
 
-const hex = (bytes: Uint8Array): string => Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
-
 type Item = {
   readonly stream: StreamName;
   readonly id: ExpireTermination['id'];
@@ -67,7 +66,7 @@ const itemOf = (event: RecordedEvent): Item | undefined => {
   if (id === undefined) return undefined;
   const { project, domain, name } = id;
   const { traceparent: traceParent } = recordedMetadata(event);
-  return { stream: event.stream, id: { project, domain, name }, cause: hex(event.id), traceParent };
+  return { stream: event.stream, id: { project, domain, name }, cause: hexText(event.id), traceParent };
 };
 
 const follow = ({ name, types, command: type }: Expiry, options: ExpiryOptions): MeasuredReactor => {

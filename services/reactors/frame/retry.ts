@@ -1,5 +1,5 @@
 /** When a failed piece of work is tried again, and until when. All times in milliseconds. */
-export type RetryPolicy = {
+export type WorkRetryPolicy = {
   /** The delay after the first failure; it doubles with each further one. */
   readonly firstMs: number;
   readonly maxMs: number;
@@ -19,7 +19,7 @@ export type RetryPolicy = {
  * @param attempts the number of attempts that failed, from 1.
  * @param random a number from 0 up to 1.
  */
-export const retryDelayMs = ({ firstMs, maxMs }: RetryPolicy, attempts: number, random: number): number => {
+export const retryDelayMs = ({ firstMs, maxMs }: WorkRetryPolicy, attempts: number, random: number): number => {
   const doubled = Math.min(firstMs * 2 ** Math.min(attempts - 1, 30), maxMs);
   return Math.ceil(doubled * (1 - random / 2));
 };

@@ -8,7 +8,7 @@ import type { Timers } from '../../kernel/ports/timers.js';
 import { letterKey } from '../../dead-letter/decider.js';
 import type { StreamName } from '../../kernel/stream.js';
 import { type FailedEvent, letterOf, NO_DEAD_LETTERS, type OpenDeadLetters } from './dead-letters.js';
-import type { RetryPolicy } from './retry.js';
+import type { WorkRetryPolicy } from './retry.js';
 import { type WorkFigures, type WorkResult, workQueue } from './work-queue.js';
 
 /** The dead letters of a reactor, and the time in milliseconds after its due time at which failing work becomes one. */
@@ -53,7 +53,7 @@ export interface MeasuredReactor extends Reactor {
 }
 
 /** Eight attempts take between five and ten minutes. */
-const RETRY: RetryPolicy = { firstMs: 5_000, maxMs: 300_000, giveUpAttempts: 8 };
+const RETRY: WorkRetryPolicy = { firstMs: 5_000, maxMs: 300_000, giveUpAttempts: 8 };
 const MAX_WAITING = 10_000;
 const NOT_LIVE_MS = 100;
 

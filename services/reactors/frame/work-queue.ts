@@ -1,7 +1,7 @@
 import { StreamParked } from '../../kernel/fault.js';
 import type { Timers } from '../../kernel/ports/timers.js';
 import { type Due, dueQueue } from './due-queue.js';
-import { retryDelayMs, type RetryPolicy } from './retry.js';
+import { retryDelayMs, type WorkRetryPolicy } from './retry.js';
 
 /** The state of an item after work on it: finished, or to be worked on again at a time in milliseconds since 1970. */
 export type WorkResult = { readonly againAtMs: number } | undefined;
@@ -14,7 +14,7 @@ export type WorkQueueOptions<Item> = {
   readonly onDone?: (item: Item) => void;
   /** Called with every failure; the item is retried, except where its stream is parked: then it is forgotten. */
   readonly onFailure: (error: unknown) => void;
-  readonly retry: RetryPolicy;
+  readonly retry: WorkRetryPolicy;
   /** Records that an item was given up after failing so often in a row. When this fails, it is retried once more. */
   readonly giveUp?: (item: Item, error: unknown, attempts: number) => Promise<void>;
   /** Called before an item is forgotten because its stream is parked. When this fails, the item is retried. */

@@ -4,7 +4,7 @@ import type { Sessions } from '../../kernel/ports/sessions.js';
 import type { Timers } from '../../kernel/ports/timers.js';
 import type { AttemptOutcome, MessageKey } from '../../notification/commands.js';
 import type { NotificationRefusal } from '../../notification/decider.js';
-import { retryDelayMs, type RetryPolicy } from '../frame/retry.js';
+import { retryDelayMs, type WorkRetryPolicy } from '../frame/retry.js';
 import type { WorkResult } from '../frame/work-queue.js';
 import type { Channel } from './channels/channel.js';
 import { type DigestLimits, openDigests, type Placed } from './digests.js';
@@ -27,7 +27,7 @@ export type AttemptOptions = {
   readonly timers: Timers;
   /** The longest that an attempt may take, in milliseconds. */
   readonly timeoutMs: number;
-  readonly retry: RetryPolicy & { readonly giveUpAfterMs: number };
+  readonly retry: WorkRetryPolicy & { readonly giveUpAfterMs: number };
   /** Ends attempts when the process stops. */
   readonly closing: AbortSignal;
   readonly random?: () => number;

@@ -12,6 +12,7 @@ import type { EventLog } from '../../kernel/ports/event-store.js';
 import { bytesOf, type PayloadStore } from '../../kernel/ports/payload-store.js';
 import type { StreamName } from '../../kernel/stream.js';
 import type { ExecutionId } from '../../kernel/execution-id.js';
+import { hexText } from '../../kernel/encoding/uuid.js';
 
 /** An event of an execution that messages may be about. */
 export type NotifiableEvent = {
@@ -54,8 +55,6 @@ export type FactsOptions = {
 
 /** Events before the cause in which the node that failed is looked for. */
 const LOOKED_BACK = 256n;
-
-const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
 
 const NOTIFIED = [
   Phase.RUNNING,
@@ -166,7 +165,7 @@ const factsOf = async (
   const { id: eventId, revision } = cause;
   return {
     ...factsOfCreated(created),
-    eventId: hex(eventId),
+    eventId: hexText(eventId),
     revision,
     phase,
     error,

@@ -9,6 +9,7 @@ import { SLOTS_CATEGORY, slotsCodec } from '../../launch-plan-slots/events.js';
 import { type DeadLetterRule, type MeasuredReactor, whenDue } from '../frame/when-due.js';
 import { FENCED_AFTER_MS, type SlotHolder, type Slots } from './slots.js';
 import type { ExecutionId } from '../../kernel/execution-id.js';
+import { hexText } from '../../kernel/encoding/uuid.js';
 
 export type ReleaseSlotsOptions = {
   readonly log: Pick<EventLog, 'subscribe' | 'readStream'>;
@@ -43,8 +44,6 @@ type WatchedSlot = {
 const EVERY_MS = 1_000;
 /** Number of executions checked in that time; with more slots each is checked less often. */
 const CHECKS_PER_INTERVAL = 100;
-
-const hex = (bytes: Uint8Array): string => Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 
 /**
  * True when the event is the creation of the execution by this attempt. An execution without an attempt matches all.
@@ -120,7 +119,7 @@ export const releaseSlots = (options: ReleaseSlotsOptions): MeasuredReactor => {
 
   const release = async (slot: WatchedSlot): Promise<boolean> => {
     if (!(await isOver(slot, options)) || !held.has(slot)) return false;
-    return slots.settle(slot.stream, slot.held, `release-slots-${hex(slot.id)}`);
+    return slots.settle(slot.stream, slot.held, `release-slots-${hexText(slot.id)}`);
   };
 
   return whenDue<WatchedSlot>({

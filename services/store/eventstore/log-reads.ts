@@ -5,16 +5,7 @@ import { LogEndsEarly } from '../../kernel/log-readers/log-end.js';
 import type { StreamName } from '../../kernel/stream.js';
 import { isNoEventPosition, readFault } from './eventstore-fault.js';
 import { nearestPositions } from './read-backwards.js';
-import {
-  eventsOf,
-  isEvent,
-  isWanted,
-  LEADER,
-  openRead,
-  pagesOf,
-  retryWhileUnavailable,
-  readStart,
-} from './read-pages.js';
+import { eventsOf, isEvent, isWanted, LEADER, openRead, pagesOf, retryRead, readStart } from './read-pages.js';
 import type { NodeConnection } from './nodes/connection.js';
 import type { ReadAnswer } from './wire/read-answer.js';
 
@@ -38,7 +29,7 @@ export const readStream = (
   connection: NodeConnection,
   stream: StreamName,
   options?: ReadStreamOptions,
-): AsyncGenerator<readonly RecordedEvent[]> => retryWhileUnavailable(() => streamPages(connection, stream, options));
+): AsyncGenerator<readonly RecordedEvent[]> => retryRead(() => streamPages(connection, stream, options));
 
 async function* streamPages(
   connection: NodeConnection,
@@ -179,7 +170,7 @@ export async function* readLogUpTo(
   if (limit <= 0 || !isBefore(options, upTo)) return;
   let position = options.after;
   let left = limit;
-  for await (const page of retryWhileUnavailable(() => limited(pagesAfter(connection, options, upTo), limit))) {
+  for await (const page of retryRead(() => limited(pagesAfter(connection, options, upTo), limit))) {
     left -= page.events.length;
     ({ position } = page);
     yield page;

@@ -4,7 +4,7 @@ import type { RecordedEvent } from '../../kernel/event.js';
 import type { ReadLogBackwardsOptions } from '../../kernel/ports/event-store.js';
 import { isNoEventPosition } from './eventstore-fault.js';
 import type { NodeConnection } from './nodes/connection.js';
-import { eventsOf, isWanted, LEADER, PAGE_EVENTS, retryWhileUnavailable } from './read-pages.js';
+import { eventsOf, isWanted, LEADER, PAGE_EVENTS, retryRead } from './read-pages.js';
 
 /** The positions of the events next to a given position, which may be between two events. */
 type NearestPositions = {
@@ -85,6 +85,6 @@ async function* lastEvent(connection: NodeConnection): AsyncGenerator<RecordedEv
  * as well, because readers advance their positions over them and are compared with this.
  */
 export const headOf = async (connection: NodeConnection): Promise<bigint> => {
-  for await (const { position } of retryWhileUnavailable(() => lastEvent(connection))) return position;
+  for await (const { position } of retryRead(() => lastEvent(connection))) return position;
   return 0n;
 };

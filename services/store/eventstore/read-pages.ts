@@ -85,7 +85,7 @@ const RETRY_MS = 6_000;
  * node takes and never answers fails within 10 s. A read that gets answers has no limit of time: with a filter, its first
  * page comes with the first event that matches.
  */
-export async function* retryWhileUnavailable<Page>(read: () => AsyncGenerator<Page>): AsyncGenerator<Page> {
+export async function* retryRead<Page>(read: () => AsyncGenerator<Page>): AsyncGenerator<Page> {
   const until = performance.now() + RETRY_MS;
   for (const pauseMs of [...RETRY_PAUSES_MS, undefined]) {
     let hasBegun = false;

@@ -1,6 +1,7 @@
 import {
   create,
   type DescMessage,
+  type DescMethod,
   fromBinary,
   type MessageInitShape,
   type MessageShape,
@@ -27,3 +28,6 @@ export const decoded = <Desc extends DescMessage>(schema: Desc, bytes: Uint8Arra
 /** Encodes an answer. */
 export const encodedMessage = <Desc extends DescMessage>(schema: Desc, message: MessageInitShape<Desc>): Buffer =>
   Buffer.from(toBinary(schema, create(schema, message)));
+
+/** The path by which calls name an RPC, such as `/event_store.client.streams.Streams/Read`. */
+export const rpcPath = ({ parent, name }: DescMethod): string => `/${parent.typeName}/${name}`;

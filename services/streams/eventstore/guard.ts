@@ -1,4 +1,3 @@
-import type { DescMethod } from '@bufbuild/protobuf';
 import { Gossip } from '../../../proto/gen/event_store/client/gossip_pb.js';
 import { PersistentSubscriptions } from '../../../proto/gen/event_store/client/persistent_pb.js';
 import { ServerFeatures } from '../../../proto/gen/event_store/client/server_features_pb.js';
@@ -7,6 +6,7 @@ import type { ClientCertificate } from '../../kernel/ports/authentication.js';
 import type { EncodedCall, EncodedHandler } from '../../kernel/ports/encoded-calls.js';
 import { RpcError } from '../../kernel/rpc.js';
 import { callFailureOf } from './failure.js';
+import { rpcPath } from './codec.js';
 
 /** The permission that a call requires, in every project, because the log holds every project. */
 export type StreamsPermission = 'read' | 'admin';
@@ -45,16 +45,16 @@ export interface Admissions {
 const { read, append, batchAppend, delete: remove, tombstone } = Streams.method;
 const groups = PersistentSubscriptions.method;
 
-const pathOf = ({ parent, name }: DescMethod): string => `/${parent.typeName}/${name}`;
-
 /** The permission that each RPC requires, by its path. Official clients send no credentials with those of `none`. */
 const required: ReadonlyMap<string, StreamsPermission | 'none'> = new Map([
-  ...[Gossip.method.read, ServerFeatures.method.getSupportedMethods].map((method) => [pathOf(method), 'none'] as const),
-  ...[read, groups.read, groups.getInfo, groups.list].map((method) => [pathOf(method), 'read'] as const),
+  ...[Gossip.method.read, ServerFeatures.method.getSupportedMethods].map(
+    (method) => [rpcPath(method), 'none'] as const,
+  ),
+  ...[read, groups.read, groups.getInfo, groups.list].map((method) => [rpcPath(method), 'read'] as const),
   ...[
     ...[append, batchAppend, remove, tombstone],
     ...[groups.create, groups.update, groups.delete, groups.replayParked, groups.restartSubsystem],
-  ].map((method) => [pathOf(method), 'admin'] as const),
+  ].map((method) => [rpcPath(method), 'admin'] as const),
 ]);
 
 const expired = (): RpcError => new RpcError('UNAUTHENTICATED', 'the credentials have expired');

@@ -14,7 +14,7 @@ import {
 import { deleteStream, tombstoneStream, type AppendServices, type AppendResult } from './append/append.js';
 import { appendHandler, batchAppendHandler } from './append/append-handler.js';
 import { writeTargetOf } from './append/append-request.js';
-import { encodedMessage } from './codec.js';
+import { encodedMessage, rpcPath } from './codec.js';
 import { failedCall, type StreamsLog } from './failure.js';
 import { administration } from './groups/administration.js';
 import { consumeHandler } from './groups/consume.js';
@@ -73,8 +73,6 @@ export interface EventstoreListening {
 
 /** More than clients send in one message, which is at most 3 MiB and its frame. */
 const MAX_MESSAGE_BYTES = 17 * 1024 * 1024;
-
-const pathOf = ({ parent, name }: DescMethod): string => `/${parent.typeName}/${name}`;
 
 /** Makes the handler of a unary RPC from a function on encoded messages. */
 const unary =
@@ -166,7 +164,7 @@ export const serveEventstore = async (hosting: EventstoreHosting): Promise<Event
     ...streamsHandlers(hosting, shutdown),
     ...groupsHandlers(hosting, groups, shutdown),
     ...nodeHandlers(hosting, node),
-  ].map(([method, handle]) => [pathOf(method), handle] as const);
+  ].map(([method, handle]) => [rpcPath(method), handle] as const);
   const guard = admissions && guarding(admissions);
   const server = await serve({
     ...{ protocol: 'the EventStoreDB protocol', host, port, tls, maxMessageBytes: MAX_MESSAGE_BYTES },

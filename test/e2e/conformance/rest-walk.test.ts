@@ -2,7 +2,7 @@ import { create, type DescField, fromBinary, ScalarType, toBinary } from '@bufbu
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { StatusSchema } from '../../../proto/gen/google/rpc/status_pb.js';
-import { type HttpBinding, readBindings } from '../../../services/gateway/rest/bindings.js';
+import { type RouteBinding, readBindings } from '../../../services/gateway/rest/bindings.js';
 import { routeTable } from '../../../services/gateway/routes.js';
 import { statuses } from '../../../services/gateway/status.js';
 import { type ControlPlane, startControlPlane } from '../../support/control-plane.js';
@@ -22,18 +22,18 @@ const valueFor = (path: readonly DescField[]): string => {
   return field?.scalar === ScalarType.STRING ? 'walk' : '1';
 };
 
-const urlOf = ({ segments }: HttpBinding): string =>
+const urlOf = ({ segments }: RouteBinding): string =>
   plane.server().ready.http +
   segments.map((segment) => (typeof segment === 'string' ? segment : valueFor(segment))).join('/');
 
-const bodyOf = ({ endpoint, hasBody }: HttpBinding, contentType: string): RequestInit => {
+const bodyOf = ({ endpoint, hasBody }: RouteBinding, contentType: string): RequestInit => {
   if (!hasBody) return {};
   const { input } = endpoint.method;
   const body = contentType === OCTETS ? Buffer.from(toBinary(input, create(input))) : '{}';
   return { body, headers: { 'content-type': contentType } };
 };
 
-const ask = (binding: HttpBinding, contentType: string): Promise<Response> => {
+const ask = (binding: RouteBinding, contentType: string): Promise<Response> => {
   const { headers, ...rest } = bodyOf(binding, contentType);
   return fetch(urlOf(binding), {
     method: binding.verb,

@@ -3,7 +3,13 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 
-import { bridge, counters, type MetricDefinition, gauges, histograms } from '../../../services/metrics/catalog.js';
+import {
+  bridgeCatalog,
+  counters,
+  type MetricDefinition,
+  gauges,
+  histograms,
+} from '../../../services/metrics/catalog.js';
 import { openMetrics } from '../../../services/metrics/process-metrics.js';
 
 const ROOT = join(import.meta.dirname, '../../../..');
@@ -38,7 +44,7 @@ ${[...ours('histogram', histograms), ...ours('counter', counters), ...ours('gaug
 
 \`flightlog bridge\` serves these on \`bridge.metrics_port\`, with those of its process.
 
-${Object.values(bridge)
+${Object.values(bridgeCatalog)
   .flatMap((each) => ours(typeOf(each), { each }))
   .join('\n')}
 

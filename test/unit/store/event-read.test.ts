@@ -6,7 +6,7 @@ import { frameOf } from '../../../services/kernel/encoding/grpc-frame.js';
 import { StoreUnavailable } from '../../../services/kernel/fault.js';
 import { NodeClient } from '../../../services/store/eventstore/nodes/node-client.js';
 import { nodeSettings } from '../../../services/store/eventstore/nodes/settings.js';
-import { eventsOf, retryWhileUnavailable } from '../../../services/store/eventstore/read-pages.js';
+import { eventsOf, retryRead } from '../../../services/store/eventstore/read-pages.js';
 import { eventRead } from '../../../services/store/eventstore/wire/event-read.js';
 
 const open: (() => void)[] = [];
@@ -76,7 +76,7 @@ it('a read that a node never answers is tried twice and fails within 10 s', asyn
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
   let attempts = 0;
   let failure: unknown;
-  const pages = retryWhileUnavailable(() => {
+  const pages = retryRead(() => {
     attempts += 1;
     return eventsOf(connectionOf(client), { from: 'start' });
   });
@@ -96,7 +96,7 @@ it('a read whose answers have no event goes on for 30 s, and fails within 10 s a
   });
   let attempts = 0;
   let outcome: unknown = 'reading';
-  const pages = retryWhileUnavailable(() => {
+  const pages = retryRead(() => {
     attempts += 1;
     return eventsOf(connectionOf(node), { from: 'start' });
   });

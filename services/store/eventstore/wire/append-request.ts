@@ -1,7 +1,7 @@
 import { uuidText } from '../../../kernel/encoding/uuid.js';
 import type { ExpectedRevision } from '../../../kernel/ports/event-store.js';
 import type { NewEvent } from '../../../kernel/event.js';
-import { varintBytes, WireWriter } from '../../../kernel/encoding/wire-writer.js';
+import { varintBytes, WireWriter, delimitedBytes } from '../../../kernel/encoding/wire-writer.js';
 
 /** The content of an append request. */
 export type AppendMessage = {
@@ -37,19 +37,16 @@ const entry = (key: string, value: string): Buffer => {
 const CONTENT_TYPE = entry('content-type', 'application/octet-stream');
 const TYPE_KEY = Buffer.from([KEY, 4, ...Buffer.from('type')]);
 
-/** Computes the size of a length-delimited field: tag, length, content. */
-const delimited = (length: number): number => 1 + varintBytes(length) + length;
-
 /** An event with the sizes of its encoded fields, in bytes, which are computed once. */
 type Measured = { readonly event: NewEvent; readonly type: number; readonly metadata: number; readonly size: number };
 
-const typeEntryBytes = (type: number): number => TYPE_KEY.length + delimited(type);
+const typeEntryBytes = (type: number): number => TYPE_KEY.length + delimitedBytes(type);
 
 const measured = (event: NewEvent): Measured => {
   const type = Buffer.byteLength(event.type);
   const metadata = Buffer.byteLength(event.metadata);
-  const fields = delimited(typeEntryBytes(type)) + CONTENT_TYPE.length + delimited(metadata);
-  return { event, type, metadata, size: ID_BYTES + fields + delimited(event.data.length) };
+  const fields = delimitedBytes(typeEntryBytes(type)) + CONTENT_TYPE.length + delimitedBytes(metadata);
+  return { event, type, metadata, size: ID_BYTES + fields + delimitedBytes(event.data.length) };
 };
 
 const putEvent = (writer: WireWriter, { event, type, metadata, size }: Measured): void => {
@@ -86,13 +83,13 @@ export const appendRequest = (
   const name = Buffer.byteLength(stream);
   const identity = 2 + 1 + varintBytes(correlation);
   const deadline = 1 + varintBytes(deadlineSeconds);
-  const options = delimited(delimited(name)) + expectedBytes(expected) + delimited(deadline);
-  const proposed = all.reduce((bytes, { size }) => bytes + delimited(size), 0);
-  const writer = new WireWriter(delimited(delimited(identity)) + delimited(options) + proposed + 2);
-  writer.tag(REQUEST.correlation).varint(delimited(identity)).tag(STRUCTURED).varint(identity);
+  const options = delimitedBytes(delimitedBytes(name)) + expectedBytes(expected) + delimitedBytes(deadline);
+  const proposed = all.reduce((bytes, { size }) => bytes + delimitedBytes(size), 0);
+  const writer = new WireWriter(delimitedBytes(delimitedBytes(identity)) + delimitedBytes(options) + proposed + 2);
+  writer.tag(REQUEST.correlation).varint(delimitedBytes(identity)).tag(STRUCTURED).varint(identity);
   writer.tag(HIGH_BITS).varint(0).tag(LOW_BITS).varint(correlation);
   writer.tag(REQUEST.options).varint(options);
-  writer.tag(OPTIONS.stream).varint(delimited(name)).tag(STREAM_NAME).text(stream, name);
+  writer.tag(OPTIONS.stream).varint(delimitedBytes(name)).tag(STREAM_NAME).text(stream, name);
   putExpected(writer, expected);
   writer.tag(OPTIONS.deadline).varint(deadline).tag(SECONDS).varint(deadlineSeconds);
   for (const each of all) putEvent(writer, each);

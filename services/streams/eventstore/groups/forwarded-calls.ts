@@ -13,7 +13,7 @@ import type { EncodedCall, EncodedHandler } from '../../../kernel/ports/encoded-
 import { RpcError } from '../../../kernel/rpc.js';
 import type { StreamName } from '../../../kernel/stream.js';
 import type { ClientAccess } from '../access.js';
-import { decoded } from '../codec.js';
+import { decoded, rpcPath } from '../codec.js';
 import { type EventDataEncoder, storedForm } from '../recorded.js';
 import { decodedRequest } from '../request-text.js';
 import { type Shutdown, unlessSignalled } from '../shutdown.js';
@@ -37,8 +37,6 @@ export interface GroupCalls {
 }
 
 const { read, getInfo, list } = PersistentSubscriptions.method;
-
-const pathOf = ({ parent, name }: DescMethod): string => `/${parent.typeName}/${name}`;
 
 const isOfCall = (error: unknown): error is ServiceError =>
   error instanceof Error && 'code' in error && 'metadata' in error && typeof error.code === 'number';
@@ -66,7 +64,7 @@ export const passedAdministration = (
         if (method !== getInfo && method !== list) access.assertGroupsAdministered();
         decodedRequest(method.input, request);
         try {
-          return await calls.ask(pathOf(method), Buffer.from(request));
+          return await calls.ask(rpcPath(method), Buffer.from(request));
         } catch (error) {
           throw failureOf(error);
         }
@@ -119,7 +117,7 @@ const passAnswers = async (call: EncodedCall, theirs: ClientDuplexStream<Buffer,
 };
 
 const consume = async (calls: GroupCalls, call: EncodedCall, present: EventDataEncoder): Promise<void> => {
-  const theirs = await calls.open(pathOf(read));
+  const theirs = await calls.open(rpcPath(read));
   const cancel = (): void => theirs.cancel();
   call.gone.addEventListener('abort', cancel, { once: true });
   let refusal: RpcError | undefined;

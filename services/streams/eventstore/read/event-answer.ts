@@ -1,6 +1,6 @@
 import { toBinary } from '@bufbuild/protobuf';
 import { UUIDSchema } from '../../../../proto/gen/event_store/client/values_pb.js';
-import { varintBytes, WireWriter } from '../../../kernel/encoding/wire-writer.js';
+import { varintBytes, WireWriter, delimitedBytes } from '../../../kernel/encoding/wire-writer.js';
 import type { RecordedEvent } from '../../../kernel/event.js';
 import { propertiesOf } from '../event-metadata.js';
 import { createdText, type EventDataEncoder } from '../recorded.js';
@@ -14,8 +14,6 @@ const PROPERTIES = { entry: 0x32, custom: 0x3a, data: 0x42 } as const;
 const STREAM_NAME = 0x1a;
 const [KEY, VALUE] = [0x0a, 0x12] as const;
 
-/** Computes the size of a length-delimited field: tag, length, content. */
-const delimited = (length: number): number => 1 + varintBytes(length) + length;
 const numeric = (value: number): number => 1 + varintBytes(value);
 
 /** A text with its size in UTF-8, which is computed once. */
@@ -23,7 +21,7 @@ type Sized = { readonly text: string; readonly bytes: number };
 
 const sized = (text: string): Sized => ({ text, bytes: Buffer.byteLength(text) });
 
-const entryBytes = (key: string, value: Sized): number => delimited(key.length) + delimited(value.bytes);
+const entryBytes = (key: string, value: Sized): number => delimitedBytes(key.length) + delimitedBytes(value.bytes);
 
 const putEntry = (writer: WireWriter, key: string, value: Sized): void => {
   writer.tag(PROPERTIES.entry).varint(entryBytes(key, value)).tag(KEY).text(key, key.length);
@@ -46,18 +44,18 @@ export const eventAnswer = async (event: RecordedEvent, form: UuidForm, present:
     ['content-type', sized(isJson ? 'application/json' : 'application/octet-stream')],
   ] as const;
   const recorded =
-    delimited(id.length) +
-    delimited(delimited(stream.bytes)) +
+    delimitedBytes(id.length) +
+    delimitedBytes(delimitedBytes(stream.bytes)) +
     numeric(revision) +
     2 * numeric(position) +
-    properties.reduce((bytes, [key, value]) => bytes + delimited(entryBytes(key, value)), 0) +
-    delimited(custom.length) +
-    delimited(data.length);
-  const read = delimited(recorded) + numeric(position);
+    properties.reduce((bytes, [key, value]) => bytes + delimitedBytes(entryBytes(key, value)), 0) +
+    delimitedBytes(custom.length) +
+    delimitedBytes(data.length);
+  const read = delimitedBytes(recorded) + numeric(position);
 
-  const writer = new WireWriter(delimited(read)).tag(ANSWER_EVENT).varint(read);
+  const writer = new WireWriter(delimitedBytes(read)).tag(ANSWER_EVENT).varint(read);
   writer.tag(READ_EVENT.event).varint(recorded).tag(RECORDED.id).varint(id.length).raw(id);
-  writer.tag(RECORDED.stream).varint(delimited(stream.bytes)).tag(STREAM_NAME).text(stream.text, stream.bytes);
+  writer.tag(RECORDED.stream).varint(delimitedBytes(stream.bytes)).tag(STREAM_NAME).text(stream.text, stream.bytes);
   writer.tag(RECORDED.revision).varint(revision).tag(RECORDED.prepare).varint(position);
   writer.tag(RECORDED.commit).varint(position);
   for (const [key, value] of properties) putEntry(writer, key, value);
