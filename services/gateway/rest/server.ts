@@ -159,7 +159,7 @@ const close = async (app: FastifyInstance, idle: IdleConnections, drainMs: numbe
     if (performance.now() < until) for (const socket of idle.all()) socket.destroy();
     else app.server.closeAllConnections();
   };
-  const timers = [setInterval(look, IDLE_CHECK_MS), setTimeout(look, until - performance.now())];
+  const timers = [setInterval(look, IDLE_CHECK_MS), setTimeout(look, Math.max(0, until - performance.now()))];
   await app.close();
   timers.forEach(clearInterval);
 };
