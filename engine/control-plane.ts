@@ -1,4 +1,5 @@
 import { type ChannelCredentials, type ChannelOptions, Client, credentials } from '@grpc/grpc-js';
+import { tlsByAddress } from './tls-address.js';
 import { bearer, type GetToken } from './tokens/token.js';
 
 /** The control plane of an engine: its address, its certificates, and the tokens for its calls. */
@@ -15,9 +16,12 @@ export type ControlPlane = {
   readonly getToken?: GetToken | undefined;
 };
 
-const credentialsOf = ({ tls }: ControlPlane): ChannelCredentials =>
+const credentialsOf = ({ endpoint, tls }: ControlPlane): ChannelCredentials =>
   tls
-    ? credentials.createSsl(tls.ca ?? null, null, null, { rejectUnauthorized: tls.isUnverified !== true })
+    ? credentials.createSsl(tls.ca ?? null, null, null, {
+        ...tlsByAddress(endpoint).verify,
+        rejectUnauthorized: tls.isUnverified !== true,
+      })
     : credentials.createInsecure();
 
 /** Opens a channel to the control plane. The caller must close it. */
@@ -27,7 +31,6 @@ export const openChannel = (plane: ControlPlane, options: ChannelOptions = {}): 
     'grpc.use_local_subchannel_pool': 1,
     'grpc.max_send_message_length': -1,
     'grpc.max_receive_message_length': -1,
-    // Otherwise Node warns that an IP address is no name of a server.
-    ...(plane.tls?.isUnverified && { 'grpc.ssl_target_name_override': 'localhost' }),
+    ...tlsByAddress(plane.endpoint).options,
     ...(plane.getToken && { interceptors: [bearer(plane.getToken)] }),
   });

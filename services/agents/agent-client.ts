@@ -1,10 +1,19 @@
 import { once } from 'node:events';
 
 import { type DescMethod, fromBinary } from '@bufbuild/protobuf';
-import { Client, type ClientDuplexStream, credentials, Metadata, type ServiceError, status } from '@grpc/grpc-js';
+import {
+  type ChannelCredentials,
+  Client,
+  type ClientDuplexStream,
+  credentials,
+  Metadata,
+  type ServiceError,
+  status,
+} from '@grpc/grpc-js';
 
 import { type Call, RpcError, type StatusCode } from '../kernel/rpc.js';
 import type { Agent } from './directory.js';
+import { tlsByAddress } from './tls-address.js';
 
 /** Calls one agent server, with messages as bytes. */
 export interface AgentClient {
@@ -85,7 +94,10 @@ const send = async (call: Exchange, requests: AsyncIterable<Uint8Array>, over: A
  * @param maxMessageBytes the largest response that is accepted; a larger one fails with RESOURCE_EXHAUSTED.
  */
 export const agentClient = (agent: Agent, maxMessageBytes: number): AgentClient => {
-  const client = new Client(agent.endpoint, agent.tls ? credentials.createSsl() : credentials.createInsecure(), {
+  const { verify, options } = tlsByAddress(agent.endpoint);
+  const secured = (): ChannelCredentials => credentials.createSsl(null, null, null, verify);
+  const client = new Client(agent.endpoint, agent.tls ? secured() : credentials.createInsecure(), {
+    ...options,
     'grpc.max_receive_message_length': maxMessageBytes,
     'grpc.max_send_message_length': -1,
     'grpc.max_reconnect_backoff_ms': 5_000,

@@ -10,6 +10,7 @@ import {
   type ServiceError,
   status,
 } from '@grpc/grpc-js';
+import { tlsByAddress } from '../../../../engine/tls-address.js';
 import { EventLogService } from '../../../../proto/gen/platformidl/eventlog/tail_pb.js';
 import type { Headers, Transport } from './connection.js';
 import type { ChannelSettings, GrpcAddress, Profile } from './profile.js';
@@ -23,10 +24,13 @@ const optionsOf = ({ maxMessageBytes = -1, serviceConfig }: ChannelSettings): Ch
   ...(serviceConfig !== undefined && { 'grpc.service_config': serviceConfig }),
 });
 
-const credentialsOf = ({ isPlain, caFile, skipVerify }: GrpcAddress): ChannelCredentials => {
+const credentialsOf = ({ target, isPlain, caFile, skipVerify }: GrpcAddress): ChannelCredentials => {
   if (isPlain) return credentials.createInsecure();
   const roots = caFile === undefined ? null : readFileSync(caFile);
-  return credentials.createSsl(roots, null, null, { rejectUnauthorized: !skipVerify });
+  return credentials.createSsl(roots, null, null, {
+    ...tlsByAddress(target).verify,
+    rejectUnauthorized: !skipVerify,
+  });
 };
 
 const metadataOf = (headers: Headers): Metadata => {
@@ -55,7 +59,10 @@ type GrpcProfile = Pick<Profile, 'proxy' | 'retryPolicy' | 'channel'> & { readon
 
 /** Sends RPCs over gRPC, as flytectl does. */
 export const grpcTransport = ({ address, proxy, retryPolicy, channel }: GrpcProfile): Transport => {
-  const client = new Client(address.target, credentialsOf(address), optionsOf(channel));
+  const client = new Client(address.target, credentialsOf(address), {
+    ...optionsOf(channel),
+    ...tlsByAddress(address.target).options,
+  });
   const errorOf = (error: ServiceError): Error => {
     const options = { cause: error };
     if (!isWithoutServer(error)) return new Refused(error.code, error.details, options);

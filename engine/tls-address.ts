@@ -1,0 +1,29 @@
+import { isIP } from 'node:net';
+import { checkServerIdentity, type PeerCertificate } from 'node:tls';
+
+/** The address that a target of gRPC names, if it is no name. */
+const addressOf = (target: string): string | undefined => {
+  const host = target.replace(/^dns:(?:\/\/[^/]*\/)?/u, '').replace(/:\d+$/u, '');
+  const address = host.replace(/^\[(.+)\]$/u, '$1');
+  return isIP(address) === 0 ? undefined : address;
+};
+
+/** Options of a channel with TLS, beside its other ones. */
+export type TlsByAddress = {
+  readonly verify: { readonly checkServerIdentity?: (name: string, certificate: PeerCertificate) => Error | undefined };
+  readonly options: { readonly 'grpc.ssl_target_name_override'?: string };
+};
+
+/**
+ * Makes the options that a channel of `@grpc/grpc-js` with TLS needs when its target is an IP address. The library sends the
+ * host of the target as the server name, which must not be an address (RFC 6066, section 3): Node 26 refuses it, and
+ * earlier releases print a warning. The certificate must still be for the address.
+ */
+export const tlsByAddress = (target: string): TlsByAddress => {
+  const address = addressOf(target);
+  if (address === undefined) return { verify: {}, options: {} };
+  return {
+    verify: { checkServerIdentity: (_, certificate) => checkServerIdentity(address, certificate) },
+    options: { 'grpc.ssl_target_name_override': 'localhost' },
+  };
+};
