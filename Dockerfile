@@ -4,7 +4,7 @@
 #   docker run --init -p 127.0.0.1:8081:8081 -p 127.0.0.1:8080:8080 -v flightlog:/var/lib/flightlog \
 #     -e FLIGHTLOG_INSECURE=true -e FLIGHTLOG_ALLOW_INSECURE_REMOTE=true flightlog
 
-FROM node:20.20.2-bookworm-slim AS build
+FROM node:24.21.0-bookworm-slim AS build
 WORKDIR /opt/flightlog
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci
@@ -19,7 +19,7 @@ RUN node build.js \
   && rm -rf @photostructure/sqlite/src \
   && find @photostructure/sqlite/prebuilds -mindepth 1 -maxdepth 1 ! -name "linux-$(node -p process.arch)" -exec rm -rf {} +
 
-FROM node:20.20.2-bookworm-slim
+FROM node:24.21.0-bookworm-slim
 ENV NODE_ENV=production \
     FLIGHTLOG_HOST=0.0.0.0 \
     FLIGHTLOG_GRPC_PORT=8081 \
@@ -37,5 +37,6 @@ EXPOSE 8080 8081 2113
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=5s --timeout=3s --start-period=60s --retries=3 \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.FLIGHTLOG_HTTP_PORT}/readyz`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
-ENTRYPOINT ["node", "flightlog.js"]
+# Half of what Node 24 takes by itself for new objects, in each thread: as much as Node 20, and 100 MB less in all.
+ENTRYPOINT ["node", "--max-semi-space-size=16", "flightlog.js"]
 CMD ["serve"]

@@ -12,10 +12,11 @@ import { fileText } from '../../support/compose.js';
 const dockerfile = fileText('Dockerfile');
 
 describe('the image', () => {
-  it('has the Node that the tests run on', () => {
-    const node = `${fileText('.nvmrc').trim()}-bookworm-slim`;
+  it('has one release of the Node that CI tests as the current LTS', () => {
+    const [, lts] = /^readonly LTS=(\d+)$/mu.exec(fileText('.ci/run')) ?? [];
     const bases = [...dockerfile.matchAll(/^FROM node:(\S+)/gmu)].map(([, tag]) => tag);
-    expect(bases).toEqual([node, node]);
+    expect(bases).toEqual([bases[0], bases[0]]);
+    expect(bases[0]).toMatch(new RegExp(`^${lts}\\.\\d+\\.\\d+-bookworm-slim$`, 'u'));
   });
 
   it('runs as a user without privileges', () => {
