@@ -76,7 +76,7 @@ const VERSION = '/flyteidl.service.AdminService/GetVersion';
 
 const overGrpc = ({ ready }: Pick<ServerProcess, 'ready'>, how: ChannelCredentials, path = VERSION): Promise<number> =>
   new Promise((resolve) => {
-    const client = new Client(ready.grpc, how);
+    const client = new Client(ready.grpc.replace('127.0.0.1', 'localhost'), how); // an address is no name of a server
     const deadline = Date.now() + 20_000;
     client.makeUnaryRequest(path, same, same, Buffer.alloc(0), { deadline }, (error) => {
       client.close();
