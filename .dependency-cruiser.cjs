@@ -1,6 +1,6 @@
 /** Import rules between folders (docs/contributing.md). `from` and `to` are regular expressions over paths from the root. */
 const PLUMBING =
-  'agents|auth|kernel|metrics|tracing|compiler|sessions|reference|store|gateway|reactors|streams|config|cli|main';
+  'agents|auth|kernel|metrics|tracing|compiler|sessions|reference|store|gateway|reactors|streams|event-json|config|cli|main';
 
 /** Each driver has one home; `services/main` may wire it. */
 const DRIVERS = {
@@ -70,6 +70,19 @@ module.exports = {
       to: {
         path: '^services/',
         pathNot: ['^services/(kernel|reference|schedule/calendar)/', '^services/[^/]+/(events|state)\\.ts$'],
+      },
+    },
+    {
+      name: 'event-json-knows-only-events',
+      severity: 'error',
+      from: { path: '^services/event-json/' },
+      to: {
+        path: '^services/',
+        pathNot: [
+          '^services/(kernel|event-json)/',
+          '^services/[^/]+/events\\.ts$',
+          '^services/reactors/export-to-kafka/cloud-events/cloud-event\\.ts$',
+        ],
       },
     },
     {

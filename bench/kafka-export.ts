@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Message } from 'kafkajs';
 import { codecs } from '../services/main/models.js';
-import { wholeEventEncoder } from '../services/main/event-json/readable.js';
+import { wholeEventEncoder } from '../services/event-json/readable.js';
 import { threadedMessages } from '../services/main/threads/threaded-messages.js';
 import type { EventLog } from '../services/kernel/ports/event-store.js';
 import { kafkaClient } from '../services/reactors/export-to-kafka/client.js';

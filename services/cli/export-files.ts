@@ -13,7 +13,7 @@ import { jsonLines } from '../streams/files/json-lines.js';
 import { parquet } from '../streams/files/parquet.js';
 import type { Configuration } from '../config/configuration.js';
 import { forSetting } from '../config/operator-errors.js';
-import { wholeEventEncoder } from '../main/event-json/readable.js';
+import { wholeEventEncoder } from '../event-json/readable.js';
 import { openOwnLog } from '../main/log-source.js';
 import { codecs } from '../main/models.js';
 import { openPayloads } from '../main/payloads.js';

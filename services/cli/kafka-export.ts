@@ -8,13 +8,13 @@ import { replay } from '../reactors/export-to-kafka/replay.js';
 import type { EventCondition, EventSelection } from '../reactors/export-to-kafka/selection.js';
 import { assertThere, positionsTopic, topicName } from '../reactors/export-to-kafka/topics.js';
 import type { Configuration } from '../config/configuration.js';
-import { eventTypes } from '../main/event-json/event-types.js';
+import { eventTypes } from '../event-json/event-types.js';
 import { connectionOf, topicsOf } from '../main/kafka-connection.js';
 import { openOwnLog } from '../main/log-source.js';
 import { codecs } from '../main/models.js';
 import { openPayloads } from '../main/payloads.js';
 import { progressBar, throughLog } from './progress-bar.js';
-import { wholeEventEncoder } from '../main/event-json/readable.js';
+import { wholeEventEncoder } from '../event-json/readable.js';
 import { OperatorError, forSetting } from '../config/operator-errors.js';
 
 /** The flags of `export replay` and `export reconcile` that are not settings. Both positions are included. */
@@ -27,7 +27,7 @@ export type ExportFlags = {
 
 const categories = [...codecs.keys()];
 
-const types = eventTypes().map(({ message }) => message.name);
+const types = eventTypes(codecs).map(({ message }) => message.name);
 
 /** The values that a filter may have, for the fields whose values are known. */
 const KNOWN: Readonly<Partial<Record<EventCondition['field'], readonly string[]>>> = {

@@ -15,8 +15,8 @@ import {
 } from './log-cat-selection.js';
 import { openOwnLog } from '../main/log-source.js';
 import { openPayloads } from '../main/payloads.js';
-import { lineOf } from '../main/event-json/event-line.js';
-import { readable } from '../main/event-json/readable.js';
+import { lineOf } from '../event-json/event-line.js';
+import { readable } from '../event-json/readable.js';
 import { printUnknownTypes } from './unknown-types.js';
 import { OperatorError, forSetting } from '../config/operator-errors.js';
 

@@ -1,4 +1,5 @@
-import { eventTypes } from '../main/event-json/event-types.js';
+import { eventTypes } from '../event-json/event-types.js';
+import { codecs } from '../main/models.js';
 import { oneLine } from './client/output/text.js';
 
 /** Names are alike when no more than this share of the characters of the longer one has to change. */
@@ -37,7 +38,7 @@ export const unknownTypeNotes = (
   given: readonly string[] = [],
   found: ReadonlySet<string> = new Set(),
 ): readonly string[] => {
-  const types = given.length === 0 ? [] : eventTypes().map(({ message }) => message.name);
+  const types = given.length === 0 ? [] : eventTypes(codecs).map(({ message }) => message.name);
   const unknown = [...new Set(given)].filter((type) => !types.includes(type) && !found.has(type));
   return unknown.map((type) => {
     const other = nearest(type, types);

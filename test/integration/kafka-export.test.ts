@@ -6,7 +6,7 @@ import { ContentSchema, PayloadRefSchema } from '../../proto/gen/platformidl/eve
 import { NodePhaseReportedSchema } from '../../proto/gen/platformidl/eventlog/execution_pb.js';
 import type { EventStore } from '../../services/kernel/ports/event-store.js';
 import { categoryOf, streamName } from '../../services/kernel/stream.js';
-import { eventTypes } from '../../services/main/event-json/event-types.js';
+import { eventTypes } from '../../services/event-json/event-types.js';
 import { codecs } from '../../services/main/models.js';
 import { threadedMessages } from '../../services/main/threads/threaded-messages.js';
 import { kafkaClient } from '../../services/reactors/export-to-kafka/client.js';
@@ -91,7 +91,7 @@ afterEach(async () => {
 describe.skipIf(kafkaBrokers === undefined)('an export to Kafka', () => {
   it('publishes events of every type as CloudEvents, each to the topic of its category', async () => {
     const log = await given();
-    const kinds = eventTypes();
+    const kinds = eventTypes(codecs);
     for (const { category, message } of kinds)
       await log.store.append(streamName(category, ['a', 'b', message.name]), 'no-stream', [
         newEvent(message.name, toBinary(message, create(message))),

@@ -1,7 +1,7 @@
 import { create, type DescMessage, toBinary } from '@bufbuild/protobuf';
 import type fc from 'fast-check';
 import { ContentSchema } from '../../proto/gen/platformidl/eventlog/content_pb.js';
-import { contentIn } from '../../services/main/event-json/readable.js';
+import { contentIn } from '../../services/event-json/readable.js';
 import { messageOf } from './message-values.js';
 
 /** Generates an encoded event, in whose `Content` fields are valid messages of the type that belongs there. */

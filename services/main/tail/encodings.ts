@@ -10,8 +10,8 @@ import { uuidText } from '../../kernel/encoding/uuid.js';
 import { checkpointAnswer, tailEventAnswer } from '../../streams/tail/answers.js';
 import { encodeOnce } from '../../streams/tail/encode-once.js';
 import type { TailEncoding } from '../../streams/tail/tail.js';
-import { lineOf } from '../event-json/event-line.js';
-import { readable, wholeEventEncoder } from '../event-json/readable.js';
+import { lineOf } from '../../event-json/event-line.js';
+import { readable, wholeEventEncoder } from '../../event-json/readable.js';
 import { codecs } from '../models.js';
 
 /** The encodings of tails: Server-Sent Events, or gRPC messages with events as JSON or as protobuf. */

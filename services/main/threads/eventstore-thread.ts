@@ -14,7 +14,7 @@ import { type LogSource, openGroupCalls, openLog } from '../log-source.js';
 import { codecs } from '../models.js';
 import { namedLog } from '../named-log.js';
 import { openPayloads, type PayloadSource } from '../payloads.js';
-import { readable } from '../event-json/readable.js';
+import { readable } from '../../event-json/readable.js';
 import type { Configuration } from '../../config/configuration.js';
 
 /** The worker data of the thread that serves the EventStoreDB protocol. */

@@ -4,7 +4,7 @@ import { messagesHere, type MessageSelection } from '../../reactors/export-to-ka
 import { packedMessages, type PackedMessages } from '../../reactors/export-to-kafka/packed-messages.js';
 import { type LogSource, openLog } from '../log-source.js';
 import { openPayloads, type PayloadSource } from '../payloads.js';
-import { wholeEventEncoder } from '../event-json/readable.js';
+import { wholeEventEncoder } from '../../event-json/readable.js';
 
 /** The worker data of the thread that makes Kafka messages from the log. */
 export type MessageThreadData = PayloadSource & {

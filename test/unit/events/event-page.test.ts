@@ -2,7 +2,9 @@ import { join } from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, it } from 'vitest';
 import { ENGINE_REPORTED } from '../../../services/execution/events.js';
-import { eventSchemas, type Schema } from '../../../services/main/event-json/event-schemas.js';
+import { eventSchemas, type Schema } from '../../../services/event-json/event-schemas.js';
+import { eventTypes } from '../../../services/event-json/event-types.js';
+import { codecs } from '../../../services/main/models.js';
 import { jsonSchemaOf } from '../../../services/reactors/export-to-kafka/cloud-events/cloud-event.js';
 import { CHECKOUT } from '../../support/command.js';
 import { protoComments } from '../../support/proto-comments.js';
@@ -21,7 +23,7 @@ const closed = (schema: unknown): unknown => {
 };
 
 const ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: false });
-for (const schema of eventSchemas(comments).values()) ajv.addSchema(closed(schema) as Schema);
+for (const schema of eventSchemas(eventTypes(codecs), comments).values()) ajv.addSchema(closed(schema) as Schema);
 
 /** Fields that cannot be set together with a field of the sample. */
 const EXCLUDED: readonly string[] = ['ExecutionCreated.taskId'];

@@ -1,12 +1,14 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { eventSchemas } from '../../../services/main/event-json/event-schemas.js';
+import { eventSchemas } from '../../../services/event-json/event-schemas.js';
+import { eventTypes } from '../../../services/event-json/event-types.js';
+import { codecs } from '../../../services/main/models.js';
 import { CHECKOUT } from '../../support/command.js';
 import { protoComments } from '../../support/proto-comments.js';
 
 const FOLDER = join(CHECKOUT, 'docs/events');
-const schemas = eventSchemas(protoComments());
+const schemas = eventSchemas(eventTypes(codecs), protoComments());
 
 it.each([...schemas.keys()])('docs/events/%s is the schema that the proto files give', async (file) => {
   await expect(`${JSON.stringify(schemas.get(file), undefined, 2)}\n`).toMatchFileSnapshot(

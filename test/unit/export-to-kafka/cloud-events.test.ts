@@ -4,8 +4,9 @@ import { describe, expect, it } from 'vitest';
 import { CloudEventSchema } from '../../../proto/gen/io/cloudevents/v1/cloudevents_pb.js';
 import type { NewEvent, RecordedEvent } from '../../../services/kernel/event.js';
 import { streamName } from '../../../services/kernel/stream.js';
-import { eventTypes } from '../../../services/main/event-json/event-types.js';
-import { wholeEventEncoder } from '../../../services/main/event-json/readable.js';
+import { eventTypes } from '../../../services/event-json/event-types.js';
+import { codecs } from '../../../services/main/models.js';
+import { wholeEventEncoder } from '../../../services/event-json/readable.js';
 import {
   type ExportFormat,
   messageMaker,
@@ -185,7 +186,7 @@ describe('an event as a CloudEvent', () => {
     expect(Buffer.from(data)).toEqual(Buffer.from(event.data));
   });
 
-  it.each(eventTypes())('is made from each type of event: $message.name', async ({ category, message }) => {
+  it.each(eventTypes(codecs))('is made from each type of event: $message.name', async ({ category, message }) => {
     const stream = streamName(category, ['flytesnacks', 'development', 'a1b2']);
     const event = recorded(newEvent(message.name, toBinary(message, create(message))), { stream });
     expect(await json(event)).toMatchObject({ type: message.typeName, stream, data: {} });

@@ -4,7 +4,7 @@ import { digestOf } from '../../../../services/kernel/encoding/digest.js';
 import { shortHash } from '../../../../services/kernel/encoding/hash.js';
 import { categoryOf, type StreamName } from '../../../../services/kernel/stream.js';
 import { codecs } from '../../../../services/main/models.js';
-import { eventRegistry } from '../../../../services/main/event-json/readable.js';
+import { eventRegistry } from '../../../../services/event-json/readable.js';
 import { eventIds } from '../../../../services/sessions/encode-events.js';
 
 /** A plausible event of one type. */

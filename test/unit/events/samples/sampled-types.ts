@@ -1,9 +1,10 @@
 import type { RecordedEvent } from '../../../../services/kernel/event.js';
 import { NEWEST_FORMAT } from '../../../../services/kernel/log-format.js';
 import { ENGINE_REPORTED } from '../../../../services/execution/events.js';
-import { type EventType, eventTypes } from '../../../../services/main/event-json/event-types.js';
-import { lineOf } from '../../../../services/main/event-json/event-line.js';
-import { wholeEventEncoder, readable } from '../../../../services/main/event-json/readable.js';
+import { type EventType, eventTypes } from '../../../../services/event-json/event-types.js';
+import { codecs } from '../../../../services/main/models.js';
+import { lineOf } from '../../../../services/event-json/event-line.js';
+import { wholeEventEncoder, readable } from '../../../../services/event-json/readable.js';
 import { messageMaker } from '../../../../services/reactors/export-to-kafka/message.js';
 import { definitionSamples } from './definitions.js';
 import { executionSamples } from './executions.js';
@@ -58,4 +59,4 @@ const sampled = async (type: EventType, at: number, all: readonly EventType[]): 
 };
 
 /** Every type of event with its sample; fails for one that has none. */
-export const sampledTypes = (): Promise<readonly SampledType[]> => Promise.all(eventTypes().map(sampled));
+export const sampledTypes = (): Promise<readonly SampledType[]> => Promise.all(eventTypes(codecs).map(sampled));

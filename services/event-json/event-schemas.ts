@@ -1,10 +1,10 @@
 import { type DescField, type DescMessage, ScalarType } from '@bufbuild/protobuf';
-import { ContentSchema } from '../../../proto/gen/platformidl/eventlog/content_pb.js';
-import { ENGINE_REPORTED, REPORT_TYPES } from '../../execution/events.js';
-import { EVENT_PACKAGE, jsonSchemaOf } from '../../reactors/export-to-kafka/cloud-events/cloud-event.js';
-import { type EventType, eventTypes } from './event-types.js';
+import { ContentSchema } from '../../proto/gen/platformidl/eventlog/content_pb.js';
+import { ENGINE_REPORTED, REPORT_TYPES } from '../execution/events.js';
+import { EVENT_PACKAGE, jsonSchemaOf } from '../reactors/export-to-kafka/cloud-events/cloud-event.js';
+import type { EventType } from './event-types.js';
 import { COMPILED, CONTENTS, REPORTED } from './readable.js';
-import { EXECUTION_CATEGORY } from '../../kernel/execution-id.js';
+import { EXECUTION_CATEGORY } from '../kernel/execution-id.js';
 
 /** A JSON schema. */
 export type Schema = Readonly<Record<string, unknown>>;
@@ -152,6 +152,6 @@ const schemaOf = ({ category, message }: EventType, descriptions: Descriptions):
   };
 };
 
-/** The JSON schema of the data of every event type, by its file name. No field is required. */
-export const eventSchemas = (descriptions: Descriptions): ReadonlyMap<string, Schema> =>
-  new Map(eventTypes().map((type) => [`${type.message.name}.v1.json`, schemaOf(type, descriptions)]));
+/** The JSON schema of the data of each event type, by its file name. No field is required. */
+export const eventSchemas = (types: readonly EventType[], descriptions: Descriptions): ReadonlyMap<string, Schema> =>
+  new Map(types.map((type) => [`${type.message.name}.v1.json`, schemaOf(type, descriptions)]));

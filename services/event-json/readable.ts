@@ -6,38 +6,38 @@ import {
   type Message,
   toBinary,
 } from '@bufbuild/protobuf';
-import { LaunchPlanSpecSchema } from '../../../proto/gen/platformidl/admin/launch_plan_pb.js';
-import { CompiledTaskSchema, CompiledWorkflowClosureSchema } from '../../../proto/gen/platformidl/core/compiler_pb.js';
-import { LiteralMapSchema, LiteralSchema } from '../../../proto/gen/platformidl/core/literals_pb.js';
-import { file_platformidl_eventlog_attributes } from '../../../proto/gen/platformidl/eventlog/attributes_pb.js';
-import { ContentSchema } from '../../../proto/gen/platformidl/eventlog/content_pb.js';
-import { file_platformidl_eventlog_dead_letter } from '../../../proto/gen/platformidl/eventlog/dead_letter_pb.js';
-import { file_platformidl_eventlog_parked_stream } from '../../../proto/gen/platformidl/eventlog/parked_stream_pb.js';
-import { file_platformidl_eventlog_engine_session } from '../../../proto/gen/platformidl/eventlog/engine_session_pb.js';
+import { LaunchPlanSpecSchema } from '../../proto/gen/platformidl/admin/launch_plan_pb.js';
+import { CompiledTaskSchema, CompiledWorkflowClosureSchema } from '../../proto/gen/platformidl/core/compiler_pb.js';
+import { LiteralMapSchema, LiteralSchema } from '../../proto/gen/platformidl/core/literals_pb.js';
+import { file_platformidl_eventlog_attributes } from '../../proto/gen/platformidl/eventlog/attributes_pb.js';
+import { ContentSchema } from '../../proto/gen/platformidl/eventlog/content_pb.js';
+import { file_platformidl_eventlog_dead_letter } from '../../proto/gen/platformidl/eventlog/dead_letter_pb.js';
+import { file_platformidl_eventlog_parked_stream } from '../../proto/gen/platformidl/eventlog/parked_stream_pb.js';
+import { file_platformidl_eventlog_engine_session } from '../../proto/gen/platformidl/eventlog/engine_session_pb.js';
 import {
   file_platformidl_eventlog_execution,
   OpenEntitiesSchema,
-} from '../../../proto/gen/platformidl/eventlog/execution_pb.js';
-import { file_platformidl_eventlog_launch_plan } from '../../../proto/gen/platformidl/eventlog/launch_plan_pb.js';
-import { file_platformidl_eventlog_schedule } from '../../../proto/gen/platformidl/eventlog/schedule_pb.js';
-import { file_platformidl_eventlog_launch_plan_slots } from '../../../proto/gen/platformidl/eventlog/launch_plan_slots_pb.js';
-import { file_platformidl_eventlog_log_format } from '../../../proto/gen/platformidl/eventlog/log_format_pb.js';
-import { file_platformidl_eventlog_named_entity } from '../../../proto/gen/platformidl/eventlog/named_entity_pb.js';
-import { file_platformidl_eventlog_notification } from '../../../proto/gen/platformidl/eventlog/notification_pb.js';
-import { file_platformidl_eventlog_project } from '../../../proto/gen/platformidl/eventlog/project_pb.js';
-import { file_platformidl_eventlog_role_binding } from '../../../proto/gen/platformidl/eventlog/role_binding_pb.js';
-import { file_platformidl_eventlog_task } from '../../../proto/gen/platformidl/eventlog/task_pb.js';
-import { file_platformidl_eventlog_workflow } from '../../../proto/gen/platformidl/eventlog/workflow_pb.js';
+} from '../../proto/gen/platformidl/eventlog/execution_pb.js';
+import { file_platformidl_eventlog_launch_plan } from '../../proto/gen/platformidl/eventlog/launch_plan_pb.js';
+import { file_platformidl_eventlog_schedule } from '../../proto/gen/platformidl/eventlog/schedule_pb.js';
+import { file_platformidl_eventlog_launch_plan_slots } from '../../proto/gen/platformidl/eventlog/launch_plan_slots_pb.js';
+import { file_platformidl_eventlog_log_format } from '../../proto/gen/platformidl/eventlog/log_format_pb.js';
+import { file_platformidl_eventlog_named_entity } from '../../proto/gen/platformidl/eventlog/named_entity_pb.js';
+import { file_platformidl_eventlog_notification } from '../../proto/gen/platformidl/eventlog/notification_pb.js';
+import { file_platformidl_eventlog_project } from '../../proto/gen/platformidl/eventlog/project_pb.js';
+import { file_platformidl_eventlog_role_binding } from '../../proto/gen/platformidl/eventlog/role_binding_pb.js';
+import { file_platformidl_eventlog_task } from '../../proto/gen/platformidl/eventlog/task_pb.js';
+import { file_platformidl_eventlog_workflow } from '../../proto/gen/platformidl/eventlog/workflow_pb.js';
 import {
   NodeExecutionEventSchema,
   TaskExecutionEventSchema,
   WorkflowExecutionEventSchema,
-} from '../../../proto/gen/platformidl/event/event_pb.js';
-import { reportedEntity, flatFields, REPORT_TYPES } from '../../execution/events.js';
-import { CorruptEvent, CorruptPayload, UnknownEvent } from '../../kernel/fault.js';
-import type { RecordedEvent } from '../../kernel/event.js';
-import { copyOf, type JsonBytes, openJson } from '../../kernel/encoding/json-bytes.js';
-import type { Content, PayloadRef, PayloadStore } from '../../kernel/ports/payload-store.js';
+} from '../../proto/gen/platformidl/event/event_pb.js';
+import { reportedEntity, flatFields, REPORT_TYPES } from '../execution/events.js';
+import { CorruptEvent, CorruptPayload, UnknownEvent } from '../kernel/fault.js';
+import type { RecordedEvent } from '../kernel/event.js';
+import { copyOf, type JsonBytes, openJson } from '../kernel/encoding/json-bytes.js';
+import type { Content, PayloadRef, PayloadStore } from '../kernel/ports/payload-store.js';
 import { type Opens, type WireJson, wireJson } from './wire-json.js';
 
 /** The messages that events are stored as. */

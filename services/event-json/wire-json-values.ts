@@ -8,7 +8,7 @@ import {
   toJson,
 } from '@bufbuild/protobuf';
 import { type BinaryReader, getTextEncoding, WireType } from '@bufbuild/protobuf/wire';
-import { type JsonBytes, writeAscii, writePlainText, writeText } from '../../kernel/encoding/json-bytes.js';
+import { type JsonBytes, writeAscii, writePlainText, writeText } from '../kernel/encoding/json-bytes.js';
 
 /** Thrown for an encoding that this writer does not handle: the protobuf library then converts the event. */
 class Unusual extends Error {}

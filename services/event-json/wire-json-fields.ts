@@ -1,7 +1,7 @@
 import { type DescField, type DescMessage, ScalarType } from '@bufbuild/protobuf';
 import { WireType } from '@bufbuild/protobuf/wire';
 import { FeatureSet_FieldPresence } from '@bufbuild/protobuf/wkt';
-import { writeByte } from '../../kernel/encoding/json-bytes.js';
+import { writeByte } from '../kernel/encoding/json-bytes.js';
 import {
   endOf,
   enumShape,

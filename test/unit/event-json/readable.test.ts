@@ -14,11 +14,12 @@ import { copyOf, openJson, writeText } from '../../../services/kernel/encoding/j
 import type { RecordedEvent } from '../../../services/kernel/event.js';
 import { CorruptEvent, CorruptPayload, StoreUnavailable, UnknownEvent } from '../../../services/kernel/fault.js';
 import type { Content, PayloadStore } from '../../../services/kernel/ports/payload-store.js';
-import { lineOf } from '../../../services/main/event-json/event-line.js';
+import { lineOf } from '../../../services/event-json/event-line.js';
 import type { StreamName } from '../../../services/kernel/stream.js';
+import { type EventType, eventTypes } from '../../../services/event-json/event-types.js';
+import { codecs } from '../../../services/main/models.js';
+import { wholeEventEncoder, readable } from '../../../services/event-json/readable.js';
 import { tailEventAnswer } from '../../../services/streams/tail/answers.js';
-import { type EventType, eventTypes } from '../../../services/main/event-json/event-types.js';
-import { wholeEventEncoder, readable } from '../../../services/main/event-json/readable.js';
 import { eventOf } from '../../support/event-values.js';
 import { executionStream, newEvent } from '../../support/filled-log.js';
 
@@ -94,7 +95,7 @@ const REF = { ref: { scope: 's', sha256: 'inputs', sizeBytes: '1' } };
 const OPENED = { literals: { name: { hash: 'h', map: {} } } };
 
 describe('the JSON of an event with contents that lie beside it', () => {
-  it.each(eventTypes().filter(hasContents))('is that of a $message.name with them in it', async ({ message }) => {
+  it.each(eventTypes(codecs).filter(hasContents))('is that of a $message.name with them in it', async ({ message }) => {
     let count = 0;
     await fc.assert(
       fc.asyncProperty(fc.gen(), async (draw) => {

@@ -1,7 +1,7 @@
 import type { DescField, DescMessage, Registry } from '@bufbuild/protobuf';
 import { isWrapperDesc } from '@bufbuild/protobuf/wkt';
 import { BinaryReader, WireType } from '@bufbuild/protobuf/wire';
-import { type JsonBytes, writeByte, writeKey, writeText } from '../../kernel/encoding/json-bytes.js';
+import { type JsonBytes, writeByte, writeKey, writeText } from '../kernel/encoding/json-bytes.js';
 import {
   CLOSE,
   COMMA,

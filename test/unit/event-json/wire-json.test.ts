@@ -22,9 +22,10 @@ import {
 import { NodeExecutionEventSchema } from '../../../proto/gen/platformidl/event/event_pb.js';
 import { ENGINE_REPORTED } from '../../../services/execution/events.js';
 import { openJson } from '../../../services/kernel/encoding/json-bytes.js';
-import { wireJson } from '../../../services/main/event-json/wire-json.js';
-import { eventTypes } from '../../../services/main/event-json/event-types.js';
-import { contentIn, eventRegistry } from '../../../services/main/event-json/readable.js';
+import { wireJson } from '../../../services/event-json/wire-json.js';
+import { eventTypes } from '../../../services/event-json/event-types.js';
+import { codecs } from '../../../services/main/models.js';
+import { contentIn, eventRegistry } from '../../../services/event-json/readable.js';
 import { eventOf } from '../../support/event-values.js';
 
 const written = (schema: DescMessage, event: Uint8Array): unknown => {
@@ -97,7 +98,7 @@ const reported = toBinary(
 
 describe('JSON that is written directly from the encoding of an event', () => {
   // An older type is written as the type that replaced it.
-  it.each(eventTypes().flatMap(({ message }) => (message.name === ENGINE_REPORTED ? [] : [message])))(
+  it.each(eventTypes(codecs).flatMap(({ message }) => (message.name === ENGINE_REPORTED ? [] : [message])))(
     'is what the library makes of a $name',
     (schema) => {
       fc.assert(
