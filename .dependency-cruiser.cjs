@@ -1,6 +1,6 @@
 /** Import rules between folders (docs/contributing.md). `from` and `to` are regular expressions over paths from the root. */
 const PLUMBING =
-  'agents|auth|kernel|metrics|tracing|compiler|sessions|reference|store|gateway|reactors|streams|event-json|config|cli|main';
+  'agents|auth|kernel|metrics|tracing|compiler|sessions|reference|store|gateway|reactors|streams|event-json|health|config|cli|main';
 
 /** Each driver has one home; `services/main` may wire it. */
 const DRIVERS = {
@@ -86,6 +86,19 @@ module.exports = {
       },
     },
     {
+      name: 'health-knows-only-what-it-judges',
+      severity: 'error',
+      from: { path: '^services/health/' },
+      to: {
+        path: '^(services|projections)/',
+        pathNot: [
+          '^services/(kernel|health)/',
+          '^services/(gateway/readiness|store/path-identity)\\.ts$',
+          '^projections/(runtime/|store/sqlite/sqlite-read-store\\.ts$)',
+        ],
+      },
+    },
+    {
       name: 'the-engine-is-a-client',
       severity: 'error',
       from: { path: '^engine/' },
@@ -113,7 +126,7 @@ module.exports = {
     {
       name: 'write-side-knows-no-read-side',
       severity: 'error',
-      from: { path: '^services/(?!(main|cli|config)/)' },
+      from: { path: '^services/(?!(main|cli|config|health)/)' },
       to: { path: '^projections/' },
     },
     {

@@ -1,5 +1,5 @@
 import type { Configuration } from '../config/configuration.js';
-import { copyNotice } from '../main/copied-log.js';
+import { copyNotice } from '../health/checks.js';
 import { USUAL_EVENTSTORE_PORT } from '../main/eventstore.js';
 import { version } from '../main/version.js';
 

@@ -9,7 +9,7 @@ import { type OpenSessions, openSessions } from '../sessions/sessions.js';
 import { openMetrics, type ProcessMetrics } from '../metrics/process-metrics.js';
 import { lockDataDirectory } from '../store/data-directory.js';
 import type { Configuration } from '../config/configuration.js';
-import { type DirectoryWatch, watchDirectory } from './directory-watch.js';
+import { type DirectoryWatch, watchDirectory } from '../health/directory-watch.js';
 import { retryParkedStreams } from './parked-retries.js';
 import { logKey, logSource, openWritableLog, type WritableLog } from './log-source.js';
 import { measuredAppends } from './metrics.js';

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { resolve } from 'node:path';
-import type { Check } from '../gateway/readiness.js';
 import type { EventStore } from '../kernel/ports/event-store.js';
 import { formatText, NEWEST_FORMAT } from '../kernel/log-format.js';
 import { setLogFormat } from '../log-format/decider.js';
@@ -16,16 +15,6 @@ import { OperatorError, forSetting } from '../config/operator-errors.js';
 
 /** The flags of `log format`. */
 export type LogFormatFlags = { readonly to?: number };
-
-/** The check is down when the log has a newer format than this release writes, because it must not write then. */
-export const formatCheck = (format: number): Check | undefined =>
-  format <= NEWEST_FORMAT
-    ? undefined
-    : {
-        name: 'log-format',
-        state: 'down',
-        why: `the log is written in ${formatText(format)}, and this release writes formats up to ${NEWEST_FORMAT}: run a newer release`,
-      };
 
 const switched = async (store: EventStore, configuration: Configuration, format: number): Promise<void> => {
   const { data, payload_store: location } = configuration;

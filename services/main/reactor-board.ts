@@ -2,8 +2,8 @@ import type { EventLog } from '../kernel/ports/event-store.js';
 import type { WorkFigures } from '../reactors/frame/work-queue.js';
 import type { Reactors, RunningReactor } from '../dead-letter/ports.js';
 import type { Coordination } from './coordination.js';
-import { copyNotice, isMuted } from './copied-log.js';
-import { reactorNames } from './reactor-names.js';
+import { copyNotice } from '../health/checks.js';
+import { isMuted, reactorNames } from './reactor-names.js';
 
 /** The group of the leases by which processes divide the reactors; the names of these leases begin with it. */
 export const REACTORS = 'reactors';

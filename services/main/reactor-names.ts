@@ -1,3 +1,5 @@
+import type { EventLog } from '../kernel/ports/event-store.js';
+
 /**
  * Every reactor, with where its work goes. `outward` work leaves the control plane, so it is not done on a copy of a
  * log. `inward` work writes to the log alone, which a copy has for itself.
@@ -18,5 +20,9 @@ const works: ReadonlyMap<string, 'inward' | 'outward'> = new Map(Object.entries(
 /** The names of all reactors, also of those that the settings do not start. */
 export const reactorNames: readonly string[] = [...works.keys()];
 
-/** True for a reactor whose work leaves the control plane. */
-export const isOutward = (reactor: string): boolean => works.get(reactor) === 'outward';
+/**
+ * True for a reactor that must not run on a log that is a copy, because the control plane on the original log does the
+ * same work: each schedule would start its execution in both, and each recipient would get two messages.
+ */
+export const isMuted = (reactor: string, { copyOf }: Pick<EventLog, 'copyOf'>): boolean =>
+  copyOf !== undefined && works.get(reactor) === 'outward';

@@ -30,9 +30,8 @@ import type { ProcessMetrics } from '../metrics/process-metrics.js';
 import { hasChannels, startNotify, startNotifyLongRunning } from './notifications.js';
 import type { Launching } from './launching.js';
 import { launcherOf, scheduleSettings, settingsOf } from './schedules.js';
-import { isMuted } from './copied-log.js';
 import { describeReactors, REACTORS } from './reactor-board.js';
-import type { ReactorName } from './reactor-names.js';
+import { isMuted, type ReactorName } from './reactor-names.js';
 import { systemTimers } from './system-timers.js';
 import { executionStream } from '../kernel/execution-id.js';
 

@@ -6,7 +6,7 @@ import { executionAggregate } from '../execution/aggregate.js';
 import type { Configuration } from '../config/configuration.js';
 import { openAudit } from './audit.js';
 import { assertAnyUser, assertDistinctNames } from './authorization-server.js';
-import { logChecks, presentChecks, watchViews } from './checks.js';
+import { logChecks, presentChecks, watchViews } from '../health/checks.js';
 import { openCurrentViews } from './current-views.js';
 import { eventstorePort, laterEventstore } from './eventstore.js';
 import { beginLog } from './begin-log.js';

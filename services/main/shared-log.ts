@@ -3,8 +3,8 @@ import type { LogFollower } from '../reference/live-folds.js';
 import { positionWaits } from '../reference/position-waits.js';
 import { feedLiveStreams, type LiveStreamFeed } from '../sessions/live-stream-feed.js';
 import type { OpenSessions } from '../sessions/sessions.js';
-import { lagCheck } from './checks.js';
-import { headLag } from './head-lag.js';
+import { lagCheck } from '../health/checks.js';
+import { headLag } from '../health/head-lag.js';
 import type { WritableLog } from './log-source.js';
 
 /** Keeps a process current where other processes write the log too. */

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { MAX_POSITION } from '../../../projections/runtime/partitions.js';
 import { logEndText } from '../../../services/kernel/log-readers/log-end.js';
-import { headLag } from '../../../services/main/head-lag.js';
-import { lagCheck } from '../../../services/main/checks.js';
+import { headLag } from '../../../services/health/head-lag.js';
+import { lagCheck } from '../../../services/health/checks.js';
 import { until } from '../../support/until.js';
 
 /** A log with a settable head, which counts the reads of it. */

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { viewsCheck } from '../../../services/main/checks.js';
+import { viewsCheck } from '../../../services/health/checks.js';
 import { viewLags } from '../../../services/main/metrics.js';
 
 const lag = { ms: () => 10, trouble: () => undefined, endsEarly: () => false, close: () => undefined };

@@ -3,10 +3,9 @@ import type { ReadStore } from '../../projections/runtime/read-store.js';
 import type { Views } from '../../projections/runtime/views.js';
 import type { Check, CheckState } from '../gateway/readiness.js';
 import type { EventLog } from '../kernel/ports/event-store.js';
+import { formatText, NEWEST_FORMAT } from '../kernel/log-format.js';
 import type { ParkedStreams } from '../kernel/log-readers/parked-streams.js';
-import { copyCheck } from './copied-log.js';
 import { headLag, type HeadLag } from './head-lag.js';
-import { formatCheck } from './log-format.js';
 
 /** Above this lag the views do not count as healthy for a load balancer or a rollout. */
 const MAX_VIEWS_LAG_MS = 5_000;
@@ -18,9 +17,34 @@ const ASK_EVERY_MS = 1_000;
 export const presentChecks = (checks: readonly (Check | undefined)[]): readonly Check[] =>
   checks.filter((check) => check !== undefined);
 
+/** The check is down when the log has a newer format than this release writes, because it must not write then. */
+const formatCheck = (format: number): Check | undefined =>
+  format <= NEWEST_FORMAT
+    ? undefined
+    : {
+        name: 'log-format',
+        state: 'down',
+        why: `the log is written in ${formatText(format)}, and this release writes formats up to ${NEWEST_FORMAT}: run a newer release`,
+      };
+
+/** A log, which may be a copy of another. */
+type PossibleCopy = Pick<EventLog, 'copyOf'>;
+
+/** The sentence that says what a copy of a log does not do, and how that ends; `undefined` for a log that is no copy. */
+export const copyNotice = ({ copyOf }: PossibleCopy): string | undefined =>
+  copyOf === undefined
+    ? undefined
+    : `this log is a copy of ${copyOf}: schedules do not fire and notifications are not sent until \`flightlog log take-over\``;
+
+/** The check of a log that is a copy; it does not keep the process from being ready. */
+const copyCheck = (log: PossibleCopy): Check | undefined => {
+  const why = copyNotice(log);
+  return why === undefined ? undefined : { name: 'log-copy', state: 'degraded', why };
+};
+
 /** The checks of the log itself: its format, and that it is a copy of another log. */
 export const logChecks = (
-  log: Pick<EventLog, 'copyOf'>,
+  log: PossibleCopy,
   { format }: { readonly format: () => number },
 ): readonly (Check | undefined)[] => [formatCheck(format()), copyCheck(log)];
 
