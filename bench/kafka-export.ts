@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Message } from 'kafkajs';
 import { codecs } from '../services/main/models.js';
 import { wholeEventEncoder } from '../services/event-json/readable.js';
-import { threadedMessages } from '../services/main/threads/threaded-messages.js';
+import { threadedMessages } from '../services/main/export/threaded-messages.js';
 import type { EventLog } from '../services/kernel/ports/event-store.js';
 import { kafkaClient } from '../services/reactors/export-to-kafka/client.js';
 import type { PublishedDataEncoder } from '../services/reactors/export-to-kafka/cloud-events/encoding.js';

@@ -7,7 +7,7 @@ import { decodeRequest } from '../services/gateway/exchange.js';
 import { entities } from '../services/main/entities.js';
 import { filePayloadStore } from '../services/store/payloads/file-payload-store.js';
 import { sqliteLogReader } from '../services/store/log/sqlite-log-reader.js';
-import { noEngineData } from '../services/main/engine-data.js';
+import { noEngineData } from '../services/main/engines/engine-data.js';
 
 const call: Call = { principal: '', requestId: 'bench', isCancelled: () => false, answeredAt: () => undefined };
 

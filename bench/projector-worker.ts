@@ -2,7 +2,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import type { Partition } from '../projections/runtime/partitions.js';
 import { runProjections } from '../projections/runtime/runs/runner.js';
 import { codecs, models } from '../services/main/models.js';
-import { openViews, type ReadStoreSource } from '../services/main/read-stores.js';
+import { openViews, type ReadStoreSource } from '../services/main/views/read-stores.js';
 import { filePayloadStore } from '../services/store/payloads/file-payload-store.js';
 import { sqliteLogReader } from '../services/store/log/sqlite-log-reader.js';
 

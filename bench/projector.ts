@@ -5,7 +5,7 @@ import { Worker } from 'node:worker_threads';
 import { sharesOf } from '../projections/runtime/runs/rebuild-share.js';
 import { type ReadStoreLocation, readStoreLocation } from '../projections/store/mongo/location.js';
 import { models } from '../services/main/models.js';
-import { openViews } from '../services/main/read-stores.js';
+import { openViews } from '../services/main/views/read-stores.js';
 import { sqliteLogReader } from '../services/store/log/sqlite-log-reader.js';
 import type { Bench, BenchOptions, Figure } from './bench.js';
 import { freshness } from './freshness.js';

@@ -1,6 +1,6 @@
 import type { Configuration } from '../config/configuration.js';
 import { copyNotice } from '../health/checks.js';
-import { USUAL_EVENTSTORE_PORT } from '../main/eventstore.js';
+import { USUAL_EVENTSTORE_PORT } from '../main/eventstore/eventstore.js';
 import { version } from '../main/version.js';
 
 /** The addresses that a process serves; one that it does not serve is absent. */

@@ -6,7 +6,7 @@ import { type BackupFiles, directoryFiles, mergedFiles } from '../store/backup/b
 import { type RestoreBucket, restoreBackup } from '../store/backup/restore.js';
 import type { PayloadLocation } from '../store/payloads/payload-location.js';
 import type { Configuration } from '../config/configuration.js';
-import { logSource, openOwnLog } from '../main/log-source.js';
+import { logSource, openOwnLog } from '../main/log/log-source.js';
 import { codecs } from '../main/models.js';
 import { openPayloads } from '../main/payloads.js';
 import { openTarget } from './object-target.js';

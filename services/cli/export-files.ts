@@ -14,7 +14,7 @@ import { parquet } from '../streams/files/parquet.js';
 import type { Configuration } from '../config/configuration.js';
 import { forSetting } from '../config/operator-errors.js';
 import { wholeEventEncoder } from '../event-json/readable.js';
-import { openOwnLog } from '../main/log-source.js';
+import { openOwnLog } from '../main/log/log-source.js';
 import { codecs } from '../main/models.js';
 import { openPayloads } from '../main/payloads.js';
 import { openTarget } from './object-target.js';

@@ -9,8 +9,8 @@ import type { EventCondition, EventSelection } from '../reactors/export-to-kafka
 import { assertThere, positionsTopic, topicName } from '../reactors/export-to-kafka/topics.js';
 import type { Configuration } from '../config/configuration.js';
 import { eventTypes } from '../event-json/event-types.js';
-import { connectionOf, topicsOf } from '../main/kafka-connection.js';
-import { openOwnLog } from '../main/log-source.js';
+import { connectionOf, topicsOf } from '../main/export/kafka-connection.js';
+import { openOwnLog } from '../main/log/log-source.js';
 import { codecs } from '../main/models.js';
 import { openPayloads } from '../main/payloads.js';
 import { progressBar, throughLog } from './progress-bar.js';

@@ -13,7 +13,7 @@ import {
   type SelectionFlags,
   startOf,
 } from './log-cat-selection.js';
-import { openOwnLog } from '../main/log-source.js';
+import { openOwnLog } from '../main/log/log-source.js';
 import { openPayloads } from '../main/payloads.js';
 import { lineOf } from '../event-json/event-line.js';
 import { readable } from '../event-json/readable.js';

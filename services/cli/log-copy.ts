@@ -10,7 +10,7 @@ import { lockDataDirectory } from '../store/data-directory.js';
 import { markComplete, markIncomplete } from '../store/log/presence.js';
 import { openLogger } from '../main/logger.js';
 import { codecs } from '../main/models.js';
-import { type LogSource, markCopyOf, openLog, openWritableLog } from '../main/log-source.js';
+import { type LogSource, markCopyOf, openLog, openWritableLog } from '../main/log/log-source.js';
 import { progressBar, throughLog } from './progress-bar.js';
 import { OperatorError, forSetting } from '../config/operator-errors.js';
 

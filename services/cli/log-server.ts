@@ -13,7 +13,7 @@ import { announce } from './announcement.js';
 import type { Configuration } from '../config/configuration.js';
 import { watchLog } from '../health/checks.js';
 import { watchDirectory } from '../health/directory-watch.js';
-import { eventstorePort } from '../main/eventstore.js';
+import { eventstorePort } from '../main/eventstore/eventstore.js';
 import { assertAllowed } from './insecure.js';
 import { openLogger } from '../main/logger.js';
 import { assertPortIsFree } from '../main/ports.js';

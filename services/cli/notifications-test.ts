@@ -5,7 +5,7 @@ import { WorkflowExecution_Phase as Phase } from '../../proto/gen/platformidl/co
 import { IdentifierSchema } from '../../proto/gen/platformidl/core/identifier_pb.js';
 import type { Configuration } from '../config/configuration.js';
 import { OperatorError } from '../config/operator-errors.js';
-import { openChannels } from '../main/notifications.js';
+import { openChannels } from '../main/reactors/notifications.js';
 import type { ConfiguredChannel } from '../reactors/notify/attempt.js';
 import type { MessageContent } from '../reactors/notify/message-content.js';
 import { composeMessage, type Message } from '../reactors/notify/message/message.js';

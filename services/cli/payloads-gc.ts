@@ -9,7 +9,7 @@ import {
   type SweepResult,
 } from '../store/payloads/sweep-payloads.js';
 import type { Configuration } from '../config/configuration.js';
-import { openOwnLog } from '../main/log-source.js';
+import { openOwnLog } from '../main/log/log-source.js';
 import { codecs } from '../main/models.js';
 import { openPayloadObjects } from '../main/payloads.js';
 import { progressBar, throughLog } from './progress-bar.js';

@@ -4,7 +4,7 @@ import { isPrincipalName, NAME_RULE } from '../auth/permissions/principal-name.j
 import { passwordProblem, type User, usersFile } from '../auth/users/users.js';
 import type { Configuration } from '../config/configuration.js';
 import { OperatorError } from '../config/operator-errors.js';
-import { principalPaths } from '../main/authorization-server.js';
+import { principalPaths } from '../main/access/authorization-server.js';
 import { askForPassword } from './ask-for-password.js';
 import { recordChange } from './audited-change.js';
 

@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import type { Checkpoint } from '../kernel/ports/checkpoint.js';
 import type { Leases } from '../kernel/ports/leases.js';
 import { fileCheckpoint } from '../store/file-checkpoint.js';
-import type { ReadStoreSource } from './read-stores.js';
+import type { ReadStoreSource } from './views/read-stores.js';
 
 /** Leases and checkpoints, by which processes that share views divide their work. */
 export type Coordination = {

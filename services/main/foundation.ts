@@ -10,15 +10,15 @@ import { openMetrics, type ProcessMetrics } from '../metrics/process-metrics.js'
 import { lockDataDirectory } from '../store/data-directory.js';
 import type { Configuration } from '../config/configuration.js';
 import { type DirectoryWatch, watchDirectory } from '../health/directory-watch.js';
-import { retryParkedStreams } from './parked-retries.js';
-import { logKey, logSource, openWritableLog, type WritableLog } from './log-source.js';
+import { retryParkedStreams } from './log/parked-retries.js';
+import { logKey, logSource, openWritableLog, type WritableLog } from './log/log-source.js';
 import { measuredAppends } from './metrics.js';
 import { openPayloads } from './payloads.js';
 import { standsAlone } from '../config/roles.js';
 import { boundHeapGrowth } from './heap-growth.js';
-import { isShared } from './shared-log.js';
+import { isShared } from './log/shared-log.js';
 import { forSetting } from '../config/operator-errors.js';
-import type { ViewsThreadData } from './threads/views-thread.js';
+import type { ViewsThreadData } from './views/views-thread.js';
 
 /** The parts that every process has, in any role. */
 export type Foundation = {

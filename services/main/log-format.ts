@@ -9,7 +9,7 @@ import { lockDataDirectory } from '../store/data-directory.js';
 import { sqliteLogReader } from '../store/log/sqlite-log-reader.js';
 import type { Configuration } from '../config/configuration.js';
 import { openLogger } from './logger.js';
-import { logKey, logSource, openOwnLog, openWritableLog } from './log-source.js';
+import { logKey, logSource, openOwnLog, openWritableLog } from './log/log-source.js';
 import { openPayloads } from './payloads.js';
 import { OperatorError, forSetting } from '../config/operator-errors.js';
 

@@ -24,10 +24,10 @@ import type { RoleBindings } from '../reference/role-bindings.js';
 import type { ProcessMetrics } from '../metrics/process-metrics.js';
 import { openTracing, type Tracing } from '../tracing/otlp.js';
 import type { Configuration } from '../config/configuration.js';
-import { openAuthentication, openPasswords, signInMetadata } from './authentication.js';
-import { openAuthorizationServer } from './authorization-server.js';
-import { openBrowserSessions } from './browser-sessions.js';
-import { largeWork } from './threads/large-work.js';
+import { openAuthentication, openPasswords, signInMetadata } from './access/authentication.js';
+import { openAuthorizationServer } from './access/authorization-server.js';
+import { openBrowserSessions } from './access/browser-sessions.js';
+import { largeWork } from './large-requests/large-work.js';
 import { openTls, type TlsFiles } from './tls-files.js';
 import { version } from './version.js';
 import type { Uploads } from './uploads.js';
@@ -92,11 +92,11 @@ type TransportServices = ProcessServices & {
 /** Opens the threads that read and hash large requests. */
 const openThreads = () => ({
   bodies: largeWork<Omit<JsonRequest, 'body'>, Uint8Array>({
-    thread: new URL('./threads/json-thread.js', import.meta.url),
+    thread: new URL('./large-requests/json-thread.js', import.meta.url),
     tooMany: 'too many large bodies wait to be read; nothing was recorded',
   }),
   contents: largeWork<{ readonly rpc: string }, string>({
-    thread: new URL('./threads/content-thread.js', import.meta.url),
+    thread: new URL('./large-requests/content-thread.js', import.meta.url),
     tooMany: 'too many large requests with an idempotency key wait to be hashed; nothing was recorded',
   }),
 });

@@ -3,23 +3,23 @@ import type { Check } from '../gateway/readiness.js';
 import { executionAggregate } from '../execution/aggregate.js';
 import type { Configuration } from '../config/configuration.js';
 import { logChecks, parkedCheck, presentChecks, viewsCheck } from '../health/checks.js';
-import { startProjecting } from './current-views.js';
-import { startExport } from './export.js';
+import { startProjecting } from './views/current-views.js';
+import { startExport } from './export/export.js';
 import { type Foundation, openFoundation } from './foundation.js';
 import { headLag } from '../health/head-lag.js';
 import { openLaunching } from './launching.js';
-import { openReactors } from './open-reactors.js';
+import { openReactors } from './reactors/open-reactors.js';
 import { registerSources } from './metrics.js';
 import { assertPortIsFree } from './ports.js';
 import { dutiesOf } from '../config/roles.js';
-import { warmSessions, watchLag } from './shared-log.js';
-import { slotsOf } from './slot-holders.js';
-import { largeLaunches } from './threads/large-launches.js';
+import { warmSessions, watchLag } from './log/shared-log.js';
+import { slotsOf } from './reactors/slot-holders.js';
+import { largeLaunches } from './large-requests/large-launches.js';
 import { tlsOf } from './tls-files.js';
 import { firstFailure } from '../config/operator-errors.js';
 import { startProbes } from './transports.js';
 import type { WorkFigures } from '../reactors/frame/work-queue.js';
-import type { RunningViews } from './views.js';
+import type { RunningViews } from './views/views.js';
 
 /** A process that runs projections or reactors and does not serve the interface. */
 export type RunningWorker = {

@@ -8,7 +8,7 @@ import type { EventStore } from '../../services/kernel/ports/event-store.js';
 import { categoryOf, streamName } from '../../services/kernel/stream.js';
 import { eventTypes } from '../../services/event-json/event-types.js';
 import { codecs } from '../../services/main/models.js';
-import { threadedMessages } from '../../services/main/threads/threaded-messages.js';
+import { threadedMessages } from '../../services/main/export/threaded-messages.js';
 import { kafkaClient } from '../../services/reactors/export-to-kafka/client.js';
 import { uuidText } from '../../services/kernel/encoding/uuid.js';
 import type { ExportFormat } from '../../services/reactors/export-to-kafka/message.js';

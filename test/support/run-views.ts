@@ -18,7 +18,7 @@ import type { EventLog } from '../../services/kernel/ports/event-store.js';
 import type { PayloadStore } from '../../services/kernel/ports/payload-store.js';
 import type { Call, Route } from '../../services/kernel/rpc.js';
 import { categoryOf } from '../../services/kernel/stream.js';
-import { noEngineData } from '../../services/main/engine-data.js';
+import { noEngineData } from '../../services/main/engines/engine-data.js';
 
 /** The recording time of the event at a position, in milliseconds since 1970. */
 export const recordedAtMs = (position: bigint): number => 1_690_000_000_000 + Number(position);

@@ -16,7 +16,7 @@ import { LiteralMapSchema } from '../../../proto/gen/platformidl/core/literals_p
 import { HistoryEntity } from '../../../proto/gen/platformidl/eventlog/history_pb.js';
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
 import type { Call } from '../../kernel/rpc.js';
-import { noEngineData } from '../engine-data.js';
+import { noEngineData } from '../engines/engine-data.js';
 import { routesOver, executionModels } from './as-of.js';
 import type { Prefixes } from './prefixes.js';
 import { type ExecutionId, executionStream } from '../../kernel/execution-id.js';

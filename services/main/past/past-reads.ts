@@ -3,9 +3,9 @@ import { momentOf } from '../../../projections/query/moment.js';
 import type { Moment } from '../../../projections/runtime/prefix-fold.js';
 import { HistoryService } from '../../../proto/gen/platformidl/eventlog/history_pb.js';
 import { type Answer, type Call, type Route, RpcError } from '../../kernel/rpc.js';
-import type { EngineDataSource } from '../engine-data.js';
+import type { EngineDataSource } from '../engines/engine-data.js';
 import { threadCaller } from '../threads/thread-caller.js';
-import type { ViewsThreadData } from '../threads/views-thread.js';
+import type { ViewsThreadData } from '../views/views-thread.js';
 import { acceptsAsOf } from './as-of.js';
 
 /** A read of the past: the RPC, its encoded request, and the requested moment, if any. */
@@ -32,7 +32,7 @@ export type PastThreadData = ViewsThreadData & { readonly engineStores: EngineDa
 /** Answers reads of the past on a thread of its own, because they fold or search whole streams. */
 export const pastReader = (data: PastThreadData): PastReader & { close(): Promise<void> } => {
   const thread = threadCaller<PastQuestion, PastAnswer>({
-    url: new URL('../threads/past-thread.js', import.meta.url),
+    url: new URL('./past-thread.js', import.meta.url),
     workerData: data,
     maxWaiting: MAX_WAITING,
     tooMany: () => new RpcError('UNAVAILABLE', `${MAX_WAITING} reads of the past wait already; retry later`),

@@ -4,7 +4,7 @@ import { StoreUnavailable } from '../../kernel/fault.js';
 import { type FollowForm, type FollowingClient, type FollowRoute, RpcError } from '../../kernel/rpc.js';
 import { errorOf, type Failure, failureOf } from '../threads/failure.js';
 import { batchMessages } from './batched-messages.js';
-import type { ViewsThreadData } from '../threads/views-thread.js';
+import type { ViewsThreadData } from '../views/views-thread.js';
 
 /** A command to the thread: open a tail, a batch was taken, or close a tail. */
 export type TailCommand =
@@ -74,7 +74,7 @@ export const openTails = (data: ViewsThreadData): Tails => {
     for (const id of open.keys()) onMessage({ id, ended });
   };
   const start = (): Worker => {
-    const started = new Worker(new URL('../threads/tail-thread.js', import.meta.url), { workerData: data });
+    const started = new Worker(new URL('./tail-thread.js', import.meta.url), { workerData: data });
     started.on('message', (messages: readonly TailMessage[]) => messages.forEach(onMessage));
     started.on('error', (error: Error) => failAll(new StoreUnavailable(error.message, error)));
     started.unref();

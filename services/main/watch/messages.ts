@@ -2,7 +2,7 @@ import type { WatchResponse_Kind } from '../../../proto/gen/platformidl/eventlog
 import type { MessagePort } from 'node:worker_threads';
 import type { CrossingFault } from '../../kernel/crossing-faults.js';
 import type { FollowForm } from '../../kernel/rpc.js';
-import type { ViewsThreadData } from '../threads/views-thread.js';
+import type { ViewsThreadData } from '../views/views-thread.js';
 
 /** A process has at most this many watchers. */
 export const MAX_WATCHERS = 5_000;

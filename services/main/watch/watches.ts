@@ -10,7 +10,7 @@ import {
 } from '../../../proto/gen/platformidl/eventlog/watch_pb.js';
 import { faultOfCrossing } from '../../kernel/crossing-faults.js';
 import { type FollowForm, type FollowingClient, RpcError } from '../../kernel/rpc.js';
-import type { ViewsThreadData } from '../threads/views-thread.js';
+import type { ViewsThreadData } from '../views/views-thread.js';
 import { encodedAs } from './encoded.js';
 import { MAX_WATCHERS, type SentAnswer, type WatchMessage } from './messages.js';
 import { afterOf, isList, subjectOf, topicOf } from './subject.js';

@@ -1,7 +1,7 @@
 import { MessageChannel, Worker } from 'node:worker_threads';
 import { StoreUnavailable } from '../../kernel/fault.js';
 import { type Questions, askOver } from '../threads/questions.js';
-import type { ViewsThreadData } from '../threads/views-thread.js';
+import type { ViewsThreadData } from '../views/views-thread.js';
 import type { WatchMessage, WatchQuestion, WatchReply, WatchThreadData } from './messages.js';
 
 /** The thread that folds and encodes watched executions and lists. The first question starts it, also after a crash. */
@@ -17,7 +17,7 @@ type Running = { readonly worker: Worker; readonly questions: Questions<WatchQue
 
 const start = (data: ViewsThreadData): Running => {
   const { port1, port2 } = new MessageChannel();
-  const worker = new Worker(new URL('../threads/watch-thread.js', import.meta.url), {
+  const worker = new Worker(new URL('./watch-thread.js', import.meta.url), {
     workerData: { ...data, questions: port2 } satisfies WatchThreadData,
     transferList: [port2],
   });

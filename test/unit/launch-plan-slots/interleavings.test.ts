@@ -10,7 +10,7 @@ import type { RecordedEvent } from '../../../services/kernel/event.js';
 import type { EventStore } from '../../../services/kernel/ports/event-store.js';
 import { slotsAggregate } from '../../../services/launch-plan-slots/decider.js';
 import { slotsStream } from '../../../services/launch-plan-slots/events.js';
-import { slotHolders } from '../../../services/main/slot-holders.js';
+import { slotHolders } from '../../../services/main/reactors/slot-holders.js';
 import { FENCED_AFTER_MS, launchPlanSlots } from '../../../services/reactors/release-slots/slots.js';
 import { openSessions } from '../../../services/sessions/sessions.js';
 import { filePayloadStore } from '../../../services/store/payloads/file-payload-store.js';

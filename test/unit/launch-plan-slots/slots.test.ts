@@ -9,7 +9,7 @@ import type { StreamParked } from '../../../services/kernel/fault.js';
 import type { EventStore } from '../../../services/kernel/ports/event-store.js';
 import type { Sessions } from '../../../services/kernel/ports/sessions.js';
 import { slotsStream } from '../../../services/launch-plan-slots/events.js';
-import { slotHolders } from '../../../services/main/slot-holders.js';
+import { slotHolders } from '../../../services/main/reactors/slot-holders.js';
 import { releaseSlots } from '../../../services/reactors/release-slots/reactor.js';
 import { launchPlanSlots, type Slots } from '../../../services/reactors/release-slots/slots.js';
 import { openSessions } from '../../../services/sessions/sessions.js';

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { EventStore } from '../../../services/kernel/ports/event-store.js';
 import { NEWEST_FORMAT } from '../../../services/kernel/log-format.js';
 import { streamName } from '../../../services/kernel/stream.js';
-import { beginLog } from '../../../services/main/begin-log.js';
+import { beginLog } from '../../../services/main/log/begin-log.js';
 import { projectStream } from '../../../services/project/events.js';
 import { followFormat, type FormatInForce } from '../../../services/reference/format-in-force.js';
 import { type OpenSessions, openSessions } from '../../../services/sessions/sessions.js';

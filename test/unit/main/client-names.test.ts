@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { hashPassword } from '../../../services/auth/users/password-hash.js';
 import { usersFile } from '../../../services/auth/users/users.js';
 import { configure } from '../../../services/config/configuration.js';
-import { assertDistinctNames } from '../../../services/main/authorization-server.js';
+import { assertDistinctNames } from '../../../services/main/access/authorization-server.js';
 
 describe('a client of the configuration', () => {
   let data: string;

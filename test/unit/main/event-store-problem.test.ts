@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
 import { LogEndsEarly } from '../../../services/kernel/log-readers/log-end.js';
-import { troubleIn } from '../../../services/main/event-store-problem.js';
+import { troubleIn } from '../../../services/main/log/event-store-problem.js';
 
 /** The line that is logged of an error of an event store. */
 const logged = (error: unknown): Record<string, unknown> => {

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { configure } from '../../../services/config/configuration.js';
 import { OperatorError } from '../../../services/config/operator-errors.js';
 import type { EventStore } from '../../../services/kernel/ports/event-store.js';
-import { type ServedEventstore, startEventstore } from '../../../services/main/eventstore.js';
+import { type ServedEventstore, startEventstore } from '../../../services/main/eventstore/eventstore.js';
 import { openTestLog } from '../../support/filled-log.js';
 
 let directory: string;

@@ -20,7 +20,7 @@ import { decodeEvent } from '../../../services/kernel/decode-event.js';
 import type { EventStore } from '../../../services/kernel/ports/event-store.js';
 import type { Sessions } from '../../../services/kernel/ports/sessions.js';
 import type { Call } from '../../../services/kernel/rpc.js';
-import { executionExistsIn } from '../../../services/main/execution-exists.js';
+import { executionExistsIn } from '../../../services/main/routes/execution-exists.js';
 import type { AttemptOutcome, NotificationCommand } from '../../../services/notification/commands.js';
 import { notificationAggregate } from '../../../services/notification/decider.js';
 import { notificationCodec, notificationStream } from '../../../services/notification/events.js';

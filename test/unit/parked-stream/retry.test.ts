@@ -13,7 +13,7 @@ import { parkedStreams, type ParkedStreams } from '../../../services/kernel/log-
 import type { EventStore } from '../../../services/kernel/ports/event-store.js';
 import type { Call, Route } from '../../../services/kernel/rpc.js';
 import { type StreamName, streamName } from '../../../services/kernel/stream.js';
-import { retryParkedStreams } from '../../../services/main/parked-retries.js';
+import { retryParkedStreams } from '../../../services/main/log/parked-retries.js';
 import { RETRIES_STREAM } from '../../../services/parked-stream/events.js';
 import { parkedStreamRoutes } from '../../../services/parked-stream/rpc.js';
 import { foldedStreams, followFolds } from '../../../services/reference/live-folds.js';

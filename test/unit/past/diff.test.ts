@@ -26,7 +26,7 @@ import { documentsAfter } from '../../support/run-views.js';
 import { id } from '../execution/reports.js';
 import { logIn, noPayloads } from '../streams/history/recorded.js';
 import { anyReport, recordedBy, withTimes } from './reports.js';
-import { noEngineData } from '../../../services/main/engine-data.js';
+import { noEngineData } from '../../../services/main/engines/engine-data.js';
 
 const KINDS: readonly (readonly [HistoryEntity, ReadModel<unknown>, DescMessage])[] = [
   [HistoryEntity.EXECUTION, executions, ExecutionSchema],

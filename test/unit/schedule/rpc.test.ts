@@ -28,7 +28,7 @@ import {
 import type { EventStore } from '../../../services/kernel/ports/event-store.js';
 import { launchPlanAggregate } from '../../../services/launch-plan/decider.js';
 import { launchPlanStream } from '../../../services/launch-plan/events.js';
-import { nextFire } from '../../../services/main/next-fire.js';
+import { nextFire } from '../../../services/reference/next-fire.js';
 import { projectAggregate } from '../../../services/project/decider.js';
 import { projectStream } from '../../../services/project/events.js';
 import { type Activations, followActivations } from '../../../services/reference/activations.js';

@@ -1,6 +1,6 @@
 import { Server, ServerCredentials } from '@grpc/grpc-js';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { permanentProblem } from '../../../services/main/event-store-problem.js';
+import { permanentProblem } from '../../../services/main/log/event-store-problem.js';
 import { NodeUnreached } from '../../../services/store/eventstore/eventstore-fault.js';
 import { nodeToCall } from '../../../services/store/eventstore/nodes/discovery.js';
 import { nodeSettings } from '../../../services/store/eventstore/nodes/settings.js';

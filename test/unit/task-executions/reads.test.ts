@@ -14,7 +14,7 @@ import { openReads, type Reads } from '../../support/run-views.js';
 import { creation, id, node, openStream, stream, task, taskId, workflow } from '../execution/reports.js';
 import { withTimes } from '../past/reports.js';
 import { logIn, noPayloads } from '../streams/history/recorded.js';
-import { noEngineData } from '../../../services/main/engine-data.js';
+import { noEngineData } from '../../../services/main/engines/engine-data.js';
 
 const { method } = AdminService;
 const literals = (name: string) => create(LiteralMapSchema, { literals: { [name]: { hash: name } } });

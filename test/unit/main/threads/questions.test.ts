@@ -12,7 +12,7 @@ import {
 } from '../../../../services/kernel/fault.js';
 import { RpcError } from '../../../../services/kernel/rpc.js';
 import { streamName } from '../../../../services/kernel/stream.js';
-import { relayAppends, relayedAppends } from '../../../../services/main/threads/append-relay.js';
+import { relayAppends, relayedAppends } from '../../../../services/main/eventstore/append-relay.js';
 import { callFailureOf } from '../../../../services/streams/eventstore/failure.js';
 import { answerOver, askOver } from '../../../../services/main/threads/questions.js';
 

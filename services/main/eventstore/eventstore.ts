@@ -1,0 +1,188 @@
+import { once } from 'node:events';
+import { setTimeout } from 'node:timers/promises';
+import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
+import type { Logger } from 'pino';
+import type { PasswordAuthentication } from '../../auth/passwords.js';
+import type { AuditTrail } from '../../kernel/ports/audit-trail.js';
+import type { Authentication } from '../../kernel/ports/authentication.js';
+import type { TlsSource } from '../../kernel/ports/tls.js';
+import type { EventStore } from '../../kernel/ports/event-store.js';
+import { admitting, type OnResult, relayAdmissions } from './access-relay.js';
+import { relayAppends } from './append-relay.js';
+import type { Configuration } from '../../config/configuration.js';
+import type { GroupFigures } from '../../streams/eventstore/groups/group-figures.js';
+import type { EventstoreThreadData, EventstoreThreadRequest, EventstoreThreadStart } from './eventstore-thread.js';
+import type { LogSource } from '../log/log-source.js';
+import type { PayloadSource } from '../payloads.js';
+import { assertPortIsFree } from '../ports.js';
+import { OperatorError } from '../../config/operator-errors.js';
+
+/** The default port of the EventStoreDB protocol, which its clients use. */
+export const USUAL_EVENTSTORE_PORT = 2113;
+
+/** The EventStoreDB protocol, served on a thread of its own. */
+export type ServedEventstore = {
+  /** `host:port`; `undefined` where it is not served. */
+  readonly address: string | undefined;
+  /** Rejects when the thread has failed. */
+  readonly failed: Promise<never>;
+  /** Reads the figures of the consumer groups; empty when they do not come in time. */
+  readonly groups: () => Promise<readonly GroupFigures[]>;
+  readonly close: () => Promise<void>;
+};
+
+/** The services that the server of the EventStoreDB protocol needs. */
+export type EventstoreServices = PayloadSource & {
+  readonly source: LogSource;
+  readonly store: EventStore;
+  /** Identifies callers; absent without authentication. */
+  readonly authentication: Authentication | undefined;
+  /** Identifies callers by a password; absent without an authorization server in this process. */
+  readonly passwords: PasswordAuthentication | undefined;
+  readonly audit: AuditTrail | undefined;
+  /** Absent where connections are not encrypted. */
+  readonly tls: TlsSource | undefined;
+  readonly logger: Logger;
+};
+
+const FIGURES_WAIT_MS = 2_000;
+
+/** Shares one read of the figures among concurrent callers; gives an empty list when they do not come in time. */
+const readOnce = (groups: ServedEventstore['groups']): ServedEventstore['groups'] => {
+  let asked: Promise<readonly GroupFigures[]> | undefined;
+  return () => {
+    asked ??= groups()
+      .catch(() => [])
+      .finally(() => (asked = undefined));
+    return Promise.race([asked, setTimeout(FIGURES_WAIT_MS, [], { ref: false })]);
+  };
+};
+
+const never = new Promise<never>(() => undefined);
+
+const unserved: ServedEventstore = {
+  address: undefined,
+  failed: never,
+  groups: () => Promise.resolve([]),
+  close: () => Promise.resolve(),
+};
+
+/**
+ * Finds the port to listen on; `undefined` when the protocol is off, or when no port is configured and the usual one
+ * cannot be taken, as where several servers run on one machine.
+ *
+ * @throws {OperatorError} when the configured port cannot be taken.
+ */
+export const eventstorePort = async ({
+  host,
+  eventstore_port: asked,
+  eventstore_mode: mode,
+}: Configuration): Promise<number | undefined> => {
+  if (mode === 'off') return undefined;
+  try {
+    await assertPortIsFree('EventStoreDB', host, asked ?? USUAL_EVENTSTORE_PORT);
+    return asked ?? USUAL_EVENTSTORE_PORT;
+  } catch (error) {
+    if (asked !== undefined) throw error;
+    return undefined;
+  }
+};
+
+type Admitting = Pick<EventstoreServices, 'authentication' | 'passwords' | 'audit' | 'logger'> & {
+  readonly isBehindProxy: boolean;
+};
+
+/** Records refused calls, and ended calls that change something, for auditors. */
+const recordingIn =
+  (audit: AuditTrail | undefined): OnResult =>
+  ({ path, address }, { principal, issuer, clientId }, { code, reason }) => {
+    const now = Date.now();
+    audit?.record({
+      ...{ kind: 'call', atMs: now, lastAtMs: now, count: 1, code, reason, action: path, address },
+      ...{ transport: 'eventstoredb', principal, issuer, clientId, project: '', domain: '', name: '' },
+      ...{ requestId: '', position: undefined },
+    });
+  };
+
+/** Opens a message port by which the thread asks to admit its callers. Both ends close together. */
+const openAdmissions = (services: Admitting): MessagePort | undefined => {
+  const { authentication, passwords, audit, logger, isBehindProxy } = services;
+  if (!authentication) return undefined;
+  const { port1, port2 } = new MessageChannel();
+  const admissions = admitting({ authentication, passwords, isBehindProxy, onResult: recordingIn(audit) });
+  relayAdmissions(port1, admissions, (err) =>
+    logger.error({ err }, 'callers of the EventStoreDB protocol cannot be authenticated'),
+  );
+  port1.unref();
+  return port2;
+};
+
+const portTaken = (logger: Logger): ServedEventstore => {
+  const why = `port ${USUAL_EVENTSTORE_PORT} is in use`;
+  logger.warn(`the EventStoreDB protocol is not served: ${why}; set eventstore_port to another port`);
+  return unserved;
+};
+
+/**
+ * Starts the thread that serves the EventStoreDB protocol, and waits until it listens.
+ *
+ * @param port `undefined` when no port is configured and another process has taken the usual one. Then, and when it is
+ *   taken until the thread listens, the protocol is not served.
+ * @throws {OperatorError} when it cannot listen on a configured port, or for another reason.
+ */
+export const startEventstore = async (
+  configuration: Configuration,
+  port: number | undefined,
+  { directory, location, source, store, logger, tls, ...admission }: EventstoreServices,
+): Promise<ServedEventstore> => {
+  const { host, eventstore_mode: mode, eventstore_format: format, log_level: logLevel } = configuration;
+  if (mode === 'off') return unserved;
+  if (port === undefined) return portTaken(logger);
+  const { port1, port2 } = new MessageChannel();
+  relayAppends(port1, store);
+  const admissions = openAdmissions({ ...admission, logger, isBehindProxy: configuration.auth.behind_tls });
+  const served = { host, port, mode, format: format ?? 'json', tls: tls?.current, logLevel, appends: port2 };
+  const worker = new Worker(new URL('./eventstore-thread.js', import.meta.url), {
+    workerData: { directory, location, source, ...served, admissions } satisfies EventstoreThreadData,
+    transferList: admissions ? [port2, admissions] : [port2],
+  });
+  const ask = (request: EventstoreThreadRequest): void => worker.postMessage(request);
+  tls?.onChange(ask);
+  const failed = new Promise<never>((_, reject) => {
+    worker.once('error', (error) =>
+      reject(new OperatorError(`the EventStoreDB protocol has failed: ${error.message}`, { cause: error })),
+    );
+  });
+  failed.catch(() => undefined); // not unhandled: callers may await `failed` later
+  const [bound] = (await Promise.race([once(worker, 'message'), failed])) as [EventstoreThreadStart];
+  if (bound === 'taken') {
+    port1.close();
+    if (configuration.eventstore_port === undefined) return portTaken(logger);
+    throw new OperatorError(`EventStoreDB port ${host}:${port} is in use`);
+  }
+  return {
+    address: `${host.includes(':') ? `[${host}]` : host}:${bound}`,
+    failed,
+    groups: readOnce(async () => {
+      ask('groups');
+      const [groups] = (await once(worker, 'message')) as [readonly GroupFigures[]];
+      return groups;
+    }),
+    close: async () => {
+      const ended = once(worker, 'exit');
+      ask('close');
+      await ended;
+      port1.close();
+    },
+  };
+};
+
+/** A server of the EventStoreDB protocol that is started later. Until then `groups` gives an empty list. */
+export const laterEventstore = (): Pick<ServedEventstore, 'groups'> & { readonly start: typeof startEventstore } => {
+  let served: ServedEventstore | undefined;
+  return {
+    groups: async (): Promise<readonly GroupFigures[]> => (await served?.groups()) ?? [],
+    start: async (...given: Parameters<typeof startEventstore>): Promise<ServedEventstore> =>
+      (served = await startEventstore(...given)),
+  };
+};

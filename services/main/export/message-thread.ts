@@ -1,0 +1,65 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import type { ExportFormat } from '../../reactors/export-to-kafka/message.js';
+import { messagesHere, type MessageSelection } from '../../reactors/export-to-kafka/message-source.js';
+import { type PackedMessages, packedMessages } from '../../reactors/export-to-kafka/packed-messages.js';
+import { type LogSource, openLog } from '../log/log-source.js';
+import { openPayloads, type PayloadSource } from '../payloads.js';
+import { wholeEventEncoder } from '../../event-json/readable.js';
+
+/** The worker data of the thread that makes Kafka messages from the log. */
+export type MessageThreadData = PayloadSource & {
+  readonly source: LogSource;
+  readonly format: ExportFormat;
+  readonly wanted: MessageSelection;
+};
+
+/** A message of the thread: a page of the messages up to a position, or the failure that ended it. */
+export type MessageThreadMessage =
+  | { readonly page: PackedMessages; readonly position: bigint }
+  | { readonly failure: Error };
+
+/** A command to the thread: a page has been taken, or close. */
+export type MessageThreadCommand = 'taken' | 'close';
+
+/** The thread pauses while the pages that are not yet taken hold more bytes than this. */
+const BYTES_AHEAD = 2_000_000;
+/** A page counts as at least this many bytes. */
+const PAGE_BYTES = 50_000;
+
+const { directory, location, source, format, wanted } = workerData as MessageThreadData;
+const say = (message: MessageThreadMessage, handedOver: readonly ArrayBuffer[] = []): void =>
+  parentPort?.postMessage(message, [...handedOver]);
+
+const waiting: number[] = [];
+let goOn: () => void = () => undefined;
+let isClosing = false;
+let close = (): Promise<void> => Promise.resolve();
+
+parentPort?.on('message', (command: MessageThreadCommand) => {
+  if (command === 'taken') waiting.shift();
+  else isClosing = true;
+  goOn();
+  if (command === 'close') void close().then(() => process.exit(0));
+});
+
+const isFull = (): boolean => waiting.reduce((sum, each) => sum + each, 0) > BYTES_AHEAD;
+
+const log = await openLog(source);
+const payloads = await openPayloads({ directory, location });
+const subscription = messagesHere({ log, format, presenting: wholeEventEncoder(payloads) }).follow(
+  wanted,
+  async (messages, position) => {
+    const page = packedMessages(messages);
+    waiting.push(Math.max(PAGE_BYTES, page.values.length));
+    say({ page, position }, [page.values.buffer]);
+    while (isFull() && !isClosing) await new Promise<void>((resolve) => (goOn = resolve));
+  },
+);
+close = async () => {
+  await subscription.close();
+  await log.close();
+  await payloads.close();
+};
+subscription.ended.catch((failure: unknown) =>
+  say({ failure: failure instanceof Error ? failure : new Error(String(failure)) }),
+);

@@ -1,0 +1,122 @@
+import { create } from '@bufbuild/protobuf';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import {
+  ExecutionCreateRequestSchema,
+  ExecutionMetadata_ExecutionMode as Mode,
+} from '../../../proto/gen/platformidl/admin/execution_pb.js';
+import { InactiveProjectSchema } from '../../../proto/gen/platformidl/admin/project_pb.js';
+import { type Identifier, IdentifierSchema, ResourceType } from '../../../proto/gen/platformidl/core/identifier_pb.js';
+import { type LiteralMap, LiteralMapSchema } from '../../../proto/gen/platformidl/core/literals_pb.js';
+import type { Configuration } from '../../config/configuration.js';
+import { executionStream } from '../../kernel/execution-id.js';
+import type { LaunchRefusal } from '../../execution/launch/answer.js';
+import { launch } from '../../execution/launch/launch.js';
+import { isTerminal } from '../../execution/phases.js';
+import type { Launcher, SettingsOf, TickLaunch } from '../../reactors/fire-schedules/ports.js';
+import { REACTOR } from '../../reactors/fire-schedules/fire.js';
+import { type ScheduleSettings, withAnnotations } from '../../schedule/calendar/annotations.js';
+import { shifted } from '../../schedule/calendar/offset.js';
+import { tickName } from '../../schedule/calendar/tick-name.js';
+import type { FireOutcome } from '../../schedule/commands.js';
+import type { Launching } from '../launching.js';
+
+const versionId = ({ plan, version }: Pick<TickLaunch, 'plan' | 'version'>): Identifier =>
+  create(IdentifierSchema, { resourceType: ResourceType.LAUNCH_PLAN, ...plan, version });
+
+/** The kickoff argument of the plan's schedule, with the time of the tick. */
+const inputsOf = async ({ definitions }: Launching, tick: TickLaunch): Promise<LiteralMap> => {
+  const plan = await definitions.launchPlan(versionId(tick));
+  const schedule = plan?.spec.entityMetadata?.schedule;
+  const argument = schedule?.kickoffTimeInputArg ?? '';
+  if (schedule === undefined || argument === '') return create(LiteralMapSchema);
+  const { ScheduleExpression: expression } = schedule;
+  const offset = expression.case === 'cronSchedule' ? expression.value.offset : '';
+  const kickoffMs = shifted(tick.atMs, offset);
+  const datetime = { case: 'datetime', value: timestampFromMs(kickoffMs) } as const;
+  const literal = {
+    value: { case: 'scalar', value: { value: { case: 'primitive', value: { value: datetime } } } },
+  } as const;
+  return create(LiteralMapSchema, { literals: { [argument]: literal } });
+};
+
+const isInactive = (refusal: Extract<LaunchRefusal, { readonly kind: 'invalid' }>): boolean =>
+  refusal.error.details.some(({ schema }) => schema === InactiveProjectSchema);
+
+/**
+ * The outcome of a tick whose launch was refused. An execution of that name is the execution of this tick, whichever
+ * scheduler has launched it.
+ *
+ * @throws {Error} when the launch has to be sent again.
+ */
+const refusedOutcome = (
+  execution: { project: string; domain: string; name: string },
+  refusal: LaunchRefusal,
+): FireOutcome => {
+  switch (refusal.kind) {
+    case 'limit-reached':
+      return { kind: 'skipped', reason: 'concurrency-limit' };
+    case 'invalid':
+      return isInactive(refusal)
+        ? { kind: 'skipped', reason: 'archived' }
+        : { kind: 'failed', reason: refusal.error.message };
+    case 'execution':
+      if (refusal.refusal.kind === 'execution-exists') return { kind: 'fired', execution };
+      throw new Error(`execution ${execution.name} could not be created: ${refusal.refusal.kind}`);
+  }
+};
+
+const executionOf = ({ plan, version, atMs }: Omit<TickLaunch, 'principal'>) => ({
+  ...plan,
+  name: tickName({ ...plan, version }, atMs),
+});
+
+/** Launches the executions of ticks by the same use case as every other launch. */
+export const launcherOf = (launching: Launching): Launcher => {
+  const { sessions, aggregate } = launching.services;
+  return {
+    launched: ({ plan, version, atMs }) => {
+      const execution = executionOf({ plan, version, atMs });
+      return sessions.read(aggregate, executionStream(execution), ({ state }) =>
+        state.exists ? ({ kind: 'fired', execution } as const) : undefined,
+      );
+    },
+    launch: async (tick) => {
+      const { atMs, principal } = tick;
+      const execution = executionOf(tick);
+      const metadata = { mode: Mode.SCHEDULED, scheduledAt: timestampFromMs(atMs) };
+      const request = create(ExecutionCreateRequestSchema, {
+        ...execution,
+        spec: { launchPlan: versionId(tick), metadata },
+      });
+      const given = await inputsOf(launching, tick);
+      const actor = {
+        actor: REACTOR,
+        principal,
+        commandId: `${REACTOR}-${execution.project}-${execution.domain}-${execution.name}`,
+      };
+      const launched = await launch(launching.services, { request, given }, actor);
+      return launched.kind === 'launched' ? { kind: 'fired', execution } : refusedOutcome(execution, launched.refusal);
+    },
+    isRunning: ({ project, domain }, name) =>
+      sessions.read(
+        aggregate,
+        executionStream({ project, domain, name }),
+        ({ state }) => state.exists && !isTerminal('workflow', state.phase),
+      ),
+  };
+};
+
+/** The settings of schedules of the configuration. */
+export const scheduleSettings = ({ schedules }: Pick<Configuration, 'schedules'>): ScheduleSettings => ({
+  catchUp: { policy: schedules.catch_up, max: schedules.catch_up_max, maxAgeMs: schedules.catch_up_max_age },
+  overlap: schedules.overlap,
+});
+
+/** Finds the settings of a version: those of the configuration, changed by the annotations of its launch plan. */
+export const settingsOf =
+  ({ definitions }: Launching, defaults: ScheduleSettings): SettingsOf =>
+  async (plan, version) => {
+    if (version === '') return defaults;
+    const definition = await definitions.launchPlan(versionId({ plan, version }));
+    return withAnnotations(defaults, definition?.spec.annotations?.values ?? {});
+  };

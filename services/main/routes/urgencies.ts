@@ -1,0 +1,25 @@
+import type { DescMethod } from '@bufbuild/protobuf';
+import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
+import { SignalService } from '../../../proto/gen/platformidl/service/signal_pb.js';
+import type { Urgency } from '../../kernel/aggregate.js';
+import type { Route } from '../../kernel/rpc.js';
+
+const { method: admin } = AdminService;
+const STARTS: ReadonlySet<DescMethod> = new Set([
+  admin.createExecution,
+  admin.relaunchExecution,
+  admin.recoverExecution,
+]);
+/** RPCs whose commands can have the urgency `end`, which admission control never rejects: such as signals. */
+const CAN_END: ReadonlySet<DescMethod> = new Set([
+  admin.createWorkflowEvent,
+  admin.createNodeEvent,
+  admin.createTaskEvent,
+  admin.terminateExecution,
+  SignalService.method.getOrCreateSignal,
+  SignalService.method.setSignal,
+]);
+
+/** The highest urgency that a command of an RPC can have. */
+export const urgencyOf = ({ method }: Route): Urgency =>
+  STARTS.has(method) ? 'start' : CAN_END.has(method) ? 'end' : 'progress';

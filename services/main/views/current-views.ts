@@ -1,0 +1,105 @@
+import type { Logger } from 'pino';
+import type { ReadStore } from '../../../projections/runtime/read-store.js';
+import { checkViewsFile } from '../../../projections/store/sqlite/sqlite-read-store.js';
+import { storedViews } from '../../../projections/runtime/stored-views.js';
+import type { Timer, Views } from '../../../projections/runtime/views.js';
+import type { Configuration } from '../../config/configuration.js';
+import type { Sharing } from '../coordination.js';
+import type { Foundation } from '../foundation.js';
+import { models } from '../models.js';
+import { openReadStore, untilReachable, viewsKey } from './read-stores.js';
+import { dutiesOf, standsAlone } from '../../config/roles.js';
+import { forSetting } from '../../config/operator-errors.js';
+import { type RunningViews, startViews } from './views.js';
+
+/** The views that this process reads, with their read store. */
+export type CurrentViews = {
+  readonly readStore: ReadStore;
+  readonly views: Views;
+  /** Rejects when the projections of this process have failed; pending where another process runs them. */
+  readonly failed: Promise<never>;
+  readonly close: () => Promise<void>;
+};
+
+const CATCH_UP_REPORT_MS = 2_000;
+/**
+ * The longest time that a process waits at its start for views that another process writes. Then it serves without
+ * them, because commands do not need views.
+ */
+const CATCH_UP_MS = 10_000;
+
+/** Not `unref`ed: during the start, this timer may be the only thing that keeps the process alive. */
+const timer: Timer = (afterMs, run) => {
+  const timeout = setTimeout(run, afterMs);
+  return () => clearTimeout(timeout);
+};
+
+const never = new Promise<never>(() => undefined);
+
+/**
+ * Waits until the views have reached `head`, or until `until`. So a client that got an answer before a restart reads
+ * its own writes from the first request on.
+ */
+const catchUp = async (
+  views: Views,
+  head: bigint,
+  { failed, until }: { readonly failed: Promise<never>; readonly until: number },
+  logger: Logger,
+): Promise<void> => {
+  while (performance.now() < until && !(await Promise.race([views.reached(head, CATCH_UP_REPORT_MS), failed]))) {
+    logger.info({ position: Number(views.position()), head: Number(head) }, 'the views catch up with the log');
+  }
+};
+
+/** True when no other process writes the views of this process or runs reactors on its log. */
+const isAlone = ({ role, read_store: views }: Configuration, { log }: Foundation): boolean =>
+  standsAlone(role) && (log.source.kind === 'embedded' || views.kind === 'sqlite');
+
+/** The work that this process shares with others, by its configuration. */
+export const sharingOf = (configuration: Configuration, foundation: Foundation): Sharing => ({
+  isAlone: isAlone(configuration, foundation),
+  leases: configuration.leases,
+});
+
+/** Starts the projections; `undefined` where the process has no projector role. */
+export const startProjecting = async (
+  configuration: Configuration,
+  foundation: Foundation,
+  logger: Logger,
+): Promise<RunningViews | undefined> => {
+  const { source, log } = foundation;
+  if (!dutiesOf(configuration.role).projector) return undefined;
+  if (source.views.kind === 'mongodb') await untilReachable(source, log.store.logId, logger);
+  else await forSetting('data', () => checkViewsFile(source.directory));
+  return startViews({ ...source, isShared: configuration.leases && !isAlone(configuration, foundation) }, logger);
+};
+
+/**
+ * Opens the views for reading, and waits until they have reached the head that the log had at the call; for at most
+ * {@link CATCH_UP_MS} where other processes may write the views too.
+ */
+export const openCurrentViews = async (
+  configuration: Configuration,
+  foundation: Foundation,
+  logger: Logger,
+): Promise<CurrentViews> => {
+  const { source, log } = foundation;
+  const head = await log.store.head();
+  const own = await startProjecting(configuration, foundation, logger);
+  const failed = own?.failed ?? never;
+  const { logId } = log.store;
+  await Promise.race([untilReachable(source, logId, logger), failed]);
+  const readStore = await forSetting(viewsKey(source.views), () => openReadStore(source, 'serve', logId));
+  const views = own && isAlone(configuration, foundation) ? own : storedViews({ readStore, models, logId, timer });
+  await catchUp(views, head, { failed, until: views === own ? Infinity : performance.now() + CATCH_UP_MS }, logger);
+  return {
+    readStore,
+    views,
+    failed,
+    close: async () => {
+      await own?.close();
+      if (views !== own) await views.close();
+      await readStore.close();
+    },
+  };
+};
