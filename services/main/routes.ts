@@ -54,7 +54,7 @@ import type { Configuration } from '../config/configuration.js';
 import type { GroupFigures } from '../streams/eventstore/groups/group-figures.js';
 import type { EngineFeed } from '../streams/engine-feed/feed.js';
 import { feedRoutes } from './engines/engine-feed.js';
-import { entities } from './entities.js';
+import { entities } from './models.js';
 import { executionExistsIn } from './routes/execution-exists.js';
 import { type PastReader, pastRoutes, withPast } from './past/past-reads.js';
 import { tailRoutes, type Tails } from './tail/tails.js';

@@ -7,10 +7,10 @@ import type { Configuration } from '../config/configuration.js';
 import { openAudit } from './access/audit.js';
 import { assertAnyUser, assertDistinctNames } from './access/authorization-server.js';
 import { logChecks, presentChecks, watchViews } from '../health/checks.js';
-import { openCurrentViews } from './views/current-views.js';
+import { openCurrentViews, unprojectedFolder } from './views/current-views.js';
 import { eventstorePort, laterEventstore } from './eventstore/eventstore.js';
 import { beginLog } from './log/begin-log.js';
-import { hasLeases, openFeed } from './engines/engine-feed.js';
+import { hasLeases, openFeed, watchWork } from './engines/engine-feed.js';
 import { startExport } from './export/export.js';
 import { engineStoresOf, openEngineData } from './engines/engine-data.js';
 import { type Foundation, openFoundation } from './foundation.js';
@@ -22,7 +22,7 @@ import { assertPortIsFree } from './ports.js';
 import { openTails } from './tail/tails.js';
 import { openWatches } from './watch/watches.js';
 import { pastReader } from './past/past-reads.js';
-import { openReactors } from './reactors/open-reactors.js';
+import { openReactors } from './reactors/reactors.js';
 import { dutiesOf } from '../config/roles.js';
 import { openAgents } from './engines/agents.js';
 import { allRoutes, workflowLimits } from './routes.js';
@@ -31,9 +31,7 @@ import { slotsOf } from './reactors/slot-holders.js';
 import { tlsOf } from './tls-files.js';
 import { firstFailure } from '../config/operator-errors.js';
 import { startTransports } from './transports.js';
-import { unprojectedFolder } from './views/unprojected.js';
 import { openUploads } from './uploads.js';
-import { watchWork } from './engines/work-watch.js';
 
 /** A process that serves the interface. */
 export type Running = {

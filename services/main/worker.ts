@@ -8,7 +8,7 @@ import { startExport } from './export/export.js';
 import { type Foundation, openFoundation } from './foundation.js';
 import { headLag } from '../health/head-lag.js';
 import { openLaunching } from './launching.js';
-import { openReactors } from './reactors/open-reactors.js';
+import { openReactors } from './reactors/reactors.js';
 import { registerSources } from './metrics.js';
 import { assertPortIsFree } from './ports.js';
 import { dutiesOf } from '../config/roles.js';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 import { create, type DescMessage, fromBinary, type MessageInitShape, type MessageShape } from '@bufbuild/protobuf';
 
-import { entities } from '../../services/main/entities.js';
+import { entities, codecs, models } from '../../services/main/models.js';
 import type { LinkedEntities } from '../../projections/query/columns.js';
 import type { Freshness } from '../../projections/query/freshness.js';
 import type { RecordedContents } from '../../projections/query/recorded-contents.js';
@@ -12,7 +12,6 @@ import { projector } from '../../projections/runtime/projector.js';
 import type { ReadModel, SeenEvent } from '../../projections/runtime/read-model.js';
 import type { ReadStore, StoredDocument } from '../../projections/runtime/read-store.js';
 import { sqliteReadStore } from '../../projections/store/sqlite/sqlite-read-store.js';
-import { codecs, models } from '../../services/main/models.js';
 import { metadataOf, type RecordedEvent } from '../../services/kernel/event.js';
 import type { EventLog } from '../../services/kernel/ports/event-store.js';
 import type { PayloadStore } from '../../services/kernel/ports/payload-store.js';

@@ -9,7 +9,7 @@ import type { ExecutionAggregate } from '../../execution/aggregate.js';
 import { ExecutionLeases } from '../../execution/work/leases.js';
 import { positionTokens } from '../../gateway/position-token.js';
 import { FORMAT_WITH_LEASES } from '../../kernel/log-format.js';
-import type { EventStore } from '../../kernel/ports/event-store.js';
+import type { EventStore, EventLog } from '../../kernel/ports/event-store.js';
 import type { PayloadStore } from '../../kernel/ports/payload-store.js';
 import type { Sessions } from '../../kernel/ports/sessions.js';
 import type { ParkedStreams } from '../../kernel/log-readers/parked-streams.js';
@@ -97,3 +97,15 @@ export const feedRoutes = (feed: EngineFeed, format: () => number): readonly Str
     },
   },
 ];
+
+/** The events that give an engine something to do. */
+const WORK = { types: ['ExecutionCreated', 'TerminationRequested'] };
+
+/** Calls `wake` for each page of new {@link WORK} events from now on, until the log is closed. */
+export const watchWork = (log: Pick<EventLog, 'head' | 'subscribe'>, wake: () => void): void => {
+  const watch = async (): Promise<void> => {
+    const after = await log.head();
+    await log.subscribe({ after, filter: WORK }, ({ events }) => (events.length > 0 ? wake() : undefined)).ended;
+  };
+  watch().catch(() => undefined); // an engine that is not woken polls
+};

@@ -15,8 +15,7 @@ import { taskExecutionsRoutes } from '../../../projections/task-executions/rpc.j
 import type { NodeExecutionIdentifierSchema } from '../../../proto/gen/platformidl/core/identifier_pb.js';
 import type { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
 import type { Route } from '../../kernel/rpc.js';
-import { entities } from '../entities.js';
-import { type ExecutionId, executionStream } from '../../kernel/execution-id.js';
+import { entities } from '../models.js';
 
 /** The part of a stream that a read needs: the read models, and which of their documents. */
 export type NeededPrefix = Omit<Prefix, 'until'> & {

@@ -26,17 +26,21 @@ import { fireSchedules } from '../../reactors/fire-schedules/reactor.js';
 import { releaseSlots } from '../../reactors/release-slots/reactor.js';
 import type { Slots } from '../../reactors/release-slots/slots.js';
 import type { Configuration } from '../../config/configuration.js';
-import { type Coordination, workerName } from '../coordination.js';
+import { type Coordination, openCoordination, systemTimers, workerName } from '../coordination.js';
 import type { ProcessMetrics } from '../../metrics/process-metrics.js';
 import { hasChannels, startNotify, startNotifyLongRunning } from './notifications.js';
 import type { Launching } from '../launching.js';
 import { launcherOf, scheduleSettings, settingsOf } from './schedules.js';
-import { describeReactors, REACTORS } from './reactor-board.js';
+import { describeReactors, REACTORS, reactorBoard } from './reactor-board.js';
 import { isMuted, type ReactorName } from './reactor-names.js';
-import { systemTimers } from '../system-timers.js';
+import type { Reactors } from '../../dead-letter/ports.js';
+import { sharingOf } from '../views/current-views.js';
+import type { Foundation } from '../foundation.js';
+import { untilReachable, viewsKey } from '../views/read-stores.js';
+import { forSetting } from '../../config/operator-errors.js';
 
 /** The services that the reactors need. */
-export type ReactorServices = {
+type ReactorServices = {
   readonly configuration: Pick<Configuration, 'abort' | 'execution' | 'notifications' | 'reactors' | 'schedules'>;
   /** Leases divide the reactors over the processes; without leases this process runs all of them. */
   readonly coordination: Coordination;
@@ -167,7 +171,7 @@ const assigned = (starters: ReadonlyMap<string, Start>) => {
  * Starts the reactors. Any number of processes may run them on one log: commands and their ids are made from the
  * events, so a command that two processes send takes effect once.
  */
-export const startReactors = async (services: ReactorServices): Promise<RunningReactors> => {
+const startReactors = async (services: ReactorServices): Promise<RunningReactors> => {
   const { coordination, logger } = services;
   const { leases } = coordination;
   const starters = startersOf(services);
@@ -192,4 +196,50 @@ export const startReactors = async (services: ReactorServices): Promise<RunningR
       logger.warn({ err: error }, 'the leases of reactors cannot be read; this process keeps the reactors that it has'),
   });
   return { ended, figures, close: () => work.close() };
+};
+
+type Parts = Pick<ReactorServices, 'executions' | 'slots' | 'launching' | 'logger'>;
+
+/** The reactors of a process, which may run none of them. */
+export type ProcessReactors = RunningReactors & {
+  /** Lists the reactors of all processes; without leases, those of this process. */
+  readonly board: Reactors;
+  /** Starts the reactors of this process: all of them or, with leases, those that the leases assign to it. */
+  readonly start: (parts: Parts) => Promise<void>;
+};
+
+/**
+ * Opens the leases and checkpoints of reactors. The reactors themselves run from `start` on.
+ *
+ * @throws {OperatorError} when the store of the views cannot be used.
+ */
+export const openReactors = async (
+  configuration: Configuration,
+  foundation: Foundation,
+  logger: Logger,
+): Promise<ProcessReactors> => {
+  const { log, sessions, payloads, metrics, source, parked } = foundation;
+  const { format } = foundation.format;
+  if (source.views.kind === 'mongodb') await untilReachable(source, log.store.logId, logger);
+  const together = sharingOf(configuration, foundation);
+  const coordination = await forSetting(viewsKey(source.views), () => openCoordination(source, together));
+  const shared = { configuration, coordination, store: log.store, sessions, payloads, metrics, parked, format };
+  let running: RunningReactors | undefined;
+  let fail = (_: unknown): void => undefined;
+  const ended = new Promise<never>((_, reject) => (fail = reject));
+  ended.catch(() => undefined); // not unhandled: callers may await `ended` later
+  const figures: RunningReactors['figures'] = () => running?.figures() ?? new Map();
+  return {
+    ended,
+    figures,
+    board: reactorBoard(coordination, log.store, figures),
+    start: async (parts) => {
+      running = await startReactors({ ...shared, countTicks: metrics.ticks, ...parts });
+      running.ended.catch(fail);
+    },
+    close: async () => {
+      await running?.close();
+      await coordination.close();
+    },
+  };
 };

@@ -1,4 +1,43 @@
-import { errorOf, type Failure, failureOf } from './failure.js';
+import { type CrossingFault, crossingOf, faultOfCrossing } from '../../kernel/crossing-faults.js';
+import { Fault } from '../../kernel/fault.js';
+import { RpcError, type StatusCode } from '../../kernel/rpc.js';
+
+/**
+ * Posts all messages of one turn of the event loop to another thread in one batch: a message costs as much as a hundred
+ * of its elements.
+ */
+export const batchMessages = <Message>(post: (messages: readonly Message[]) => void): ((message: Message) => void) => {
+  let waiting: Message[] = [];
+  const flush = (): void => {
+    const messages = waiting;
+    waiting = [];
+    post(messages);
+  };
+  return (message) => {
+    if (waiting.push(message) === 1) setImmediate(flush);
+  };
+};
+
+/** An error of one thread as it crosses to another: an RpcError without its cause, a fault with its first cause. */
+export type Failure =
+  | { readonly status: StatusCode; readonly message: string; readonly retryAfterMs: number | undefined }
+  | CrossingFault;
+
+/** The error that {@link failureOf} was made of: an {@link RpcError} or a {@link Fault}. */
+export const errorOf = (failure: Failure): Error =>
+  'status' in failure
+    ? new RpcError(failure.status, failure.message, [], failure.retryAfterMs)
+    : faultOfCrossing(failure);
+
+/** @throws anything that is neither an RpcError nor a Fault, which is a bug. */
+export const failureOf = (error: unknown): Failure => {
+  if (error instanceof RpcError) {
+    const { code: status, message, retryAfterMs } = error;
+    return { status, message, retryAfterMs };
+  }
+  if (error instanceof Fault) return crossingOf(error);
+  throw error;
+};
 
 /** One end of a channel between threads: a `Worker`, a `MessagePort` or `parentPort`. */
 export interface ChannelEnd {
@@ -24,24 +63,10 @@ export interface Questions<Question, Answer> {
   failAll(error: Error): void;
 }
 
-/**
- * Sends the messages of one turn of the event loop as one, because each message between threads has a high fixed cost.
- */
-const sendTogether = (channel: ChannelEnd): ((message: unknown) => void) => {
-  let unsent: unknown[] = [];
-  const send = (): void => {
-    channel.postMessage(unsent);
-    unsent = [];
-  };
-  return (message) => {
-    if (unsent.push(message) === 1) setImmediate(send);
-  };
-};
-
 /** Asks questions over a channel; the other end is {@link answerOver}. */
 export const askOver = <Question, Answer>(channel: ChannelEnd): Questions<Question, Answer> => {
   const waiting = new Map<number, Waiting<Answer>>();
-  const send = sendTogether(channel);
+  const send = batchMessages((messages) => channel.postMessage(messages));
   let count = 0;
   const settle = (answered: Answered<Answer>): void => {
     const asked = waiting.get(answered.id);
@@ -74,7 +99,7 @@ export const answerOver = (channel: ChannelEnd, work: (question: never) => unkno
       return { id, failure: failureOf(error) };
     }
   };
-  const send = sendTogether(channel);
+  const send = batchMessages((messages) => channel.postMessage(messages));
   channel.on('message', (message) => {
     for (const asked of message as readonly Asked<never>[]) void answerTo(asked).then(send);
   });

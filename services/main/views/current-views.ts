@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { ReadStore } from '../../../projections/runtime/read-store.js';
+import type { ReadStore, StoredDocument } from '../../../projections/runtime/read-store.js';
 import { checkViewsFile } from '../../../projections/store/sqlite/sqlite-read-store.js';
 import { storedViews } from '../../../projections/runtime/stored-views.js';
 import type { Timer, Views } from '../../../projections/runtime/views.js';
@@ -11,6 +11,10 @@ import { openReadStore, untilReachable, viewsKey } from './read-stores.js';
 import { dutiesOf, standsAlone } from '../../config/roles.js';
 import { forSetting } from '../../config/operator-errors.js';
 import { type RunningViews, startViews } from './views.js';
+import type { UnprojectedEvents, WantedDocuments } from '../../../projections/runtime/unprojected-events.js';
+import { RpcError } from '../../kernel/rpc.js';
+import { threadCaller } from '../threads/thread-caller.js';
+import type { ViewsThreadData } from './views-thread.js';
 
 /** The views that this process reads, with their read store. */
 export type CurrentViews = {
@@ -102,4 +106,18 @@ export const openCurrentViews = async (
       await readStore.close();
     },
   };
+};
+
+/** The number of reads that may wait for the thread; one more would wait longer than its caller does. */
+const MAX_WAITING = 256;
+
+/** Folds the events that are not yet projected on a thread of its own. */
+export const unprojectedFolder = (data: ViewsThreadData): UnprojectedEvents & { close(): Promise<void> } => {
+  const thread = threadCaller<WantedDocuments, readonly StoredDocument[]>({
+    url: new URL('./unprojected-thread.js', import.meta.url),
+    workerData: data,
+    maxWaiting: MAX_WAITING,
+    tooMany: () => new RpcError('UNAVAILABLE', 'read models are behind and the catch-up queue is full; retry later'),
+  });
+  return { fold: (wanted) => thread.ask(wanted), close: () => thread.close() };
 };

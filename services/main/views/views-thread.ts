@@ -4,13 +4,12 @@ import type { RunProgress } from '../../../projections/runtime/runs/partition-ru
 import { leasesName, PARTITIONS } from '../../../projections/runtime/partitions.js';
 import { runProjections } from '../../../projections/runtime/runs/runner.js';
 import { assignPartitions } from '../../kernel/assignment.js';
-import { openCoordination, workerName } from '../coordination.js';
+import { openCoordination, workerName, systemTimers } from '../coordination.js';
 import { type LogSource, openLog } from '../log/log-source.js';
 import { codecs, models } from '../models.js';
 import { followRetryRequests } from '../../reference/retry-requests.js';
 import { openPayloads, type PayloadSource } from '../payloads.js';
 import { openViews, type ReadStoreSource, viewsKey } from './read-stores.js';
-import { systemTimers } from '../system-timers.js';
 import { forSetting } from '../../config/operator-errors.js';
 
 /** The worker data of threads that work with the views. */

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { executionCodec } from '../../../services/execution/events.js';
-import { watchWork } from '../../../services/main/engines/work-watch.js';
+import { watchWork } from '../../../services/main/engines/engine-feed.js';
 import { sqliteEventStore } from '../../../services/store/log/sqlite-event-store.js';
 import { creation, termination } from '../execution/reports.js';
 import { executionStream } from '../../../services/kernel/execution-id.js';
