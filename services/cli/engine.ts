@@ -5,7 +5,7 @@ import { type ControlPlane, openChannel } from '../../engine/control-plane.js';
 import { runEngine } from '../../engine/engine.js';
 import { openLogger } from '../main/logger.js';
 import { controlPlaneOf } from './control-plane.js';
-import { SAMPLE_GRAPHS } from './samples.js';
+import { SAMPLE_GRAPHS } from './sandbox/samples.js';
 import { onStopSignals } from './stop-signals.js';
 import { OperatorError } from '../config/operator-errors.js';
 

@@ -1,7 +1,7 @@
 import { Argument, Command, Option } from 'commander';
-import { wholeNumber } from '../config/arguments.js';
+import { wholeNumber } from './arguments.js';
 import { addBridgeCommand } from './bridge/command.js';
-import { addBackupCommands } from './backup-commands.js';
+import { addBackupCommands } from './stores/backup-commands.js';
 import { SHELLS, type Shell } from './completion/shells.js';
 import { addClientCommands } from './client/client-commands.js';
 import {
@@ -13,14 +13,14 @@ import {
   LOG_LEVELS,
 } from '../config/configuration.js';
 import type { EngineFlags } from './engine.js';
-import { failureProbability, gates, withEngineFlags } from '../config/engine-flags.js';
-import { addExportCommands } from './export-commands.js';
+import { failureProbability, gates, withEngineFlags } from './engine-flags.js';
+import { addExportCommands } from './export/export-commands.js';
 import { openLogger } from '../main/logger.js';
-import { addLogCommands } from './log-commands.js';
-import { addPayloadCommands } from './payload-commands.js';
-import { addPrincipalCommands } from './principal-commands.js';
+import { addLogCommands } from './log/log-commands.js';
+import { addPayloadCommands } from './stores/payload-commands.js';
+import { addPrincipalCommands } from './principals/principal-commands.js';
 import { ROLES } from '../config/roles.js';
-import type { SandboxFlags } from './sandbox.js';
+import type { SandboxFlags } from './sandbox/sandbox.js';
 import type { ServeFlags } from './serve.js';
 import { settingsHelp, settingsOfFlags } from '../config/settings-help.js';
 import { fileInEnvironment, fromEnvironment, fromFile, serviceLinks } from '../config/sources.js';
@@ -150,7 +150,7 @@ withServing(program.command('sandbox'), { grpcPort: 8081, httpPort: 8080, logLev
   .option('--poll', 'the engine polls lists instead of getting its work from the feed', false)
   .addHelpText('after', settingsHelp(SANDBOX))
   .action(async (options: SandboxFlags) => {
-    const { runSandbox } = await import('./sandbox.js');
+    const { runSandbox } = await import('./sandbox/sandbox.js');
     await runSandbox(configurationOf(options, SANDBOX), options);
   });
 
@@ -190,7 +190,7 @@ withViews(views.command('rebuild'))
   )
   .addHelpText('after', ownSettings)
   .action(async (options: Options) => {
-    const { rebuildViews } = await import('./views-rebuild.js');
+    const { rebuildViews } = await import('./stores/views-rebuild.js');
     await rebuildViews(configurationOf(options));
   });
 

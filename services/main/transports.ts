@@ -28,7 +28,7 @@ import { openAuthentication, openPasswords, signInMetadata } from './access/auth
 import { openAuthorizationServer } from './access/authorization-server.js';
 import { openBrowserSessions } from './access/browser-sessions.js';
 import { largeWork } from './large-requests/large-work.js';
-import { openTls, type TlsFiles } from './tls-files.js';
+import { openTls, type TlsFiles } from '../config/tls-files.js';
 import { version } from './version.js';
 import type { Uploads } from './uploads.js';
 

@@ -6,12 +6,12 @@ import { createClient } from '../../../engine/client.js';
 import type { Configuration } from '../../config/configuration.js';
 import { OperatorError } from '../../config/operator-errors.js';
 import { openLogger } from '../../main/logger.js';
-import { assertPortIsFree } from '../../main/ports.js';
+import { assertPortIsFree } from '../../config/free-port.js';
 import { type BridgeMetrics, openBridgeMetrics } from '../../metrics/bridge-metrics.js';
 import { serveBridgeProbes } from './probes.js';
 import { controlPlaneOf } from '../control-plane.js';
 import { measuredCluster } from './measured-cluster.js';
-import { openTarget } from '../object-target.js';
+import { openTarget } from '../stores/object-target.js';
 import { onStopSignals } from '../stop-signals.js';
 
 type Settings = Configuration['bridge'];

@@ -96,7 +96,7 @@ const eventsOf = async function* (connection: Connection, request: TailInit): As
  */
 export const tail = (flags: TailFlags): Promise<void> =>
   connected(flags, async (connection) => {
-    if (flags.type !== undefined) (await import('../unknown-types.js')).printUnknownTypes(flags.type);
+    if (flags.type !== undefined) (await import('../log/unknown-types.js')).printUnknownTypes(flags.type);
     let left = flags.limit ?? Infinity;
     for await (const { text } of eventsOf(connection, requestOf(flags))) {
       if (text === undefined) continue; // a checkpoint

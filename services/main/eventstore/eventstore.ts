@@ -14,7 +14,7 @@ import type { GroupFigures } from '../../streams/eventstore/groups/group-figures
 import type { EventstoreThreadData, EventstoreThreadRequest, EventstoreThreadStart } from './eventstore-thread.js';
 import type { LogSource } from '../log/log-source.js';
 import type { PayloadSource } from '../payloads.js';
-import { assertPortIsFree } from '../ports.js';
+import { assertPortIsFree } from '../../config/free-port.js';
 import { OperatorError } from '../../config/operator-errors.js';
 
 /** The default port of the EventStoreDB protocol, which its clients use. */

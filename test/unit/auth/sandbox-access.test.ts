@@ -5,7 +5,7 @@ import { afterAll, expect, it } from 'vitest';
 
 import { hashPassword, isPassword } from '../../../services/auth/users/password-hash.js';
 import { type User, usersFile } from '../../../services/auth/users/users.js';
-import { withAccess } from '../../../services/cli/sandbox-access.js';
+import { withAccess } from '../../../services/cli/sandbox/sandbox-access.js';
 import { configure } from '../../../services/config/configuration.js';
 
 const data = mkdtempSync(join(tmpdir(), 'flightlog-sandbox-access-'));

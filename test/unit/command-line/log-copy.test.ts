@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { differenceOf } from '../../../services/cli/log-copy.js';
+import { differenceOf } from '../../../services/cli/log/copy.js';
 
 it('the difference of a log copy is another event, or the same event with other content', () => {
   const name = 'execution-a at revision 3';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { unknownTypeNotes } from '../../../services/cli/unknown-types.js';
+import { unknownTypeNotes } from '../../../services/cli/log/unknown-types.js';
 
 const note = (type: string, advice: string): string =>
   `flightlog: this release records no events of type ${type}; ${advice}`;

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { appended, oneOrMore } from '../../../config/arguments.js';
+import { appended, oneOrMore } from '../../arguments.js';
 import {
   type FormFlags,
   type ScopeFlags,

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { appended, names } from '../../../config/arguments.js';
+import { appended, names } from '../../arguments.js';
 import { withExamples, withForm, withLiveForm, withScope } from '../connection/flags.js';
 import { DEFINITION_KINDS, type DefinitionKind } from '../entities/definition.js';
 import { addPair, withInputs } from '../inputs/input-flags.js';

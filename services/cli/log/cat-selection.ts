@@ -1,6 +1,6 @@
-import type { EventFilter, EventLog, ReadLogOptions } from '../kernel/ports/event-store.js';
-import { metadataOfAny, ownTimeOf, type RecordedEvent } from '../kernel/event.js';
-import { categoryOf, isInScope, streamName, type StreamName } from '../kernel/stream.js';
+import type { EventFilter, EventLog, ReadLogOptions } from '../../kernel/ports/event-store.js';
+import { metadataOfAny, ownTimeOf, type RecordedEvent } from '../../kernel/event.js';
+import { categoryOf, isInScope, streamName, type StreamName } from '../../kernel/stream.js';
 
 /** The flags of `log cat` that select events; an event is printed when it matches all of them. */
 export type SelectionFlags = {

@@ -1,20 +1,20 @@
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Logger } from 'pino';
-import { runEngine } from '../../engine/engine.js';
-import type { EngineOptions } from '../../engine/options.js';
-import { clientToken } from '../../engine/tokens/client-credentials.js';
-import type { ControlPlane } from '../../engine/control-plane.js';
-import { addresses } from './announcement.js';
-import type { Configuration } from '../config/configuration.js';
-import { OperatorError } from '../config/operator-errors.js';
-import { mailRule } from '../config/notification-settings.js';
-import { assertAllowed } from './insecure.js';
-import { openLogger } from '../main/logger.js';
+import { runEngine } from '../../../engine/engine.js';
+import type { EngineOptions } from '../../../engine/options.js';
+import { clientToken } from '../../../engine/tokens/client-credentials.js';
+import type { ControlPlane } from '../../../engine/control-plane.js';
+import { addresses } from '../announcement.js';
+import type { Configuration } from '../../config/configuration.js';
+import { OperatorError } from '../../config/operator-errors.js';
+import { mailRule } from '../../config/notification-settings.js';
+import { assertAllowed } from '../insecure.js';
+import { openLogger } from '../../main/logger.js';
 import { type SandboxAccess, withAccess } from './sandbox-access.js';
 import { registerSamples, SAMPLE_EXECUTION, SAMPLE_GRAPHS } from './samples.js';
-import { type Running, startServer } from '../main/server.js';
-import { onStopSignals } from './stop-signals.js';
+import { type Running, startServer } from '../../main/server.js';
+import { onStopSignals } from '../stop-signals.js';
 
 /** The flags of `sandbox` that are not settings. */
 export type SandboxFlags = {
@@ -55,7 +55,7 @@ const greet = (configuration: Configuration, server: Running, access: SandboxAcc
 };
 
 /** The absolute path of the program, so that a printed command works in any folder. */
-const PROGRAM = fileURLToPath(new URL('../../../flightlog.js', import.meta.url));
+const PROGRAM = fileURLToPath(new URL('../../../../flightlog.js', import.meta.url));
 
 const quoted = (text: string): string => (/^[\w@%+=:,./-]+$/u.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`);
 

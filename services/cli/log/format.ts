@@ -1,17 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { resolve } from 'node:path';
-import type { EventStore } from '../kernel/ports/event-store.js';
-import { formatText, NEWEST_FORMAT } from '../kernel/log-format.js';
-import { setLogFormat } from '../log-format/decider.js';
-import { formatOf } from '../reference/format-in-force.js';
-import { openSessions } from '../sessions/sessions.js';
-import { lockDataDirectory } from '../store/data-directory.js';
-import { sqliteLogReader } from '../store/log/sqlite-log-reader.js';
-import type { Configuration } from '../config/configuration.js';
-import { openLogger } from './logger.js';
-import { logKey, logSource, openOwnLog, openWritableLog } from './log/log-source.js';
-import { openPayloads } from './payloads.js';
-import { OperatorError, forSetting } from '../config/operator-errors.js';
+import type { EventStore } from '../../kernel/ports/event-store.js';
+import { formatText, NEWEST_FORMAT } from '../../kernel/log-format.js';
+import { setLogFormat } from '../../log-format/decider.js';
+import { formatOf } from '../../reference/format-in-force.js';
+import { openSessions } from '../../sessions/sessions.js';
+import { lockDataDirectory } from '../../store/data-directory.js';
+import { sqliteLogReader } from '../../store/log/sqlite-log-reader.js';
+import type { Configuration } from '../../config/configuration.js';
+import { openLogger } from '../../main/logger.js';
+import { logKey, logSource, openOwnLog, openWritableLog } from '../../main/log/log-source.js';
+import { openPayloads } from '../../main/payloads.js';
+import { OperatorError, forSetting } from '../../config/operator-errors.js';
 
 /** The flags of `log format`. */
 export type LogFormatFlags = { readonly to?: number };

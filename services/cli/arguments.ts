@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from 'commander';
-import { type EventCondition, FILTER_FIELDS } from '../reactors/export-to-kafka/selection.js';
-import { duration } from './setting-kinds.js';
+import { FILTER_FIELDS, type EventCondition } from '../reactors/export-to-kafka/selection.js';
+import { duration } from '../config/setting-kinds.js';
 
 /** Parses the text after a flag, like the others here. @throws {InvalidArgumentError} which commander prints. */
 export const wholeNumber = (text: string): number => {

@@ -1,5 +1,5 @@
 import { createServer } from 'node:net';
-import { OperatorError } from '../config/operator-errors.js';
+import { OperatorError } from './operator-errors.js';
 
 const WHY: Readonly<Record<string, string>> = {
   EADDRINUSE: 'is in use',

@@ -1,10 +1,10 @@
-import { clientsFile, hashSecret, newSecret, PUBLIC_CLIENTS } from '../auth/server/clients.js';
-import { hashPassword } from '../auth/users/password-hash.js';
-import { isPrincipalName, NAME_RULE } from '../auth/permissions/principal-name.js';
-import { passwordProblem, type User, usersFile } from '../auth/users/users.js';
-import type { Configuration } from '../config/configuration.js';
-import { OperatorError } from '../config/operator-errors.js';
-import { principalPaths } from '../main/access/authorization-server.js';
+import { clientsFile, hashSecret, newSecret, PUBLIC_CLIENTS } from '../../auth/server/clients.js';
+import { hashPassword } from '../../auth/users/password-hash.js';
+import { isPrincipalName, NAME_RULE } from '../../auth/permissions/principal-name.js';
+import { passwordProblem, type User, usersFile } from '../../auth/users/users.js';
+import type { Configuration } from '../../config/configuration.js';
+import { OperatorError } from '../../config/operator-errors.js';
+import { principalPaths } from '../../main/access/authorization-server.js';
 import { askForPassword } from './ask-for-password.js';
 import { recordChange } from './audited-change.js';
 

@@ -1,10 +1,10 @@
-import { hashPassword } from '../auth/users/password-hash.js';
-import { newSecret } from '../auth/server/clients.js';
-import type { RecordsFile } from '../auth/users/records-file.js';
-import { type User, usersFile } from '../auth/users/users.js';
-import type { Configuration } from '../config/configuration.js';
-import { OperatorError } from '../config/operator-errors.js';
-import { principalPaths } from '../main/access/authorization-server.js';
+import { hashPassword } from '../../auth/users/password-hash.js';
+import { newSecret } from '../../auth/server/clients.js';
+import type { RecordsFile } from '../../auth/users/records-file.js';
+import { type User, usersFile } from '../../auth/users/users.js';
+import type { Configuration } from '../../config/configuration.js';
+import { OperatorError } from '../../config/operator-errors.js';
+import { principalPaths } from '../../main/access/authorization-server.js';
 
 /** A name and its password or secret. */
 type Credentials = { readonly id: string; readonly secret: string };

@@ -6,7 +6,7 @@ import { inspect } from 'node:util';
 
 import type { EventStore } from '../../../services/kernel/ports/event-store.js';
 import { type StreamName, streamName } from '../../../services/kernel/stream.js';
-import { beginAfter, type SelectionFlags, selectionOf } from '../../../services/cli/log-cat-selection.js';
+import { beginAfter, type SelectionFlags, selectionOf } from '../../../services/cli/log/cat-selection.js';
 import { sqliteEventStore } from '../../../services/store/log/sqlite-event-store.js';
 
 const START_MS = Date.UTC(2026, 2, 2);

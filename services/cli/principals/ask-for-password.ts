@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
-import { OperatorError } from '../config/operator-errors.js';
+import { OperatorError } from '../../config/operator-errors.js';
 
 /** Drops the echo of the terminal: the password would be read over the shoulder. */
 const silent = (): Writable => new Writable({ write: (_chunk, _encoding, done) => done() });

@@ -1,18 +1,18 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { EventLog, EventStore, ExpectedRevision } from '../kernel/ports/event-store.js';
-import type { RecordedEvent } from '../kernel/event.js';
-import { OutcomeUnknown, RevisionConflict, StoreUnavailable } from '../kernel/fault.js';
-import { isSystemStream } from '../kernel/ports/log-identity.js';
-import { categoryOf, type StreamName } from '../kernel/stream.js';
-import { lockDataDirectory } from '../store/data-directory.js';
-import { markComplete, markIncomplete } from '../store/log/presence.js';
-import { openLogger } from '../main/logger.js';
-import { codecs } from '../main/models.js';
-import { type LogSource, markCopyOf, openLog, openWritableLog } from '../main/log/log-source.js';
-import { progressBar, throughLog } from './progress-bar.js';
-import { OperatorError, forSetting } from '../config/operator-errors.js';
+import type { EventLog, EventStore, ExpectedRevision } from '../../kernel/ports/event-store.js';
+import type { RecordedEvent } from '../../kernel/event.js';
+import { OutcomeUnknown, RevisionConflict, StoreUnavailable } from '../../kernel/fault.js';
+import { isSystemStream } from '../../kernel/ports/log-identity.js';
+import { categoryOf, type StreamName } from '../../kernel/stream.js';
+import { lockDataDirectory } from '../../store/data-directory.js';
+import { openLogger } from '../../main/logger.js';
+import { codecs } from '../../main/models.js';
+import { type LogSource, markCopyOf, openLog, openWritableLog } from '../../main/log/log-source.js';
+import { progressBar, throughLog } from '../progress-bar.js';
+import { OperatorError, forSetting } from '../../config/operator-errors.js';
+import { markComplete, markIncomplete } from '../../store/log/presence.js';
 
 /** The two logs: data directories, or connection strings of an EventStoreDB. */
 export type LogCopyFlags = { readonly from: string; readonly to: string };

@@ -1,11 +1,11 @@
 import { resolve } from 'node:path';
-import { renewEventstoreId, takeEventstoreOver } from '../store/eventstore/eventstore-event-store.js';
-import { lockDataDirectory } from '../store/data-directory.js';
-import { renewLogId, takeLogOver } from '../store/log/identity.js';
-import { sqliteLogReader } from '../store/log/sqlite-log-reader.js';
-import type { Configuration } from '../config/configuration.js';
-import { logKey, logSource } from '../main/log/log-source.js';
-import { forSetting } from '../config/operator-errors.js';
+import { renewEventstoreId, takeEventstoreOver } from '../../store/eventstore/eventstore-event-store.js';
+import { lockDataDirectory } from '../../store/data-directory.js';
+import { renewLogId, takeLogOver } from '../../store/log/identity.js';
+import { sqliteLogReader } from '../../store/log/sqlite-log-reader.js';
+import type { Configuration } from '../../config/configuration.js';
+import { logKey, logSource } from '../../main/log/log-source.js';
+import { forSetting } from '../../config/operator-errors.js';
 
 /** The flags of `log renew-id`. */
 export type RenewFlags = { readonly asCopy: boolean };

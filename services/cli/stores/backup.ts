@@ -1,17 +1,17 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { basename, dirname, join, resolve, sep } from 'node:path';
-import { DataDirectoryInUse, DataDirectoryUnusable } from '../kernel/fault.js';
-import { backUp } from '../store/backup/back-up.js';
-import { type BackupFiles, directoryFiles, mergedFiles } from '../store/backup/backup-files.js';
-import { type RestoreBucket, restoreBackup } from '../store/backup/restore.js';
-import type { PayloadLocation } from '../store/payloads/payload-location.js';
-import type { Configuration } from '../config/configuration.js';
-import { logSource, openOwnLog } from '../main/log/log-source.js';
-import { codecs } from '../main/models.js';
-import { openPayloads } from '../main/payloads.js';
+import { DataDirectoryUnusable, DataDirectoryInUse } from '../../kernel/fault.js';
+import { backUp } from '../../store/backup/back-up.js';
+import { type BackupFiles, directoryFiles, mergedFiles } from '../../store/backup/backup-files.js';
+import { type RestoreBucket, restoreBackup } from '../../store/backup/restore.js';
+import type { PayloadLocation } from '../../store/payloads/payload-location.js';
+import type { Configuration } from '../../config/configuration.js';
+import { logSource, openOwnLog } from '../../main/log/log-source.js';
+import { codecs } from '../../main/models.js';
+import { openPayloads } from '../../main/payloads.js';
 import { openTarget } from './object-target.js';
-import { progressBar, throughLog } from './progress-bar.js';
-import { OperatorError, forSetting } from '../config/operator-errors.js';
+import { progressBar, throughLog } from '../progress-bar.js';
+import { OperatorError, forSetting } from '../../config/operator-errors.js';
 
 /** The flags of `backup`. */
 export type BackupFlags = {
@@ -32,13 +32,13 @@ export type RestoreFlags = {
 /** Uploads are in the data directory, or beside the payloads in a bucket; after a move, in both. */
 const openFiles = async (directory: string, location: PayloadLocation): Promise<BackupFiles> => {
   if (location.kind === 'file') return directoryFiles(directory);
-  const { s3Files } = await import('../store/backup/s3-files.js');
+  const { s3Files } = await import('../../store/backup/s3-files.js');
   return mergedFiles(directoryFiles(directory), s3Files(location));
 };
 
 const openBucket = async (directory: string, location: PayloadLocation): Promise<RestoreBucket | undefined> => {
   if (location.kind === 'file') return undefined;
-  const { s3UploadRestorer } = await import('../store/backup/s3-files.js');
+  const { s3UploadRestorer } = await import('../../store/backup/s3-files.js');
   const payloads = await forSetting('--payload-store', () => openPayloads({ directory, location }));
   return { payloads, uploads: s3UploadRestorer(location) };
 };

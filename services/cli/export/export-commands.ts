@@ -1,9 +1,9 @@
 import { type Command, Option } from 'commander';
-import { durationOf, filter, names, oneOrMore, position } from '../config/arguments.js';
-import type { ExportFilesFlags } from './export-files.js';
-import type { ExportFlags } from './kafka-export.js';
-import { TARGET_VALUES } from './object-target.js';
-import type { DataCommands } from './payload-commands.js';
+import { durationOf, filter, names, oneOrMore, position } from '../arguments.js';
+import type { ExportFilesFlags } from './files.js';
+import type { ExportFlags } from './kafka.js';
+import { TARGET_VALUES } from '../stores/object-target.js';
+import type { DataCommands } from '../stores/payload-commands.js';
 
 const EVENTS_PER_FILE = 65_536;
 const MINUTE_MS = 60_000;
@@ -30,7 +30,7 @@ const addFiles = (egress: Command, { withData, ownSettings, configurationOf }: D
     )
     .addHelpText('after', ownSettings)
     .action(async (options: ExportFilesFlags) => {
-      const { exportFiles } = await import('./export-files.js');
+      const { exportFiles } = await import('./files.js');
       await exportFiles(configurationOf(options), options);
     });
 };
@@ -53,7 +53,7 @@ export const addExportCommands = (program: Command, data: DataCommands): void =>
     .description('publish events again, to another Kafka topic')
     .requiredOption('--topic <name>', 'created when it does not exist')
     .action(async (options: ExportFlags & { readonly topic: string }) => {
-      const { exportReplay } = await import('./kafka-export.js');
+      const { exportReplay } = await import('./kafka.js');
       await exportReplay(configurationOf(options), options);
     });
 
@@ -63,7 +63,7 @@ export const addExportCommands = (program: Command, data: DataCommands): void =>
     )
     .option('--topic <name>', 'compare this topic instead of those that the log is published to')
     .action(async (options: ExportFlags) => {
-      const { exportReconcile } = await import('./kafka-export.js');
+      const { exportReconcile } = await import('./kafka.js');
       await exportReconcile(configurationOf(options), options);
     });
 };

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import { hostAndPort, oneOrMore, probability, wholeNumber } from './arguments.js';
-import { LOG_LEVELS } from './configuration.js';
+import { LOG_LEVELS } from '../config/configuration.js';
 
 /** The flag for the share of attempts that a simulated engine lets fail. */
 export const failureProbability = (): Option =>

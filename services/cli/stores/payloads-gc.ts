@@ -1,19 +1,19 @@
 import { resolve } from 'node:path';
-import type { EventLog } from '../kernel/ports/event-store.js';
-import type { PayloadObjects } from '../kernel/ports/payload-objects.js';
-import { payloadReferences } from '../store/payloads/payload-references.js';
+import type { EventLog } from '../../kernel/ports/event-store.js';
+import type { PayloadObjects } from '../../kernel/ports/payload-objects.js';
+import { payloadReferences } from '../../store/payloads/payload-references.js';
 import {
   type StoreContents,
   surveyPayloads,
   sweepPayloads,
   type SweepResult,
-} from '../store/payloads/sweep-payloads.js';
-import type { Configuration } from '../config/configuration.js';
-import { openOwnLog } from '../main/log/log-source.js';
-import { codecs } from '../main/models.js';
-import { openPayloadObjects } from '../main/payloads.js';
-import { progressBar, throughLog } from './progress-bar.js';
-import { OperatorError, forSetting } from '../config/operator-errors.js';
+} from '../../store/payloads/sweep-payloads.js';
+import type { Configuration } from '../../config/configuration.js';
+import { openOwnLog } from '../../main/log/log-source.js';
+import { codecs } from '../../main/models.js';
+import { openPayloadObjects } from '../../main/payloads.js';
+import { progressBar, throughLog } from '../progress-bar.js';
+import { OperatorError, forSetting } from '../../config/operator-errors.js';
 
 /** The flags of `payloads gc`. */
 export type GarbageFlags = {

@@ -1,6 +1,6 @@
-import { eventTypes } from '../event-json/event-types.js';
-import { codecs } from '../main/models.js';
-import { oneLine } from './client/output/text.js';
+import { eventTypes } from '../../event-json/event-types.js';
+import { codecs } from '../../main/models.js';
+import { oneLine } from '../client/output/text.js';
 
 /** Names are alike when no more than this share of the characters of the longer one has to change. */
 const MAX_CHANGED = 0.4;

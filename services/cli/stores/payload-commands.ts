@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
-import { durationOf } from '../config/arguments.js';
-import type { Configuration } from '../config/configuration.js';
+import { durationOf } from '../arguments.js';
+import type { Configuration } from '../../config/configuration.js';
 import type { GarbageFlags } from './payloads-gc.js';
 
 /** The functions that commands on a data directory share. */

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createSecureContext } from 'node:tls';
 import type { Logger } from 'pino';
-import type { Configuration } from '../config/configuration.js';
-import { InvalidConfiguration } from '../config/operator-errors.js';
+import type { Configuration } from './configuration.js';
+import { InvalidConfiguration } from './operator-errors.js';
 import type { Tls, TlsSource } from '../kernel/ports/tls.js';
 
 type Settings = Pick<Configuration, 'tls'>;

@@ -1,10 +1,10 @@
 import { type Command, Option } from 'commander';
-import { executionPath, names, oneOrMore, pastTime, logPosition, wholeNumber } from '../config/arguments.js';
-import type { LogCatFlags } from './log-cat.js';
-import type { LogCopyFlags } from './log-copy.js';
-import type { RenewFlags } from './log-identity.js';
-import type { LogFormatFlags } from '../main/log-format.js';
-import type { DataCommands } from './payload-commands.js';
+import { executionPath, names, oneOrMore, pastTime, logPosition, wholeNumber } from '../arguments.js';
+import type { LogCatFlags } from './cat.js';
+import type { LogCopyFlags } from './copy.js';
+import type { RenewFlags } from './identity.js';
+import type { LogFormatFlags } from './format.js';
+import type { DataCommands } from '../stores/payload-commands.js';
 
 type Options = Readonly<Record<string, unknown>>;
 
@@ -21,7 +21,7 @@ const addIdentityCommands = (log: Command, { withData, ownSettings, configuratio
     .option('--as-copy', 'the original goes on: no schedule fires here until log take-over', false)
     .addHelpText('after', ownSettings)
     .action(async (options: RenewFlags) => {
-      const { renewId } = await import('./log-identity.js');
+      const { renewId } = await import('./identity.js');
       await renewId(configurationOf(options), options);
     });
 
@@ -29,7 +29,7 @@ const addIdentityCommands = (log: Command, { withData, ownSettings, configuratio
     .description('let a copied or restored log fire schedules and send notifications; the server must be stopped')
     .addHelpText('after', ownSettings)
     .action(async (options: Options) => {
-      const { takeOver } = await import('./log-identity.js');
+      const { takeOver } = await import('./identity.js');
       await takeOver(configurationOf(options));
     });
 };
@@ -55,7 +55,7 @@ export const addLogCommands = (program: Command, data: DataCommands): void => {
     .option('--follow', 'continue as events are recorded, until Ctrl-C', false)
     .addHelpText('after', ownSettings)
     .action(async (options: LogCatFlags) => {
-      const { logCat } = await import('./log-cat.js');
+      const { logCat } = await import('./cat.js');
       await logCat(configurationOf(options), options);
     });
 
@@ -71,7 +71,7 @@ export const addLogCommands = (program: Command, data: DataCommands): void => {
     .addHelpText('after', FORMAT_HELP)
     .addHelpText('after', ownSettings)
     .action(async (options: LogFormatFlags) => {
-      const { logFormat } = await import('../main/log-format.js');
+      const { logFormat } = await import('./format.js');
       await logFormat(configurationOf(options), options);
     });
 
@@ -83,7 +83,7 @@ export const addLogCommands = (program: Command, data: DataCommands): void => {
     .requiredOption('--from <source>', 'a data directory, or esdb://HOST:PORT')
     .requiredOption('--to <target>', 'a data directory, or esdb://HOST:PORT; it has nothing else in it')
     .action(async (flags: LogCopyFlags) => {
-      const { copyLog } = await import('./log-copy.js');
+      const { copyLog } = await import('./copy.js');
       await copyLog(flags);
     });
 };

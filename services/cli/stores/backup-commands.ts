@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { type PayloadLocation, payloadLocation } from '../store/payloads/payload-location.js';
+import { type PayloadLocation, payloadLocation } from '../../store/payloads/payload-location.js';
 import type { BackupFlags, RestoreFlags } from './backup.js';
 import { TARGET_VALUES } from './object-target.js';
 import type { DataCommands } from './payload-commands.js';

@@ -1,21 +1,21 @@
 import { resolve } from 'node:path';
-import { Fault } from '../kernel/fault.js';
-import { kafkaClient } from '../reactors/export-to-kafka/client.js';
-import { ExportRefused, exportFailureOf } from '../reactors/export-to-kafka/failure.js';
-import { readPositions } from '../reactors/export-to-kafka/positions.js';
-import { reconcile } from '../reactors/export-to-kafka/reconcile.js';
-import { replay } from '../reactors/export-to-kafka/replay.js';
-import type { EventCondition, EventSelection } from '../reactors/export-to-kafka/selection.js';
-import { assertThere, positionsTopic, topicName } from '../reactors/export-to-kafka/topics.js';
-import type { Configuration } from '../config/configuration.js';
-import { eventTypes } from '../event-json/event-types.js';
-import { connectionOf, topicsOf } from '../main/export/kafka-connection.js';
-import { openOwnLog } from '../main/log/log-source.js';
-import { codecs } from '../main/models.js';
-import { openPayloads } from '../main/payloads.js';
-import { progressBar, throughLog } from './progress-bar.js';
-import { wholeEventEncoder } from '../event-json/readable.js';
-import { OperatorError, forSetting } from '../config/operator-errors.js';
+import { Fault } from '../../kernel/fault.js';
+import { kafkaClient } from '../../reactors/export-to-kafka/client.js';
+import { ExportRefused, exportFailureOf } from '../../reactors/export-to-kafka/failure.js';
+import { readPositions } from '../../reactors/export-to-kafka/positions.js';
+import { reconcile } from '../../reactors/export-to-kafka/reconcile.js';
+import { replay } from '../../reactors/export-to-kafka/replay.js';
+import { assertThere, positionsTopic, topicName } from '../../reactors/export-to-kafka/topics.js';
+import type { Configuration } from '../../config/configuration.js';
+import { eventTypes } from '../../event-json/event-types.js';
+import { connectionOf, topicsOf } from '../../main/export/kafka-connection.js';
+import { openOwnLog } from '../../main/log/log-source.js';
+import { codecs } from '../../main/models.js';
+import { openPayloads } from '../../main/payloads.js';
+import { progressBar, throughLog } from '../progress-bar.js';
+import { wholeEventEncoder } from '../../event-json/readable.js';
+import { OperatorError, forSetting } from '../../config/operator-errors.js';
+import type { EventCondition, EventSelection } from '../../reactors/export-to-kafka/selection.js';
 
 /** The flags of `export replay` and `export reconcile` that are not settings. Both positions are included. */
 export type ExportFlags = {

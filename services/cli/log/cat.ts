@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { resolve } from 'node:path';
-import type { EventLog } from '../kernel/ports/event-store.js';
-import type { RecordedEvent } from '../kernel/event.js';
-import type { PayloadStore } from '../kernel/ports/payload-store.js';
-import type { StreamName } from '../kernel/stream.js';
-import type { Configuration } from '../config/configuration.js';
+import type { EventLog } from '../../kernel/ports/event-store.js';
+import type { RecordedEvent } from '../../kernel/event.js';
+import type { PayloadStore } from '../../kernel/ports/payload-store.js';
+import type { StreamName } from '../../kernel/stream.js';
+import type { Configuration } from '../../config/configuration.js';
 import {
   beginAfter,
   type LogStart,
@@ -12,13 +12,13 @@ import {
   selectionOf,
   type SelectionFlags,
   startOf,
-} from './log-cat-selection.js';
-import { openOwnLog } from '../main/log/log-source.js';
-import { openPayloads } from '../main/payloads.js';
-import { lineOf } from '../event-json/event-line.js';
-import { readable } from '../event-json/readable.js';
+} from './cat-selection.js';
+import { openOwnLog } from '../../main/log/log-source.js';
+import { openPayloads } from '../../main/payloads.js';
+import { lineOf } from '../../event-json/event-line.js';
+import { readable } from '../../event-json/readable.js';
 import { printUnknownTypes } from './unknown-types.js';
-import { OperatorError, forSetting } from '../config/operator-errors.js';
+import { OperatorError, forSetting } from '../../config/operator-errors.js';
 
 /** The flags of `log cat`. */
 export type LogCatFlags = SelectionFlags & {

@@ -1,6 +1,6 @@
-import { OperatorError, forSetting } from '../config/operator-errors.js';
-import { payloadLocation } from '../store/payloads/payload-location.js';
-import { createTargetFolder, folderTarget, type ObjectTarget } from '../store/targets/object-target.js';
+import { OperatorError, forSetting } from '../../config/operator-errors.js';
+import { payloadLocation } from '../../store/payloads/payload-location.js';
+import { createTargetFolder, folderTarget, type ObjectTarget } from '../../store/targets/object-target.js';
 
 /** The values of a flag that names a target, for the help text. */
 export const TARGET_VALUES = 'a directory, or s3://BUCKET/PREFIX?endpoint=URL&region=NAME';
@@ -19,6 +19,6 @@ export const openTarget = async (flag: string, target: string, purpose: string):
   const location = payloadLocation(target);
   if (typeof location === 'string' || location.kind !== 's3')
     throw new OperatorError(`${flag} ${target} ${typeof location === 'string' ? location : 'is no bucket'}`);
-  const { s3Target } = await import('../store/targets/s3-target.js');
+  const { s3Target } = await import('../../store/targets/s3-target.js');
   return forSetting(flag, () => s3Target(location, purpose));
 };

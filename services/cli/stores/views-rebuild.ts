@@ -1,17 +1,17 @@
 import { resolve } from 'node:path';
-import { rebuildViews as rebuild, VERIFIED_STREAMS } from '../../projections/runtime/runs/rebuild.js';
-import { type RebuildProgress, type ShareBuilder, sharesOf } from '../../projections/runtime/runs/rebuild-share.js';
-import { Fault } from '../kernel/fault.js';
-import { lockDataDirectory } from '../store/data-directory.js';
-import type { Configuration } from '../config/configuration.js';
-import { type LogSource, logSource, openOwnLog } from '../main/log/log-source.js';
-import { codecs, models } from '../main/models.js';
-import { openPayloads } from '../main/payloads.js';
-import { progressBar } from './progress-bar.js';
-import { openFreshViews, viewsKey } from '../main/views/read-stores.js';
-import type { RebuildThreadData } from '../main/views/rebuild-thread.js';
-import { threadedShare } from '../main/views/threaded-share.js';
-import { OperatorError, forSetting } from '../config/operator-errors.js';
+import { rebuildViews as rebuild, VERIFIED_STREAMS } from '../../../projections/runtime/runs/rebuild.js';
+import { type RebuildProgress, type ShareBuilder, sharesOf } from '../../../projections/runtime/runs/rebuild-share.js';
+import { Fault } from '../../kernel/fault.js';
+import { lockDataDirectory } from '../../store/data-directory.js';
+import type { Configuration } from '../../config/configuration.js';
+import { type LogSource, logSource, openOwnLog } from '../../main/log/log-source.js';
+import { codecs, models } from '../../main/models.js';
+import { openPayloads } from '../../main/payloads.js';
+import { progressBar } from '../progress-bar.js';
+import { openFreshViews, viewsKey } from '../../main/views/read-stores.js';
+import type { RebuildThreadData } from '../../main/views/rebuild-thread.js';
+import { threadedShare } from '../../main/views/threaded-share.js';
+import { OperatorError, forSetting } from '../../config/operator-errors.js';
 
 const WHAT: Readonly<Record<RebuildProgress['phase'], string>> = { build: 'events', verify: 'streams' };
 

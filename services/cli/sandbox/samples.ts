@@ -2,10 +2,10 @@ import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { type Client, type ServiceError, status } from '@grpc/grpc-js';
-import { type ControlPlane, openChannel } from '../../engine/control-plane.js';
+import { type ControlPlane, openChannel } from '../../../engine/control-plane.js';
 
 /** Recorded requests of a public client; the sandbox registers them, and the tests send them. */
-const FIXTURES = new URL('../../../test/fixtures/', import.meta.url);
+const FIXTURES = new URL('../../../../test/fixtures/', import.meta.url);
 const LAUNCHED = '14-pipeline/execute-01.create_request.pb';
 
 /** The graphs that the dynamic tasks among the samples make at run time. */

@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
 import { hostname, userInfo } from 'node:os';
 import { resolve } from 'node:path';
-import type { Configuration } from '../config/configuration.js';
-import type { AuditEntry } from '../kernel/ports/audit-trail.js';
-import { openAuditStore } from '../main/access/audit.js';
+import type { Configuration } from '../../config/configuration.js';
+import type { AuditEntry } from '../../kernel/ports/audit-trail.js';
+import { openAuditStore } from '../../main/access/audit.js';
 
 /** The account of this machine; a container may run as a number that has no name. */
 const accountName = (): string => {
