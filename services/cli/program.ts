@@ -2,7 +2,7 @@ import { Argument, Command, Option } from 'commander';
 import { wholeNumber } from './arguments.js';
 import { addBridgeCommand } from './bridge/command.js';
 import { addBackupCommands } from './stores/backup-commands.js';
-import { SHELLS, type Shell } from './completion/shells.js';
+import { SHELLS, type Shell } from './completion/completions.js';
 import { addClientCommands } from './client/client-commands.js';
 import {
   type Configuration,

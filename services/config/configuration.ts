@@ -1,8 +1,7 @@
 import * as z from 'zod';
-import { agents } from './agent-settings.js';
+import { agents, engineFeed } from './engine-settings.js';
 import { auth } from './auth-settings.js';
 import { contradictionsIn } from './contradictions.js';
-import { engineFeed } from './engine-feed-settings.js';
 import { execution, qualityOfService } from './execution-settings.js';
 import { kafka } from './kafka-settings.js';
 import { bridge } from './bridge-settings.js';

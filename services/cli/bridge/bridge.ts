@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { createServer, type ServerResponse } from 'node:http';
 import { pathToFileURL } from 'node:url';
 import { runBridge } from '../../../engine/bridge/bridge.js';
 import { connectedCluster } from '../../../engine/bridge/cluster/connected-cluster.js';
@@ -7,12 +9,62 @@ import type { Configuration } from '../../config/configuration.js';
 import { OperatorError } from '../../config/operator-errors.js';
 import { openLogger } from '../../main/logger.js';
 import { assertPortIsFree } from '../../config/free-port.js';
-import { type BridgeMetrics, openBridgeMetrics } from '../../metrics/bridge-metrics.js';
-import { serveBridgeProbes } from './probes.js';
+import { type BridgeMetrics, openBridgeMetrics, type ClusterCall } from '../../metrics/bridge-metrics.js';
 import { controlPlaneOf } from '../control-plane.js';
-import { measuredCluster } from './measured-cluster.js';
 import { openTarget } from '../stores/object-target.js';
 import { onStopSignals } from '../stop-signals.js';
+import { type Cluster, ObjectRefused } from '../../../engine/bridge/cluster/cluster.js';
+
+const OK = 200;
+const NOT_FOUND = 404;
+const UNAVAILABLE = 503;
+
+const answerTo = async (path: string, metrics: BridgeMetrics, response: ServerResponse): Promise<void> => {
+  if (path === '/metrics') {
+    const { mediaType, body } = await metrics.text();
+    response.writeHead(OK, { 'content-type': mediaType }).end(body);
+  } else if (path === '/healthz') response.writeHead(OK).end('ok\n');
+  else if (path === '/readyz') {
+    const isReady = metrics.isJoined();
+    response.writeHead(isReady ? OK : UNAVAILABLE).end(isReady ? 'joined\n' : 'not joined\n');
+  } else response.writeHead(NOT_FOUND).end();
+};
+
+/** Serves `/metrics`, `/healthz`, and `/readyz`, which says whether the bridge has joined the control plane. */
+const serveBridgeProbes = async (
+  { host, port }: { readonly host: string; readonly port: number },
+  metrics: BridgeMetrics,
+): Promise<void> => {
+  const server = createServer((request, response) => {
+    void answerTo(request.url ?? '', metrics, response);
+  }).listen(port, host);
+  await once(server, 'listening');
+};
+
+/** A cluster whose calls are counted and timed; its watches are not. */
+const measuredCluster = (cluster: Cluster, metrics: Pick<BridgeMetrics, 'called'>): Cluster => {
+  const timed = async <Answer>(call: string, work: Promise<Answer>): Promise<Answer> => {
+    const startedMs = performance.now();
+    const ended = (outcome: ClusterCall['outcome']): void =>
+      metrics.called({ cluster: cluster.name, call, outcome, tookMs: performance.now() - startedMs });
+    try {
+      const answer = await work;
+      ended('ok');
+      return answer;
+    } catch (error) {
+      ended(error instanceof ObjectRefused ? 'refused' : 'away');
+      throw error;
+    }
+  };
+  return {
+    name: cluster.name,
+    find: (objectName) => timed('find', cluster.find(objectName)),
+    create: (object) => timed('create', cluster.create(object)),
+    delete: (object) => timed('delete', cluster.delete(object)),
+    removeFinalizer: (object) => timed('release', cluster.removeFinalizer(object)),
+    follow: (onObject, signal) => cluster.follow(onObject, signal),
+  };
+};
 
 type Settings = Configuration['bridge'];
 

@@ -5,9 +5,15 @@ import {
   WorkflowExecution_Phase,
 } from '../../../proto/gen/platformidl/core/execution_pb.js';
 import { bashScript, zshScript } from './bash-and-zsh.js';
-import { type Completion, type Completions, FIRST_ARGUMENT, type Offer, type Values } from './completions.js';
+import {
+  type Completion,
+  type Completions,
+  FIRST_ARGUMENT,
+  type Offer,
+  type Values,
+  type Shell,
+} from './completions.js';
 import { fishScript } from './fish.js';
-import type { Shell } from './shells.js';
 
 /** A command below a path of names, `get execution`; a command with aliases has a path for each. */
 type Placed = { readonly path: string; readonly command: Command };

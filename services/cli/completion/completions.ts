@@ -1,3 +1,8 @@
+/** The shells that completion is there for. */
+export const SHELLS = ['bash', 'zsh', 'fish'] as const;
+
+export type Shell = (typeof SHELLS)[number];
+
 /** The words that may follow the words of a command: its own commands and its flags. */
 export type Completion = { readonly path: string; readonly words: readonly string[] };
 

@@ -5,8 +5,40 @@ import { passwordProblem, type User, usersFile } from '../../auth/users/users.js
 import type { Configuration } from '../../config/configuration.js';
 import { OperatorError } from '../../config/operator-errors.js';
 import { principalPaths } from '../../main/access/authorization-server.js';
-import { askForPassword } from './ask-for-password.js';
 import { recordChange } from './audited-change.js';
+import { createInterface } from 'node:readline/promises';
+import { Writable } from 'node:stream';
+
+/** Drops the echo of the terminal: the password would be read over the shoulder. */
+const silent = (): Writable => new Writable({ write: (_chunk, _encoding, done) => done() });
+
+const typed = async (question: string): Promise<string> => {
+  process.stderr.write(question);
+  const lines = createInterface({ input: process.stdin, output: silent(), terminal: true });
+  try {
+    return await lines.question('');
+  } finally {
+    lines.close();
+    process.stderr.write('\n');
+  }
+};
+
+const firstLine = async (): Promise<string> => {
+  for await (const line of createInterface({ input: process.stdin })) return line;
+  throw new OperatorError('no password: it must be the first line of standard input');
+};
+
+/**
+ * Asks for a new password, twice; without a terminal, takes the first line of standard input.
+ *
+ * @throws {OperatorError} when both differ, or when there is none.
+ */
+const askForPassword = async (): Promise<string> => {
+  if (!process.stdin.isTTY) return firstLine();
+  const password = await typed('Password: ');
+  if ((await typed('The same again: ')) !== password) throw new OperatorError('the two passwords differ');
+  return password;
+};
 
 /** The flags of `user add`. */
 export type UserFlags = { readonly roles: readonly string[]; readonly fullName?: string; readonly email?: string };

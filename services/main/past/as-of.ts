@@ -5,6 +5,7 @@ import { nodeExecutions } from '../../../projections/node-executions/projection.
 import { nodeExecutionsRoutes, nodesForTaskRoutes } from '../../../projections/node-executions/rpc.js';
 import type { Freshness } from '../../../projections/query/freshness.js';
 import type { RecordedContents } from '../../../projections/query/recorded-contents.js';
+import { type ExecutionId, executionStream } from '../../kernel/execution-id.js';
 import { completeExecutionId, nodeExecutionKey, nodeIdOf } from '../../../projections/query/execution-identifiers.js';
 import type { Prefix } from '../../../projections/runtime/prefix-fold.js';
 import type { ReadModel } from '../../../projections/runtime/read-model.js';

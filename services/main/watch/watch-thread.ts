@@ -7,6 +7,7 @@ import { executions } from '../../../projections/executions/projection.js';
 import { executionStreams } from '../../../projections/query/execution-identifiers.js';
 import type { WatchRequest } from '../../../proto/gen/platformidl/eventlog/watch_pb.js';
 import { PARKED_STREAM_CATEGORY } from '../../parked-stream/events.js';
+import { EXECUTION_CATEGORY, executionStream } from '../../kernel/execution-id.js';
 import { positionWaits, reachPosition } from '../../reference/position-waits.js';
 import { retriedBy } from '../../reference/retry-requests.js';
 import { openLog } from '../log/log-source.js';

@@ -6,7 +6,7 @@ import { Argument, Command, Option } from 'commander';
 import { afterAll, describe, expect, it } from 'vitest';
 
 import { completionScript } from '../../../services/cli/completion/completion.js';
-import { SHELLS, type Shell } from '../../../services/cli/completion/shells.js';
+import { SHELLS, type Shell } from '../../../services/cli/completion/completions.js';
 
 const program = new Command('flightlog');
 const watch = program.command('watch');

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
 import { type DescMethod, fromBinary, toBinary } from '@bufbuild/protobuf';
 import {
   type ChannelCredentials,
@@ -13,10 +14,9 @@ import {
 import { tlsByAddress } from '../../../../engine/tls-address.js';
 import { EventLogService } from '../../../../proto/gen/platformidl/eventlog/tail_pb.js';
 import type { Headers, Transport } from './connection.js';
-import type { ChannelSettings, GrpcAddress, Profile } from './profile.js';
+import type { ChannelSettings, GrpcAddress, Profile, RetryPolicy } from './profile.js';
 import { proxyHeaders } from './proxy-headers.js';
 import { ConnectionLost, Refused, Unreachable } from './refusal.js';
-import { retried } from './retries.js';
 
 const optionsOf = ({ maxMessageBytes = -1, serviceConfig }: ChannelSettings): ChannelOptions => ({
   'grpc.max_receive_message_length': maxMessageBytes,
@@ -53,6 +53,28 @@ const isWithoutServer = ({ code, details }: ServiceError): boolean =>
 
 /** True when there was a connection, and the call was sent by it: a server may send no headers before its first answer. */
 const wasConnected = ({ details }: ServiceError): boolean => !/No connection established|DNS/u.test(details);
+
+const FIRST_PAUSE_MS = 100;
+
+const LATER: ReadonlySet<string> = new Set(['UNAVAILABLE', 'RESOURCE_EXHAUSTED', 'DEADLINE_EXCEEDED']);
+
+const isForLater = (error: unknown): boolean =>
+  error instanceof Unreachable || (error instanceof Refused && LATER.has(error.code));
+
+/** Tries again as the policy says, after pauses that double, where no answer came or the server says to try later. */
+const retried = async <Answer>(
+  { retries, maxPauseMs }: RetryPolicy,
+  attempt: () => Promise<Answer>,
+): Promise<Answer> => {
+  for (let count = 0; ; count++) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (count >= retries || !isForLater(error)) throw error;
+    }
+    await pause(Math.min(FIRST_PAUSE_MS * 2 ** count, maxPauseMs));
+  }
+};
 
 /** The settings of a profile that calls over gRPC use. */
 type GrpcProfile = Pick<Profile, 'proxy' | 'retryPolicy' | 'channel'> & { readonly address: GrpcAddress };

@@ -62,7 +62,7 @@ const addList = (program: Command): void => {
   withExamples(withForm(withConnection(list.command('domains').alias('domain'))), ['list domains'])
     .description('print the domains, which are the same in every project')
     .action(async (flags: ConnectionFlags & FormFlags) => {
-      const { listDomains } = await import('./list-domains.js');
+      const { listDomains } = await import('./list.js');
       await listDomains(flags);
     });
 };

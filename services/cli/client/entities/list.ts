@@ -2,7 +2,7 @@ import type { DescMessage, JsonValue, MessageInitShape, MessageShape } from '@bu
 import { type ResourceListRequestSchema, Sort_Direction } from '../../../../proto/gen/platformidl/admin/common_pb.js';
 import { ExecutionListSchema } from '../../../../proto/gen/platformidl/admin/execution_pb.js';
 import { LaunchPlanListSchema } from '../../../../proto/gen/platformidl/admin/launch_plan_pb.js';
-import { ProjectsSchema } from '../../../../proto/gen/platformidl/admin/project_pb.js';
+import { ProjectsSchema, GetDomainsResponseSchema } from '../../../../proto/gen/platformidl/admin/project_pb.js';
 import { TaskListSchema } from '../../../../proto/gen/platformidl/admin/task_pb.js';
 import { WorkflowListSchema } from '../../../../proto/gen/platformidl/admin/workflow_pb.js';
 import { AdminService } from '../../../../proto/gen/platformidl/service/admin_pb.js';
@@ -18,7 +18,9 @@ import {
   TASK_COLUMNS,
   type Versioned,
   WORKFLOW_COLUMNS,
+  DOMAIN_COLUMNS,
 } from './rows.js';
+import type { ConnectionFlags } from '../connection/profile.js';
 
 /** The flags of `list`. */
 export type ListFlags = ScopeFlags &
@@ -125,4 +127,17 @@ export const list = (kind: ListedKind, name: string, flags: ListFlags): Promise<
     else print(documentText(form, page.document()));
     if (page.token !== '' && (form === 'table' || form === 'name'))
       process.stderr.write(`flightlog: there are more: --token ${page.token}, or a higher --limit\n`);
+  });
+
+/**
+ * Prints the domains of the server.
+ *
+ * @throws {Refused} when the server refuses; the message has its reason.
+ */
+export const listDomains = ({ output: form, ...flags }: ConnectionFlags & FormFlags): Promise<void> =>
+  connected(flags, async (connection) => {
+    const answer = await connection.call(AdminService.method.getDomains, {});
+    if (form === 'table') print(tableText(DOMAIN_COLUMNS, answer.domains));
+    else if (form === 'name') for (const { id } of answer.domains) print(id);
+    else print(documentText(form, jsonOfMessage(GetDomainsResponseSchema, answer)));
   });

@@ -1,4 +1,0 @@
-/** The shells that completion is there for. */
-export const SHELLS = ['bash', 'zsh', 'fish'] as const;
-
-export type Shell = (typeof SHELLS)[number];
