@@ -27,7 +27,9 @@ export const watchDirectory = (directory: string, logger: Logger): DirectoryWatc
   const changed = (): string | undefined => {
     const what = firstChanged(identities);
     if (what !== undefined && what !== logged) {
-      logger.error(`data: ${what} while this process uses it: writes are refused; put it back, or stop and restore it`);
+      logger.error(
+        `data: ${what} while this process uses it: it is not ready, and writes may be refused or lost; put it back, or stop and restore it`,
+      );
     }
     logged = what;
     return what;
