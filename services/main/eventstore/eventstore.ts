@@ -119,7 +119,7 @@ const openAdmissions = (services: Admitting): MessagePort | undefined => {
 
 const portTaken = (logger: Logger): ServedEventstore => {
   const why = `port ${USUAL_EVENTSTORE_PORT} is in use`;
-  logger.warn(`the EventStoreDB protocol is not served: ${why}; set eventstore_port to another port`);
+  logger.info(`the EventStoreDB protocol is not served: ${why}; set eventstore_port to another port`);
   return unserved;
 };
 
