@@ -4,13 +4,14 @@ import { documentCache, type CachedDocument } from './document-cache.js';
 import { type Entry, isPoison } from './event-reader.js';
 import { isFedBySeveral, type ReadModel } from './read-model.js';
 import type { DocumentWrite, ReadStore, StoredDocument } from './read-store.js';
+import { errorText } from '../../services/kernel/error-text.js';
 
 /** An event that cannot be read, folded or stored, with its position and the cause. */
 export class PoisonEntry extends Error {
   readonly position: bigint;
 
   constructor(position: bigint, cause: unknown) {
-    super(cause instanceof Error ? cause.message : String(cause), { cause });
+    super(errorText(cause), { cause });
     this.name = 'PoisonEntry';
     this.position = position;
   }

@@ -1,4 +1,5 @@
 import { Fault } from '../kernel/fault.js';
+import { errorText } from '../kernel/error-text.js';
 
 /** The process cannot start or continue; the message is one line for the operator. */
 export class OperatorError extends Error {}
@@ -30,7 +31,7 @@ export const operatorText = (error: unknown): string => {
 export const firstFailure = (parts: readonly Promise<unknown>[]): Promise<never> => {
   const first = new Promise<never>((_, reject) => {
     const fail = (cause: unknown): void => {
-      const why = cause instanceof Error ? cause.message : String(cause);
+      const why = errorText(cause);
       reject(new OperatorError(`stopped by a failure: ${why}`, { cause }));
     };
     for (const part of parts) part.catch(fail);

@@ -5,10 +5,9 @@ import type { Logger } from 'pino';
 import type { Configuration } from './configuration.js';
 import { InvalidConfiguration } from './operator-errors.js';
 import type { Tls, TlsSource } from '../kernel/ports/tls.js';
+import { errorText } from '../kernel/error-text.js';
 
 type Settings = Pick<Configuration, 'tls'>;
-
-const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 const invalid = (key: string, why: string, cause: unknown): InvalidConfiguration =>
   new InvalidConfiguration(`tls.${key}: ${why}`, { cause });
@@ -39,7 +38,7 @@ const read = (key: (typeof FILES)[number], { tls }: Settings): Buffer => {
   try {
     return readFileSync(tls[key]);
   } catch (cause) {
-    throw invalid(key, `cannot be read: ${reasonOf(cause)}`, cause);
+    throw invalid(key, `cannot be read: ${errorText(cause)}`, cause);
   }
 };
 
@@ -98,8 +97,8 @@ export const openTls = (
   let problem = '';
 
   const fail = (error: unknown): void => {
-    if (reasonOf(error) === problem) return;
-    problem = reasonOf(error);
+    if (errorText(error) === problem) return;
+    problem = errorText(error);
     onReload('failed');
     logger.error({ err: error }, 'changed certificates of TLS cannot be used; the former ones stay in use');
   };

@@ -6,6 +6,7 @@ import type { EventLog } from '../kernel/ports/event-store.js';
 import { formatText, NEWEST_FORMAT } from '../kernel/log-format.js';
 import type { ParkedStreams } from '../kernel/log-readers/parked-streams.js';
 import { headLag, type HeadLag } from './head-lag.js';
+import { errorText } from '../kernel/error-text.js';
 
 /** Above this lag the views do not count as healthy for a load balancer or a rollout. */
 const MAX_VIEWS_LAG_MS = 5_000;
@@ -148,7 +149,7 @@ export const watchViews = (
       parked = [...new Set(streams)];
       trouble = undefined;
     } catch (error) {
-      trouble = error instanceof Error ? error.message : String(error);
+      trouble = errorText(error);
     }
   };
   let isAsking = false;

@@ -1,6 +1,7 @@
 import { MAX_POSITION } from '../../projections/runtime/partitions.js';
 import type { EventLog } from '../kernel/ports/event-store.js';
 import { logEndText } from '../kernel/log-readers/log-end.js';
+import { errorText } from '../kernel/error-text.js';
 
 /** The lag of this process behind the log, in time. */
 export type HeadLag = {
@@ -46,7 +47,7 @@ export const headLag = (log: Pick<EventLog, 'head'>, position: () => bigint): He
       if (!isAhead) pending = { head, at };
     } catch (error) {
       // While the head cannot be read, the lag grows.
-      trouble = error instanceof Error ? error.message : String(error);
+      trouble = errorText(error);
     } finally {
       isLooking = false;
     }

@@ -1,3 +1,5 @@
+import { errorText } from './error-text.js';
+
 /**
  * A technical failure, thrown by adapters and by code that reads events and payloads. The cause is the driver's error,
  * when there is one. The domain rejects a command with a refusal, and a caller's mistake is an `RpcError`.
@@ -101,12 +103,7 @@ export class StreamParked extends Fault {
   readonly reason: string;
 
   /** @param reason by default the message of the cause. */
-  constructor(
-    stream: string,
-    position: bigint,
-    cause: unknown,
-    reason = cause instanceof Error ? cause.message : String(cause),
-  ) {
+  constructor(stream: string, position: bigint, cause: unknown, reason = errorText(cause)) {
     super(`stream ${stream} is parked at position ${position.toString()}: ${reason}`, cause);
     this.stream = stream;
     this.position = position;

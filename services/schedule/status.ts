@@ -14,6 +14,7 @@ import { nextTicks, segmentTicks } from './calendar/ticks.js';
 import type { PlanName } from './events.js';
 import type { ScheduledPlan } from './ports.js';
 import { isPaused, type PastTick, type ScheduleState } from './state.js';
+import { errorText } from '../kernel/error-text.js';
 
 /** The facts that the status of a schedule depends on, besides its own stream. */
 export type StatusFacts = ScheduledPlan & {
@@ -50,7 +51,7 @@ const timesOf = (active: Segment, { untilMs, skips }: ScheduleState, { nowMs, ti
     return { next, undecidedMs: first !== undefined && first <= nowMs ? first : undefined };
   } catch (error) {
     // An expression of an older release that registration refuses today must not hide the other schedules.
-    return { next: [], problem: error instanceof Error ? error.message : String(error) };
+    return { next: [], problem: errorText(error) };
   }
 };
 

@@ -16,6 +16,7 @@ import { setTimeout } from 'node:timers/promises';
 import { DataDirectoryInUse, DataDirectoryUnusable } from '../kernel/fault.js';
 import { type FileLock, lockFile, type LockMode } from './file-lock.js';
 import { fileProblem } from './log/sqlite-fault.js';
+import { errorText } from '../kernel/error-text.js';
 
 /** A lock on a data directory; it ends with the process at the latest. */
 export type DataDirectoryLock = {
@@ -93,7 +94,7 @@ const prepare = (directory: string): void => {
     if (!statSync(directory).isDirectory()) throw new Error('it is a file');
     accessSync(directory, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (error) {
-    throw unusable(directory, error instanceof Error ? error.message : String(error), error);
+    throw unusable(directory, errorText(error), error);
   }
 };
 
@@ -129,7 +130,7 @@ export const lockDataDirectory = async (path: string, how: LockMode = 'alone'): 
     writeFileSync(pidFile, String(process.pid));
   } catch (error) {
     release();
-    throw unusable(directory, error instanceof Error ? error.message : String(error), error);
+    throw unusable(directory, errorText(error), error);
   }
   return lock;
 };

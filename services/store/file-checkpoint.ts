@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { StoreUnavailable } from '../kernel/fault.js';
 import type { Checkpoint } from '../kernel/ports/checkpoint.js';
 import { pathIdentity } from './path-identity.js';
+import { errorText } from '../kernel/error-text.js';
 
 /** Identifies a checkpoint of a log, and the data directory in which it is stored. */
 export type FileCheckpoint = { readonly directory: string; readonly name: string; readonly logId: string };
@@ -30,7 +31,7 @@ const faulty = async <Result>(what: string, work: () => Promise<Result>): Promis
   try {
     return await work();
   } catch (error) {
-    throw new StoreUnavailable(`${what}: ${error instanceof Error ? error.message : String(error)}`, error);
+    throw new StoreUnavailable(`${what}: ${errorText(error)}`, error);
   }
 };
 

@@ -3,6 +3,7 @@ import { closeSync, fsyncSync, linkSync, openSync, readFileSync, rmSync, writeSy
 import { join } from 'node:path';
 
 import { DataDirectoryUnusable } from '../kernel/fault.js';
+import { errorText } from '../kernel/error-text.js';
 
 const KEY_BYTES = 32;
 const OWNER_ONLY = 0o600;
@@ -55,9 +56,6 @@ export const keyFile = (directory: string, name: string): Uint8Array => {
     if (key?.length !== KEY_BYTES) throw new Error('it is not 32 bytes in base64; remove it, and a new one is made');
     return key;
   } catch (error) {
-    throw new DataDirectoryUnusable(
-      `${file} cannot be used: ${error instanceof Error ? error.message : String(error)}`,
-      error,
-    );
+    throw new DataDirectoryUnusable(`${file} cannot be used: ${errorText(error)}`, error);
   }
 };

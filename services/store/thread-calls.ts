@@ -1,5 +1,6 @@
 import { parentPort, type Worker } from 'node:worker_threads';
 import { StoreUnavailable } from '../kernel/fault.js';
+import { errorText } from '../kernel/error-text.js';
 
 /** A call of a method of a store, and the number by which its answer is found. */
 type ThreadCall = { readonly call: number; readonly method: string; readonly args: readonly unknown[] };
@@ -76,7 +77,7 @@ export const answerCalls = (store: Readonly<Record<string, unknown>>): void => {
     try {
       return { call, result: (store[method] as (...given: readonly unknown[]) => unknown)(...args) };
     } catch (error) {
-      return { call, error: error instanceof Error ? error.message : String(error) };
+      return { call, error: errorText(error) };
     }
   };
   parentPort?.on('message', (asked: ThreadCall) => {

@@ -6,14 +6,13 @@ import {
   MongoServerError,
 } from 'mongodb';
 import { Fault, QueryTooSlow, ReadStoreUnusable, StoreUnavailable } from '../../../services/kernel/fault.js';
+import { errorText } from '../../../services/kernel/error-text.js';
 
 /** Server error code `MaxTimeMSExpired`: the query has used up its time. */
 const MAX_TIME_EXPIRED = 50;
 
 /** Server error codes `Unauthorized` and `AuthenticationFailed`. */
 const REFUSED: ReadonlySet<unknown> = new Set([13, 18]);
-
-const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 /**
  * True for errors that retrying cannot resolve: in the connection string, its credentials or the rights of its user, or
@@ -42,8 +41,8 @@ export const mongoFault = (error: unknown, shown: string): unknown => {
   if (error instanceof Fault) return error;
   if (error instanceof MongoServerError && error.code === MAX_TIME_EXPIRED)
     return new QueryTooSlow('the query took longer than its time limit', error);
-  if (isFinal(error)) return new ReadStoreUnusable(`the read store ${shown} refuses: ${reasonOf(error)}`, error);
+  if (isFinal(error)) return new ReadStoreUnusable(`the read store ${shown} refuses: ${errorText(error)}`, error);
   if (error instanceof MongoError)
-    return new StoreUnavailable(`the read store ${shown} cannot be used: ${reasonOf(error)}`, error);
+    return new StoreUnavailable(`the read store ${shown} cannot be used: ${errorText(error)}`, error);
   return error;
 };

@@ -1,11 +1,12 @@
 import { DataDirectoryUnusable, Fault, StoreUnavailable } from '../../../services/kernel/fault.js';
+import { errorText } from '../../../services/kernel/error-text.js';
 
 const DAMAGED = /malformed|not a database|disk image/u;
 
 /** Converts a driver error to a fault: a damaged file needs a rebuild, any other error may be temporary. */
 export const sqliteFault = (error: unknown): Fault => {
   if (error instanceof Fault) return error;
-  const why = error instanceof Error ? error.message : String(error);
+  const why = errorText(error);
   if (DAMAGED.test(why)) return new DataDirectoryUnusable(`the views are damaged (${why}): rebuild them`, error);
   return new StoreUnavailable(`the views cannot be used: ${why}`, error);
 };

@@ -4,6 +4,7 @@ import { Fault, StoreUnavailable, TooManyQueries } from '../../../services/kerne
 import type { Answered, QueryRequest, QueryThreadSettings } from './query-messages.js';
 import { slices } from './query-slices.js';
 import { sqliteReadStore } from './sqlite-read-store.js';
+import { errorText } from '../../../services/kernel/error-text.js';
 
 // Answers queries on a connection of its own, one at a time, because the calls of SQLite block the thread.
 const { queryWaitMs, ...settings } = workerData as QueryThreadSettings;
@@ -38,7 +39,7 @@ const answer = async (asked: QueryRequest): Promise<void> => {
     else if (asked.method === 'countBy') say({ id, counts: await store.countBy(collection, query, asked.by) });
     else say({ id, values: await store.findDistinct(collection, query) });
   } catch (error) {
-    const unknown = (): Fault => new StoreUnavailable(error instanceof Error ? error.message : String(error));
+    const unknown = (): Fault => new StoreUnavailable(errorText(error));
     say({ id, fault: crossingOf(error instanceof Fault ? error : unknown()) });
   }
 };

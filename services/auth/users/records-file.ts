@@ -4,6 +4,7 @@ import { dirname } from 'node:path';
 import * as z from 'zod';
 import { StoreUnavailable } from '../../kernel/fault.js';
 import { createFolder } from '../../store/create-folder.js';
+import { errorText } from '../../kernel/error-text.js';
 
 /** Named records in a JSON file, which commands change while servers read it. */
 export type RecordsFile<Entry> = {
@@ -25,19 +26,17 @@ const OWNER_ONLY = 0o600;
 
 const codeOf = (error: unknown): string | undefined => (error as NodeJS.ErrnoException).code;
 
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
-
 /** The result of reading the file; `undefined` when it does not exist. */
 const ifPresent = <Result>(path: string, reading: Promise<Result>): Promise<Result | undefined> =>
   reading.catch((error: unknown) => {
     if (codeOf(error) === 'ENOENT') return undefined;
-    throw new StoreUnavailable(`${path} cannot be read: ${messageOf(error)}`, error);
+    throw new StoreUnavailable(`${path} cannot be read: ${errorText(error)}`, error);
   });
 
 const notWritten =
   (path: string) =>
   (error: unknown): never => {
-    throw new StoreUnavailable(`${path} cannot be written: ${messageOf(error)}`, error);
+    throw new StoreUnavailable(`${path} cannot be written: ${errorText(error)}`, error);
   };
 
 /** Identifies a version of the file: a rename gives another inode, an editor another time or size. */

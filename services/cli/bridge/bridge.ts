@@ -14,6 +14,7 @@ import { controlPlaneOf } from '../control-plane.js';
 import { openTarget } from '../stores/object-target.js';
 import { onStopSignals } from '../stop-signals.js';
 import { type Cluster, ObjectRefused } from '../../../engine/bridge/cluster/cluster.js';
+import { errorText } from '../../kernel/error-text.js';
 
 const OK = 200;
 const NOT_FOUND = 404;
@@ -78,7 +79,7 @@ const clustersOf = (
       const options = { name, madeBy, callTimeoutMs, onFailure: (error: Error) => onFailure(name, error) };
       return { name, labels, weight, cluster: measuredCluster(connectedCluster(connection, options), metrics) };
     } catch (error) {
-      throw new OperatorError(`bridge.clusters: ${name}: ${error instanceof Error ? error.message : String(error)}`, {
+      throw new OperatorError(`bridge.clusters: ${name}: ${errorText(error)}`, {
         cause: error,
       });
     }

@@ -16,6 +16,7 @@ import { progressBar, throughLog } from '../progress-bar.js';
 import { wholeEventEncoder } from '../../event-json/readable.js';
 import { OperatorError, forSetting } from '../../config/operator-errors.js';
 import type { EventCondition, EventSelection } from '../../reactors/export-to-kafka/selection.js';
+import { errorText } from '../../kernel/error-text.js';
 
 /** The flags of `export replay` and `export reconcile` that are not settings. Both positions are included. */
 export type ExportFlags = {
@@ -62,7 +63,7 @@ type Opened = Awaited<ReturnType<typeof opened>>;
 
 const operatorErrorOf = (error: unknown, { brokers }: Configuration['kafka']): OperatorError => {
   const failure = exportFailureOf(error, brokers);
-  const text = failure instanceof Error ? failure.message : String(failure);
+  const text = errorText(failure);
   const isWhole = failure instanceof ExportRefused || failure instanceof Fault;
   const message = isWhole ? text : `Kafka at ${brokers.join(',')}: ${text}`;
   return new OperatorError(message, { cause: error });

@@ -18,6 +18,7 @@ import { RpcError } from '../../kernel/rpc.js';
 import { jsonFaultPath } from '../wire/json-fault.js';
 import { representable } from '../wire/json-representable.js';
 import { services } from '../routes.js';
+import { errorText } from '../../kernel/error-text.js';
 
 const withDependencies = (file: DescFile): DescFile[] => [file, ...file.dependencies.flatMap(withDependencies)];
 
@@ -26,7 +27,7 @@ const registry = createRegistry(...new Set(services.flatMap(({ file }) => withDe
 
 /** The reason that the decoder gives; for an enum also its values. */
 const reasonOf = (thrown: unknown): string => {
-  const text = thrown instanceof Error ? thrown.message : String(thrown);
+  const text = errorText(thrown);
   const why = text.replace(/^cannot decode (?:\w+ )?\S+ from JSON: /, '');
   const [, name = ''] = /^cannot decode enum (\S+) from JSON: /u.exec(text) ?? [];
   const values = registry.getEnum(name)?.values.map((value) => value.name);

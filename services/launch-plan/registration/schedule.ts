@@ -2,6 +2,7 @@ import { Cron } from 'croner';
 import type { Schedule } from '../../../proto/gen/platformidl/admin/schedule_pb.js';
 import type { ParameterMap } from '../../../proto/gen/platformidl/core/interface_pb.js';
 import { SimpleType } from '../../../proto/gen/platformidl/core/types_pb.js';
+import { errorText } from '../../kernel/error-text.js';
 
 /** An interval in Go's duration notation: `@every 1h30m`. */
 const EVERY =
@@ -42,7 +43,7 @@ const fieldsProblem = (text: string): string | undefined => {
     new Cron(fields.join(' '), { paused: true }).stop();
     return undefined;
   } catch (error) {
-    return error instanceof Error ? error.message : String(error);
+    return errorText(error);
   }
 };
 

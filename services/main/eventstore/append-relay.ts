@@ -2,6 +2,7 @@ import type { MessagePort } from 'node:worker_threads';
 import { Fault, OutcomeUnknown } from '../../kernel/fault.js';
 import type { Appended, EventStore } from '../../kernel/ports/event-store.js';
 import { answerOver, askOver } from '../threads/questions.js';
+import { errorText } from '../../kernel/error-text.js';
 
 type Append = EventStore['append'];
 
@@ -18,6 +19,6 @@ export const relayAppends = (port: MessagePort, store: Pick<EventStore, 'append'
       return await store.append(...append);
     } catch (error) {
       if (error instanceof Fault) throw error;
-      throw new OutcomeUnknown(error instanceof Error ? error.message : String(error));
+      throw new OutcomeUnknown(errorText(error));
     }
   });

@@ -11,6 +11,7 @@ import { openLog } from '../log/log-source.js';
 import { codecs } from '../models.js';
 import { threadedMessages } from './threaded-messages.js';
 import type { PayloadSource } from '../payloads.js';
+import { errorText } from '../../kernel/error-text.js';
 
 /** The worker data of the thread that exports the log to Kafka. */
 export type ExportThreadData = PayloadSource & {
@@ -37,7 +38,6 @@ const REPORT_MS = 1_000;
 
 const { directory, location, source, connection, topics, format, partitions } = workerData as ExportThreadData;
 const say = (message: ExportThreadMessage): void => parentPort?.postMessage(message);
-const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 const log = await openLog(source);
 const egress = exportToKafka({
@@ -49,7 +49,7 @@ const egress = exportToKafka({
   categories: [...codecs.keys()],
   worker: `${hostname()}/${process.pid}/${randomUUID()}`,
   standbyMs: STANDBY_MS,
-  onFailure: (error, times) => say({ failure: textOf(error), times, isOfConnection: isOfConnection(error) }),
+  onFailure: (error, times) => say({ failure: errorText(error), times, isOfConnection: isOfConnection(error) }),
   onTakenOver: (takenOver) => say({ takenOver }),
   trace: (trace) => say({ trace }),
 });

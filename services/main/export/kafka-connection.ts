@@ -3,6 +3,7 @@ import type { TopicSettings } from '../../reactors/export-to-kafka/topics.js';
 import type { Configuration } from '../../config/configuration.js';
 import { OperatorError } from '../../config/operator-errors.js';
 import type { KafkaConnection } from '../../reactors/export-to-kafka/client.js';
+import { errorText } from '../../kernel/error-text.js';
 
 type KafkaSettings = Configuration['kafka'];
 
@@ -10,7 +11,7 @@ const authoritiesIn = (file: string): string => {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {
-    throw new OperatorError(`kafka.tls_ca: ${error instanceof Error ? error.message : String(error)}`, {
+    throw new OperatorError(`kafka.tls_ca: ${errorText(error)}`, {
       cause: error,
     });
   }

@@ -11,6 +11,7 @@ import { followRetryRequests } from '../../reference/retry-requests.js';
 import { openPayloads, type PayloadSource } from '../payloads.js';
 import { openViews, type ReadStoreSource, viewsKey } from './read-stores.js';
 import { forSetting } from '../../config/operator-errors.js';
+import { errorText } from '../../kernel/error-text.js';
 
 /** The worker data of threads that work with the views. */
 export type ViewsThreadData = PayloadSource & ReadStoreSource & { readonly source: LogSource };
@@ -84,7 +85,7 @@ const sharing =
       await projections.assign(partitions.map(Number));
       say({ partitions });
     },
-    onFailure: (error) => say({ unshared: error instanceof Error ? error.message : String(error) }),
+    onFailure: (error) => say({ unshared: errorText(error) }),
   });
 
 parentPort?.once('message', () => {

@@ -1,4 +1,5 @@
 import { tlsProblem } from '../../kernel/tls-problem.js';
+import { errorText } from '../../kernel/error-text.js';
 
 /** The export cannot continue until an operator decides what to do; the message tells the operator in one line. */
 export class ExportRefused extends Error {}
@@ -32,17 +33,15 @@ export const isOfConnection = (error: unknown): boolean =>
 
 const FENCED = new Set(['INVALID_PRODUCER_EPOCH', 'PRODUCER_FENCED', 'INVALID_PRODUCER_ID_MAPPING']);
 
-const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
-
 const TLS_ADVICE = { plain: 'leave kafka.tls out', untrusted: 'name its authority with kafka.tls_ca' };
 
 const tlsRefusal = (clues: readonly Clues[]): string | undefined =>
-  clues.flatMap((clue) => tlsProblem(textOf(clue), TLS_ADVICE) ?? [])[0];
+  clues.flatMap((clue) => tlsProblem(errorText(clue), TLS_ADVICE) ?? [])[0];
 
 const refusalOf = (clues: readonly Clues[]): string | undefined => {
   if (clues.some(({ name }) => name === 'KafkaJSSASLAuthenticationError')) return 'it does not accept the credentials';
   const denied = clues.find(({ type }) => typeof type === 'string' && type.endsWith('_AUTHORIZATION_FAILED'));
-  return denied ? `it does not permit what the export has to do: ${textOf(denied)}` : tlsRefusal(clues);
+  return denied ? `it does not permit what the export has to do: ${errorText(denied)}` : tlsRefusal(clues);
 };
 
 /**

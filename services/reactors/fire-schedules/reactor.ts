@@ -11,6 +11,7 @@ import { decidePlan, type DecideOptions } from './decide.js';
 import { type FireOptions, fireTick, type OpenTick, recordOutcome } from './fire.js';
 import { paced } from './paced.js';
 import type { Activated } from './ports.js';
+import { errorText } from '../../kernel/error-text.js';
 
 export type FireSchedulesOptions = FireOptions &
   DecideOptions & {
@@ -34,8 +35,6 @@ const RETRY = { firstMs: 1_000, maxMs: 60_000 };
 const PLANS_AT_ONCE = 32;
 const LAUNCHES_AT_ONCE = 64;
 
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
-
 /** Called with a plan whose stream, or that of its execution, is parked. */
 type OnParked = (plan: PlanName) => void;
 
@@ -56,7 +55,7 @@ const firing = (options: FireSchedulesOptions, onParked: OnParked) => {
     retry: { ...RETRY, giveUpAfterMs },
     giveUp: async (open, error) => {
       const launched = await options.launcher.launched({ plan: open.plan, ...open.tick });
-      await recordOutcome(options, open, launched ?? { kind: 'failed', reason: messageOf(error) });
+      await recordOutcome(options, open, launched ?? { kind: 'failed', reason: errorText(error) });
     },
     concurrency: LAUNCHES_AT_ONCE,
   });

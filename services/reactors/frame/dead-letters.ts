@@ -19,6 +19,7 @@ import { parkableFold } from '../../kernel/log-readers/parkable-fold.js';
 import type { ParkedStreams } from '../../kernel/log-readers/parked-streams.js';
 import type { EventLog } from '../../kernel/ports/event-store.js';
 import type { Sessions } from '../../kernel/ports/sessions.js';
+import { errorText } from '../../kernel/error-text.js';
 
 /** The dead letters of one reactor, recorded in the log, so that a restart and another process find them. */
 export interface DeadLetters {
@@ -74,7 +75,7 @@ const MAX_REASON = 1_000;
 /** Makes the dead letter of work that has failed `attempts` times in a row. */
 export const letterOf = (event: FailedEvent, error: unknown, attempts: number): DeadLetterRecord => {
   const { position, stream, revision, sinceMs } = event;
-  const reason = (error instanceof Error ? error.message : String(error)).slice(0, MAX_REASON);
+  const reason = errorText(error).slice(0, MAX_REASON);
   return { position, stream, revision, sinceMs, reason, attempts, parked: error instanceof StreamParked };
 };
 

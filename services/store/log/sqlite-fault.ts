@@ -1,4 +1,5 @@
 import { DataDirectoryUnusable, OutcomeUnknown, StoreUnavailable, type Fault } from '../../kernel/fault.js';
+import { errorText } from '../../kernel/error-text.js';
 
 /** Primary result codes of SQLite: https://www.sqlite.org/rescode.html */
 const REASONS: Readonly<Record<number, string>> = {
@@ -18,7 +19,7 @@ const REASONS: Readonly<Record<number, string>> = {
  */
 export class CommitFailed extends Error {
   constructor(cause: unknown) {
-    super(textOf(cause), { cause });
+    super(errorText(cause), { cause });
   }
 }
 
@@ -30,13 +31,11 @@ const ENOENT = 2;
 
 const codesOf = (error: unknown): SqliteError => (error instanceof Error ? (error as SqliteError) : {});
 
-const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
-
 /** Describes the problem with a file, for an error message. */
 export const fileProblem = (error: unknown): string => {
   if (codesOf(error).systemErrno === ENOENT) return 'it is not there';
   const reason = REASONS[codesOf(error).sqliteCode ?? -1];
-  return reason === undefined ? textOf(error) : `${reason} (${textOf(error)})`;
+  return reason === undefined ? errorText(error) : `${reason} (${errorText(error)})`;
 };
 
 /** True for SQLITE_BUSY: another connection holds the lock. */

@@ -4,6 +4,7 @@ import { StoreUnavailable } from '../../kernel/fault.js';
 import type { PayloadObject, PayloadObjects } from '../../kernel/ports/payload-objects.js';
 import { quarantineName, objectNamed } from './object-name.js';
 import { failPoint } from '../fail-point.js';
+import { errorText } from '../../kernel/error-text.js';
 
 /** Number of files whose times are read concurrently. */
 const PAGE = 256;
@@ -29,7 +30,7 @@ const faulty = async <Result>(path: string, work: () => Promise<Result>): Promis
   try {
     return await work();
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = errorText(error);
     throw new StoreUnavailable(`the cleanup of payload ${path} has failed: ${why}`, error);
   }
 };

@@ -6,6 +6,7 @@ import { contentHash, verifiedBytes } from './content-hash.js';
 import { durableFiles } from '../durable-files.js';
 import { failPoint } from '../fail-point.js';
 import { payloadPath, quarantinePrefix } from './object-name.js';
+import { errorText } from '../../kernel/error-text.js';
 
 const isMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT';
 
@@ -23,7 +24,7 @@ const faulty = async <Result>(what: string, path: string, work: () => Promise<Re
   try {
     return await work();
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = errorText(error);
     throw new StoreUnavailable(`payload ${path} cannot be ${what}: ${reason}`, error);
   }
 };

@@ -3,6 +3,7 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { DataDirectoryInUse, StoreUnavailable } from '../../kernel/fault.js';
 import { durableFiles } from '../durable-files.js';
 import { type FileLock, lockFile } from '../file-lock.js';
+import { errorText } from '../../kernel/error-text.js';
 
 /** An object that one process at a time may replace. */
 export interface ExclusiveObject {
@@ -47,7 +48,7 @@ const faulty = async <Result>(what: string, work: () => Promise<Result>): Promis
     return await work();
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return undefined;
-    throw new StoreUnavailable(`${what}: ${error instanceof Error ? error.message : String(error)}`, error);
+    throw new StoreUnavailable(`${what}: ${errorText(error)}`, error);
   }
 };
 

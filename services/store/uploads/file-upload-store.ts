@@ -15,6 +15,7 @@ import {
 import { type DurableFiles, durableFiles } from '../durable-files.js';
 import { failPoint } from '../fail-point.js';
 import { fileLinks, type LinkClaims, linkKey } from './file-links.js';
+import { errorText } from '../../kernel/error-text.js';
 
 /** Settings of the upload store. */
 export type FileUploads = {
@@ -42,7 +43,7 @@ const IN_THE_WAY = new Set(['ENOTDIR', 'EISDIR', 'EEXIST']);
 const codeOf = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? '';
 
 const unavailable = (path: string, error: unknown): StoreUnavailable =>
-  new StoreUnavailable(`upload ${path}: ${error instanceof Error ? error.message : String(error)}`, error);
+  new StoreUnavailable(`upload ${path}: ${errorText(error)}`, error);
 
 /**
  * Runs an operation on a file.

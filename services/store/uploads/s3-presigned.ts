@@ -1,5 +1,6 @@
 import type { S3Client } from '@aws-sdk/client-s3';
 import { StoreUnavailable } from '../../kernel/fault.js';
+import { errorText } from '../../kernel/error-text.js';
 
 /** Input of the signer: the HTTP request that the SDK builds from a command. */
 type Request = {
@@ -58,7 +59,7 @@ export const presigned = async (client: S3Client, asked: Promise<unknown>, expir
     const unhoistableHeaders = new Set(Object.keys(request.headers).filter((name) => name.startsWith('x-amz-meta-')));
     return urlOf(await (signer as Presigner).presign(request, { expiresIn, unhoistableHeaders }));
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = errorText(error);
     throw new StoreUnavailable(`a link cannot be signed: ${why}`, error);
   }
 };

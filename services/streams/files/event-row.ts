@@ -3,6 +3,7 @@ import type { EventCodec } from '../../kernel/aggregate.js';
 import { type EventMetadata, metadataOf, metadataOfAny, type RecordedEvent } from '../../kernel/event.js';
 import { StoreUnavailable, UnknownEvent } from '../../kernel/fault.js';
 import { categoryOf } from '../../kernel/stream.js';
+import { errorText } from '../../kernel/error-text.js';
 
 /** An event as a row of a file; the keys are the names of the columns. A field that an event does not have is absent. */
 export type EventRow = {
@@ -105,7 +106,7 @@ const parkedRow = (event: RecordedEvent, encoder: RowEncoder, reason: unknown): 
     recorded_at: recordedAt,
     command_id: commandId,
     body: Buffer.from(JSON.stringify(Buffer.from(event.data).toString('base64'))),
-    unreadable: reason instanceof Error ? reason.message : String(reason),
+    unreadable: errorText(reason),
   };
 };
 

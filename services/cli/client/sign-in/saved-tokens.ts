@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import * as z from 'zod';
 import { createPrivateFolder } from '../../../store/create-folder.js';
 import type { Profile } from '../connection/profile.js';
+import { errorText } from '../../../kernel/error-text.js';
 
 /** Tokens that are about to expire are not sent. */
 const MARGIN_MS = 30_000;
@@ -59,7 +60,7 @@ export const saveTokens = (address: Address, tokens: SavedTokens): void => {
   try {
     writeAll({ ...readAll(), [keyOf(address)]: tokens });
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = errorText(error);
     process.stderr.write(`flightlog: the next command signs in again, because the tokens cannot be saved: ${why}\n`);
   }
 };

@@ -8,6 +8,7 @@ import { print } from '../output/documents.js';
 import { oneLine } from '../output/text.js';
 import { signInPerson, takeTokens } from './by-person.js';
 import { codeOf, discoveredIssuer, signInMetadata } from './issuer.js';
+import { errorText } from '../../../kernel/error-text.js';
 
 const atIssuer = async <Answer>(issuer: string, ask: () => Promise<Answer>): Promise<Answer> => {
   try {
@@ -55,8 +56,6 @@ const flowOf = ({ signIn: by }: Profile, isDevice: boolean): SignInFlow => {
   return isDevice ? 'device' : (by.flow ?? 'browser');
 };
 
-const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
-
 const serverOf = ({ address }: Profile): string => (address.kind === 'rest' ? address.url : address.target);
 
 /**
@@ -91,6 +90,6 @@ export const signOut = async (flags: ConnectionFlags): Promise<void> => {
   try {
     print(`revoked the refresh token at ${await revokeToken(profile, tokens.refreshToken)}`);
   } catch (error) {
-    process.stderr.write(`${oneLine(`flightlog: the refresh token is not revoked: ${reasonOf(error)}`)}\n`);
+    process.stderr.write(`${oneLine(`flightlog: the refresh token is not revoked: ${errorText(error)}`)}\n`);
   }
 };

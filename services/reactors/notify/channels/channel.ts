@@ -1,5 +1,6 @@
 import type { AttemptOutcome } from '../../../notification/commands.js';
 import type { Message } from '../message/message.js';
+import { errorText } from '../../../kernel/error-text.js';
 
 /** A way to send messages. */
 export interface Channel {
@@ -16,5 +17,4 @@ export interface Channel {
 }
 
 /** The text of an error, on one line and not longer than a reason should be. */
-export const reasonOf = (error: unknown): string =>
-  (error instanceof Error ? error.message : String(error)).replace(/\s+/gu, ' ').trim().slice(0, 500);
+export const reasonOf = (error: unknown): string => errorText(error).replace(/\s+/gu, ' ').trim().slice(0, 500);

@@ -3,6 +3,7 @@ import { createSecureContext, type SecureContext } from 'node:tls';
 import { StoreUnavailable } from '../../../kernel/fault.js';
 import { OWN_CONNECTION } from '../../../kernel/ports/log-identity.js';
 import { type NodeAddress, eventstoreAddress } from '../address.js';
+import { errorText } from '../../../kernel/error-text.js';
 
 /** The settings for finding and calling nodes, from a connection string and the files that it names. */
 export type NodeSettings = {
@@ -59,7 +60,7 @@ const secured = (parameters: Parameters): SecureContext => {
   try {
     return secureContext(parameters);
   } catch (error) {
-    throw unusable(error instanceof Error ? error.message : String(error), error);
+    throw unusable(errorText(error), error);
   }
 };
 

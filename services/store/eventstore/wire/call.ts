@@ -3,6 +3,7 @@ import { convertToCommandError } from '@eventstore/db-client';
 import { Metadata, status } from '@grpc/grpc-js';
 import { framesOf } from '../../../kernel/encoding/grpc-frame.js';
 import { messageSplitter } from './messages.js';
+import { errorText } from '../../../kernel/error-text.js';
 
 /** A streaming gRPC call, whose messages are bytes. */
 export interface StreamingCall {
@@ -80,7 +81,7 @@ export const callOn = (stream: ClientHttp2Stream, { onMessages, onEnd }: CallLis
       const messages = split(piece);
       if (messages.length > 0) onMessages(messages);
     } catch (error) {
-      malformed = serviceError(status.INTERNAL, error instanceof Error ? error.message : String(error));
+      malformed = serviceError(status.INTERNAL, errorText(error));
       stream.close(NGHTTP2_CANCEL);
     }
   });
