@@ -6,13 +6,8 @@ import { type TaskExecutionEvent, TaskExecutionEventSchema } from '../../proto/g
 import { executionCodec } from '../../services/execution/events.js';
 import { bytesOf } from '../../services/kernel/ports/payload-store.js';
 import type { StreamName } from '../../services/kernel/stream.js';
-import {
-  eventAt,
-  type RecordedContents,
-  type CallContents,
-  literalsAt,
-  unlessUnreadable,
-} from '../query/recorded-contents.js';
+import { type CallContents, eventAt, type RecordedContents } from '../query/recorded-contents.js';
+import { reportedInputs, reportedOutputs } from '../query/reported-data.js';
 import type { StoredDocument } from '../runtime/read-store.js';
 
 /** The engine's message at the revision stored in a field of the document. */
@@ -34,10 +29,7 @@ export const inputsOf = (
   document: StoredDocument,
   { inputUri }: TaskExecution,
 ): Promise<LiteralMap | undefined> =>
-  unlessUnreadable(contents, { field: 'full_inputs', of: document.key }, async () => {
-    const input = (await messageAt(contents, document, 'inputs_at'))?.inputValue;
-    return input?.case === 'inputData' ? input.value : literalsAt(contents, inputUri);
-  });
+  reportedInputs(contents, document, inputUri, () => messageAt(contents, document, 'inputs_at'));
 
 /** The outputs that the engine sent or stored; unset when they are in none of the configured stores. */
 export const outputsOf = (
@@ -45,10 +37,4 @@ export const outputsOf = (
   document: StoredDocument,
   { closure }: TaskExecution,
 ): Promise<LiteralMap | undefined> =>
-  unlessUnreadable(contents, { field: 'full_outputs', of: document.key }, async () => {
-    const result = (await messageAt(contents, document, 'outputs_at'))?.outputResult;
-    if (result?.case === 'outputData') return result.value;
-    const shown = closure?.outputResult;
-    // oxlint-disable-next-line typescript/no-deprecated -- the address is shown there and nowhere else
-    return shown?.case === 'outputUri' ? literalsAt(contents, shown.value) : undefined;
-  });
+  reportedOutputs(contents, document, closure, () => messageAt(contents, document, 'outputs_at'));
