@@ -64,12 +64,16 @@ export const payloadLocation = (text: string): PayloadLocation | string => {
   };
 };
 
+/** Addresses that differ only in how they are written, such as by a slash at the end, are the same. */
+const isSameEndpoint = (one?: string, other?: string): boolean =>
+  one === other || (one !== undefined && other !== undefined && new URL(one).href === new URL(other).href);
+
 /** True when the keys below a location can be those of payloads or uploads of a payload location. */
 export const sharesKeys = (payloads: PayloadLocation, other: PayloadLocation): boolean =>
   payloads.kind === 's3' &&
   other.kind === 's3' &&
   payloads.bucket === other.bucket &&
-  payloads.endpoint === other.endpoint &&
+  isSameEndpoint(payloads.endpoint, other.endpoint) &&
   FOLDERS.map((folder) => `${payloads.prefix}${folder}`).some(
     (folder) => folder.startsWith(other.prefix) || other.prefix.startsWith(folder),
   );

@@ -147,6 +147,14 @@ describe('the configuration', () => {
     expect(() => stores('s3://bkt/metadata/flightlog')).toThrow('data_proxy.engine_stores');
   });
 
+  it('knows the bucket of the payloads however the address of its server is written', () => {
+    const settings = {
+      payload_store: 's3://bkt?endpoint=http://store:9000',
+      'data_proxy.engine_stores': ['s3://bkt?endpoint=http://Store:9000/'],
+    };
+    expect(() => together(settings)).toThrow('data_proxy.engine_stores');
+  });
+
   it('lets processes that serve no gRPC have its port for something else, and all ports be 0', () => {
     const projector = { role: 'projector', event_store: 'esdb://log:2113' };
     expect(together({ ...projector, grpc_port: 7001, http_port: 7001 }).http_port).toBe(7001);
