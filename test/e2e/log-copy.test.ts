@@ -149,6 +149,9 @@ describe('copying a log', () => {
     expect(served).toMatchObject({ code: 1, stdout: '' });
     expect(served.stderr).toContain(`${to} has part of a log: \`flightlog log copy\` was interrupted or has failed`);
     await expect(serveEmbedded(to)).rejects.toThrow(`${to} has part of a log`);
+    expect((await copy(to, place('of-part'))).stderr).toMatch(/^flightlog: .* has part of a log: /u);
+    const backedUp = await run(['backup', '--data', to, '--to', place('backup-of-part')]);
+    expect(backedUp.stderr).toMatch(/^flightlog: data: .* has part of a log: /u);
     const { code, stdout } = await copy(large, to);
     expect(code).toBe(0);
     const { events, resumedAfter } = JSON.parse(stdout) as { events: number; resumedAfter: number };

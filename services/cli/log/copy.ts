@@ -12,7 +12,7 @@ import { codecs } from '../../main/models.js';
 import { type LogSource, markCopyOf, openLog, openWritableLog } from '../../main/log/log-source.js';
 import { progressBar, throughLog } from '../progress-bar.js';
 import { OperatorError, forSetting } from '../../config/operator-errors.js';
-import { markComplete, markIncomplete } from '../../store/log/presence.js';
+import { assertLogComplete, markComplete, markIncomplete } from '../../store/log/presence.js';
 
 /** The two logs: data directories, or connection strings of an EventStoreDB. */
 export type LogCopyFlags = { readonly from: string; readonly to: string };
@@ -281,11 +281,12 @@ const openTarget = async (location: string): Promise<Target> => {
 
 const secondsSince = (start: number): number => Number(((performance.now() - start) / 1_000).toFixed(3));
 
-const assertDifferent = ({ from, to }: LogCopyFlags): void => {
+const assertCopyable = ({ from, to }: LogCopyFlags): void => {
   if (from === to || (!isUrl(from) && !isUrl(to) && resolve(from) === resolve(to)))
     throw new OperatorError('--from and --to name the same log');
   if (!isUrl(from) && !existsSync(resolve(from)))
     throw new OperatorError(`there is no data directory ${resolve(from)}`);
+  if (!isUrl(from)) assertLogComplete(resolve(from)); // a copy of a part of a log would not be marked as such
 };
 
 /**
@@ -293,10 +294,11 @@ const assertDifferent = ({ from, to }: LogCopyFlags): void => {
  * revisions, ids and bytes, under a new log id. The target is a copy until it takes over. A copy that was interrupted
  * resumes. Reads both logs again and compares them, then prints a summary as one JSON object.
  *
- * @throws {OperatorError} when the target log is not a copy of the source, or the two differ in the end.
+ * @throws {OperatorError} when the source is itself an unfinished copy, the target log is not a copy of the source, or the
+ * two differ in the end.
  */
 export const copyLog = async (flags: LogCopyFlags): Promise<void> => {
-  assertDifferent(flags);
+  assertCopyable(flags);
   const started = performance.now();
   const from = await forSetting('--from', () => openLog(sourceOf(flags.from), openLogger('warn')));
   const { store: to, begin, complete, close } = await forSetting('--to', () => openTarget(flags.to));

@@ -4,6 +4,7 @@ import { DataDirectoryUnusable, DataDirectoryInUse } from '../../kernel/fault.js
 import { backUp } from '../../store/backup/back-up.js';
 import { type BackupFiles, directoryFiles, mergedFiles } from '../../store/backup/backup-files.js';
 import { type RestoreBucket, restoreBackup } from '../../store/backup/restore.js';
+import { assertLogComplete } from '../../store/log/presence.js';
 import type { PayloadLocation } from '../../store/payloads/payload-location.js';
 import type { Configuration } from '../../config/configuration.js';
 import { logSource, openOwnLog } from '../../main/log/log-source.js';
@@ -73,8 +74,8 @@ const assertOutside = (to: string, directory: string): void => {
  * Backs up the data directory, with payloads and uploads that are in a bucket, into a folder or a bucket; servers may
  * use it meanwhile. Prints a summary as a JSON object.
  *
- * @throws {OperatorError} when the log is not in the data directory, or the folder or bucket cannot be used, or the
- * folder is in the data directory.
+ * @throws {OperatorError} when the log is not in the data directory, or is an unfinished copy, or the folder or bucket
+ * cannot be used, or the folder is in the data directory.
  * @throws {Fault} when an object that the log refers to is missing or damaged, an event cannot be read, or the folder
  * or bucket has a backup of another log.
  */
@@ -83,7 +84,10 @@ export const backup = async (configuration: Configuration, { to, foreign = [] }:
   const started = performance.now();
   const directory = resolve(configuration.data);
   assertOutside(to, directory);
-  const log = await openOwnLog(configuration);
+  const log = await forSetting('data', () => {
+    assertLogComplete(directory); // a backup of a part of a log would not be marked as such
+    return openOwnLog(configuration);
+  });
   const bar = progressBar();
   const payloads = await forSetting('payload_store', () =>
     openPayloads({ directory, location: configuration.payload_store }),
