@@ -23,7 +23,7 @@ type Fold<State, Event> = Pick<Decider<State, never, Event, never>, 'initial' | 
   readonly codec: EventCodec<Event>;
 };
 
-/** Makes the fold of one category. It is empty until `followLog` feeds it. */
+/** Makes the fold of one category. It is empty until `followFolds` feeds it. */
 export const foldedStreams = <State, Event>(
   fold: Fold<State, Event>,
   onParked: OnParked = () => undefined,
@@ -68,7 +68,7 @@ export interface LogFollower {
   close(): Promise<void>;
 }
 
-/** The options of `followLog`. */
+/** The options of `followFolds`. */
 export type FollowLogOptions = {
   /** True when the subscription advances over every position, also those of events that the filter leaves out. */
   readonly advancesOverAll?: boolean;

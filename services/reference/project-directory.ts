@@ -42,7 +42,7 @@ export type ProjectDirectoryOptions = {
   readonly readProject: (stream: StreamName) => Promise<Folded<ProjectState>>;
 };
 
-/** Makes the fold of all projects; it is empty until `followLog` feeds it. */
+/** Makes the fold of all projects; it is empty until `followFolds` feeds it. */
 export const projectFold = (onParked?: OnParked): FoldedStreams<ProjectState> =>
   foldedStreams(
     {

@@ -34,7 +34,7 @@ export interface RecordedAttributes {
 const ACKNOWLEDGED_WAIT_MS = 500;
 const MIN_POSITION_WAIT_MS = 2_000;
 
-/** Makes the fold of the attributes of all projects; it is empty until `followLog` feeds it. */
+/** Makes the fold of the attributes of all projects; it is empty until `followFolds` feeds it. */
 export const attributesFold = (onParked?: OnParked): FoldedStreams<AttributesState> =>
   foldedStreams(
     {

@@ -32,7 +32,7 @@ const READY_WAIT_MS = 10_000;
 const ACKNOWLEDGED_WAIT_MS = 500;
 const MIN_POSITION_WAIT_MS = 2_000;
 
-/** Makes the fold of all role bindings; it is empty until `followLog` feeds it. */
+/** Makes the fold of all role bindings; it is empty until `followFolds` feeds it. */
 export const roleBindingFold = (onParked?: OnParked): FoldedStreams<RoleBindingState> =>
   foldedStreams(
     {

@@ -42,7 +42,7 @@ const pathToNul = (message: ReflectMessage): readonly string[] | undefined => {
 
 /**
  * Decodes a request, whose texts must be without NUL characters: stores end a text at its first NUL, so they would
- * store or look for another text than was checked. Appends are decoded without this check: `targetOf` and
+ * store or look for another text than was checked. Appends are decoded without this check: `writeTargetOf` and
  * `proposedEvent` check their texts.
  *
  * @throws {RpcError} INVALID_ARGUMENT when the bytes are not a message of the type, or with the field that has a NUL.

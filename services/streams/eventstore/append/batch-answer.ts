@@ -62,7 +62,7 @@ const DETAILS: Partial<Record<GrpcStatus, (message: string) => Any>> = {
 
 /**
  * Describes the failure of one append of a batch, always with details: official clients fail when there are none. The
- * codes of a conflict and of a deleted stream differ from those of `failureOf`, which end a call.
+ * codes of a conflict and of a deleted stream differ from those of `callFailureOf`, which end a call.
  */
 const errorOf = (thrown: unknown, options: Options) => {
   if (thrown instanceof WrongVersion) return wrongVersion(thrown, options);
