@@ -6,8 +6,7 @@ import { ExportRefused, isOfConnection } from '../../reactors/export-to-kafka/fa
 import type { ExportFormat } from '../../reactors/export-to-kafka/message.js';
 import { exportToKafka } from '../../reactors/export-to-kafka/reactor.js';
 import type { TopicSettings } from '../../reactors/export-to-kafka/topics.js';
-import type { LogSource } from '../log/log-source.js';
-import { openLog } from '../log/log-source.js';
+import { type LogSource, openLog } from '../log/log-source.js';
 import { codecs } from '../models.js';
 import { threadedMessages } from './threaded-messages.js';
 import type { PayloadSource } from '../payloads.js';

@@ -4,7 +4,8 @@ import type { RunProgress } from '../../../projections/runtime/runs/partition-ru
 import { leasesName, PARTITIONS } from '../../../projections/runtime/partitions.js';
 import { runProjections } from '../../../projections/runtime/runs/runner.js';
 import { assignPartitions } from '../../kernel/assignment.js';
-import { openCoordination, workerName, systemTimers } from '../coordination.js';
+import { openCoordination, workerName } from '../coordination.js';
+import { systemTimers } from '../system-timers.js';
 import { type LogSource, openLog } from '../log/log-source.js';
 import { codecs, models } from '../models.js';
 import { followRetryRequests } from '../../reference/retry-requests.js';
