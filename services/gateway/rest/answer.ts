@@ -2,7 +2,7 @@ import { type DescMethod, toBinary } from '@bufbuild/protobuf';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
 import { NO_TOKEN, UNKNOWN_CERTIFICATE } from '../../kernel/ports/authentication.js';
-import { certificateOf, headerOf } from './credentials.js';
+import { certificateOf } from './client-certificate.js';
 import { type FollowRoute, RpcError, type StreamRoute } from '../../kernel/rpc.js';
 import { type Deadline, type DispatchedCall, noteOf, openCall, type ReceivedCall } from '../dispatch/call.js';
 import type { ReceivedRequest } from '../dispatch/target.js';
@@ -15,7 +15,7 @@ import type { Bindings } from './bindings.js';
 import { sendBody } from './encoding.js';
 import { answerDialect, type Dialect, requestDialect } from './dialects.js';
 import { ignoredIn, ignoredText } from './parameters.js';
-import { address, type Addressed, bodyOf, largeRequest, readRequest, requestBytes } from './request.js';
+import { address, type Addressed, bodyOf, headerOf, largeRequest, readRequest, requestBytes } from './request.js';
 import { unimplemented } from '../routes.js';
 import { OWN_PACKAGE } from '../rpc-status.js';
 import { sendEvents } from './server-sent-events.js';

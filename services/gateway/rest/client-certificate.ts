@@ -3,12 +3,6 @@ import type { FastifyRequest } from 'fastify';
 import type { ClientCertificate } from '../../kernel/ports/authentication.js';
 import { clientCertificateOn } from '../client-certificate.js';
 
-/** Reads a header by its name, or with the prefix `grpc-metadata-`. */
-export const headerOf = (request: FastifyRequest, name: string): string | undefined => {
-  const value = request.headers[name] ?? request.headers[`grpc-metadata-${name}`];
-  return Array.isArray(value) ? value[0] : value;
-};
-
 /**
  * True for a request made by a page of another origin. Browsers send their client certificate with the requests of every
  * page, as they do cookies; these headers name the origin of the page.

@@ -8,7 +8,8 @@ import { openApi } from '../openapi/document.js';
 import { type BrowserFile, openApiPage } from '../openapi/page.js';
 import { isReady, readiness } from '../readiness.js';
 import type { RouteBinding } from './bindings.js';
-import { certificateOf, headerOf } from './credentials.js';
+import { certificateOf } from './client-certificate.js';
+import { headerOf } from './request.js';
 import { sendBody } from './encoding.js';
 import { recordRefusal } from './refusal-audit.js';
 

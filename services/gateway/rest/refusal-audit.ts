@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import type { Identity } from '../../kernel/ports/authentication.js';
 import { RpcError } from '../../kernel/rpc.js';
 import { addressOf, type Audit } from '../dispatch/audit.js';
-import { headerOf } from './credentials.js';
+import { headerOf } from './request.js';
 
 /** The longest text of a request that is recorded, in characters. */
 const MAX_TEXT = 256;

@@ -39,6 +39,12 @@ const parametersIn = (text: string): URLSearchParams => {
   return new URLSearchParams(text);
 };
 
+/** Reads a header by its name, or with the prefix `grpc-metadata-`. */
+export const headerOf = (request: FastifyRequest, name: string): string | undefined => {
+  const value = request.headers[name] ?? request.headers[`grpc-metadata-${name}`];
+  return Array.isArray(value) ? value[0] : value;
+};
+
 /** Returns the body of a request; empty when it has none. */
 export const bodyOf = (request: FastifyRequest): Buffer =>
   Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
