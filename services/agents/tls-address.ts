@@ -3,7 +3,7 @@ import { checkServerIdentity, type PeerCertificate } from 'node:tls';
 
 /** The address that a target of gRPC names, if it is no name. */
 const addressOf = (target: string): string | undefined => {
-  const host = target.replace(/^dns:(?:\/\/[^/]*\/)?/u, '').replace(/:\d+$/u, '');
+  const host = target.replace(/^(?:dns:(?:\/\/[^/]*\/)?|ipv[46]:)/u, '').replace(/:\d+$/u, '');
   const address = host.replace(/^\[(.+)\]$/u, '$1');
   return isIP(address) === 0 ? undefined : address;
 };
