@@ -1,7 +1,7 @@
 import { defineConfig } from 'vitest/config';
-import { LongestFirst } from './test/support/longest-first.js';
-import { skippedTests } from './test/support/skipped-tests.js';
-import { filesOf, LOADS, MATRICES, OPERATIONS } from './test/support/suites.js';
+import { LongestFirst } from './test/support/runner/longest-first.js';
+import { skippedTests } from './test/support/runner/skipped-tests.js';
+import { filesOf, LOADS, MATRICES, OPERATIONS } from './test/support/runner/suites.js';
 
 /** The files that are skipped. */
 const LEFT_OUT = Object.keys(skippedTests(process.env)).map((name) => `dist/test/e2e/${name}.test.js`);
@@ -35,7 +35,7 @@ const kind = (name: string, { timeoutMs, files, apart = [], setupFiles = [], iso
 });
 
 /** Ends the log servers that tests have with FLIGHTLOG_TEST_LOG=eventstore. */
-const STOP_LOGS = ['./dist/test/support/stop-test-logs.js'];
+const STOP_LOGS = ['./dist/test/support/runner/stop-test-logs.js'];
 
 /**
  * A server of the MongoDB protocol may be slow, and a kill costs as many starts as a control plane has processes: five
@@ -51,7 +51,7 @@ export default defineConfig({
     maxWorkers: 2,
     sequence: { sequencer: LongestFirst },
     update: 'none', // a test compares; only --update writes what it compares with
-    reporters: ['default', './dist/test/support/tally-reporter.js'],
+    reporters: ['default', './dist/test/support/runner/tally-reporter.js'],
     projects: [
       kind('unit', { timeoutMs: 20_000, isolate: false }),
       kind('contract', { timeoutMs: 20_000, isolate: false }),

@@ -4,7 +4,7 @@ import { NodeExecution_Phase } from '../proto/gen/platformidl/core/execution_pb.
 import { NodePhaseReportedSchema } from '../proto/gen/platformidl/eventlog/execution_pb.js';
 import { AdminService } from '../proto/gen/platformidl/service/admin_pb.js';
 import { sqliteLogReader } from '../services/store/log/sqlite-log-reader.js';
-import type { GrpcClient } from '../test/support/grpc-client.js';
+import type { GrpcClient } from '../test/support/clients/grpc-client.js';
 import type { LoadResult } from './load.js';
 import { DOMAIN, PROJECT } from './workload.js';
 

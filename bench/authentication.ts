@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import { startAuthenticatedServer } from '../test/support/authenticated-server.js';
-import { type GrpcClient, grpcClient } from '../test/support/grpc-client.js';
-import { type ServerProcess, startServerProcess } from '../test/support/server-process.js';
+import { startAuthenticatedServer } from '../test/support/processes/authenticated-server.js';
+import { type GrpcClient, grpcClient } from '../test/support/clients/grpc-client.js';
+import { type ServerProcess, startServerProcess } from '../test/support/processes/server-process.js';
 import { assertAllOk } from './acknowledged.js';
 import type { Bench, BenchOptions, Figure } from './bench.js';
 import { generateLoad, writeFrames } from './processes.js';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import { grpcClient } from '../test/support/grpc-client.js';
-import { startLogServer } from '../test/support/log-server.js';
-import { startServerProcess } from '../test/support/server-process.js';
+import { grpcClient } from '../test/support/clients/grpc-client.js';
+import { startLogServer } from '../test/support/processes/log-server.js';
+import { startServerProcess } from '../test/support/processes/server-process.js';
 import { NodeExecution_Phase } from '../proto/gen/platformidl/core/execution_pb.js';
 import { AdminService } from '../proto/gen/platformidl/service/admin_pb.js';
 import type { Bench, BenchOptions, Figure } from './bench.js';

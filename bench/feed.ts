@@ -6,9 +6,9 @@ import { QualityOfService_Tier as Tier } from '../proto/gen/platformidl/core/exe
 import { ResourceType } from '../proto/gen/platformidl/core/identifier_pb.js';
 import type { WorkLaunch } from '../proto/gen/platformidl/eventlog/engine_work_pb.js';
 import { AdminService } from '../proto/gen/platformidl/service/admin_pb.js';
-import { grpcClient, type GrpcClient } from '../test/support/grpc-client.js';
-import { startServerProcess } from '../test/support/server-process.js';
-import { openWork, type WorkStream } from '../test/support/work-stream.js';
+import { grpcClient, type GrpcClient } from '../test/support/clients/grpc-client.js';
+import { startServerProcess } from '../test/support/processes/server-process.js';
+import { openWork, type WorkStream } from '../test/support/clients/work-stream.js';
 import type { Bench, Figure } from './bench.js';
 import { DOMAIN, PROJECT, registerHello } from './workload.js';
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
-import { grpcClient } from '../test/support/grpc-client.js';
-import { startServerProcess } from '../test/support/server-process.js';
+import { grpcClient } from '../test/support/clients/grpc-client.js';
+import { startServerProcess } from '../test/support/processes/server-process.js';
 import { assertInLogOnce, awaitViews } from './acknowledged.js';
 import type { Bench, BenchOptions, Figure } from './bench.js';
 import { processorMs } from './processor-time.js';

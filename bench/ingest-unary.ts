@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { grpcClient } from '../test/support/grpc-client.js';
-import { startServerProcess } from '../test/support/server-process.js';
+import { grpcClient } from '../test/support/clients/grpc-client.js';
+import { startServerProcess } from '../test/support/processes/server-process.js';
 import { assertAllOk, assertInLogOnce, awaitViews } from './acknowledged.js';
 import type { Bench, BenchOptions, Figure } from './bench.js';
 import { generateLoad, measureEcho, writeFrames } from './processes.js';

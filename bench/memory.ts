@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { grpcClient } from '../test/support/grpc-client.js';
-import { startServerProcess } from '../test/support/server-process.js';
+import { grpcClient } from '../test/support/clients/grpc-client.js';
+import { startServerProcess } from '../test/support/processes/server-process.js';
 import type { Bench, BenchOptions, Figure } from './bench.js';
 import { medianSyncMs } from './disk.js';
 import { generateLoad, writeFrames } from './processes.js';

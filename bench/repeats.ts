@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { startServerProcess } from '../test/support/server-process.js';
-import { grpcClient } from '../test/support/grpc-client.js';
+import { startServerProcess } from '../test/support/processes/server-process.js';
+import { grpcClient } from '../test/support/clients/grpc-client.js';
 import type { Bench } from './bench.js';
 import { generateLoad, writeFrames } from './processes.js';
 import { processorMs } from './processor-time.js';

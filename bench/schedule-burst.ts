@@ -10,9 +10,9 @@ import {
 import { NodeExecution_Phase } from '../proto/gen/platformidl/core/execution_pb.js';
 import { ResourceType } from '../proto/gen/platformidl/core/identifier_pb.js';
 import { AdminService } from '../proto/gen/platformidl/service/admin_pb.js';
-import { fixtureFolder } from '../test/support/fixtures.js';
-import { grpcClient, type GrpcClient } from '../test/support/grpc-client.js';
-import { startServerProcess } from '../test/support/server-process.js';
+import { fixtureFolder } from '../test/support/requests/fixtures.js';
+import { grpcClient, type GrpcClient } from '../test/support/clients/grpc-client.js';
+import { startServerProcess } from '../test/support/processes/server-process.js';
 import type { Bench } from './bench.js';
 import type { LoadResult } from './load.js';
 import { generateLoad, writeFrames } from './processes.js';

@@ -7,8 +7,8 @@ import {
 } from '../proto/gen/platformidl/admin/execution_pb.js';
 import { NodeExecution_Phase } from '../proto/gen/platformidl/core/execution_pb.js';
 import { ResourceType } from '../proto/gen/platformidl/core/identifier_pb.js';
-import { fixtureFolders } from '../test/support/fixtures.js';
-import { type GrpcClient } from '../test/support/grpc-client.js';
+import { fixtureFolders } from '../test/support/requests/fixtures.js';
+import { type GrpcClient } from '../test/support/clients/grpc-client.js';
 
 /** Project and domain of the benchmarks' executions. */
 export const PROJECT = 'flytesnacks';

@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { chromiumPath, startChromium } from '../../test/support/chromium.js';
-import { grpcClient } from '../../test/support/grpc-client.js';
-import { startServerProcess } from '../../test/support/server-process.js';
+import { chromiumPath, startChromium } from '../../test/support/browser/chromium.js';
+import { grpcClient } from '../../test/support/clients/grpc-client.js';
+import { startServerProcess } from '../../test/support/processes/server-process.js';
 import type { Bench, BenchOptions, Limited } from '../bench.js';
 import { PROJECT, registerHello } from '../workload.js';
 import { executionViews } from './execution-view.js';

@@ -4,9 +4,9 @@ import { NodeExecution_Phase, TaskExecution_Phase } from '../../proto/gen/platfo
 import { ResourceType } from '../../proto/gen/platformidl/core/identifier_pb.js';
 import { ReportRequestSchema } from '../../proto/gen/platformidl/eventlog/engine_report_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
-import type { GrpcClient } from '../../test/support/grpc-client.js';
-import { HELLO_TASK } from '../../test/support/reports.js';
-import { wideWorkflow } from '../../test/support/wide-workflow.js';
+import type { GrpcClient } from '../../test/support/clients/grpc-client.js';
+import { HELLO_TASK } from '../../test/support/requests/reports.js';
+import { wideWorkflow } from '../../test/support/requests/wide-workflow.js';
 import { REPORT_PATH } from '../ingest-stream.js';
 import { generateStreams, writeFrames } from '../processes.js';
 import { DOMAIN, PROJECT } from '../workload.js';

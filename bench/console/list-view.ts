@@ -1,6 +1,6 @@
 import type { Locator, Page } from 'playwright-core';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
-import type { GrpcClient } from '../../test/support/grpc-client.js';
+import type { GrpcClient } from '../../test/support/clients/grpc-client.js';
 import type { Limited } from '../bench.js';
 import { generateLoad, writeFrames } from '../processes.js';
 import { createRequests, DOMAIN, nodeEvents, PROJECT } from '../workload.js';

@@ -4,7 +4,7 @@ import { binaryEvent, EventStoreDBClient, START } from '@eventstore/db-client';
 import type { NewEvent } from '../../services/kernel/event.js';
 import { streamName } from '../../services/kernel/stream.js';
 import { eventstoreEventStore } from '../../services/store/eventstore/eventstore-event-store.js';
-import { startLogServer } from '../../test/support/log-server.js';
+import { startLogServer } from '../../test/support/processes/log-server.js';
 import type { BenchOptions, Figure } from '../bench.js';
 
 const DATA_BYTES = 500;

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { startLogServer } from '../../test/support/log-server.js';
+import { startLogServer } from '../../test/support/processes/log-server.js';
 import type { BenchOptions, Limited } from '../bench.js';
 import { measureFreshness } from '../freshness.js';
 

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { NodeExecution_Phase } from '../../proto/gen/platformidl/core/execution_pb.js';
-import { type GrpcClient, grpcClient } from '../../test/support/grpc-client.js';
-import { type LogServer, startLogServer } from '../../test/support/log-server.js';
-import { startServerProcess } from '../../test/support/server-process.js';
+import { type GrpcClient, grpcClient } from '../../test/support/clients/grpc-client.js';
+import { type LogServer, startLogServer } from '../../test/support/processes/log-server.js';
+import { startServerProcess } from '../../test/support/processes/server-process.js';
 import { assertAllOk, assertInLogOnce, awaitViews } from '../acknowledged.js';
 import type { BenchOptions, Figure } from '../bench.js';
 import type { LoadResult } from '../load.js';

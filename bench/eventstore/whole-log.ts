@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { EventStoreDBClient, START } from '@eventstore/db-client';
-import { startLogServer } from '../../test/support/log-server.js';
-import { startServerProcess } from '../../test/support/server-process.js';
+import { startLogServer } from '../../test/support/processes/log-server.js';
+import { startServerProcess } from '../../test/support/processes/server-process.js';
 import type { BenchOptions, Figure } from '../bench.js';
 import { processorMs } from '../processor-time.js';
 

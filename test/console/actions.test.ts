@@ -1,12 +1,12 @@
 import type { Browser, Page, Route } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
-import { chromiumPath, startChromium } from '../support/chromium.js';
-import { openPage } from '../support/console-page.js';
-import { type ControlPlane, register, startControlPlane } from '../support/control-plane.js';
-import { withNeeds } from '../support/fixtures.js';
-import { launchHello } from '../support/hello.js';
-import { workflowReport } from '../support/reports.js';
+import { chromiumPath, startChromium } from '../support/browser/chromium.js';
+import { openPage } from '../support/browser/console-page.js';
+import { type ControlPlane, register, startControlPlane } from '../support/processes/control-plane.js';
+import { withNeeds } from '../support/requests/fixtures.js';
+import { launchHello } from '../support/requests/hello.js';
+import { workflowReport } from '../support/requests/reports.js';
 import { LaunchPlanState } from '../../proto/gen/platformidl/admin/launch_plan_pb.js';
 import { ResourceType } from '../../proto/gen/platformidl/core/identifier_pb.js';
 import { ScheduleService } from '../../proto/gen/platformidl/eventlog/schedule_service_pb.js';

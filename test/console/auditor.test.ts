@@ -2,12 +2,12 @@ import { readFileSync } from 'node:fs';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { chromiumPath } from '../support/chromium.js';
-import { barriersInLooks } from '../support/console-page.js';
-import { addUser, clientOf, consoleStory, signIn } from '../support/console-story.js';
-import { register } from '../support/control-plane.js';
-import { withNeeds } from '../support/fixtures.js';
-import { launchHello } from '../support/hello.js';
+import { chromiumPath } from '../support/browser/chromium.js';
+import { barriersInLooks } from '../support/browser/console-page.js';
+import { addUser, clientOf, consoleStory, signIn } from '../support/browser/console-story.js';
+import { register } from '../support/processes/control-plane.js';
+import { withNeeds } from '../support/requests/fixtures.js';
+import { launchHello } from '../support/requests/hello.js';
 
 const EXECUTIONS = '/console/projects/flytesnacks/domains/development/executions';
 const ALICE = { name: 'alice', password: 'password-of-alice' };

@@ -10,12 +10,12 @@ import {
 } from '../../proto/gen/platformidl/admin/launch_plan_pb.js';
 import { LiteralMapSchema } from '../../proto/gen/platformidl/core/literals_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
-import { chromiumPath, startChromium } from '../support/chromium.js';
-import { barriersInLooks, openPage } from '../support/console-page.js';
-import { type ControlPlane, register, startControlPlane } from '../support/control-plane.js';
-import { fixtureBytes, withNeeds } from '../support/fixtures.js';
-import { literal } from '../support/hello.js';
-import { registerTask } from '../support/registrations.js';
+import { chromiumPath, startChromium } from '../support/browser/chromium.js';
+import { barriersInLooks, openPage } from '../support/browser/console-page.js';
+import { type ControlPlane, register, startControlPlane } from '../support/processes/control-plane.js';
+import { fixtureBytes, withNeeds } from '../support/requests/fixtures.js';
+import { literal } from '../support/requests/hello.js';
+import { registerTask } from '../support/requests/registrations.js';
 
 const SCOPE = '/projects/flytesnacks/domains/development';
 const PLAN = { project: 'flytesnacks', domain: 'development', name: 'hello.hello' };

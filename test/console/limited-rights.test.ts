@@ -2,11 +2,11 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { AccessService } from '../../proto/gen/platformidl/eventlog/access_service_pb.js';
-import { chromiumPath } from '../support/chromium.js';
-import { barriersInLooks } from '../support/console-page.js';
-import { addUser, clientOf, consoleStory, signIn } from '../support/console-story.js';
-import { register } from '../support/control-plane.js';
-import { withNeeds } from '../support/fixtures.js';
+import { chromiumPath } from '../support/browser/chromium.js';
+import { barriersInLooks } from '../support/browser/console-page.js';
+import { addUser, clientOf, consoleStory, signIn } from '../support/browser/console-story.js';
+import { register } from '../support/processes/control-plane.js';
+import { withNeeds } from '../support/requests/fixtures.js';
 
 const ID = { project: 'flytesnacks', domain: 'development' };
 const PLAN = '/projects/flytesnacks/domains/development/launch_plans/hello.hello';

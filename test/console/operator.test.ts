@@ -15,17 +15,17 @@ import { VIEWS_FILE } from '../../projections/store/sqlite/sqlite-read-store.js'
 import { deadLetterStream } from '../../services/dead-letter/events.js';
 import type { RecordedEvent } from '../../services/kernel/event.js';
 import { sqliteEventStore } from '../../services/store/log/sqlite-event-store.js';
-import { chromiumPath } from '../support/chromium.js';
-import { barriersInLooks } from '../support/console-page.js';
-import { consoleStory } from '../support/console-story.js';
-import { register } from '../support/control-plane.js';
-import { allEvents, executionStream, newEvent } from '../support/filled-log.js';
-import { withNeeds } from '../support/fixtures.js';
-import { helloRequest, launchHello, literal } from '../support/hello.js';
-import { launchOf, plan } from '../support/poisoned-streams.js';
-import { workflowReport } from '../support/reports.js';
-import { overGrpc } from '../support/transports.js';
-import { openWork, type WorkStream } from '../support/work-stream.js';
+import { chromiumPath } from '../support/browser/chromium.js';
+import { barriersInLooks } from '../support/browser/console-page.js';
+import { consoleStory } from '../support/browser/console-story.js';
+import { register } from '../support/processes/control-plane.js';
+import { allEvents, executionStream, newEvent } from '../support/streams/filled-log.js';
+import { withNeeds } from '../support/requests/fixtures.js';
+import { helloRequest, launchHello, literal } from '../support/requests/hello.js';
+import { launchOf, plan } from '../support/streams/poisoned-streams.js';
+import { workflowReport } from '../support/requests/reports.js';
+import { overGrpc } from '../support/clients/transports.js';
+import { openWork, type WorkStream } from '../support/clients/work-stream.js';
 
 const REACTOR = 'release-slots';
 const PLAN = 'hello.two-at-a-time';

@@ -2,12 +2,12 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { runEngine } from '../../engine/engine.js';
-import { chromiumPath } from '../support/chromium.js';
-import { consoleStory } from '../support/console-story.js';
-import { engineOptions, register } from '../support/control-plane.js';
-import { withNeeds } from '../support/fixtures.js';
-import { launchHello } from '../support/hello.js';
-import { overGrpc } from '../support/transports.js';
+import { chromiumPath } from '../support/browser/chromium.js';
+import { consoleStory } from '../support/browser/console-story.js';
+import { engineOptions, register } from '../support/processes/control-plane.js';
+import { withNeeds } from '../support/requests/fixtures.js';
+import { launchHello } from '../support/requests/hello.js';
+import { overGrpc } from '../support/clients/transports.js';
 
 const quiet = { debug: () => undefined, info: () => undefined, warn: () => undefined };
 

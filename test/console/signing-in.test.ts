@@ -1,11 +1,11 @@
 import type { Page, Route } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { chromiumPath } from '../support/chromium.js';
-import { addUser, clientOf, consoleStory, signIn } from '../support/console-story.js';
-import { register } from '../support/control-plane.js';
-import { withNeeds } from '../support/fixtures.js';
-import type { Credentials } from '../support/sign-in.js';
+import { chromiumPath } from '../support/browser/chromium.js';
+import { addUser, clientOf, consoleStory, signIn } from '../support/browser/console-story.js';
+import { register } from '../support/processes/control-plane.js';
+import { withNeeds } from '../support/requests/fixtures.js';
+import type { Credentials } from '../support/browser/sign-in.js';
 
 const LIST = '/projects/flytesnacks/domains/development/executions';
 const ALICE = { name: 'alice', password: 'password-of-alice' };

@@ -13,13 +13,13 @@ import { NodeExecution_Phase as NodePhase } from '../../proto/gen/platformidl/co
 import { ScheduleService } from '../../proto/gen/platformidl/eventlog/schedule_service_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { DataProxyService } from '../../proto/gen/platformidl/service/dataproxy_pb.js';
-import { chromiumPath, startChromium } from '../support/chromium.js';
-import { barriersInLooks, PICTURES, watchedPage } from '../support/console-page.js';
-import { type ControlPlane, register, startControlPlane } from '../support/control-plane.js';
-import { fixtureBytes, withNeeds } from '../support/fixtures.js';
-import { helloRequest, launchHello } from '../support/hello.js';
-import { nodeReport } from '../support/reports.js';
-import { type ServerProcess, startServerProcess } from '../support/server-process.js';
+import { chromiumPath, startChromium } from '../support/browser/chromium.js';
+import { barriersInLooks, PICTURES, watchedPage } from '../support/browser/console-page.js';
+import { type ControlPlane, register, startControlPlane } from '../support/processes/control-plane.js';
+import { fixtureBytes, withNeeds } from '../support/requests/fixtures.js';
+import { helloRequest, launchHello } from '../support/requests/hello.js';
+import { nodeReport } from '../support/requests/reports.js';
+import { type ServerProcess, startServerProcess } from '../support/processes/server-process.js';
 import { until } from '../support/until.js';
 
 const uploads = DataProxyService.method;

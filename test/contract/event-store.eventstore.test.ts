@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe } from 'vitest';
 import { eventstoreEventStore } from '../../services/store/eventstore/eventstore-event-store.js';
-import { type LogServer, startLogServer } from '../support/log-server.js';
+import { type LogServer, startLogServer } from '../support/processes/log-server.js';
 import { eventStoreContract } from './event-store.contract.js';
 
 describe("over flightlog's own log server", () => {

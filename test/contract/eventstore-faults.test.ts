@@ -12,9 +12,9 @@ import { streamName, type StreamName } from '../../services/kernel/stream.js';
 import { type OpenSessions, openSessions } from '../../services/sessions/sessions.js';
 import { eventstoreEventStore } from '../../services/store/eventstore/eventstore-event-store.js';
 import { filePayloadStore } from '../../services/store/payloads/file-payload-store.js';
-import { type LogServer, startLogServer } from '../support/log-server.js';
-import { type Proxy, startProxy } from '../support/proxy.js';
-import { purse } from '../support/purse.js';
+import { type LogServer, startLogServer } from '../support/processes/log-server.js';
+import { type Proxy, startProxy } from '../support/proxies/proxy.js';
+import { purse } from '../support/streams/purse.js';
 
 const event = (text: string = randomUUID()): NewEvent => ({
   id: sha256(text).subarray(0, 16),

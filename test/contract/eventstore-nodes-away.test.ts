@@ -7,8 +7,8 @@ import type { EventStore } from '../../services/kernel/ports/event-store.js';
 import { StoreUnavailable } from '../../services/kernel/fault.js';
 import { streamName } from '../../services/kernel/stream.js';
 import { eventstoreEventStore } from '../../services/store/eventstore/eventstore-event-store.js';
-import { newEvent } from '../support/filled-log.js';
-import { type LogServer, startLogServer } from '../support/log-server.js';
+import { newEvent } from '../support/streams/filled-log.js';
+import { type LogServer, startLogServer } from '../support/processes/log-server.js';
 import { until } from '../support/until.js';
 
 const event = () => newEvent('Counted', Buffer.from(randomUUID()));

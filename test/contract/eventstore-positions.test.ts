@@ -8,7 +8,7 @@ import type { EventStore, LogPage } from '../../services/kernel/ports/event-stor
 import { sha256 } from '../../services/kernel/encoding/hash.js';
 import { streamName } from '../../services/kernel/stream.js';
 import { eventstoreEventStore } from '../../services/store/eventstore/eventstore-event-store.js';
-import type { Appending } from '../support/appending-thread.js';
+import type { Appending } from '../support/clients/appending-thread.js';
 import { type Cluster, startEventstoreCluster } from '../support/eventstore-cluster/cluster.js';
 import { until } from '../support/until.js';
 
@@ -147,7 +147,7 @@ describe('an event store whose positions are byte offsets', () => {
     const subscription = store.subscribe({ after: await store.head(), filter: { categories } }, ({ events }) => {
       seen.push(...events.map(textOf));
     });
-    const beside = new Worker(new URL('../support/appending-thread.js', import.meta.url), {
+    const beside = new Worker(new URL('../support/clients/appending-thread.js', import.meta.url), {
       workerData: { url: cluster.url(), stream, bytes: 2_000 } satisfies Appending,
     });
     await until(

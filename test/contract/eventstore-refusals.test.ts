@@ -7,12 +7,12 @@ import type { EventStore } from '../../services/kernel/ports/event-store.js';
 import { StoreUnavailable } from '../../services/kernel/fault.js';
 import { streamName } from '../../services/kernel/stream.js';
 import { eventstoreEventStore, renewEventstoreId } from '../../services/store/eventstore/eventstore-event-store.js';
-import { allEvents, newEvent } from '../support/filled-log.js';
-import { startFollower } from '../support/follower.js';
-import { type LogServer, startLogServer } from '../support/log-server.js';
-import { startForgetfulLog } from '../support/non-durable-log.js';
-import { startProxy } from '../support/proxy.js';
-import { startServerProcess } from '../support/server-process.js';
+import { allEvents, newEvent } from '../support/streams/filled-log.js';
+import { startFollower } from '../support/servers/follower.js';
+import { type LogServer, startLogServer } from '../support/processes/log-server.js';
+import { startForgetfulLog } from '../support/proxies/non-durable-log.js';
+import { startProxy } from '../support/proxies/proxy.js';
+import { startServerProcess } from '../support/processes/server-process.js';
 import { until } from '../support/until.js';
 
 const urlOf = (address: string, parameters = ''): string => `esdb://${address}?tls=false${parameters}`;

@@ -4,7 +4,7 @@ import type { EventStore } from '../../services/kernel/ports/event-store.js';
 import { streamName } from '../../services/kernel/stream.js';
 import { eventstoreEventStore } from '../../services/store/eventstore/eventstore-event-store.js';
 import { type Cluster, startEventstoreCluster } from '../support/eventstore-cluster/cluster.js';
-import { newEvent } from '../support/filled-log.js';
+import { newEvent } from '../support/streams/filled-log.js';
 
 const event = () => newEvent('Counted', Buffer.from(randomUUID()));
 const fresh = () => streamName('counted', [randomUUID()]);

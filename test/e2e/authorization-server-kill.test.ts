@@ -10,11 +10,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { hashPassword } from '../../services/auth/users/password-hash.js';
 import { usersFile } from '../../services/auth/users/users.js';
-import { openBrowser } from '../support/browser.js';
-import { type Proxy, startProxy } from '../support/proxy.js';
-import { getCode, type OAuthAnswer, post, redeem, refresh } from '../support/sign-in.js';
+import { openBrowser } from '../support/browser/browser.js';
+import { type Proxy, startProxy } from '../support/proxies/proxy.js';
+import { getCode, type OAuthAnswer, post, redeem, refresh } from '../support/browser/sign-in.js';
 
-const PROCESS = fileURLToPath(new URL('../support/authorization-process.js', import.meta.url));
+const PROCESS = fileURLToPath(new URL('../support/processes/authorization-process.js', import.meta.url));
 const ALICE = { name: 'alice', password: 'marked-password-of-alice' };
 const DAY_MS = 86_400_000;
 

@@ -3,9 +3,9 @@ import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { flightlog, freePort } from '../support/command.js';
-import { type ServerProcess, startServerProcess } from '../support/server-process.js';
-import { getCode, post, redeem, refresh } from '../support/sign-in.js';
+import { flightlog, freePort } from '../support/processes/command.js';
+import { type ServerProcess, startServerProcess } from '../support/processes/server-process.js';
+import { getCode, post, redeem, refresh } from '../support/browser/sign-in.js';
 
 const data = mkdtempSync(join(tmpdir(), 'flightlog-authorization-'));
 const ALICE = { name: 'alice', password: 'marked-password-of-alice' };

@@ -6,11 +6,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ExecutionCreateRequestSchema } from '../../proto/gen/platformidl/admin/execution_pb.js';
 import { LiteralSchema } from '../../proto/gen/platformidl/core/literals_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
-import { type ControlPlane, register, startControlPlane } from '../support/control-plane.js';
-import { fixtureBytes, withNeeds } from '../support/fixtures.js';
-import { type GrpcClient, grpcClient } from '../support/grpc-client.js';
-import { helloRequest, literal } from '../support/hello.js';
-import { type RestAnswer, type RestClient, restClient } from '../support/rest-client.js';
+import { type ControlPlane, register, startControlPlane } from '../support/processes/control-plane.js';
+import { fixtureBytes, withNeeds } from '../support/requests/fixtures.js';
+import { type GrpcClient, grpcClient } from '../support/clients/grpc-client.js';
+import { helloRequest, literal } from '../support/requests/hello.js';
+import { type RestAnswer, type RestClient, restClient } from '../support/clients/rest-client.js';
 
 const CREATE = '/platformidl.service.AdminService/CreateExecution';
 const EVENT = '/flyteidl.service.AdminService/CreateNodeEvent';

@@ -2,10 +2,10 @@ import { fromBinary } from '@bufbuild/protobuf';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { CreateWorkflowFailureReasonSchema } from '../../proto/gen/platformidl/admin/workflow_pb.js';
-import { type ControlPlane, register, startControlPlane } from '../support/control-plane.js';
-import { fixtureFolder, type InvalidEntry, invalidEntries, withNeeds } from '../support/fixtures.js';
-import { timedAt } from '../support/processor-time.js';
-import { type Answer, overGrpc, overRest, type Transport } from '../support/transports.js';
+import { type ControlPlane, register, startControlPlane } from '../support/processes/control-plane.js';
+import { fixtureFolder, type InvalidEntry, invalidEntries, withNeeds } from '../support/requests/fixtures.js';
+import { timedAt } from '../support/costs/processor-time.js';
+import { type Answer, overGrpc, overRest, type Transport } from '../support/clients/transports.js';
 
 const requests = invalidEntries();
 

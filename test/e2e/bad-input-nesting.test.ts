@@ -8,13 +8,13 @@ import {
   TaskExecution_Phase as TaskPhase,
 } from '../../proto/gen/platformidl/core/execution_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
-import { type ControlPlane, register, startControlPlane } from '../support/control-plane.js';
-import { withNeeds } from '../support/fixtures.js';
-import { type GrpcClient, grpcClient } from '../support/grpc-client.js';
-import { launchHello, literal } from '../support/hello.js';
-import { timedAt } from '../support/processor-time.js';
-import { HELLO_TASK, nodeReport, taskReport } from '../support/reports.js';
-import { type RestClient, restClient } from '../support/rest-client.js';
+import { type ControlPlane, register, startControlPlane } from '../support/processes/control-plane.js';
+import { withNeeds } from '../support/requests/fixtures.js';
+import { type GrpcClient, grpcClient } from '../support/clients/grpc-client.js';
+import { launchHello, literal } from '../support/requests/hello.js';
+import { timedAt } from '../support/costs/processor-time.js';
+import { HELLO_TASK, nodeReport, taskReport } from '../support/requests/reports.js';
+import { type RestClient, restClient } from '../support/clients/rest-client.js';
 
 const OCTETS = { 'content-type': 'application/octet-stream' };
 

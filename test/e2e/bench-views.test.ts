@@ -2,8 +2,8 @@ import { expect, it } from 'vitest';
 
 import { awaitViews } from '../../bench/acknowledged.js';
 import { createRequests, nodeEvents, PROJECT, registerHello } from '../../bench/workload.js';
-import { startControlPlane } from '../support/control-plane.js';
-import { grpcClient } from '../support/grpc-client.js';
+import { startControlPlane } from '../support/processes/control-plane.js';
+import { grpcClient } from '../support/clients/grpc-client.js';
 
 const SERVICE = '/flyteidl.service.AdminService';
 

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { openBrowser, type Page } from '../support/browser.js';
-import { flightlog } from '../support/command.js';
-import { type ServerProcess, startServerProcess } from '../support/server-process.js';
+import { openBrowser, type Page } from '../support/browser/browser.js';
+import { flightlog } from '../support/processes/command.js';
+import { type ServerProcess, startServerProcess } from '../support/processes/server-process.js';
 
 const data = mkdtempSync(join(tmpdir(), 'flightlog-sessions-'));
 const [ALICE, VERA] = [

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { CHECKOUT, type Ended, flightlog, type Running, start } from '../support/command.js';
-import type { Ready } from '../support/server-process.js';
-import { hasTerminal } from '../support/terminal.js';
+import { CHECKOUT, type Ended, flightlog, type Running, start } from '../support/processes/command.js';
+import type { Ready } from '../support/processes/server-process.js';
+import { hasTerminal } from '../support/processes/terminal.js';
 import { until } from '../support/until.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'flightlog-serving-'));

@@ -6,10 +6,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { openBrowser } from '../support/browser.js';
-import { type Ended, flightlog, freePort, type Running } from '../support/command.js';
-import { type ServerProcess, startServerProcess } from '../support/server-process.js';
-import { refresh } from '../support/sign-in.js';
+import { openBrowser } from '../support/browser/browser.js';
+import { type Ended, flightlog, freePort, type Running } from '../support/processes/command.js';
+import { type ServerProcess, startServerProcess } from '../support/processes/server-process.js';
+import { refresh } from '../support/browser/sign-in.js';
 import { until } from '../support/until.js';
 
 const ALICE = { name: 'alice', password: 'password-of-alice' };

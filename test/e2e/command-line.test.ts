@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 
 import { program } from '../../services/cli/program.js';
-import { CHECKOUT, type Ended, flightlog, start } from '../support/command.js';
+import { CHECKOUT, type Ended, flightlog, start } from '../support/processes/command.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'flightlog-command-'));
 const data = join(folder, 'none');

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
-import { readiness, untilCheck } from '../support/health.js';
-import { type ServerProcess, startServerProcess } from '../support/server-process.js';
-import { overGrpc, type Transport } from '../support/transports.js';
+import { readiness, untilCheck } from '../support/processes/health.js';
+import { type ServerProcess, startServerProcess } from '../support/processes/server-process.js';
+import { overGrpc, type Transport } from '../support/clients/transports.js';
 import { until } from '../support/until.js';
 
 const running: (() => Promise<unknown>)[] = [];

@@ -6,13 +6,13 @@ import { WorkflowExecution_Phase as Phase } from '../../proto/gen/platformidl/co
 import { ResourceType } from '../../proto/gen/platformidl/core/identifier_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { NAMESPACE, prepare } from '../contract/kubernetes/cluster.contract.js';
-import { flightlog, type Running } from '../support/command.js';
-import { type ControlPlane, register, startControlPlane } from '../support/control-plane.js';
-import { fixtureFolder, withNeeds } from '../support/fixtures.js';
+import { flightlog, type Running } from '../support/processes/command.js';
+import { type ControlPlane, register, startControlPlane } from '../support/processes/control-plane.js';
+import { fixtureFolder, withNeeds } from '../support/requests/fixtures.js';
 import { ask, BRIDGE_TOKEN, kubeConfigOf, objectPath } from '../support/kubernetes/server.js';
 import { type StandIn, startStandIn } from '../support/kubernetes/stand-in.js';
 import { until } from '../support/until.js';
-import { openWork } from '../support/work-stream.js';
+import { openWork } from '../support/clients/work-stream.js';
 
 const { createExecution, createWorkflowEvent, getExecution, terminateExecution } = AdminService.method;
 const folder = mkdtempSync(join(tmpdir(), 'flightlog-bridge-'));

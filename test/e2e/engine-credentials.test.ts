@@ -12,13 +12,13 @@ import { WorkflowExecution_Phase as Phase } from '../../proto/gen/platformidl/co
 import { LiteralMapSchema } from '../../proto/gen/platformidl/core/literals_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { NAMESPACE, prepare } from '../contract/kubernetes/cluster.contract.js';
-import { certificates } from '../support/certificates.js';
-import { flightlog, freePort, type Running } from '../support/command.js';
-import { withNeeds } from '../support/fixtures.js';
-import { helloRequest } from '../support/hello.js';
+import { certificates } from '../support/servers/certificates.js';
+import { flightlog, freePort, type Running } from '../support/processes/command.js';
+import { withNeeds } from '../support/requests/fixtures.js';
+import { helloRequest } from '../support/requests/hello.js';
 import { ask, BRIDGE_TOKEN, kubeConfigOf, objectPath } from '../support/kubernetes/server.js';
 import { type StandIn, startStandIn } from '../support/kubernetes/stand-in.js';
-import { type ServerProcess, startServerProcess } from '../support/server-process.js';
+import { type ServerProcess, startServerProcess } from '../support/processes/server-process.js';
 import { until } from '../support/until.js';
 
 const { method } = AdminService;

@@ -6,15 +6,15 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { bytesOf, type Content } from '../../services/kernel/ports/payload-store.js';
 import { filePayloadStore } from '../../services/store/payloads/file-payload-store.js';
-import { register } from '../support/control-plane.js';
+import { register } from '../support/processes/control-plane.js';
 import { type FedEngine, startFedEngine } from '../support/engines/fed-engine.js';
 import { leaseModelOf } from '../support/engines/lease-model.js';
-import { withNeeds } from '../support/fixtures.js';
-import { helloRequest } from '../support/hello.js';
-import { modelOf } from '../support/independent-model.js';
-import { type Proxy, startProxy } from '../support/proxy.js';
-import { type RoleProcesses, startRoleProcesses } from '../support/roles.js';
-import { overGrpc, type Transport } from '../support/transports.js';
+import { withNeeds } from '../support/requests/fixtures.js';
+import { helloRequest } from '../support/requests/hello.js';
+import { modelOf } from '../support/views/independent-model.js';
+import { type Proxy, startProxy } from '../support/proxies/proxy.js';
+import { type RoleProcesses, startRoleProcesses } from '../support/processes/roles.js';
+import { overGrpc, type Transport } from '../support/clients/transports.js';
 import { until } from '../support/until.js';
 
 /** The number of kills and stops under load in each of the two settings; the variable sets another. */

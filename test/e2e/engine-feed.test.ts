@@ -13,16 +13,16 @@ import type { EngineOptions } from '../../engine/options.js';
 import { OperationsService } from '../../proto/gen/platformidl/eventlog/operations_service_pb.js';
 import { Resources_ResourceName as Resource } from '../../proto/gen/platformidl/core/tasks_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
-import { register } from '../support/control-plane.js';
-import { importDocumented } from '../support/documented-code.js';
-import { withNeeds } from '../support/fixtures.js';
-import { launchHello } from '../support/hello.js';
-import { startProxy } from '../support/proxy.js';
-import { type ExecutionId, workflowReport } from '../support/reports.js';
-import { type ServerProcess, startServerProcess } from '../support/server-process.js';
-import { overGrpc, overRest, type Transport } from '../support/transports.js';
+import { register } from '../support/processes/control-plane.js';
+import { importDocumented } from '../support/documents/documented-code.js';
+import { withNeeds } from '../support/requests/fixtures.js';
+import { launchHello } from '../support/requests/hello.js';
+import { startProxy } from '../support/proxies/proxy.js';
+import { type ExecutionId, workflowReport } from '../support/requests/reports.js';
+import { type ServerProcess, startServerProcess } from '../support/processes/server-process.js';
+import { overGrpc, overRest, type Transport } from '../support/clients/transports.js';
 import { until } from '../support/until.js';
-import { nameOf, openWork, type WorkStream } from '../support/work-stream.js';
+import { nameOf, openWork, type WorkStream } from '../support/clients/work-stream.js';
 
 const { method } = AdminService;
 /** Executions that an engine can take at a time, unless a test says otherwise. */

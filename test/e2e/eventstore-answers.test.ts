@@ -24,8 +24,8 @@ import {
   ReadRespSchema,
   Streams,
 } from '../../proto/gen/event_store/client/streams_pb.js';
-import { type LogServer, startLogServer } from '../support/log-server.js';
-import { callRaw, framed, openRaw, type RawAnswer } from '../support/raw-call.js';
+import { type LogServer, startLogServer } from '../support/processes/log-server.js';
+import { callRaw, framed, openRaw, type RawAnswer } from '../support/clients/raw-call.js';
 
 const pathOf = (rpc: string): string => `/${Streams.typeName}/${rpc}`;
 const GROUPS = `/${PersistentSubscriptions.typeName}`;

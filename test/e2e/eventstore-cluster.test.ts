@@ -1,11 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventstoreEventStore } from '../../services/store/eventstore/eventstore-event-store.js';
-import { CLUSTER_FAULTS, type FaultName } from '../support/cluster-faults.js';
+import { CLUSTER_FAULTS, type FaultName } from '../support/loads/cluster-faults.js';
 import { type Cluster, startEventstoreCluster } from '../support/eventstore-cluster/cluster.js';
-import { readiness } from '../support/health.js';
-import { expectNothingLost, type Load, loadOn } from '../support/killed-load.js';
-import { type Part, type Roles, startRoles } from '../support/roles.js';
+import { readiness } from '../support/processes/health.js';
+import { expectNothingLost, type Load, loadOn } from '../support/loads/killed-load.js';
+import { type Part, type Roles, startRoles } from '../support/processes/roles.js';
 import { until } from '../support/until.js';
 
 /**

@@ -15,8 +15,8 @@ import {
   BatchAppendRespSchema,
   ReadReqSchema,
 } from '../../proto/gen/event_store/client/streams_pb.js';
-import { type LogServer, startLogServer } from '../support/log-server.js';
-import { callRaw, framed, openRaw } from '../support/raw-call.js';
+import { type LogServer, startLogServer } from '../support/processes/log-server.js';
+import { callRaw, framed, openRaw } from '../support/clients/raw-call.js';
 import { until } from '../support/until.js';
 
 const STREAMS = '/event_store.client.streams.Streams';

@@ -35,12 +35,12 @@ import {
   TombstoneReqSchema,
 } from '../../proto/gen/event_store/client/streams_pb.js';
 import { sqliteLogReader } from '../../services/store/log/sqlite-log-reader.js';
-import { counted } from '../support/cases.js';
-import { type ControlPlane, startControlPlane } from '../support/control-plane.js';
-import { type Hostile, hostileTo, NUL_BYTES } from '../support/hostile.js';
-import { type LogServer, startLogServer } from '../support/log-server.js';
-import { callRaw, framed, type RawAnswer } from '../support/raw-call.js';
-import { logDirectory } from '../support/test-log.js';
+import { counted } from '../support/runner/cases.js';
+import { type ControlPlane, startControlPlane } from '../support/processes/control-plane.js';
+import { type Hostile, hostileTo, NUL_BYTES } from '../support/requests/hostile.js';
+import { type LogServer, startLogServer } from '../support/processes/log-server.js';
+import { callRaw, framed, type RawAnswer } from '../support/clients/raw-call.js';
+import { logDirectory } from '../support/processes/test-log.js';
 
 const LIMIT_MS = 60_000;
 /** The status codes that no request may get, whatever its bytes; `RESET` is a call that ended without one. */

@@ -21,9 +21,9 @@ import {
 } from '@eventstore/db-client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
-import { type ControlPlane, register, startControlPlane } from '../support/control-plane.js';
-import { withNeeds } from '../support/fixtures.js';
-import { type LogServer, startLogServer } from '../support/log-server.js';
+import { type ControlPlane, register, startControlPlane } from '../support/processes/control-plane.js';
+import { withNeeds } from '../support/requests/fixtures.js';
+import { type LogServer, startLogServer } from '../support/processes/log-server.js';
 
 const clientOf = (address: string): EventStoreDBClient =>
   EventStoreDBClient.connectionString(`esdb://${address}?tls=false&keepAliveInterval=-1`);

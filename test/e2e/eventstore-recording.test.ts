@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startEventstoreCluster } from '../support/eventstore-cluster/cluster.js';
-import { startLogServer } from '../support/log-server.js';
+import { startLogServer } from '../support/processes/log-server.js';
 import {
   answersOfEventstoredb,
   type Answers,
@@ -11,8 +11,8 @@ import {
   playOperations,
   playSteps,
   stepsOfEventstoredb,
-} from '../support/recorded-operations.js';
-import { startServerProcess } from '../support/server-process.js';
+} from '../support/requests/recorded-operations.js';
+import { startServerProcess } from '../support/processes/server-process.js';
 
 /** A server on which operations are played. */
 type Played = { readonly address: string; readonly stop: () => Promise<unknown> };

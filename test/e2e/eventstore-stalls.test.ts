@@ -8,17 +8,17 @@ import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { bytesOf } from '../../services/kernel/ports/payload-store.js';
 import { filePayloadStore } from '../../services/store/payloads/file-payload-store.js';
 import { sqliteLogReader } from '../../services/store/log/sqlite-log-reader.js';
-import { register } from '../support/control-plane.js';
-import { withNeeds } from '../support/fixtures.js';
-import { readiness, untilCheck } from '../support/health.js';
-import { helloRequest, launchHello } from '../support/hello.js';
-import { modelOf } from '../support/independent-model.js';
-import { type Proxy, startProxy } from '../support/proxy.js';
-import { timesInLog } from '../support/recorded-events.js';
-import { nodeReport, workflowReport } from '../support/reports.js';
-import { startTwoProcesses, type TwoProcesses } from '../support/two-processes.js';
+import { register } from '../support/processes/control-plane.js';
+import { withNeeds } from '../support/requests/fixtures.js';
+import { readiness, untilCheck } from '../support/processes/health.js';
+import { helloRequest, launchHello } from '../support/requests/hello.js';
+import { modelOf } from '../support/views/independent-model.js';
+import { type Proxy, startProxy } from '../support/proxies/proxy.js';
+import { timesInLog } from '../support/streams/recorded-events.js';
+import { nodeReport, workflowReport } from '../support/requests/reports.js';
+import { startTwoProcesses, type TwoProcesses } from '../support/processes/two-processes.js';
 import { until } from '../support/until.js';
-import { differencesAt } from '../support/view-check.js';
+import { differencesAt } from '../support/views/view-check.js';
 
 const { method } = AdminService;
 

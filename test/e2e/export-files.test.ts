@@ -5,8 +5,8 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 
 import type { EventStore } from '../../services/kernel/ports/event-store.js';
 import { streamName } from '../../services/kernel/stream.js';
-import { flightlog } from '../support/command.js';
-import { newEvent, openTestLog, report } from '../support/filled-log.js';
+import { flightlog } from '../support/processes/command.js';
+import { newEvent, openTestLog, report } from '../support/streams/filled-log.js';
 import { until } from '../support/until.js';
 
 const place = mkdtempSync(join(tmpdir(), 'flightlog-follow-'));

@@ -13,7 +13,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { CHECKOUT, type Ended, start } from '../support/command.js';
+import { CHECKOUT, type Ended, start } from '../support/processes/command.js';
 
 /** A checkout of a program of two files. */
 const folder = mkdtempSync(join(tmpdir(), 'flightlog-first-start-'));

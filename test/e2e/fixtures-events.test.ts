@@ -14,10 +14,16 @@ import {
 import { NodePhaseReportedSchema } from '../../proto/gen/platformidl/eventlog/execution_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { streamName } from '../../services/kernel/stream.js';
-import { type ControlPlane, register, startControlPlane } from '../support/control-plane.js';
-import { eventSequences, type EventSequence, type FinalNode, type FinalPhase, withNeeds } from '../support/fixtures.js';
-import { nodesOf, tasksOf } from '../support/lists.js';
-import type { Answer, Transport } from '../support/transports.js';
+import { type ControlPlane, register, startControlPlane } from '../support/processes/control-plane.js';
+import {
+  eventSequences,
+  type EventSequence,
+  type FinalNode,
+  type FinalPhase,
+  withNeeds,
+} from '../support/requests/fixtures.js';
+import { nodesOf, tasksOf } from '../support/clients/lists.js';
+import type { Answer, Transport } from '../support/clients/transports.js';
 
 const { method } = AdminService;
 

@@ -10,11 +10,11 @@ import { ResourceType } from '../../proto/gen/platformidl/core/identifier_pb.js'
 import type { BranchNode } from '../../proto/gen/platformidl/core/workflow_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import type { EngineSummary } from '../../engine/options.js';
-import { type ControlPlane, startControlPlane } from '../support/control-plane.js';
-import { againEntries, type FixtureEntry, type FixtureFolder, fixtureFolders } from '../support/fixtures.js';
-import { nodesOf } from '../support/lists.js';
-import type { Answer, Transport } from '../support/transports.js';
-import { shapeOf } from '../support/workflow-shape.js';
+import { type ControlPlane, startControlPlane } from '../support/processes/control-plane.js';
+import { againEntries, type FixtureEntry, type FixtureFolder, fixtureFolders } from '../support/requests/fixtures.js';
+import { nodesOf } from '../support/clients/lists.js';
+import type { Answer, Transport } from '../support/clients/transports.js';
+import { shapeOf } from '../support/requests/workflow-shape.js';
 
 const { method } = AdminService;
 

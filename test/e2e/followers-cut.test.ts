@@ -2,10 +2,10 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 
 import { NodeExecution_Phase as NodePhase } from '../../proto/gen/platformidl/core/execution_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
-import { executionStream } from '../support/filled-log.js';
-import { type ControlPlane, register, startControlPlane } from '../support/control-plane.js';
-import { type CuttingProxy, startCuttingProxy } from '../support/cutting-proxy.js';
-import { withNeeds } from '../support/fixtures.js';
+import { executionStream } from '../support/streams/filled-log.js';
+import { type ControlPlane, register, startControlPlane } from '../support/processes/control-plane.js';
+import { type CuttingProxy, startCuttingProxy } from '../support/proxies/cutting-proxy.js';
+import { withNeeds } from '../support/requests/fixtures.js';
 import {
   type Connect,
   follow,
@@ -14,9 +14,9 @@ import {
   tailOverGrpc,
   watchByEvents,
   watchOverGrpc,
-} from '../support/followers.js';
-import { launchHello } from '../support/hello.js';
-import { nodeReport } from '../support/reports.js';
+} from '../support/clients/followers.js';
+import { launchHello } from '../support/requests/hello.js';
+import { nodeReport } from '../support/requests/reports.js';
 
 /** At least this many connections are broken before the last event; `FLIGHTLOG_TEST_CUTS=200` takes some minutes. */
 const CUTS = Number(process.env['FLIGHTLOG_TEST_CUTS'] ?? '12');

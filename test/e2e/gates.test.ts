@@ -7,9 +7,9 @@ import { LiteralSchema } from '../../proto/gen/platformidl/core/literals_pb.js';
 import { SimpleType } from '../../proto/gen/platformidl/core/types_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { SignalService } from '../../proto/gen/platformidl/service/signal_pb.js';
-import { type ControlPlane, register, startControlPlane } from '../support/control-plane.js';
-import { fixtureFolder, withNeeds } from '../support/fixtures.js';
-import { literal } from '../support/hello.js';
+import { type ControlPlane, register, startControlPlane } from '../support/processes/control-plane.js';
+import { fixtureFolder, withNeeds } from '../support/requests/fixtures.js';
+import { literal } from '../support/requests/hello.js';
 import { until } from '../support/until.js';
 
 const id = { project: 'flytesnacks', domain: 'development', name: 'editorial-run' };

@@ -4,8 +4,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { StreamName } from '../../services/kernel/stream.js';
 import { eventstoreEventStore } from '../../services/store/eventstore/eventstore-event-store.js';
 import { until } from '../support/until.js';
-import { type Readiness, readiness, untilCheck } from '../support/health.js';
-import { type RoleProcesses, startRoleProcesses } from '../support/roles.js';
+import { type Readiness, readiness, untilCheck } from '../support/processes/health.js';
+import { type RoleProcesses, startRoleProcesses } from '../support/processes/roles.js';
 
 const LIMIT_MS = 120_000;
 

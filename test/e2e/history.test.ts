@@ -7,16 +7,16 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { WorkflowExecution_Phase as Phase } from '../../proto/gen/platformidl/core/execution_pb.js';
 import { EntityDiff_Kind, HistoryService } from '../../proto/gen/platformidl/eventlog/history_pb.js';
-import { flightlog } from '../support/command.js';
+import { flightlog } from '../support/processes/command.js';
 import {
   TailRequest_Format as Format,
   TailRequestSchema,
   TailResponseSchema,
 } from '../../proto/gen/platformidl/eventlog/tail_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
-import { type ControlPlane, register, startControlPlane } from '../support/control-plane.js';
-import { withNeeds } from '../support/fixtures.js';
-import { launchHello } from '../support/hello.js';
+import { type ControlPlane, register, startControlPlane } from '../support/processes/control-plane.js';
+import { withNeeds } from '../support/requests/fixtures.js';
+import { launchHello } from '../support/requests/hello.js';
 
 const { method } = HistoryService;
 const ID = { project: 'flytesnacks', domain: 'development', name: 'looked-back-on' };

@@ -30,11 +30,11 @@ import {
 } from '../../proto/gen/platformidl/admin/matchable_resource_pb.js';
 import { ResourceType } from '../../proto/gen/platformidl/core/identifier_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
-import { type ControlPlane, register, startControlPlane } from '../support/control-plane.js';
-import { fixtureFolder, withNeeds } from '../support/fixtures.js';
-import { helloRequest, launchHello, literal } from '../support/hello.js';
-import { nodeReport, taskReport, workflowReport } from '../support/reports.js';
-import type { Answer, Transport } from '../support/transports.js';
+import { type ControlPlane, register, startControlPlane } from '../support/processes/control-plane.js';
+import { fixtureFolder, withNeeds } from '../support/requests/fixtures.js';
+import { helloRequest, launchHello, literal } from '../support/requests/hello.js';
+import { nodeReport, taskReport, workflowReport } from '../support/requests/reports.js';
+import type { Answer, Transport } from '../support/clients/transports.js';
 
 const { method } = AdminService;
 

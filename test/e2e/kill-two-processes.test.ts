@@ -6,16 +6,16 @@ import type { EngineOptions, EngineSummary } from '../../engine/options.js';
 import { bytesOf } from '../../services/kernel/ports/payload-store.js';
 import { filePayloadStore } from '../../services/store/payloads/file-payload-store.js';
 import { sqliteLogReader } from '../../services/store/log/sqlite-log-reader.js';
-import { register } from '../support/control-plane.js';
-import { fixtureFolder, withNeeds } from '../support/fixtures.js';
-import { helloRequest } from '../support/hello.js';
-import { modelOf } from '../support/independent-model.js';
-import { isOnMongodb } from '../support/mongo-server.js';
-import { type Proxy, startProxy } from '../support/proxy.js';
-import { timesInLog, watchRecorded } from '../support/recorded-events.js';
-import { type Member, startTwoProcesses, type TwoProcesses } from '../support/two-processes.js';
+import { register } from '../support/processes/control-plane.js';
+import { fixtureFolder, withNeeds } from '../support/requests/fixtures.js';
+import { helloRequest } from '../support/requests/hello.js';
+import { modelOf } from '../support/views/independent-model.js';
+import { isOnMongodb } from '../support/servers/mongo-server.js';
+import { type Proxy, startProxy } from '../support/proxies/proxy.js';
+import { timesInLog, watchRecorded } from '../support/streams/recorded-events.js';
+import { type Member, startTwoProcesses, type TwoProcesses } from '../support/processes/two-processes.js';
 import { until } from '../support/until.js';
-import { differencesAt } from '../support/view-check.js';
+import { differencesAt } from '../support/views/view-check.js';
 
 /** The number of kills and cuts under load; the variable sets another. */
 const KILLS = Number(process.env['FLIGHTLOG_TEST_KILLS'] ?? (isOnMongodb ? 4 : 10));

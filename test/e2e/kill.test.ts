@@ -8,14 +8,14 @@ import { runEngine } from '../../engine/engine.js';
 import type { EngineSummary } from '../../engine/options.js';
 import { bytesOf, type Content } from '../../services/kernel/ports/payload-store.js';
 import { filePayloadStore } from '../../services/store/payloads/file-payload-store.js';
-import { fixtureFolders } from '../support/fixtures.js';
-import { type GrpcClient, grpcClient } from '../support/grpc-client.js';
-import { modelOf } from '../support/independent-model.js';
-import { isOnMongodb } from '../support/mongo-server.js';
-import { timesInLog, watchRecorded } from '../support/recorded-events.js';
-import { type ServerProcess, startServerProcess } from '../support/server-process.js';
-import { openTestLog } from '../support/test-log.js';
-import { viewDifferences } from '../support/view-check.js';
+import { fixtureFolders } from '../support/requests/fixtures.js';
+import { type GrpcClient, grpcClient } from '../support/clients/grpc-client.js';
+import { modelOf } from '../support/views/independent-model.js';
+import { isOnMongodb } from '../support/servers/mongo-server.js';
+import { timesInLog, watchRecorded } from '../support/streams/recorded-events.js';
+import { type ServerProcess, startServerProcess } from '../support/processes/server-process.js';
+import { openTestLog } from '../support/processes/test-log.js';
+import { viewDifferences } from '../support/views/view-check.js';
 
 /**
  * The number of kills under load; the variable sets another. Fewer on MongoDB's protocol, whose servers may be slow.

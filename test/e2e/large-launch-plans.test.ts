@@ -9,11 +9,11 @@ import { ResourceType } from '../../proto/gen/platformidl/core/identifier_pb.js'
 import { LiteralMapSchema, type LiteralSchema } from '../../proto/gen/platformidl/core/literals_pb.js';
 import { SimpleType } from '../../proto/gen/platformidl/core/types_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
-import { type ControlPlane, register, startControlPlane } from '../support/control-plane.js';
-import { withNeeds } from '../support/fixtures.js';
-import { literal } from '../support/hello.js';
-import { PLACE, registerWorkflow } from '../support/registrations.js';
-import { overRest, type Transport } from '../support/transports.js';
+import { type ControlPlane, register, startControlPlane } from '../support/processes/control-plane.js';
+import { withNeeds } from '../support/requests/fixtures.js';
+import { literal } from '../support/requests/hello.js';
+import { PLACE, registerWorkflow } from '../support/requests/registrations.js';
+import { overRest, type Transport } from '../support/clients/transports.js';
 
 const { method } = AdminService;
 const WORKFLOW = 'listing';

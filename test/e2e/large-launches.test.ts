@@ -3,10 +3,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { LiteralMapSchema, LiteralSchema } from '../../proto/gen/platformidl/core/literals_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
-import { type ControlPlane, register, startControlPlane } from '../support/control-plane.js';
-import { withNeeds } from '../support/fixtures.js';
-import { helloRequest, literal } from '../support/hello.js';
-import type { Transport } from '../support/transports.js';
+import { type ControlPlane, register, startControlPlane } from '../support/processes/control-plane.js';
+import { withNeeds } from '../support/requests/fixtures.js';
+import { helloRequest, literal } from '../support/requests/hello.js';
+import type { Transport } from '../support/clients/transports.js';
 
 const { method } = AdminService;
 

@@ -4,9 +4,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type TaskCreateRequest, TaskCreateRequestSchema } from '../../proto/gen/platformidl/admin/task_pb.js';
 import { Resources_ResourceName as ResourceName } from '../../proto/gen/platformidl/core/tasks_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
-import { type ControlPlane, startControlPlane } from '../support/control-plane.js';
-import { fixtureBytes } from '../support/fixtures.js';
-import type { Transport } from '../support/transports.js';
+import { type ControlPlane, startControlPlane } from '../support/processes/control-plane.js';
+import { fixtureBytes } from '../support/requests/fixtures.js';
+import type { Transport } from '../support/clients/transports.js';
 
 const { method } = AdminService;
 

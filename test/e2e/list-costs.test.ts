@@ -6,8 +6,8 @@ import { type Listed, listNames, listPage, type ListRequest } from '../../projec
 import type { Collection, Query, ReadStore } from '../../projections/runtime/read-store.js';
 import { servingReadStore } from '../../projections/store/sqlite/serving-read-store.js';
 import type { SqliteReadStore } from '../../projections/store/sqlite/sqlite-read-store.js';
-import { ABSENT, ASKED, type ListShape, executions, FEW, SOME } from '../support/list-shapes.js';
-import { storeOfMany } from '../support/many-documents.js';
+import { ABSENT, ASKED, type ListShape, executions, FEW, SOME } from '../support/views/list-shapes.js';
+import { storeOfMany } from '../support/views/many-documents.js';
 
 /** Elements of a page. */
 const LIMIT = 25;

@@ -2,12 +2,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { WorkflowExecution_Phase as Phase } from '../../proto/gen/platformidl/core/execution_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
-import { type ControlPlane, register, startControlPlane } from '../support/control-plane.js';
-import { withNeeds } from '../support/fixtures.js';
-import { helloRequest } from '../support/hello.js';
-import { allPages } from '../support/lists.js';
-import { workflowReport } from '../support/reports.js';
-import type { Transport } from '../support/transports.js';
+import { type ControlPlane, register, startControlPlane } from '../support/processes/control-plane.js';
+import { withNeeds } from '../support/requests/fixtures.js';
+import { helloRequest } from '../support/requests/hello.js';
+import { allPages } from '../support/clients/lists.js';
+import { workflowReport } from '../support/requests/reports.js';
+import type { Transport } from '../support/clients/transports.js';
 
 const { method } = AdminService;
 

@@ -5,14 +5,19 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
-import { freePort } from '../support/command.js';
-import { register } from '../support/control-plane.js';
-import { fixtureFolder } from '../support/fixtures.js';
-import { helloRequest } from '../support/hello.js';
-import { type Behind, hasLoadBalancer, type LoadBalancer, startLoadBalancer } from '../support/load-balancer.js';
-import { type LogServer, startLogServer } from '../support/log-server.js';
-import { type ServerProcess, startServerProcess } from '../support/server-process.js';
-import { overGrpc, overRest, type Transport } from '../support/transports.js';
+import { freePort } from '../support/processes/command.js';
+import { register } from '../support/processes/control-plane.js';
+import { fixtureFolder } from '../support/requests/fixtures.js';
+import { helloRequest } from '../support/requests/hello.js';
+import {
+  type Behind,
+  hasLoadBalancer,
+  type LoadBalancer,
+  startLoadBalancer,
+} from '../support/processes/load-balancer.js';
+import { type LogServer, startLogServer } from '../support/processes/log-server.js';
+import { type ServerProcess, startServerProcess } from '../support/processes/server-process.js';
+import { overGrpc, overRest, type Transport } from '../support/clients/transports.js';
 import { until } from '../support/until.js';
 
 const { method } = AdminService;

@@ -5,12 +5,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { NodeExecution_Phase as Phase } from '../../proto/gen/platformidl/core/execution_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { ADMISSION_LIMITS } from '../../services/sessions/admission.js';
-import { type ControlPlane, register, startControlPlane } from '../support/control-plane.js';
-import { withNeeds } from '../support/fixtures.js';
-import { type Answered, grpcClient, type GrpcClient } from '../support/grpc-client.js';
-import { helloRequest, launchHello } from '../support/hello.js';
-import { type ExecutionId, nodeReport } from '../support/reports.js';
-import { isWithoutWriter } from '../support/test-log.js';
+import { type ControlPlane, register, startControlPlane } from '../support/processes/control-plane.js';
+import { withNeeds } from '../support/requests/fixtures.js';
+import { type Answered, grpcClient, type GrpcClient } from '../support/clients/grpc-client.js';
+import { helloRequest, launchHello } from '../support/requests/hello.js';
+import { type ExecutionId, nodeReport } from '../support/requests/reports.js';
+import { isWithoutWriter } from '../support/processes/test-log.js';
 
 const { method } = AdminService;
 const { starts, others } = ADMISSION_LIMITS;

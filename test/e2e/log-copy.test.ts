@@ -5,13 +5,13 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { EventLog } from '../../services/kernel/ports/event-store.js';
 import { sqliteEventStore } from '../../services/store/log/sqlite-event-store.js';
 import { sqliteLogReader } from '../../services/store/log/sqlite-log-reader.js';
-import { flightlog } from '../support/command.js';
-import { type ControlPlane, register, startControlPlane } from '../support/control-plane.js';
-import { withNeeds } from '../support/fixtures.js';
-import { launchHello } from '../support/hello.js';
-import { type LogServer, startLogServer } from '../support/log-server.js';
-import { type ServerProcess, startServerProcess } from '../support/server-process.js';
-import { logDirectory } from '../support/test-log.js';
+import { flightlog } from '../support/processes/command.js';
+import { type ControlPlane, register, startControlPlane } from '../support/processes/control-plane.js';
+import { withNeeds } from '../support/requests/fixtures.js';
+import { launchHello } from '../support/requests/hello.js';
+import { type LogServer, startLogServer } from '../support/processes/log-server.js';
+import { type ServerProcess, startServerProcess } from '../support/processes/server-process.js';
+import { logDirectory } from '../support/processes/test-log.js';
 
 const FREE_PORTS = ['--http-port', '0', '--eventstore-port', '0'];
 

@@ -13,9 +13,9 @@ import {
   streamNameFilter,
 } from '@eventstore/db-client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { CHECKOUT } from '../support/command.js';
-import { type LogServer, startLogServer } from '../support/log-server.js';
-import { startServerProcess } from '../support/server-process.js';
+import { CHECKOUT } from '../support/processes/command.js';
+import { type LogServer, startLogServer } from '../support/processes/log-server.js';
+import { startServerProcess } from '../support/processes/server-process.js';
 import { until } from '../support/until.js';
 
 /** The number of times that the consumer and the server are killed; 50 make a thorough run. */

@@ -10,11 +10,11 @@ import {
   NotificationStatus,
 } from '../../proto/gen/platformidl/eventlog/notification_service_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
-import { type ControlPlane, register, startControlPlane } from '../support/control-plane.js';
-import { withNeeds } from '../support/fixtures.js';
-import { launchHello } from '../support/hello.js';
-import { type ExecutionId, workflowReport } from '../support/reports.js';
-import { smtpSink, type SmtpSink } from '../support/smtp-sink.js';
+import { type ControlPlane, register, startControlPlane } from '../support/processes/control-plane.js';
+import { withNeeds } from '../support/requests/fixtures.js';
+import { launchHello } from '../support/requests/hello.js';
+import { type ExecutionId, workflowReport } from '../support/requests/reports.js';
+import { smtpSink, type SmtpSink } from '../support/servers/smtp-sink.js';
 import { until } from '../support/until.js';
 
 /** The SMTP server of the test takes mail to this recipient and never answers. */

@@ -8,11 +8,11 @@ import { NodeExecutionEventRequestSchema } from '../../proto/gen/platformidl/adm
 import { NodeExecution_Phase, WorkflowExecution_Phase } from '../../proto/gen/platformidl/core/execution_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { streamName } from '../../services/kernel/stream.js';
-import { fixtureFolder } from '../support/fixtures.js';
-import { type GrpcClient, grpcClient } from '../support/grpc-client.js';
-import { allPages } from '../support/lists.js';
-import { type ServerProcess, startServerProcess } from '../support/server-process.js';
-import { openTestLog } from '../support/test-log.js';
+import { fixtureFolder } from '../support/requests/fixtures.js';
+import { type GrpcClient, grpcClient } from '../support/clients/grpc-client.js';
+import { allPages } from '../support/clients/lists.js';
+import { type ServerProcess, startServerProcess } from '../support/processes/server-process.js';
+import { openTestLog } from '../support/processes/test-log.js';
 import { until } from '../support/until.js';
 
 /** Many times the batch size of the views. */

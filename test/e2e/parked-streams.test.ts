@@ -13,8 +13,8 @@ import {
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { categoryOf } from '../../services/kernel/stream.js';
 import { codecs } from '../../services/main/models.js';
-import { messagesOf } from '../support/followers.js';
-import { readiness } from '../support/health.js';
+import { messagesOf } from '../support/clients/followers.js';
+import { readiness } from '../support/processes/health.js';
 import {
   ASKED,
   CATEGORIES,
@@ -25,10 +25,10 @@ import {
   plan,
   poison,
   PROJECTS,
-} from '../support/poisoned-streams.js';
-import { workflowReport } from '../support/reports.js';
-import type { Transport } from '../support/transports.js';
-import { startTwoProcesses, type TwoProcesses } from '../support/two-processes.js';
+} from '../support/streams/poisoned-streams.js';
+import { workflowReport } from '../support/requests/reports.js';
+import type { Transport } from '../support/clients/transports.js';
+import { startTwoProcesses, type TwoProcesses } from '../support/processes/two-processes.js';
 import { until } from '../support/until.js';
 
 const { method } = AdminService;

@@ -7,9 +7,9 @@ import { join } from 'node:path';
 import { EventStoreDBClient } from '@eventstore/db-client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { certificates } from '../support/certificates.js';
-import { flightlog } from '../support/command.js';
-import { type ServerProcess, startServerProcess } from '../support/server-process.js';
+import { certificates } from '../support/servers/certificates.js';
+import { flightlog } from '../support/processes/command.js';
+import { type ServerProcess, startServerProcess } from '../support/processes/server-process.js';
 import { until } from '../support/until.js';
 
 const made = certificates();

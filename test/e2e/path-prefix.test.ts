@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
-import { openBrowser, type Browser, type Page } from '../support/browser.js';
-import { flightlog } from '../support/command.js';
-import { type PrefixProxy, startPrefixProxy } from '../support/prefix-proxy.js';
-import { type ServerProcess, startServerProcess } from '../support/server-process.js';
-import { claimsOf, getCode, post, redeem } from '../support/sign-in.js';
+import { openBrowser, type Browser, type Page } from '../support/browser/browser.js';
+import { flightlog } from '../support/processes/command.js';
+import { type PrefixProxy, startPrefixProxy } from '../support/proxies/prefix-proxy.js';
+import { type ServerProcess, startServerProcess } from '../support/processes/server-process.js';
+import { claimsOf, getCode, post, redeem } from '../support/browser/sign-in.js';
 
 const ALICE = { name: 'alice', password: 'password-of-alice' };
 const PREFIX = '/tools/flightlog';

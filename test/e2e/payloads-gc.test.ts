@@ -6,10 +6,10 @@ import { describe, expect, it } from 'vitest';
 import { filePayloadObjects } from '../../services/store/payloads/file-payload-objects.js';
 import { filePayloadStore } from '../../services/store/payloads/file-payload-store.js';
 import { payloadPath } from '../../services/store/payloads/object-name.js';
-import { flightlog } from '../support/command.js';
-import { startControlPlane } from '../support/control-plane.js';
+import { flightlog } from '../support/processes/command.js';
+import { startControlPlane } from '../support/processes/control-plane.js';
 import { garbageStory } from '../support/garbage-story.js';
-import { eventStoreEnvironment } from '../support/test-log.js';
+import { eventStoreEnvironment } from '../support/processes/test-log.js';
 
 const DAY_MS = 24 * 3_600_000;
 

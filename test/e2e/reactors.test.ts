@@ -10,11 +10,11 @@ import {
 } from '../../proto/gen/platformidl/admin/launch_plan_pb.js';
 import { WorkflowExecution_Phase as Phase } from '../../proto/gen/platformidl/core/execution_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
-import { type ControlPlane, register, startControlPlane } from '../support/control-plane.js';
-import { fixtureFolder, withNeeds } from '../support/fixtures.js';
-import { helloRequest } from '../support/hello.js';
-import { areApart } from '../support/processes-apart.js';
-import { workflowReport } from '../support/reports.js';
+import { type ControlPlane, register, startControlPlane } from '../support/processes/control-plane.js';
+import { fixtureFolder, withNeeds } from '../support/requests/fixtures.js';
+import { helloRequest } from '../support/requests/hello.js';
+import { areApart } from '../support/processes/processes-apart.js';
+import { workflowReport } from '../support/requests/reports.js';
 import { until } from '../support/until.js';
 
 const { method } = AdminService;

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { CHECKOUT, freePort, type Running, start } from '../support/command.js';
-import { type Block, markedBlocks, type Step, stepsOf } from '../support/readme-blocks.js';
-import { misfit, showsLines } from '../support/shape.js';
+import { CHECKOUT, freePort, type Running, start } from '../support/processes/command.js';
+import { type Block, markedBlocks, type Step, stepsOf } from '../support/documents/readme-blocks.js';
+import { misfit, showsLines } from '../support/documents/shape.js';
 import { until } from '../support/until.js';
 
 const STARTS = /(?:^|&& )npm start$/u;

@@ -9,11 +9,11 @@ import {
   WorkflowExecution_Phase as Phase,
 } from '../../proto/gen/platformidl/core/execution_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
-import { type ControlPlane, register, startControlPlane } from '../support/control-plane.js';
-import { fixtureBytes, withNeeds } from '../support/fixtures.js';
-import { helloRequest, launchHello } from '../support/hello.js';
-import { HELLO_TASK, nodeReport, taskReport, workflowReport } from '../support/reports.js';
-import type { Answer, Transport } from '../support/transports.js';
+import { type ControlPlane, register, startControlPlane } from '../support/processes/control-plane.js';
+import { fixtureBytes, withNeeds } from '../support/requests/fixtures.js';
+import { helloRequest, launchHello } from '../support/requests/hello.js';
+import { HELLO_TASK, nodeReport, taskReport, workflowReport } from '../support/requests/reports.js';
+import type { Answer, Transport } from '../support/clients/transports.js';
 
 const { method } = AdminService;
 const SCOPE = { project: 'flytesnacks', domain: 'development' };

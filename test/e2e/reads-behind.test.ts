@@ -15,12 +15,12 @@ import {
 } from '../../proto/gen/platformidl/core/execution_pb.js';
 import { ResourceType } from '../../proto/gen/platformidl/core/identifier_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
-import { type ControlPlane, register, startControlPlane, type Transports } from '../support/control-plane.js';
-import { fixtureFolder, withNeeds } from '../support/fixtures.js';
-import { registerTask, registerWorkflow } from '../support/registrations.js';
-import { launchHello } from '../support/hello.js';
-import { type ExecutionId, HELLO_TASK, nodeReport, taskReport, workflowReport } from '../support/reports.js';
-import { type Answer, overGrpc, overRest } from '../support/transports.js';
+import { type ControlPlane, register, startControlPlane, type Transports } from '../support/processes/control-plane.js';
+import { fixtureFolder, withNeeds } from '../support/requests/fixtures.js';
+import { registerTask, registerWorkflow } from '../support/requests/registrations.js';
+import { launchHello } from '../support/requests/hello.js';
+import { type ExecutionId, HELLO_TASK, nodeReport, taskReport, workflowReport } from '../support/requests/reports.js';
+import { type Answer, overGrpc, overRest } from '../support/clients/transports.js';
 import { until } from '../support/until.js';
 
 const { method } = AdminService;

@@ -13,12 +13,12 @@ import {
   WorkflowExecution_Phase as Phase,
 } from '../../proto/gen/platformidl/core/execution_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
-import { type ControlPlane, register, startControlPlane } from '../support/control-plane.js';
-import { fixtureBytes, withNeeds } from '../support/fixtures.js';
-import { helloRequest } from '../support/hello.js';
-import { nodesOf, tasksOf } from '../support/lists.js';
-import { type ExecutionId, nodeReport, taskReport, workflowReport } from '../support/reports.js';
-import { overGrpc, type Transport } from '../support/transports.js';
+import { type ControlPlane, register, startControlPlane } from '../support/processes/control-plane.js';
+import { fixtureBytes, withNeeds } from '../support/requests/fixtures.js';
+import { helloRequest } from '../support/requests/hello.js';
+import { nodesOf, tasksOf } from '../support/clients/lists.js';
+import { type ExecutionId, nodeReport, taskReport, workflowReport } from '../support/requests/reports.js';
+import { overGrpc, type Transport } from '../support/clients/transports.js';
 
 const { method } = AdminService;
 const SCOPE = { project: 'flytesnacks', domain: 'development' };

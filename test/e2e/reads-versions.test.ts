@@ -3,10 +3,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Sort_Direction as Direction } from '../../proto/gen/platformidl/admin/common_pb.js';
 import { LaunchPlanState } from '../../proto/gen/platformidl/admin/launch_plan_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
-import { type ControlPlane, register, startControlPlane } from '../support/control-plane.js';
-import { withNeeds } from '../support/fixtures.js';
-import { allPages } from '../support/lists.js';
-import type { Transport } from '../support/transports.js';
+import { type ControlPlane, register, startControlPlane } from '../support/processes/control-plane.js';
+import { withNeeds } from '../support/requests/fixtures.js';
+import { allPages } from '../support/clients/lists.js';
+import type { Transport } from '../support/clients/transports.js';
 
 const { method } = AdminService;
 

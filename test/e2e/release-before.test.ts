@@ -8,16 +8,16 @@ import {
 } from '../../proto/gen/platformidl/core/execution_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { sqliteLogReader } from '../../services/store/log/sqlite-log-reader.js';
-import { flightlog } from '../support/command.js';
-import { register } from '../support/control-plane.js';
-import { withNeeds } from '../support/fixtures.js';
-import { untilCheck } from '../support/health.js';
-import { launchHello } from '../support/hello.js';
-import { type LogServer, startLogServer } from '../support/log-server.js';
-import { buildReleaseBefore, isInHistory, type ReleaseBefore } from '../support/release-before.js';
-import { type ExecutionId, nodeReport, workflowReport } from '../support/reports.js';
-import { type ServerProcess, startServerProcess } from '../support/server-process.js';
-import { overGrpc, type Transport } from '../support/transports.js';
+import { flightlog } from '../support/processes/command.js';
+import { register } from '../support/processes/control-plane.js';
+import { withNeeds } from '../support/requests/fixtures.js';
+import { untilCheck } from '../support/processes/health.js';
+import { launchHello } from '../support/requests/hello.js';
+import { type LogServer, startLogServer } from '../support/processes/log-server.js';
+import { buildReleaseBefore, isInHistory, type ReleaseBefore } from '../support/processes/release-before.js';
+import { type ExecutionId, nodeReport, workflowReport } from '../support/requests/reports.js';
+import { type ServerProcess, startServerProcess } from '../support/processes/server-process.js';
+import { overGrpc, type Transport } from '../support/clients/transports.js';
 import { until } from '../support/until.js';
 
 const { method } = AdminService;

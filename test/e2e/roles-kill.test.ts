@@ -3,13 +3,13 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { LEASE_MS } from '../../services/kernel/ports/leases.js';
-import { kafkaBrokers, newPrefix } from '../support/kafka-server.js';
-import { isSharedFileLocked } from '../support/locked-files.js';
-import { expectNothingLost, type Load, type Setting, underLoad } from '../support/killed-load.js';
-import { dropDatabase, mongoUrl, newMongoLocation } from '../support/mongo-server.js';
-import { reconciled } from '../support/processes-apart.js';
-import type { Part } from '../support/roles.js';
-import { type Takeover, type TakeoverWatch, watchTakeovers } from '../support/takeovers.js';
+import { kafkaBrokers, newPrefix } from '../support/servers/kafka-server.js';
+import { isSharedFileLocked } from '../support/loads/locked-files.js';
+import { expectNothingLost, type Load, type Setting, underLoad } from '../support/loads/killed-load.js';
+import { dropDatabase, mongoUrl, newMongoLocation } from '../support/servers/mongo-server.js';
+import { reconciled } from '../support/processes/processes-apart.js';
+import type { Part } from '../support/processes/roles.js';
+import { type Takeover, type TakeoverWatch, watchTakeovers } from '../support/loads/takeovers.js';
 import { until } from '../support/until.js';
 
 /** The number of kills under load; the variable sets another. */

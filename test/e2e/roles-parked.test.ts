@@ -5,8 +5,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { WorkflowExecution_Phase as Phase } from '../../proto/gen/platformidl/core/execution_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
-import { helloRequest, literal } from '../support/hello.js';
-import { untilCheck } from '../support/health.js';
+import { helloRequest, literal } from '../support/requests/hello.js';
+import { untilCheck } from '../support/processes/health.js';
 import {
   ASKED,
   fillStreams,
@@ -16,14 +16,14 @@ import {
   plan,
   poison,
   PROJECTS,
-} from '../support/poisoned-streams.js';
+} from '../support/streams/poisoned-streams.js';
 import { LiteralSchema } from '../../proto/gen/platformidl/core/literals_pb.js';
 import { OperationsService } from '../../proto/gen/platformidl/eventlog/operations_service_pb.js';
 import { ReactorService } from '../../proto/gen/platformidl/eventlog/reactor_service_pb.js';
-import { flightlog } from '../support/command.js';
-import { workflowReport } from '../support/reports.js';
-import { type RoleProcesses, startRoleProcesses } from '../support/roles.js';
-import { overGrpc, overRest, type Transport } from '../support/transports.js';
+import { flightlog } from '../support/processes/command.js';
+import { workflowReport } from '../support/requests/reports.js';
+import { type RoleProcesses, startRoleProcesses } from '../support/processes/roles.js';
+import { overGrpc, overRest, type Transport } from '../support/clients/transports.js';
 import { until } from '../support/until.js';
 
 const { method } = AdminService;

@@ -12,12 +12,12 @@ import {
 import { WorkflowExecution_Phase as Phase } from '../../proto/gen/platformidl/core/execution_pb.js';
 import { ResourceType } from '../../proto/gen/platformidl/core/identifier_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
-import { register } from '../support/control-plane.js';
-import { withNeeds } from '../support/fixtures.js';
-import { helloRequest, launchHello } from '../support/hello.js';
-import { PLACE, registerTask } from '../support/registrations.js';
-import { type RoleProcesses, startRoleProcesses } from '../support/roles.js';
-import { overGrpc, type Transport } from '../support/transports.js';
+import { register } from '../support/processes/control-plane.js';
+import { withNeeds } from '../support/requests/fixtures.js';
+import { helloRequest, launchHello } from '../support/requests/hello.js';
+import { PLACE, registerTask } from '../support/requests/registrations.js';
+import { type RoleProcesses, startRoleProcesses } from '../support/processes/roles.js';
+import { overGrpc, type Transport } from '../support/clients/transports.js';
 import { until } from '../support/until.js';
 
 const { method } = AdminService;

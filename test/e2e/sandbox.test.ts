@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { once } from 'node:events';
 import { afterAll, describe, expect, it } from 'vitest';
 
-import { certificates } from '../support/certificates.js';
-import { flightlog, type Running, start } from '../support/command.js';
+import { certificates } from '../support/servers/certificates.js';
+import { flightlog, type Running, start } from '../support/processes/command.js';
 import { until } from '../support/until.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'flightlog-sandbox-'));

@@ -11,12 +11,12 @@ import { decodeEvent } from '../../services/kernel/decode-event.js';
 import type { RecordedEvent } from '../../services/kernel/event.js';
 import { tickName } from '../../services/schedule/calendar/tick-name.js';
 import { scheduleCodec, scheduleStream } from '../../services/schedule/events.js';
-import { register } from '../support/control-plane.js';
-import { fixtureFolder, withNeeds } from '../support/fixtures.js';
-import { isOnMongodb } from '../support/mongo-server.js';
-import { isSharedFileLocked } from '../support/locked-files.js';
-import { type Part, type RoleProcesses, startRoleProcesses } from '../support/roles.js';
-import { overGrpc, type Transport } from '../support/transports.js';
+import { register } from '../support/processes/control-plane.js';
+import { fixtureFolder, withNeeds } from '../support/requests/fixtures.js';
+import { isOnMongodb } from '../support/servers/mongo-server.js';
+import { isSharedFileLocked } from '../support/loads/locked-files.js';
+import { type Part, type RoleProcesses, startRoleProcesses } from '../support/processes/roles.js';
+import { overGrpc, type Transport } from '../support/clients/transports.js';
 import { until } from '../support/until.js';
 import { executionStream } from '../../services/kernel/execution-id.js';
 

@@ -16,11 +16,11 @@ import {
 } from '../../proto/gen/platformidl/eventlog/schedule_service_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { tickName } from '../../services/schedule/calendar/tick-name.js';
-import { flightlog } from '../support/command.js';
-import { type ControlPlane, register, startControlPlane } from '../support/control-plane.js';
-import { fixtureFolder, withNeeds } from '../support/fixtures.js';
-import { type ServerProcess, startServerProcess } from '../support/server-process.js';
-import { logDirectory } from '../support/test-log.js';
+import { flightlog } from '../support/processes/command.js';
+import { type ControlPlane, register, startControlPlane } from '../support/processes/control-plane.js';
+import { fixtureFolder, withNeeds } from '../support/requests/fixtures.js';
+import { type ServerProcess, startServerProcess } from '../support/processes/server-process.js';
+import { logDirectory } from '../support/processes/test-log.js';
 import { until } from '../support/until.js';
 
 const method = AdminService.method;

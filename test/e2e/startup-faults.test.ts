@@ -5,12 +5,12 @@ import { DatabaseSync } from '@photostructure/sqlite';
 import { EventStoreDBClient, jsonEvent } from '@eventstore/db-client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { certificates } from '../support/certificates.js';
-import { type Ended, flightlog, freePort, type Running } from '../support/command.js';
-import { type LogServer, startLogServer } from '../support/log-server.js';
-import { httpServer, type OtherServer, silentServer } from '../support/other-servers.js';
-import { startProxy } from '../support/proxy.js';
-import { type ServerProcess, startServerProcess } from '../support/server-process.js';
+import { certificates } from '../support/servers/certificates.js';
+import { type Ended, flightlog, freePort, type Running } from '../support/processes/command.js';
+import { type LogServer, startLogServer } from '../support/processes/log-server.js';
+import { httpServer, type OtherServer, silentServer } from '../support/servers/other-servers.js';
+import { startProxy } from '../support/proxies/proxy.js';
+import { type ServerProcess, startServerProcess } from '../support/processes/server-process.js';
 import { until } from '../support/until.js';
 
 const LIMIT_MS = 120_000;

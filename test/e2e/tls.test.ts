@@ -9,10 +9,10 @@ import { EventStoreDBClient } from '@eventstore/db-client';
 import { type ChannelCredentials, Client, credentials } from '@grpc/grpc-js';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 
-import { certificates } from '../support/certificates.js';
-import { flightlog } from '../support/command.js';
-import { startLogServer } from '../support/log-server.js';
-import { type ServerProcess, startServerProcess } from '../support/server-process.js';
+import { certificates } from '../support/servers/certificates.js';
+import { flightlog } from '../support/processes/command.js';
+import { startLogServer } from '../support/processes/log-server.js';
+import { type ServerProcess, startServerProcess } from '../support/processes/server-process.js';
 import { until } from '../support/until.js';
 
 const made = certificates();

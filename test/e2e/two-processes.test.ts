@@ -15,12 +15,12 @@ import { NodeExecutionEventSchema } from '../../proto/gen/platformidl/event/even
 import { NodePhaseReportedSchema } from '../../proto/gen/platformidl/eventlog/execution_pb.js';
 import { LaunchPlanActivatedSchema } from '../../proto/gen/platformidl/eventlog/launch_plan_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
-import { register } from '../support/control-plane.js';
-import { fixtureFolder, withNeeds } from '../support/fixtures.js';
-import { helloRequest, launchHello } from '../support/hello.js';
-import { type ExecutionId, nodeReport, second, workflowReport } from '../support/reports.js';
-import type { Answer, Transport } from '../support/transports.js';
-import { startTwoProcesses, type TwoProcesses } from '../support/two-processes.js';
+import { register } from '../support/processes/control-plane.js';
+import { fixtureFolder, withNeeds } from '../support/requests/fixtures.js';
+import { helloRequest, launchHello } from '../support/requests/hello.js';
+import { type ExecutionId, nodeReport, second, workflowReport } from '../support/requests/reports.js';
+import type { Answer, Transport } from '../support/clients/transports.js';
+import { startTwoProcesses, type TwoProcesses } from '../support/processes/two-processes.js';
 
 const { method } = AdminService;
 const IN_FLIGHT = 16;

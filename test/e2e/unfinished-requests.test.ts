@@ -6,7 +6,7 @@ import { join } from 'node:path';
 
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 
-import { type ServerProcess, startServerProcess } from '../support/server-process.js';
+import { type ServerProcess, startServerProcess } from '../support/processes/server-process.js';
 
 const MIB = 1024 * 1024;
 const ANNOUNCED_BYTES = 60 * MIB;

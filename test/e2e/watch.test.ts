@@ -15,9 +15,9 @@ import {
   type WatchResponse,
 } from '../../proto/gen/platformidl/eventlog/watch_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
-import { type ControlPlane, register, startControlPlane } from '../support/control-plane.js';
-import { withNeeds } from '../support/fixtures.js';
-import { launchHello } from '../support/hello.js';
+import { type ControlPlane, register, startControlPlane } from '../support/processes/control-plane.js';
+import { withNeeds } from '../support/requests/fixtures.js';
+import { launchHello } from '../support/requests/hello.js';
 import { until } from '../support/until.js';
 
 const SCOPE = { project: 'flytesnacks', domain: 'development' };

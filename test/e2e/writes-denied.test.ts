@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
-import { type ForgetfulLog, startForgetfulLog } from '../support/non-durable-log.js';
-import { untilCheck } from '../support/health.js';
+import { type ForgetfulLog, startForgetfulLog } from '../support/proxies/non-durable-log.js';
+import { untilCheck } from '../support/processes/health.js';
 
-import { type LogServer, startLogServer } from '../support/log-server.js';
-import { type ServerProcess, startServerProcess } from '../support/server-process.js';
-import { overGrpc, type Transport } from '../support/transports.js';
+import { type LogServer, startLogServer } from '../support/processes/log-server.js';
+import { type ServerProcess, startServerProcess } from '../support/processes/server-process.js';
+import { overGrpc, type Transport } from '../support/clients/transports.js';
 
 const { registerProject } = AdminService.method;
 

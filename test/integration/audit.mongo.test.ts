@@ -10,10 +10,10 @@ import { mongoAuditStore } from '../../projections/store/mongo/mongo-audit-store
 import { auditTrail } from '../../services/audit/trail.js';
 import type { AuditEntry, AuditQuery } from '../../services/kernel/ports/audit-trail.js';
 import { auditStoreContract } from '../contract/audit-store.contract.js';
-import { flightlog } from '../support/command.js';
-import { dropDatabase, mongoUrl, newMongoLocation } from '../support/mongo-server.js';
-import { type Proxy, startProxy } from '../support/proxy.js';
-import { startTwoProcesses, type TwoProcesses } from '../support/two-processes.js';
+import { flightlog } from '../support/processes/command.js';
+import { dropDatabase, mongoUrl, newMongoLocation } from '../support/servers/mongo-server.js';
+import { type Proxy, startProxy } from '../support/proxies/proxy.js';
+import { startTwoProcesses, type TwoProcesses } from '../support/processes/two-processes.js';
 import { until } from '../support/until.js';
 
 const ENTRY: AuditEntry = {

@@ -5,11 +5,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { mongoAuthorizationState } from '../../projections/store/mongo/mongo-authorization-state.js';
 import { authorizationStateContract } from '../contract/authorization-state.contract.js';
-import { openBrowser } from '../support/browser.js';
-import { flightlog, freePort } from '../support/command.js';
-import { dropDatabase, mongoUrl, newMongoLocation } from '../support/mongo-server.js';
-import { type ServerProcess, startServerProcess } from '../support/server-process.js';
-import { begin, getCode, redeem, refresh } from '../support/sign-in.js';
+import { openBrowser } from '../support/browser/browser.js';
+import { flightlog, freePort } from '../support/processes/command.js';
+import { dropDatabase, mongoUrl, newMongoLocation } from '../support/servers/mongo-server.js';
+import { type ServerProcess, startServerProcess } from '../support/processes/server-process.js';
+import { begin, getCode, redeem, refresh } from '../support/browser/sign-in.js';
 
 const ALICE = { name: 'alice', password: 'password-of-alice' };
 

@@ -11,13 +11,13 @@ import { DataProxyService } from '../../proto/gen/platformidl/service/dataproxy_
 import { s3Target } from '../../services/store/targets/s3-target.js';
 import { s3Client } from '../../services/store/s3-client.js';
 import { sqliteLogReader } from '../../services/store/log/sqlite-log-reader.js';
-import { flightlog } from '../support/command.js';
-import { register } from '../support/control-plane.js';
-import { withNeeds } from '../support/fixtures.js';
-import { helloRequest, literal } from '../support/hello.js';
-import { makeBucket, newS3Location, s3Setting, s3Url } from '../support/s3-server.js';
-import { startServerProcess } from '../support/server-process.js';
-import { overGrpc } from '../support/transports.js';
+import { flightlog } from '../support/processes/command.js';
+import { register } from '../support/processes/control-plane.js';
+import { withNeeds } from '../support/requests/fixtures.js';
+import { helloRequest, literal } from '../support/requests/hello.js';
+import { makeBucket, newS3Location, s3Setting, s3Url } from '../support/servers/s3-server.js';
+import { startServerProcess } from '../support/processes/server-process.js';
+import { overGrpc } from '../support/clients/transports.js';
 
 const UPLOAD = 'files/uploads/flytesnacks/development/code.tar.gz';
 const EMBEDDED = ['--event-store', 'embedded:', '--read-store', 'sqlite:', '--payload-store', 'file:'];

@@ -11,11 +11,11 @@ import { HistoryService } from '../../proto/gen/platformidl/eventlog/history_pb.
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { DataProxyService } from '../../proto/gen/platformidl/service/dataproxy_pb.js';
 import { s3Client } from '../../services/store/s3-client.js';
-import { type ControlPlane, register, startControlPlane } from '../support/control-plane.js';
-import { withNeeds } from '../support/fixtures.js';
-import { launchHello, literal } from '../support/hello.js';
-import { HELLO_TASK, nodeReport, taskReport, workflowReport } from '../support/reports.js';
-import { makeBucket, newS3Location, s3Setting, s3Url } from '../support/s3-server.js';
+import { type ControlPlane, register, startControlPlane } from '../support/processes/control-plane.js';
+import { withNeeds } from '../support/requests/fixtures.js';
+import { launchHello, literal } from '../support/requests/hello.js';
+import { HELLO_TASK, nodeReport, taskReport, workflowReport } from '../support/requests/reports.js';
+import { makeBucket, newS3Location, s3Setting, s3Url } from '../support/servers/s3-server.js';
 
 const { method } = AdminService;
 const MAX_BYTES = 100_000;

@@ -5,9 +5,9 @@ import type { EventStore } from '../../services/kernel/ports/event-store.js';
 import { positionRangeOf } from '../../services/streams/files/exported-file.js';
 import type { S3Location } from '../../services/store/s3-client.js';
 import { s3Target } from '../../services/store/targets/s3-target.js';
-import { flightlog } from '../support/command.js';
-import { openTestLog, report } from '../support/filled-log.js';
-import { makeBucket, newS3Location, s3Setting, s3Url } from '../support/s3-server.js';
+import { flightlog } from '../support/processes/command.js';
+import { openTestLog, report } from '../support/streams/filled-log.js';
+import { makeBucket, newS3Location, s3Setting, s3Url } from '../support/servers/s3-server.js';
 
 describe.skipIf(s3Url === undefined)('an export of files into a bucket', () => {
   let directory: string;

@@ -20,8 +20,22 @@ import {
   exportToKafka,
 } from '../../services/reactors/export-to-kafka/reactor.js';
 import { filePayloadStore } from '../../services/store/payloads/file-payload-store.js';
-import { allEvents, executionStream, newEvent, nodeReported, openTestLog, report } from '../support/filled-log.js';
-import { type CloudEvent, consume, createTopic, eventsIn, kafkaBrokers, newPrefix } from '../support/kafka-server.js';
+import {
+  allEvents,
+  executionStream,
+  newEvent,
+  nodeReported,
+  openTestLog,
+  report,
+} from '../support/streams/filled-log.js';
+import {
+  type CloudEvent,
+  consume,
+  createTopic,
+  eventsIn,
+  kafkaBrokers,
+  newPrefix,
+} from '../support/servers/kafka-server.js';
 import { until } from '../support/until.js';
 
 type Given = { readonly directory: string; readonly store: EventStore; readonly prefix: string };

@@ -1,9 +1,16 @@
 import { rmSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { flightlog, freePort } from '../support/command.js';
-import { openTestLog, report } from '../support/filled-log.js';
-import { consume, createTopic, eventsIn, kafkaBrokers, kafkaSaslBrokers, newPrefix } from '../support/kafka-server.js';
-import { startServerProcess } from '../support/server-process.js';
+import { flightlog, freePort } from '../support/processes/command.js';
+import { openTestLog, report } from '../support/streams/filled-log.js';
+import {
+  consume,
+  createTopic,
+  eventsIn,
+  kafkaBrokers,
+  kafkaSaslBrokers,
+  newPrefix,
+} from '../support/servers/kafka-server.js';
+import { startServerProcess } from '../support/processes/server-process.js';
 import { until } from '../support/until.js';
 
 const KILLS = 6;

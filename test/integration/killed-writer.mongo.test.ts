@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
-import { register } from '../support/control-plane.js';
-import { withNeeds } from '../support/fixtures.js';
-import { untilCheck } from '../support/health.js';
-import { helloRequest } from '../support/hello.js';
-import { dropDatabase, mongoUrl, newMongoLocation } from '../support/mongo-server.js';
-import { startServerProcess } from '../support/server-process.js';
-import { overGrpc } from '../support/transports.js';
+import { register } from '../support/processes/control-plane.js';
+import { withNeeds } from '../support/requests/fixtures.js';
+import { untilCheck } from '../support/processes/health.js';
+import { helloRequest } from '../support/requests/hello.js';
+import { dropDatabase, mongoUrl, newMongoLocation } from '../support/servers/mongo-server.js';
+import { startServerProcess } from '../support/processes/server-process.js';
+import { overGrpc } from '../support/clients/transports.js';
 import { until } from '../support/until.js';
 
 const { method } = AdminService;

@@ -2,7 +2,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 
 import { mongoLeases } from '../../projections/store/mongo/mongo-leases.js';
 import { leasesContract } from '../contract/leases.contract.js';
-import { dropDatabase, mongoUrl, newMongoLocation } from '../support/mongo-server.js';
+import { dropDatabase, mongoUrl, newMongoLocation } from '../support/servers/mongo-server.js';
 
 describe.skipIf(mongoUrl === undefined)('with a MongoDB', () => {
   const location = newMongoLocation();

@@ -3,9 +3,9 @@ import { type Listed, listNames, listPage } from '../../projections/query/list-q
 import type { Collection, Query } from '../../projections/runtime/read-store.js';
 import type { ExplainedQuery } from '../../projections/store/mongo/explanations.js';
 import { type MongoReadStore, mongoReadStore } from '../../projections/store/mongo/mongo-read-store.js';
-import { ABSENT, ASKED } from '../support/list-shapes.js';
-import { fillWithMany } from '../support/many-documents.js';
-import { countsWhatItExamines, dropDatabase, mongoUrl, newMongoLocation } from '../support/mongo-server.js';
+import { ABSENT, ASKED } from '../support/views/list-shapes.js';
+import { fillWithMany } from '../support/views/many-documents.js';
+import { countsWhatItExamines, dropDatabase, mongoUrl, newMongoLocation } from '../support/servers/mongo-server.js';
 
 const LIMIT = 25;
 /** Documents in each collection. */

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Collection, Condition, FieldValue, Query } from '../../projections/runtime/read-store.js';
 import { type MongoReadStore, mongoReadStore } from '../../projections/store/mongo/mongo-read-store.js';
 import { models } from '../../services/main/models.js';
-import { countsWhatItExamines, dropDatabase, mongoUrl, newMongoLocation } from '../support/mongo-server.js';
+import { countsWhatItExamines, dropDatabase, mongoUrl, newMongoLocation } from '../support/servers/mongo-server.js';
 
 const collections = models.map(({ collection }) => collection);
 

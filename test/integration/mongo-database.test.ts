@@ -7,8 +7,8 @@ import type { Collection, StoredDocument, WriteBatch } from '../../projections/r
 import { freshMongoViews } from '../../projections/store/mongo/fresh-mongo-views.js';
 import { type MongoReadStore, mongoReadStore } from '../../projections/store/mongo/mongo-read-store.js';
 import { CheckpointMoved, QueryTooSlow, ReadStoreUnusable, StoreUnavailable } from '../../services/kernel/fault.js';
-import { dropDatabase, mongoUrl, newMongoLocation } from '../support/mongo-server.js';
-import { flightlog } from '../support/command.js';
+import { dropDatabase, mongoUrl, newMongoLocation } from '../support/servers/mongo-server.js';
+import { flightlog } from '../support/processes/command.js';
 
 const things: Collection = { name: 'things', version: 1, fields: { size: 'integer' }, indexes: [['size']] };
 const bySize = { field: 'size', direction: 'ascending' } as const;

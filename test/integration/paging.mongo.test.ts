@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { type MongoReadStore, mongoReadStore } from '../../projections/store/mongo/mongo-read-store.js';
-import { dropDatabase, mongoUrl, newMongoLocation } from '../support/mongo-server.js';
-import { assertPagesOnce } from '../support/paging-property.js';
+import { dropDatabase, mongoUrl, newMongoLocation } from '../support/servers/mongo-server.js';
+import { assertPagesOnce } from '../support/views/paging-property.js';
 
 describe.skipIf(mongoUrl === undefined)('lists in a MongoDB', () => {
   const location = newMongoLocation();

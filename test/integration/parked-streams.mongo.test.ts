@@ -1,7 +1,7 @@
 import { describe } from 'vitest';
 import { mongoReadStore } from '../../projections/store/mongo/mongo-read-store.js';
 import { parkedStreamsContract } from '../contract/parked-streams.contract.js';
-import { mongoUrl, newMongoLocation } from '../support/mongo-server.js';
+import { mongoUrl, newMongoLocation } from '../support/servers/mongo-server.js';
 
 describe.skipIf(mongoUrl === undefined)('in a MongoDB', () => {
   parkedStreamsContract(

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { s3PayloadObjects } from '../../services/store/payloads/s3-payload-objects.js';
 import { s3PayloadStore } from '../../services/store/payloads/s3-payload-store.js';
 import { objectsOf, payloadObjectsContract } from '../contract/payload-objects.contract.js';
-import { makeBucket, newS3Location, s3Url } from '../support/s3-server.js';
+import { makeBucket, newS3Location, s3Url } from '../support/servers/s3-server.js';
 
 const open = (now?: () => number) => {
   const location = newS3Location();

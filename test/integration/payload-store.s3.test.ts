@@ -10,8 +10,8 @@ import { payloadPath } from '../../services/store/payloads/object-name.js';
 import { s3Client, type S3Location } from '../../services/store/s3-client.js';
 import { s3PayloadStore } from '../../services/store/payloads/s3-payload-store.js';
 import { payloadStoreContract } from '../contract/payload-store.contract.js';
-import { makeBucket, newS3Location, s3Setting, s3Url } from '../support/s3-server.js';
-import { startServerProcess } from '../support/server-process.js';
+import { makeBucket, newS3Location, s3Setting, s3Url } from '../support/servers/s3-server.js';
+import { startServerProcess } from '../support/processes/server-process.js';
 
 const keyOf = ({ prefix }: S3Location, scope: string, sha256: string): string =>
   `${prefix}payloads/${payloadPath(scope, sha256)}`;

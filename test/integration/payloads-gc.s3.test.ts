@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import { beforeAll, describe } from 'vitest';
 import { s3PayloadObjects } from '../../services/store/payloads/s3-payload-objects.js';
 import { s3PayloadStore } from '../../services/store/payloads/s3-payload-store.js';
-import { makeBucket, newS3Location, s3Setting, s3Url } from '../support/s3-server.js';
+import { makeBucket, newS3Location, s3Setting, s3Url } from '../support/servers/s3-server.js';
 import { garbageStory } from '../support/garbage-story.js';
 
 /** Some seconds, because an object store gives times in whole seconds, and a client cannot set the time of an object. */

@@ -1,7 +1,7 @@
 import { describe } from 'vitest';
 import { mongoReadStore } from '../../projections/store/mongo/mongo-read-store.js';
 import { readStoreContract } from '../contract/read-store.contract.js';
-import { countsWhatItExamines, mongoUrl, newMongoLocation } from '../support/mongo-server.js';
+import { countsWhatItExamines, mongoUrl, newMongoLocation } from '../support/servers/mongo-server.js';
 
 describe.skipIf(mongoUrl === undefined)('with a MongoDB', () => {
   readStoreContract(

@@ -6,12 +6,12 @@ import { Kafka, logLevel } from 'kafkajs';
 import { MongoClient } from 'mongodb';
 import { afterAll, describe, expect, it } from 'vitest';
 
-import { type Ended, flightlog, type Running } from '../support/command.js';
-import { readiness } from '../support/health.js';
-import { createTopic, kafkaBrokers, newPrefix } from '../support/kafka-server.js';
-import { dropDatabase, mongoUrl, newMongoLocation } from '../support/mongo-server.js';
-import { startProxy } from '../support/proxy.js';
-import { startServerProcess } from '../support/server-process.js';
+import { type Ended, flightlog, type Running } from '../support/processes/command.js';
+import { readiness } from '../support/processes/health.js';
+import { createTopic, kafkaBrokers, newPrefix } from '../support/servers/kafka-server.js';
+import { dropDatabase, mongoUrl, newMongoLocation } from '../support/servers/mongo-server.js';
+import { startProxy } from '../support/proxies/proxy.js';
+import { startServerProcess } from '../support/processes/server-process.js';
 import { until } from '../support/until.js';
 
 const LIMIT_MS = 120_000;

@@ -6,16 +6,16 @@ import { describe, expect, it } from 'vitest';
 
 import { readStoreLocation } from '../../projections/store/mongo/location.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
-import { CHECKOUT, flightlog, freePort, start } from '../support/command.js';
-import { register } from '../support/control-plane.js';
-import { fixtureFolder } from '../support/fixtures.js';
-import { readiness, untilCheck } from '../support/health.js';
-import { helloRequest } from '../support/hello.js';
-import { newPrefix } from '../support/kafka-server.js';
-import { dropDatabase, newMongoLocation, mongoUrl } from '../support/mongo-server.js';
-import { startProxy } from '../support/proxy.js';
-import { type ServerProcess, startServerProcess } from '../support/server-process.js';
-import { overGrpc, type Transport } from '../support/transports.js';
+import { CHECKOUT, flightlog, freePort, start } from '../support/processes/command.js';
+import { register } from '../support/processes/control-plane.js';
+import { fixtureFolder } from '../support/requests/fixtures.js';
+import { readiness, untilCheck } from '../support/processes/health.js';
+import { helloRequest } from '../support/requests/hello.js';
+import { newPrefix } from '../support/servers/kafka-server.js';
+import { dropDatabase, newMongoLocation, mongoUrl } from '../support/servers/mongo-server.js';
+import { startProxy } from '../support/proxies/proxy.js';
+import { type ServerProcess, startServerProcess } from '../support/processes/server-process.js';
+import { overGrpc, type Transport } from '../support/clients/transports.js';
 import { until } from '../support/until.js';
 
 const { method } = AdminService;

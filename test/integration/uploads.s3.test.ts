@@ -1,8 +1,8 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DataProxyService } from '../../proto/gen/platformidl/service/dataproxy_pb.js';
-import { type ControlPlane, startControlPlane } from '../support/control-plane.js';
-import { checksSignatures, makeBucket, newS3Location, s3Setting, s3Url } from '../support/s3-server.js';
+import { type ControlPlane, startControlPlane } from '../support/processes/control-plane.js';
+import { checksSignatures, makeBucket, newS3Location, s3Setting, s3Url } from '../support/servers/s3-server.js';
 
 const { method } = DataProxyService;
 const MAX_UPLOAD_BYTES = 1_000;

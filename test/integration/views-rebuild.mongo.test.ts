@@ -5,10 +5,10 @@ import { MongoClient } from 'mongodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readLabel } from '../../projections/store/mongo/layout.js';
 import type { MongoLocation } from '../../projections/store/mongo/location.js';
-import { flightlog } from '../support/command.js';
-import { dropDatabase, mongoUrl, newMongoLocation } from '../support/mongo-server.js';
-import { startRoleProcesses } from '../support/roles.js';
-import { startServerProcess } from '../support/server-process.js';
+import { flightlog } from '../support/processes/command.js';
+import { dropDatabase, mongoUrl, newMongoLocation } from '../support/servers/mongo-server.js';
+import { startRoleProcesses } from '../support/processes/roles.js';
+import { startServerProcess } from '../support/processes/server-process.js';
 import { until } from '../support/until.js';
 
 const PROJECTS = ['one', 'two', 'three'];

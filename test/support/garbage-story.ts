@@ -12,12 +12,12 @@ import { codecs } from '../../services/main/models.js';
 import { payloadPath } from '../../services/store/payloads/object-name.js';
 import { payloadReferences } from '../../services/store/payloads/payload-references.js';
 import { surveyPayloads, sweepPayloads } from '../../services/store/payloads/sweep-payloads.js';
-import { flightlog } from './command.js';
-import { type ControlPlane, register, startControlPlane } from './control-plane.js';
-import { withNeeds } from './fixtures.js';
-import { helloRequest, literal } from './hello.js';
-import { readStoreEnvironment } from './mongo-server.js';
-import { eventStoreEnvironment, openTestLog } from './test-log.js';
+import { flightlog } from './processes/command.js';
+import { type ControlPlane, register, startControlPlane } from './processes/control-plane.js';
+import { withNeeds } from './requests/fixtures.js';
+import { helloRequest, literal } from './requests/hello.js';
+import { readStoreEnvironment } from './servers/mongo-server.js';
+import { eventStoreEnvironment, openTestLog } from './processes/test-log.js';
 
 /** A payload store of a test, with the times and numbers that suit it. */
 export type GarbageStore = {

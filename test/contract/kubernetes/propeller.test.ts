@@ -14,10 +14,10 @@ import type { LiteralSchema } from '../../../proto/gen/platformidl/core/literals
 import { OutputReferenceSchema } from '../../../proto/gen/platformidl/core/types_pb.js';
 import { WorkflowNodeSchema } from '../../../proto/gen/platformidl/core/workflow_pb.js';
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
-import { flightlog, type Running } from '../../support/command.js';
-import { type ControlPlane, register, startControlPlane } from '../../support/control-plane.js';
-import { fixtureBytes, withNeeds } from '../../support/fixtures.js';
-import { literal } from '../../support/hello.js';
+import { flightlog, type Running } from '../../support/processes/command.js';
+import { type ControlPlane, register, startControlPlane } from '../../support/processes/control-plane.js';
+import { fixtureBytes, withNeeds } from '../../support/requests/fixtures.js';
+import { literal } from '../../support/requests/hello.js';
 import {
   inputsOf,
   type Kubelet,
@@ -29,9 +29,9 @@ import {
 import { fileStore, propeller, startPropeller } from '../../support/kubernetes/propeller.js';
 import { kubeApiserver, startRealServer } from '../../support/kubernetes/real.js';
 import { ask, BRIDGE_TOKEN, kubeConfigOf, type KubernetesServer, objectPath } from '../../support/kubernetes/server.js';
-import { PLACE, registerWorkflow } from '../../support/registrations.js';
+import { PLACE, registerWorkflow } from '../../support/requests/registrations.js';
 import { until } from '../../support/until.js';
-import { wideWorkflow } from '../../support/wide-workflow.js';
+import { wideWorkflow } from '../../support/requests/wide-workflow.js';
 import { NAMESPACE, prepare } from './cluster.contract.js';
 
 const { method } = AdminService;

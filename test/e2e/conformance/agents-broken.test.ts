@@ -11,11 +11,11 @@ import {
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { AsyncAgentService, SyncAgentService } from '../../../proto/gen/platformidl/service/agent_pb.js';
-import { type Breakage, type BrokenAgent, startBrokenAgent } from '../../support/broken-agent.js';
-import { counted } from '../../support/cases.js';
-import { freePort } from '../../support/command.js';
-import { type ControlPlane, startControlPlane } from '../../support/control-plane.js';
-import { restClient } from '../../support/rest-client.js';
+import { type Breakage, type BrokenAgent, startBrokenAgent } from '../../support/servers/broken-agent.js';
+import { counted } from '../../support/runner/cases.js';
+import { freePort } from '../../support/processes/command.js';
+import { type ControlPlane, startControlPlane } from '../../support/processes/control-plane.js';
+import { restClient } from '../../support/clients/rest-client.js';
 
 const { getTaskMetrics } = AsyncAgentService.method;
 const { executeTaskSync } = SyncAgentService.method;

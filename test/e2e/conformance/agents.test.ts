@@ -10,12 +10,12 @@ import {
   AsyncAgentService,
   SyncAgentService,
 } from '../../../proto/gen/platformidl/service/agent_pb.js';
-import { freePort } from '../../support/command.js';
-import { type ControlPlane, startControlPlane } from '../../support/control-plane.js';
-import { type BrokenAgent, startBrokenAgent } from '../../support/broken-agent.js';
-import { type ExampleAgent, startExampleAgent } from '../../support/example-agent.js';
-import { type GrpcClient, grpcClient } from '../../support/grpc-client.js';
-import { restClient } from '../../support/rest-client.js';
+import { freePort } from '../../support/processes/command.js';
+import { type ControlPlane, startControlPlane } from '../../support/processes/control-plane.js';
+import { type BrokenAgent, startBrokenAgent } from '../../support/servers/broken-agent.js';
+import { type ExampleAgent, startExampleAgent } from '../../support/servers/example-agent.js';
+import { type GrpcClient, grpcClient } from '../../support/clients/grpc-client.js';
+import { restClient } from '../../support/clients/rest-client.js';
 
 const { createTask, getTask, deleteTask, getTaskMetrics } = AsyncAgentService.method;
 const { getAgent, listAgents } = AgentMetadataService.method;

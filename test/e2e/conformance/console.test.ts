@@ -20,12 +20,12 @@ import { ResourceType } from '../../../proto/gen/platformidl/core/identifier_pb.
 import { SimpleType } from '../../../proto/gen/platformidl/core/types_pb.js';
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
 import { SignalService } from '../../../proto/gen/platformidl/service/signal_pb.js';
-import { type ControlPlane, register, startControlPlane } from '../../support/control-plane.js';
-import { fixtureFolder, withNeeds } from '../../support/fixtures.js';
-import { helloRequest } from '../../support/hello.js';
-import { allPages } from '../../support/lists.js';
-import { PLACE, registerTask } from '../../support/registrations.js';
-import type { ExecutionId } from '../../support/reports.js';
+import { type ControlPlane, register, startControlPlane } from '../../support/processes/control-plane.js';
+import { fixtureFolder, withNeeds } from '../../support/requests/fixtures.js';
+import { helloRequest } from '../../support/requests/hello.js';
+import { allPages } from '../../support/clients/lists.js';
+import { PLACE, registerTask } from '../../support/requests/registrations.js';
+import type { ExecutionId } from '../../support/requests/reports.js';
 
 const { method } = AdminService;
 const ORIGIN = 'https://console.example.org';

@@ -14,10 +14,10 @@ import {
   type CreateUploadLocationRequestSchema,
   DataProxyService,
 } from '../../../proto/gen/platformidl/service/dataproxy_pb.js';
-import { type ControlPlane, register, startControlPlane } from '../../support/control-plane.js';
-import { fixtureFolders, withNeeds } from '../../support/fixtures.js';
-import { launchHello, literal } from '../../support/hello.js';
-import { nodeReport, taskReport } from '../../support/reports.js';
+import { type ControlPlane, register, startControlPlane } from '../../support/processes/control-plane.js';
+import { fixtureFolders, withNeeds } from '../../support/requests/fixtures.js';
+import { launchHello, literal } from '../../support/requests/hello.js';
+import { nodeReport, taskReport } from '../../support/requests/reports.js';
 
 const { method } = DataProxyService;
 

@@ -11,12 +11,19 @@ import type { LiteralMapSchema } from '../../../proto/gen/platformidl/core/liter
 import { SimpleType } from '../../../proto/gen/platformidl/core/types_pb.js';
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
 import { SignalService } from '../../../proto/gen/platformidl/service/signal_pb.js';
-import { type ControlPlane, register, startControlPlane } from '../../support/control-plane.js';
-import { fixtureFolder, withNeeds } from '../../support/fixtures.js';
-import { launchHello, literal } from '../../support/hello.js';
-import { PLACE } from '../../support/registrations.js';
-import { type ExecutionId, HELLO_TASK, nodeReport, second, taskReport, workflowReport } from '../../support/reports.js';
-import type { Transport } from '../../support/transports.js';
+import { type ControlPlane, register, startControlPlane } from '../../support/processes/control-plane.js';
+import { fixtureFolder, withNeeds } from '../../support/requests/fixtures.js';
+import { launchHello, literal } from '../../support/requests/hello.js';
+import { PLACE } from '../../support/requests/registrations.js';
+import {
+  type ExecutionId,
+  HELLO_TASK,
+  nodeReport,
+  second,
+  taskReport,
+  workflowReport,
+} from '../../support/requests/reports.js';
+import type { Transport } from '../../support/clients/transports.js';
 
 const { method } = AdminService;
 

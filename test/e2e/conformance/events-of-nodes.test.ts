@@ -16,12 +16,12 @@ import {
 } from '../../../proto/gen/platformidl/core/execution_pb.js';
 import { NodeExecutionEventSchema } from '../../../proto/gen/platformidl/event/event_pb.js';
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
-import { type ControlPlane, register, startControlPlane } from '../../support/control-plane.js';
-import { withNeeds } from '../../support/fixtures.js';
-import { launchHello, literal } from '../../support/hello.js';
-import { PLACE } from '../../support/registrations.js';
-import { type ExecutionId, HELLO_TASK, nodeReport, second } from '../../support/reports.js';
-import { all, type Changed, expectRefused, type Row, sampled } from '../../support/rows.js';
+import { type ControlPlane, register, startControlPlane } from '../../support/processes/control-plane.js';
+import { withNeeds } from '../../support/requests/fixtures.js';
+import { launchHello, literal } from '../../support/requests/hello.js';
+import { PLACE } from '../../support/requests/registrations.js';
+import { type ExecutionId, HELLO_TASK, nodeReport, second } from '../../support/requests/reports.js';
+import { all, type Changed, expectRefused, type Row, sampled } from '../../support/requests/rows.js';
 import {
   again,
   type Asked,
@@ -36,7 +36,7 @@ import {
   task,
   runSteps,
   workflow,
-} from '../../support/report-steps.js';
+} from '../../support/requests/report-steps.js';
 
 const { method } = AdminService;
 const CHILD = { ...PLACE, name: 'child-of-a-node' };

@@ -18,11 +18,11 @@ import {
   TaskExecutionMetadata_InstanceClass as Instance,
 } from '../../../proto/gen/platformidl/event/event_pb.js';
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
-import { type ControlPlane, register, startControlPlane } from '../../support/control-plane.js';
-import { withNeeds } from '../../support/fixtures.js';
-import { launchHello, literal } from '../../support/hello.js';
-import { type ExecutionId, HELLO_TASK, second, taskReport } from '../../support/reports.js';
-import { all, type Changed, expectRefused, type Row, sampled } from '../../support/rows.js';
+import { type ControlPlane, register, startControlPlane } from '../../support/processes/control-plane.js';
+import { withNeeds } from '../../support/requests/fixtures.js';
+import { launchHello, literal } from '../../support/requests/hello.js';
+import { type ExecutionId, HELLO_TASK, second, taskReport } from '../../support/requests/reports.js';
+import { all, type Changed, expectRefused, type Row, sampled } from '../../support/requests/rows.js';
 import {
   again,
   type Asked,
@@ -36,7 +36,7 @@ import {
   task,
   runSteps,
   workflow,
-} from '../../support/report-steps.js';
+} from '../../support/requests/report-steps.js';
 
 const { method } = AdminService;
 

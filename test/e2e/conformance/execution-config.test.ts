@@ -25,11 +25,11 @@ import { WorkflowMetadataSchema } from '../../../proto/gen/platformidl/core/work
 import type { ExecutionCreated } from '../../../proto/gen/platformidl/eventlog/execution_pb.js';
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
 import { executionCodec } from '../../../services/execution/events.js';
-import { type ControlPlane, register, startControlPlane } from '../../support/control-plane.js';
-import { fixtureBytes, withNeeds } from '../../support/fixtures.js';
-import { literal } from '../../support/hello.js';
-import { PLACE, registerTask, registerWorkflow } from '../../support/registrations.js';
-import type { Transport } from '../../support/transports.js';
+import { type ControlPlane, register, startControlPlane } from '../../support/processes/control-plane.js';
+import { fixtureBytes, withNeeds } from '../../support/requests/fixtures.js';
+import { literal } from '../../support/requests/hello.js';
+import { PLACE, registerTask, registerWorkflow } from '../../support/requests/registrations.js';
+import type { Transport } from '../../support/clients/transports.js';
 
 const { method } = AdminService;
 

@@ -15,13 +15,13 @@ import {
   WorkflowExecution_Phase as Phase,
 } from '../../../proto/gen/platformidl/core/execution_pb.js';
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
-import { type ControlPlane, register, startControlPlane } from '../../support/control-plane.js';
-import { withNeeds } from '../../support/fixtures.js';
-import { helloRequest, launchHello } from '../../support/hello.js';
-import { PLACE } from '../../support/registrations.js';
-import { type ExecutionId, HELLO_TASK, nodeReport, second } from '../../support/reports.js';
-import { type Changed, expectRefused, type Row } from '../../support/rows.js';
-import { expectShown, ok, runSteps, workflow } from '../../support/report-steps.js';
+import { type ControlPlane, register, startControlPlane } from '../../support/processes/control-plane.js';
+import { withNeeds } from '../../support/requests/fixtures.js';
+import { helloRequest, launchHello } from '../../support/requests/hello.js';
+import { PLACE } from '../../support/requests/registrations.js';
+import { type ExecutionId, HELLO_TASK, nodeReport, second } from '../../support/requests/reports.js';
+import { type Changed, expectRefused, type Row } from '../../support/requests/rows.js';
+import { expectShown, ok, runSteps, workflow } from '../../support/requests/report-steps.js';
 
 const { method } = AdminService;
 

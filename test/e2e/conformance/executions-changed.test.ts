@@ -15,12 +15,12 @@ import {
   WorkflowExecution_Phase as Phase,
 } from '../../../proto/gen/platformidl/core/execution_pb.js';
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
-import { type ControlPlane, register, startControlPlane } from '../../support/control-plane.js';
-import { withNeeds } from '../../support/fixtures.js';
-import { launchHello } from '../../support/hello.js';
-import { PLACE } from '../../support/registrations.js';
-import { type ExecutionId, second } from '../../support/reports.js';
-import { expectRefused, type Row } from '../../support/rows.js';
+import { type ControlPlane, register, startControlPlane } from '../../support/processes/control-plane.js';
+import { withNeeds } from '../../support/requests/fixtures.js';
+import { launchHello } from '../../support/requests/hello.js';
+import { PLACE } from '../../support/requests/registrations.js';
+import { type ExecutionId, second } from '../../support/requests/reports.js';
+import { expectRefused, type Row } from '../../support/requests/rows.js';
 import {
   type Asked,
   ended,
@@ -31,7 +31,7 @@ import {
   type Step,
   runSteps,
   workflow,
-} from '../../support/report-steps.js';
+} from '../../support/requests/report-steps.js';
 
 const { method } = AdminService;
 

@@ -26,13 +26,13 @@ import {
   type LiteralSchema,
 } from '../../../proto/gen/platformidl/core/literals_pb.js';
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
-import { type ControlPlane, register, startControlPlane } from '../../support/control-plane.js';
-import { withNeeds } from '../../support/fixtures.js';
-import { helloRequest, launchHello, literal } from '../../support/hello.js';
-import { PLACE, registerTask } from '../../support/registrations.js';
-import { type ExecutionId, HELLO_TASK, second, workflowReport } from '../../support/reports.js';
-import { all, type Changed, expectRefused, type Row, sampled } from '../../support/rows.js';
-import { expectShown } from '../../support/report-steps.js';
+import { type ControlPlane, register, startControlPlane } from '../../support/processes/control-plane.js';
+import { withNeeds } from '../../support/requests/fixtures.js';
+import { helloRequest, launchHello, literal } from '../../support/requests/hello.js';
+import { PLACE, registerTask } from '../../support/requests/registrations.js';
+import { type ExecutionId, HELLO_TASK, second, workflowReport } from '../../support/requests/reports.js';
+import { all, type Changed, expectRefused, type Row, sampled } from '../../support/requests/rows.js';
+import { expectShown } from '../../support/requests/report-steps.js';
 
 const { method } = AdminService;
 type Change = Changed<ExecutionCreateRequest>;

@@ -44,14 +44,14 @@ import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js
 import { DataProxyService } from '../../../proto/gen/platformidl/service/dataproxy_pb.js';
 import type { TargetFields } from '../../../services/gateway/dispatch/requirement.js';
 import { routeTable } from '../../../services/gateway/routes.js';
-import { type AuthenticatedServer, startAuthenticatedServer } from '../../support/authenticated-server.js';
-import { withNeeds } from '../../support/fixtures.js';
-import { type GrpcClient, grpcClient } from '../../support/grpc-client.js';
-import { helloRequest } from '../../support/hello.js';
-import { callRaw, framed } from '../../support/raw-call.js';
-import { workflowReport } from '../../support/reports.js';
-import { requestNaming } from '../../support/requests-naming.js';
-import { type RestClient, restClient } from '../../support/rest-client.js';
+import { type AuthenticatedServer, startAuthenticatedServer } from '../../support/processes/authenticated-server.js';
+import { withNeeds } from '../../support/requests/fixtures.js';
+import { type GrpcClient, grpcClient } from '../../support/clients/grpc-client.js';
+import { helloRequest } from '../../support/requests/hello.js';
+import { callRaw, framed } from '../../support/clients/raw-call.js';
+import { workflowReport } from '../../support/requests/reports.js';
+import { requestNaming } from '../../support/requests/requests-naming.js';
+import { type RestClient, restClient } from '../../support/clients/rest-client.js';
 
 /** The project of the fixtures, of which the stranger may see nothing; one that does not exist; and the stranger's own. */
 const HIDDEN = 'flytesnacks';

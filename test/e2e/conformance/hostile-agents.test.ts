@@ -1,10 +1,10 @@
 import { afterAll, describe } from 'vitest';
 
 import { AsyncAgentService } from '../../../proto/gen/platformidl/service/agent_pb.js';
-import { allRpcs } from '../../support/built.js';
-import { startControlPlane } from '../../support/control-plane.js';
-import { type ExampleAgent, startExampleAgent } from '../../support/example-agent.js';
-import { hostileCases, WAYS } from '../../support/hostile-cases.js';
+import { allRpcs } from '../../support/requests/built.js';
+import { startControlPlane } from '../../support/processes/control-plane.js';
+import { type ExampleAgent, startExampleAgent } from '../../support/servers/example-agent.js';
+import { hostileCases, WAYS } from '../../support/requests/hostile-cases.js';
 
 const rpcs = allRpcs.filter(({ method }) => method.parent.file === AsyncAgentService.file);
 

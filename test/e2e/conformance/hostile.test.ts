@@ -1,10 +1,10 @@
 import { describe } from 'vitest';
 
-import { publishedRpcs } from '../../support/built.js';
-import { type ControlPlane, startControlPlane } from '../../support/control-plane.js';
-import { hostileCases, isAskedOver, WAYS } from '../../support/hostile-cases.js';
-import { publishedClient } from '../../support/published-client.js';
-import { wholeRequests } from '../../support/whole-requests.js';
+import { publishedRpcs } from '../../support/requests/built.js';
+import { type ControlPlane, startControlPlane } from '../../support/processes/control-plane.js';
+import { hostileCases, isAskedOver, WAYS } from '../../support/requests/hostile-cases.js';
+import { publishedClient } from '../../support/clients/published-client.js';
+import { wholeRequests } from '../../support/requests/whole-requests.js';
 
 /** Starts a control plane, and sends it all valid requests, so that what malformed requests name is there. */
 const startWithWholeRequests = async (): Promise<ControlPlane> => {

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { builtRpcs, publishedRpcs } from '../../support/built.js';
-import { type ControlPlane, startControlPlane } from '../../support/control-plane.js';
-import { type ExampleAgent, startExampleAgent } from '../../support/example-agent.js';
-import { type PublishedAnswer, type PublishedClient, publishedClient } from '../../support/published-client.js';
-import { agentRequests, wholeRequests } from '../../support/whole-requests.js';
+import { builtRpcs, publishedRpcs } from '../../support/requests/built.js';
+import { type ControlPlane, startControlPlane } from '../../support/processes/control-plane.js';
+import { type ExampleAgent, startExampleAgent } from '../../support/servers/example-agent.js';
+import { type PublishedAnswer, type PublishedClient, publishedClient } from '../../support/clients/published-client.js';
+import { agentRequests, wholeRequests } from '../../support/requests/whole-requests.js';
 
 /** RPCs without required fields, so that an empty request is valid. */
 const WITHOUT_FIELDS = new Set([

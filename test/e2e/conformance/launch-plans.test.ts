@@ -20,13 +20,13 @@ import { type ParameterSchema, VariableMapSchema } from '../../../proto/gen/plat
 import { BindingDataSchema, type LiteralSchema } from '../../../proto/gen/platformidl/core/literals_pb.js';
 import { SimpleType } from '../../../proto/gen/platformidl/core/types_pb.js';
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
-import { type ControlPlane, register, startControlPlane } from '../../support/control-plane.js';
-import { fixtureBytes, withNeeds } from '../../support/fixtures.js';
-import { literal } from '../../support/hello.js';
-import { PLACE, registerWorkflow } from '../../support/registrations.js';
-import { second } from '../../support/reports.js';
-import { all, type Changed, expectRefused, type Row, sampled } from '../../support/rows.js';
-import { expectShown } from '../../support/report-steps.js';
+import { type ControlPlane, register, startControlPlane } from '../../support/processes/control-plane.js';
+import { fixtureBytes, withNeeds } from '../../support/requests/fixtures.js';
+import { literal } from '../../support/requests/hello.js';
+import { PLACE, registerWorkflow } from '../../support/requests/registrations.js';
+import { second } from '../../support/requests/reports.js';
+import { all, type Changed, expectRefused, type Row, sampled } from '../../support/requests/rows.js';
+import { expectShown } from '../../support/requests/report-steps.js';
 
 const { method } = AdminService;
 type Change = Changed<LaunchPlanCreateRequest>;

@@ -14,13 +14,13 @@ import {
 import { type LiteralMap, LiteralMapSchema } from '../../../proto/gen/platformidl/core/literals_pb.js';
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
 import { DataProxyService } from '../../../proto/gen/platformidl/service/dataproxy_pb.js';
-import { type ControlPlane, register, startControlPlane } from '../../support/control-plane.js';
-import { withNeeds } from '../../support/fixtures.js';
-import { helloRequest, launchHello, literal } from '../../support/hello.js';
-import { PLACE } from '../../support/registrations.js';
-import { type ExecutionId, nodeReport, taskReport, workflowReport } from '../../support/reports.js';
-import type { Transport } from '../../support/transports.js';
-import { wideWorkflow } from '../../support/wide-workflow.js';
+import { type ControlPlane, register, startControlPlane } from '../../support/processes/control-plane.js';
+import { withNeeds } from '../../support/requests/fixtures.js';
+import { helloRequest, launchHello, literal } from '../../support/requests/hello.js';
+import { PLACE } from '../../support/requests/registrations.js';
+import { type ExecutionId, nodeReport, taskReport, workflowReport } from '../../support/requests/reports.js';
+import type { Transport } from '../../support/clients/transports.js';
+import { wideWorkflow } from '../../support/requests/wide-workflow.js';
 
 const { method } = AdminService;
 const WAYS = ['grpc', 'rest'] as const;

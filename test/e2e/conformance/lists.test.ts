@@ -14,13 +14,13 @@ import { WorkflowExecution_Phase as Phase } from '../../../proto/gen/platformidl
 import { ResourceType } from '../../../proto/gen/platformidl/core/identifier_pb.js';
 import { ExecutionCountService } from '../../../proto/gen/platformidl/eventlog/execution_count_service_pb.js';
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
-import { counted } from '../../support/cases.js';
-import { type ControlPlane, register, startControlPlane } from '../../support/control-plane.js';
-import { withNeeds } from '../../support/fixtures.js';
-import { helloRequest } from '../../support/hello.js';
-import { allPages, nodesOf } from '../../support/lists.js';
-import { registerTask } from '../../support/registrations.js';
-import type { Answer, Transport } from '../../support/transports.js';
+import { counted } from '../../support/runner/cases.js';
+import { type ControlPlane, register, startControlPlane } from '../../support/processes/control-plane.js';
+import { withNeeds } from '../../support/requests/fixtures.js';
+import { helloRequest } from '../../support/requests/hello.js';
+import { allPages, nodesOf } from '../../support/clients/lists.js';
+import { registerTask } from '../../support/requests/registrations.js';
+import type { Answer, Transport } from '../../support/clients/transports.js';
 
 const { method } = AdminService;
 

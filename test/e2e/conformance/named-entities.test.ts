@@ -9,13 +9,13 @@ import {
 } from '../../../proto/gen/platformidl/admin/common_pb.js';
 import { ResourceType } from '../../../proto/gen/platformidl/core/identifier_pb.js';
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
-import { type ControlPlane, register, startControlPlane } from '../../support/control-plane.js';
-import { withNeeds } from '../../support/fixtures.js';
-import { helloRequest } from '../../support/hello.js';
-import { allPages } from '../../support/lists.js';
-import { PLACE, registerTask, registerWorkflow } from '../../support/registrations.js';
-import { HELLO_TASK } from '../../support/reports.js';
-import type { Transport } from '../../support/transports.js';
+import { type ControlPlane, register, startControlPlane } from '../../support/processes/control-plane.js';
+import { withNeeds } from '../../support/requests/fixtures.js';
+import { helloRequest } from '../../support/requests/hello.js';
+import { allPages } from '../../support/clients/lists.js';
+import { PLACE, registerTask, registerWorkflow } from '../../support/requests/registrations.js';
+import { HELLO_TASK } from '../../support/requests/reports.js';
+import type { Transport } from '../../support/clients/transports.js';
 
 const { method } = AdminService;
 const { TASK, WORKFLOW, LAUNCH_PLAN, DATASET } = ResourceType;

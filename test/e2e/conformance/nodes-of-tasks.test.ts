@@ -8,12 +8,12 @@ import {
   TaskExecution_Phase as TaskPhase,
 } from '../../../proto/gen/platformidl/core/execution_pb.js';
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
-import { type ControlPlane, register, startControlPlane } from '../../support/control-plane.js';
-import { withNeeds } from '../../support/fixtures.js';
-import { launchHello } from '../../support/hello.js';
-import { allPages } from '../../support/lists.js';
-import { type ExecutionId, HELLO_TASK, nodeReport, second, taskReport } from '../../support/reports.js';
-import type { Transport } from '../../support/transports.js';
+import { type ControlPlane, register, startControlPlane } from '../../support/processes/control-plane.js';
+import { withNeeds } from '../../support/requests/fixtures.js';
+import { launchHello } from '../../support/requests/hello.js';
+import { allPages } from '../../support/clients/lists.js';
+import { type ExecutionId, HELLO_TASK, nodeReport, second, taskReport } from '../../support/requests/reports.js';
+import type { Transport } from '../../support/clients/transports.js';
 
 const { method } = AdminService;
 

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { counted } from '../../support/cases.js';
-import { type ControlPlane, register, startControlPlane } from '../../support/control-plane.js';
-import { withNeeds } from '../../support/fixtures.js';
-import { launchHello } from '../../support/hello.js';
-import { type Schema, type Schemas, valuesOf } from '../../support/schema-values.js';
+import { counted } from '../../support/runner/cases.js';
+import { type ControlPlane, register, startControlPlane } from '../../support/processes/control-plane.js';
+import { withNeeds } from '../../support/requests/fixtures.js';
+import { launchHello } from '../../support/requests/hello.js';
+import { type Schema, type Schemas, valuesOf } from '../../support/requests/schema-values.js';
 import { readBindings } from '../../../services/gateway/rest/bindings.js';
 import { routeTable } from '../../../services/gateway/routes.js';
 

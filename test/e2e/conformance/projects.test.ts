@@ -3,11 +3,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { Project_ProjectState as State, type ProjectSchema } from '../../../proto/gen/platformidl/admin/project_pb.js';
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
-import { type ControlPlane, register, startControlPlane } from '../../support/control-plane.js';
-import { withNeeds } from '../../support/fixtures.js';
-import { helloRequest } from '../../support/hello.js';
-import { registerTask } from '../../support/registrations.js';
-import type { Transport } from '../../support/transports.js';
+import { type ControlPlane, register, startControlPlane } from '../../support/processes/control-plane.js';
+import { withNeeds } from '../../support/requests/fixtures.js';
+import { helloRequest } from '../../support/requests/hello.js';
+import { registerTask } from '../../support/requests/registrations.js';
+import type { Transport } from '../../support/clients/transports.js';
 
 const { method } = AdminService;
 

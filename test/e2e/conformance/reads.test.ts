@@ -5,12 +5,12 @@ import { TaskCreateRequestSchema } from '../../../proto/gen/platformidl/admin/ta
 import { WorkflowCreateRequestSchema } from '../../../proto/gen/platformidl/admin/workflow_pb.js';
 import { ResourceType } from '../../../proto/gen/platformidl/core/identifier_pb.js';
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
-import { type ControlPlane, register, startControlPlane } from '../../support/control-plane.js';
-import { fixtureBytes, withNeeds } from '../../support/fixtures.js';
-import { launchHello, literal } from '../../support/hello.js';
-import { PLACE } from '../../support/registrations.js';
-import { type ExecutionId, HELLO_TASK } from '../../support/reports.js';
-import { expectShown, node, ok, task, runSteps } from '../../support/report-steps.js';
+import { type ControlPlane, register, startControlPlane } from '../../support/processes/control-plane.js';
+import { fixtureBytes, withNeeds } from '../../support/requests/fixtures.js';
+import { launchHello, literal } from '../../support/requests/hello.js';
+import { PLACE } from '../../support/requests/registrations.js';
+import { type ExecutionId, HELLO_TASK } from '../../support/requests/reports.js';
+import { expectShown, node, ok, task, runSteps } from '../../support/requests/report-steps.js';
 
 const { method } = AdminService;
 

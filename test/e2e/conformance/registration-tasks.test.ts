@@ -11,9 +11,9 @@ import {
   ResourcesSchema,
 } from '../../../proto/gen/platformidl/core/tasks_pb.js';
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
-import { type ControlPlane, register, startControlPlane } from '../../support/control-plane.js';
-import { fixtureBytes, withNeeds } from '../../support/fixtures.js';
-import { all, type Changed, expectRefused, type Row } from '../../support/rows.js';
+import { type ControlPlane, register, startControlPlane } from '../../support/processes/control-plane.js';
+import { fixtureBytes, withNeeds } from '../../support/requests/fixtures.js';
+import { all, type Changed, expectRefused, type Row } from '../../support/requests/rows.js';
 
 const { method } = AdminService;
 

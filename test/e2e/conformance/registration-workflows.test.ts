@@ -10,9 +10,9 @@ import { SimpleType } from '../../../proto/gen/platformidl/core/types_pb.js';
 import { type Node, NodeSchema } from '../../../proto/gen/platformidl/core/workflow_pb.js';
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
 import { BindingDataSchema } from '../../../proto/gen/platformidl/core/literals_pb.js';
-import { type ControlPlane, register, startControlPlane } from '../../support/control-plane.js';
-import { fixtureBytes, withNeeds } from '../../support/fixtures.js';
-import { all, type Changed, expectRefused, type Row } from '../../support/rows.js';
+import { type ControlPlane, register, startControlPlane } from '../../support/processes/control-plane.js';
+import { fixtureBytes, withNeeds } from '../../support/requests/fixtures.js';
+import { all, type Changed, expectRefused, type Row } from '../../support/requests/rows.js';
 
 const { method } = AdminService;
 

@@ -5,7 +5,7 @@ import { StatusSchema } from '../../../proto/gen/google/rpc/status_pb.js';
 import { type RouteBinding, readBindings } from '../../../services/gateway/rest/bindings.js';
 import { routeTable } from '../../../services/gateway/routes.js';
 import { statuses } from '../../../services/gateway/status.js';
-import { type ControlPlane, startControlPlane } from '../../support/control-plane.js';
+import { type ControlPlane, startControlPlane } from '../../support/processes/control-plane.js';
 
 const OCTETS = 'application/octet-stream';
 

@@ -8,13 +8,13 @@ import { type Literal, LiteralSchema } from '../../../proto/gen/platformidl/core
 import { type LiteralType, LiteralTypeSchema, SimpleType } from '../../../proto/gen/platformidl/core/types_pb.js';
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
 import { SignalService } from '../../../proto/gen/platformidl/service/signal_pb.js';
-import { type ControlPlane, register, startControlPlane } from '../../support/control-plane.js';
-import { withNeeds } from '../../support/fixtures.js';
-import { launchHello, literal } from '../../support/hello.js';
-import { allPages } from '../../support/lists.js';
-import { PLACE } from '../../support/registrations.js';
-import { type ExecutionId, workflowReport } from '../../support/reports.js';
-import type { Transport } from '../../support/transports.js';
+import { type ControlPlane, register, startControlPlane } from '../../support/processes/control-plane.js';
+import { withNeeds } from '../../support/requests/fixtures.js';
+import { launchHello, literal } from '../../support/requests/hello.js';
+import { allPages } from '../../support/clients/lists.js';
+import { PLACE } from '../../support/requests/registrations.js';
+import { type ExecutionId, workflowReport } from '../../support/requests/reports.js';
+import type { Transport } from '../../support/clients/transports.js';
 
 const { method } = SignalService;
 

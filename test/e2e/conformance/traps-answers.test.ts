@@ -12,14 +12,14 @@ import {
 } from '../../../proto/gen/platformidl/core/execution_pb.js';
 import { ResourceType } from '../../../proto/gen/platformidl/core/identifier_pb.js';
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
-import { type ControlPlane, register, startControlPlane } from '../../support/control-plane.js';
-import { withNeeds } from '../../support/fixtures.js';
-import { type GrpcClient, grpcClient } from '../../support/grpc-client.js';
-import { helloRequest, launchHello } from '../../support/hello.js';
-import { flyteidl, publishedClient } from '../../support/published-client.js';
-import { PLACE } from '../../support/registrations.js';
-import { nodeReport, workflowReport } from '../../support/reports.js';
-import { wideWorkflow } from '../../support/wide-workflow.js';
+import { type ControlPlane, register, startControlPlane } from '../../support/processes/control-plane.js';
+import { withNeeds } from '../../support/requests/fixtures.js';
+import { type GrpcClient, grpcClient } from '../../support/clients/grpc-client.js';
+import { helloRequest, launchHello } from '../../support/requests/hello.js';
+import { flyteidl, publishedClient } from '../../support/clients/published-client.js';
+import { PLACE } from '../../support/requests/registrations.js';
+import { nodeReport, workflowReport } from '../../support/requests/reports.js';
+import { wideWorkflow } from '../../support/requests/wide-workflow.js';
 
 const { method } = AdminService;
 const ADMIN = '/flyteidl.service.AdminService';

@@ -13,12 +13,19 @@ import {
 import { NodeExecutionIdentifierSchema, ResourceType } from '../../../proto/gen/platformidl/core/identifier_pb.js';
 import { LiteralMapSchema } from '../../../proto/gen/platformidl/core/literals_pb.js';
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
-import { type ControlPlane, register, startControlPlane } from '../../support/control-plane.js';
-import { withNeeds } from '../../support/fixtures.js';
-import { helloRequest, launchHello, literal } from '../../support/hello.js';
-import { PLACE } from '../../support/registrations.js';
-import { type ExecutionId, HELLO_TASK, nodeReport, second, taskReport, workflowReport } from '../../support/reports.js';
-import type { Transport } from '../../support/transports.js';
+import { type ControlPlane, register, startControlPlane } from '../../support/processes/control-plane.js';
+import { withNeeds } from '../../support/requests/fixtures.js';
+import { helloRequest, launchHello, literal } from '../../support/requests/hello.js';
+import { PLACE } from '../../support/requests/registrations.js';
+import {
+  type ExecutionId,
+  HELLO_TASK,
+  nodeReport,
+  second,
+  taskReport,
+  workflowReport,
+} from '../../support/requests/reports.js';
+import type { Transport } from '../../support/clients/transports.js';
 
 const { method } = AdminService;
 

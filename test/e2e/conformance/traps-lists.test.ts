@@ -11,13 +11,13 @@ import {
 } from '../../../proto/gen/platformidl/core/execution_pb.js';
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
 import { ArtifactType, DataProxyService } from '../../../proto/gen/platformidl/service/dataproxy_pb.js';
-import { type ControlPlane, register, startControlPlane } from '../../support/control-plane.js';
-import { withNeeds } from '../../support/fixtures.js';
-import { helloRequest, launchHello, literal } from '../../support/hello.js';
-import { flyteidl } from '../../support/published-client.js';
-import { PLACE, registerTask } from '../../support/registrations.js';
-import { type ExecutionId, nodeReport, second, workflowReport } from '../../support/reports.js';
-import type { Transport } from '../../support/transports.js';
+import { type ControlPlane, register, startControlPlane } from '../../support/processes/control-plane.js';
+import { withNeeds } from '../../support/requests/fixtures.js';
+import { helloRequest, launchHello, literal } from '../../support/requests/hello.js';
+import { flyteidl } from '../../support/clients/published-client.js';
+import { PLACE, registerTask } from '../../support/requests/registrations.js';
+import { type ExecutionId, nodeReport, second, workflowReport } from '../../support/requests/reports.js';
+import type { Transport } from '../../support/clients/transports.js';
 
 const { method } = AdminService;
 const RUN = { ...PLACE, name: 'wide' };

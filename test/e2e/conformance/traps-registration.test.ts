@@ -16,13 +16,13 @@ import { CompiledWorkflowClosureSchema } from '../../../proto/gen/platformidl/co
 import { NodeExecution_Phase as NodePhase } from '../../../proto/gen/platformidl/core/execution_pb.js';
 import { ResourceType } from '../../../proto/gen/platformidl/core/identifier_pb.js';
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
-import { type ControlPlane, register, startControlPlane } from '../../support/control-plane.js';
-import { againEntries, fixtureBytes, withNeeds } from '../../support/fixtures.js';
-import { launchHello } from '../../support/hello.js';
-import { flyteidl } from '../../support/published-client.js';
-import { PLACE } from '../../support/registrations.js';
-import { nodeReport } from '../../support/reports.js';
-import type { Answer, Transport } from '../../support/transports.js';
+import { type ControlPlane, register, startControlPlane } from '../../support/processes/control-plane.js';
+import { againEntries, fixtureBytes, withNeeds } from '../../support/requests/fixtures.js';
+import { launchHello } from '../../support/requests/hello.js';
+import { flyteidl } from '../../support/clients/published-client.js';
+import { PLACE } from '../../support/requests/registrations.js';
+import { nodeReport } from '../../support/requests/reports.js';
+import type { Answer, Transport } from '../../support/clients/transports.js';
 
 const { method } = AdminService;
 

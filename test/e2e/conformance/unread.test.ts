@@ -13,10 +13,16 @@ import { ResourceType } from '../../../proto/gen/platformidl/core/identifier_pb.
 import { LiteralSchema } from '../../../proto/gen/platformidl/core/literals_pb.js';
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
 import { DataProxyService } from '../../../proto/gen/platformidl/service/dataproxy_pb.js';
-import { type ControlPlane, register, startControlPlane } from '../../support/control-plane.js';
-import { fixtureBytes, withNeeds } from '../../support/fixtures.js';
-import { helloRequest, literal } from '../../support/hello.js';
-import { type ExecutionId, HELLO_TASK, nodeReport, taskReport, workflowReport } from '../../support/reports.js';
+import { type ControlPlane, register, startControlPlane } from '../../support/processes/control-plane.js';
+import { fixtureBytes, withNeeds } from '../../support/requests/fixtures.js';
+import { helloRequest, literal } from '../../support/requests/hello.js';
+import {
+  type ExecutionId,
+  HELLO_TASK,
+  nodeReport,
+  taskReport,
+  workflowReport,
+} from '../../support/requests/reports.js';
 
 const { method } = AdminService;
 

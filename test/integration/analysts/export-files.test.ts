@@ -7,8 +7,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { NewEvent, RecordedEvent } from '../../../services/kernel/event.js';
 import { metadataOf } from '../../../services/kernel/event.js';
 import type { EventStore } from '../../../services/kernel/ports/event-store.js';
-import { type Ended, flightlog, start } from '../../support/command.js';
-import { allEvents, executionStream, nodeReported, openTestLog, report } from '../../support/filled-log.js';
+import { type Ended, flightlog, start } from '../../support/processes/command.js';
+import { allEvents, executionStream, nodeReported, openTestLog, report } from '../../support/streams/filled-log.js';
 import { until } from '../../support/until.js';
 import { isRequired, python, READ } from './interpreter.js';
 

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 
-import { CHECKOUT } from '../../support/command.js';
+import { CHECKOUT } from '../../support/processes/command.js';
 
 const FOLDER = join(CHECKOUT, 'test/integration/analysts');
 

@@ -2,8 +2,8 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { CHECKOUT, start } from '../../support/command.js';
-import { type LogServer, startLogServer } from '../../support/log-server.js';
+import { CHECKOUT, start } from '../../support/processes/command.js';
+import { type LogServer, startLogServer } from '../../support/processes/log-server.js';
 
 const FOLDER = join(CHECKOUT, 'test/integration/eventstore-clients');
 const { FLIGHTLOG_TEST_EVENTSTORE_CLIENTS: place, XDG_CACHE_HOME: cache = join(homedir(), '.cache') } = process.env;

@@ -10,11 +10,11 @@ import {
 } from '../../../proto/gen/platformidl/admin/launch_plan_pb.js';
 import { TaskCreateRequestSchema, TaskSpecSchema } from '../../../proto/gen/platformidl/admin/task_pb.js';
 import { WorkflowCreateRequestSchema, WorkflowSpecSchema } from '../../../proto/gen/platformidl/admin/workflow_pb.js';
-import { openBrowser } from '../../support/browser.js';
-import { type Ended, flightlog, freePort, type Running, start } from '../../support/command.js';
-import { type ControlPlane, startControlPlane } from '../../support/control-plane.js';
-import { fixtureBytes } from '../../support/fixtures.js';
-import { type ServerProcess, startServerProcess } from '../../support/server-process.js';
+import { openBrowser } from '../../support/browser/browser.js';
+import { type Ended, flightlog, freePort, type Running, start } from '../../support/processes/command.js';
+import { type ControlPlane, startControlPlane } from '../../support/processes/control-plane.js';
+import { fixtureBytes } from '../../support/requests/fixtures.js';
+import { type ServerProcess, startServerProcess } from '../../support/processes/server-process.js';
 import { until } from '../../support/until.js';
 
 /** The binary of flytectl, such as the one that `environment` has built; without it, these tests are skipped. */

@@ -4,11 +4,11 @@ import { join } from 'node:path';
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { CHECKOUT, start } from '../../support/command.js';
-import { type ControlPlane, register, startControlPlane } from '../../support/control-plane.js';
-import { withNeeds } from '../../support/fixtures.js';
-import { launchHello } from '../../support/hello.js';
-import { startServerProcess } from '../../support/server-process.js';
+import { CHECKOUT, start } from '../../support/processes/command.js';
+import { type ControlPlane, register, startControlPlane } from '../../support/processes/control-plane.js';
+import { withNeeds } from '../../support/requests/fixtures.js';
+import { launchHello } from '../../support/requests/hello.js';
+import { startServerProcess } from '../../support/processes/server-process.js';
 
 const FOLDER = join(CHECKOUT, 'test/integration/go-client');
 const LIMIT_MS = 180_000;

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { chromiumPath, startChromium } from '../../support/chromium.js';
-import { type ServerProcess, startServerProcess } from '../../support/server-process.js';
-import { overGrpc } from '../../support/transports.js';
+import { chromiumPath, startChromium } from '../../support/browser/chromium.js';
+import { type ServerProcess, startServerProcess } from '../../support/processes/server-process.js';
+import { overGrpc } from '../../support/clients/transports.js';
 import { until } from '../../support/until.js';
 import { isRequired, type Keycloak, keycloakFolder, startKeycloak } from './keycloak.js';
 

@@ -2,8 +2,8 @@ import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { CHECKOUT, freePort, type Running, start } from '../../support/command.js';
-import { post } from '../../support/sign-in.js';
+import { CHECKOUT, freePort, type Running, start } from '../../support/processes/command.js';
+import { post } from '../../support/browser/sign-in.js';
 import { until } from '../../support/until.js';
 
 const HERE = join(CHECKOUT, 'test/integration/keycloak');

@@ -5,12 +5,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { WorkflowExecution_Phase as Phase } from '../../../proto/gen/platformidl/core/execution_pb.js';
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
-import { CHECKOUT, start } from '../../support/command.js';
-import { type ControlPlane, register, startControlPlane } from '../../support/control-plane.js';
-import { codeIn } from '../../support/documented-code.js';
-import { withNeeds } from '../../support/fixtures.js';
-import { launchHello } from '../../support/hello.js';
-import { workflowReport } from '../../support/reports.js';
+import { CHECKOUT, start } from '../../support/processes/command.js';
+import { type ControlPlane, register, startControlPlane } from '../../support/processes/control-plane.js';
+import { codeIn } from '../../support/documents/documented-code.js';
+import { withNeeds } from '../../support/requests/fixtures.js';
+import { launchHello } from '../../support/requests/hello.js';
+import { workflowReport } from '../../support/requests/reports.js';
 import { python } from './interpreter.js';
 
 const PROTO = join(CHECKOUT, 'proto');

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { start } from '../../support/command.js';
-import { type ControlPlane, startControlPlane } from '../../support/control-plane.js';
+import { start } from '../../support/processes/command.js';
+import { type ControlPlane, startControlPlane } from '../../support/processes/control-plane.js';
 import { FOLDER, isRequired, python } from './interpreter.js';
 
 const LIMIT_MS = 300_000;

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { openBrowser } from '../../support/browser.js';
-import { flightlog, freePort, type Running, start } from '../../support/command.js';
-import { type ServerProcess, startServerProcess } from '../../support/server-process.js';
+import { openBrowser } from '../../support/browser/browser.js';
+import { flightlog, freePort, type Running, start } from '../../support/processes/command.js';
+import { type ServerProcess, startServerProcess } from '../../support/processes/server-process.js';
 import { FOLDER, python } from './interpreter.js';
 
 const LIMIT_MS = 120_000;

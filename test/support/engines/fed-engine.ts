@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-import { QUICK_START } from '../quick-start.js';
+import { QUICK_START } from '../processes/quick-start.js';
 import type { EngineProcessOptions } from './engine-process.js';
 
 const SCRIPT = fileURLToPath(new URL('engine-process.js', import.meta.url));

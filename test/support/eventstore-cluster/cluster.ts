@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createInterface } from 'node:readline';
-import { freePort } from '../command.js';
+import { freePort } from '../processes/command.js';
 import { until } from '../until.js';
 import { openLogFile } from './log-file.js';
 import type { Command, NodeOptions } from './node-options.js';

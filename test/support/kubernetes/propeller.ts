@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { freePort, type Running, start } from '../command.js';
+import { freePort, type Running, start } from '../processes/command.js';
 import { ADMIN_TOKEN, kubeConfigOf, type KubernetesServer } from './server.js';
 
 /** The binary of Flyte's engine, propeller; without it, the tests that need one are skipped. */

@@ -2,7 +2,7 @@ import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort } from '../command.js';
+import { freePort } from '../processes/command.js';
 import { until } from '../until.js';
 import { ADMIN_TOKEN, ask, BRIDGE_TOKEN, BRIDGE_USER, type KubernetesServer } from './server.js';
 

@@ -4,7 +4,7 @@ import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
-import { CHECKOUT } from '../command.js';
+import { CHECKOUT } from '../processes/command.js';
 import type { Stored } from './object-table.js';
 
 /** The bearer token of an administrator of the cluster. */

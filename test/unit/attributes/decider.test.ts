@@ -13,7 +13,7 @@ import {
 import { attributesDecider } from '../../../services/attributes/decider.js';
 import type { AttributesEvent } from '../../../services/attributes/events.js';
 import { mostSpecificRow, type AttributeScope } from '../../../services/attributes/state.js';
-import { given } from '../../support/given.js';
+import { given } from '../../support/streams/given.js';
 
 type Target = NonNullable<Exclude<MessageInitShape<typeof MatchingAttributesSchema>, { $typeName: string }>['target']>;
 

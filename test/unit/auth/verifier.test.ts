@@ -4,7 +4,7 @@ import type { FetchJson } from '../../../services/auth/tokens/issuer-metadata.js
 import type { RemoteIssuer } from '../../../services/auth/tokens/issuer.js';
 import { tokenVerifier } from '../../../services/auth/tokens/verifier.js';
 import { RpcError } from '../../../services/kernel/rpc.js';
-import { secondsOf, type TestIssuer, testIssuer, wrongTokens } from '../../support/token-issuer.js';
+import { secondsOf, type TestIssuer, testIssuer, wrongTokens } from '../../support/servers/token-issuer.js';
 
 let issuer: TestIssuer;
 /** Addresses that were fetched; of introspections also the `authorization` header. */

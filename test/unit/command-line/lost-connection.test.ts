@@ -14,7 +14,7 @@ import { transportTo } from '../../../services/cli/client/connection/connect.js'
 import type { Profile } from '../../../services/cli/client/connection/profile.js';
 import { profileIn } from '../../../services/cli/client/connection/profile-file.js';
 import { ConnectionLost } from '../../../services/cli/client/connection/refusal.js';
-import { startProxy } from '../../support/proxy.js';
+import { startProxy } from '../../support/proxies/proxy.js';
 
 const METHOD = ExecutionWatchService.method.watch;
 const PROFILE = profileIn('admin:\n  endpoint: 127.0.0.1:1\n  insecure: true', 'config.yaml');

@@ -12,7 +12,7 @@ import type { Profile } from '../../../services/cli/client/connection/profile.js
 import { profileIn } from '../../../services/cli/client/connection/profile-file.js';
 import { GetVersionRequestSchema } from '../../../proto/gen/platformidl/admin/version_pb.js';
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
-import { certificates } from '../../support/certificates.js';
+import { certificates } from '../../support/servers/certificates.js';
 
 const METHOD = AdminService.method.getVersion;
 const made = certificates();

@@ -15,7 +15,7 @@ import {
 import { isCastable } from '../../../services/compiler/types/castability.js';
 import * as t from '../../../services/compiler/types/types.js';
 import { typeText } from '../../../services/compiler/types/type-text.js';
-import { timed } from '../../support/timed.js';
+import { timed } from '../../support/costs/timed.js';
 
 const list = t.collectionOf;
 const union = (...variants: LiteralType[]) => t.unionOf(variants);

@@ -14,9 +14,9 @@ import { compileTask } from '../../../services/compiler/task.js';
 import { taskResourcesProblem } from '../../../services/compiler/resources/task-resources.js';
 import { compileWorkflow } from '../../../services/compiler/workflow.js';
 import { canonicalBytes } from '../../../services/kernel/encoding/canonical.js';
-import { againEntries, fixtureBytes, fixtureFolders, invalidEntries } from '../../support/fixtures.js';
-import { timed } from '../../support/timed.js';
-import { shapeOf } from '../../support/workflow-shape.js';
+import { againEntries, fixtureBytes, fixtureFolders, invalidEntries } from '../../support/requests/fixtures.js';
+import { timed } from '../../support/costs/timed.js';
+import { shapeOf } from '../../support/requests/workflow-shape.js';
 import { compileRequest, registeredFixtures, workflowRequest } from './registered.js';
 
 const registered = registeredFixtures();

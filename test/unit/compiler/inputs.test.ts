@@ -12,7 +12,7 @@ import { expectedInputs, plannedInputsProblem } from '../../../services/compiler
 import { literalMapProblem } from '../../../services/compiler/types/literal-map.js';
 import { singleTaskWorkflow } from '../../../services/compiler/single-task.js';
 import * as t from '../../../services/compiler/types/types.js';
-import { fixtureFolders, type InvalidEntry, invalidEntries } from '../../support/fixtures.js';
+import { fixtureFolders, type InvalidEntry, invalidEntries } from '../../support/requests/fixtures.js';
 import { registeredFixtures } from './registered.js';
 
 const registered = registeredFixtures();

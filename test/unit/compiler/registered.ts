@@ -13,7 +13,7 @@ import type { LaunchPlanInterface } from '../../../services/compiler/graph/scope
 import { compileTask } from '../../../services/compiler/task.js';
 import { type CompiledOrErrors, compileWorkflow } from '../../../services/compiler/workflow.js';
 import type { WorkflowTemplate } from '../../../proto/gen/platformidl/core/workflow_pb.js';
-import { type FixtureEntry, fixtureFolders } from '../../support/fixtures.js';
+import { type FixtureEntry, fixtureFolders } from '../../support/requests/fixtures.js';
 
 /** The definitions registered so far, by kind and id. */
 export type Registered = {

@@ -9,7 +9,7 @@ import { collectedErrors } from '../../../services/compiler/compile-error.js';
 import { topologicalOrder } from '../../../services/compiler/graph/order.js';
 import { requirementsOf } from '../../../services/compiler/graph/requirements.js';
 import * as t from '../../../services/compiler/types/types.js';
-import { timed } from '../../support/timed.js';
+import { timed } from '../../support/costs/timed.js';
 import {
   bindings,
   compile,

@@ -25,7 +25,7 @@ import {
   SimpleType,
   TypeStructureSchema,
 } from '../../../proto/gen/platformidl/core/types_pb.js';
-import { type FixtureEntry, fixtureFolders } from '../../support/fixtures.js';
+import { type FixtureEntry, fixtureFolders } from '../../support/requests/fixtures.js';
 
 const ofPlan = ({ spec }: LaunchPlanCreateRequest): readonly (readonly [string, Literal])[] => {
   const defaults = Object.entries(spec?.defaultInputs?.parameters ?? {}).flatMap(([name, { behavior }]) =>

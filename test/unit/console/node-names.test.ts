@@ -8,7 +8,7 @@ import {
   type CompiledWorkflowClosure,
   CompiledWorkflowClosureSchema,
 } from '../../../proto/gen/platformidl/core/compiler_pb.js';
-import { fixtureBytes } from '../../support/fixtures.js';
+import { fixtureBytes } from '../../support/requests/fixtures.js';
 
 /** The templates of a registered workflow in a compiled closure; names are read from nothing else in it. */
 const closureOf = (path: string): CompiledWorkflowClosure => {

@@ -1,7 +1,7 @@
 import { comments } from '../../../proto/gen/comments.js';
 import { readBindings } from '../../../services/gateway/rest/bindings.js';
 import { type Endpoint, isBuilt, type RouteTable } from '../../../services/gateway/routes.js';
-import { markdownTable } from '../../support/markdown-table.js';
+import { markdownTable } from '../../support/documents/markdown-table.js';
 
 const BEGIN = '<!-- derived from the route table: npm run coverage -->';
 const END = '<!-- end of what is derived -->';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import { describe, expect, it } from 'vitest';
 
-import { allRpcs } from '../../support/built.js';
+import { allRpcs } from '../../support/requests/built.js';
 import { namedRpcs, withDerivedPart } from './coverage-tables.js';
 
 const ROOT = join(import.meta.dirname, '../../../..');

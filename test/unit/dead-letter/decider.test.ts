@@ -10,7 +10,7 @@ import {
 import type { DeadLetterRecord } from '../../../services/dead-letter/commands.js';
 import { deadLetterDecider, letterMessage, MAX_DEAD_LETTERS } from '../../../services/dead-letter/decider.js';
 import type { DeadLetterEvent } from '../../../services/dead-letter/events.js';
-import { given } from '../../support/given.js';
+import { given } from '../../support/streams/given.js';
 
 const reactor = 'release-slots';
 const letter: DeadLetterRecord = {

@@ -8,8 +8,15 @@ import { describe, expect, it } from 'vitest';
 import { configure, type GivenSetting } from '../../../services/config/configuration.js';
 import { assertAllowed } from '../../../services/cli/insecure.js';
 import { fromEnvironment } from '../../../services/config/sources.js';
-import { CHECKOUT, flightlog } from '../../support/command.js';
-import { composeFile, type ComposeService, fileText, namesOf, networksOf, servicesOf } from '../../support/compose.js';
+import { CHECKOUT, flightlog } from '../../support/processes/command.js';
+import {
+  composeFile,
+  type ComposeService,
+  fileText,
+  namesOf,
+  networksOf,
+  servicesOf,
+} from '../../support/processes/compose.js';
 
 const file = composeFile();
 const PROFILES = [['one'], ['single'], ['cluster'], ['one', 'engine'], ['single', 'engine'], ['cluster', 'engine']];

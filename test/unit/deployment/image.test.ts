@@ -6,8 +6,8 @@ import { join } from 'node:path';
 
 import { describe, expect, it } from 'vitest';
 
-import { CHECKOUT, start } from '../../support/command.js';
-import { fileText } from '../../support/compose.js';
+import { CHECKOUT, start } from '../../support/processes/command.js';
+import { fileText } from '../../support/processes/compose.js';
 
 const dockerfile = fileText('Dockerfile');
 

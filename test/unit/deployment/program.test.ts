@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { CHECKOUT } from '../../support/command.js';
+import { CHECKOUT } from '../../support/processes/command.js';
 
 const PRODUCT = ['services', 'projections', 'engine'];
 

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 
 import { expect, it } from 'vitest';
 
-import { commandsPage } from '../../support/command-reference.js';
+import { commandsPage } from '../../support/documents/command-reference.js';
 
 const PAGE = join(import.meta.dirname, '../../../../docs/command-line-reference.md');
 

@@ -6,7 +6,12 @@ import { afterAll, describe, expect, it } from 'vitest';
 
 import { configure } from '../../../services/config/configuration.js';
 import { fromFile } from '../../../services/config/sources.js';
-import { exampleFile, misplacedSettings, NO_DEFAULT, settingsPage } from '../../support/settings-reference.js';
+import {
+  exampleFile,
+  misplacedSettings,
+  NO_DEFAULT,
+  settingsPage,
+} from '../../support/documents/settings-reference.js';
 
 const ROOT = join(import.meta.dirname, '../../../..');
 const page = readFileSync(join(ROOT, 'docs/operations/configuration.md'), 'utf8');
@@ -24,7 +29,7 @@ const read = (text: string) => {
 
 describe('the reference of the settings', () => {
   it('has each setting in one section', () => {
-    expect(misplacedSettings(), 'to be in one section of test/support/settings-reference.ts').toEqual([]);
+    expect(misplacedSettings(), 'to be in one section of test/support/documents/settings-reference.ts').toEqual([]);
   });
 
   it('is docs/operations/settings.md', async () => {

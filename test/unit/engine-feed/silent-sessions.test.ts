@@ -18,7 +18,7 @@ import { IDLE_FACTOR, MAX_IDLE_ENDS } from '../../../services/streams/engine-fee
 import { type BoardServices, WorkBoard } from '../../../services/streams/engine-feed/work-board.js';
 import type { WorkItem } from '../../../services/streams/engine-feed/work-items.js';
 import type { JoinedEngine } from '../../../services/streams/engine-feed/work-offers.js';
-import { executionStream, newEvent, openTestLog } from '../../support/filled-log.js';
+import { executionStream, newEvent, openTestLog } from '../../support/streams/filled-log.js';
 import { until } from '../../support/until.js';
 
 /** The lease duration, in milliseconds: sessions are checked every 10 ms, by a clock that the tests move. */

@@ -13,7 +13,7 @@ import type { LaunchPlanInterface } from '../../../services/compiler/graph/scope
 import { singleTaskWorkflow } from '../../../services/compiler/single-task.js';
 import { compileTask } from '../../../services/compiler/task.js';
 import { compileWorkflow } from '../../../services/compiler/workflow.js';
-import { type FixtureEntry, fixtureFolders } from '../../support/fixtures.js';
+import { type FixtureEntry, fixtureFolders } from '../../support/requests/fixtures.js';
 
 type LaunchPlan = LaunchPlanInterface & { readonly workflowId: Identifier; readonly fixed: LiteralMap | undefined };
 

@@ -20,8 +20,8 @@ import { type EventType, eventTypes } from '../../../services/event-json/event-t
 import { codecs } from '../../../services/main/models.js';
 import { wholeEventEncoder, readable } from '../../../services/event-json/readable.js';
 import { tailEventAnswer } from '../../../services/streams/tail/answers.js';
-import { eventOf } from '../../support/event-values.js';
-import { executionStream, newEvent } from '../../support/filled-log.js';
+import { eventOf } from '../../support/requests/event-values.js';
+import { executionStream, newEvent } from '../../support/streams/filled-log.js';
 
 const NAMES = { project: 'flytesnacks', domain: 'development', execution: 'a1b2' };
 

@@ -26,7 +26,7 @@ import { wireJson } from '../../../services/event-json/wire-json.js';
 import { eventTypes } from '../../../services/event-json/event-types.js';
 import { codecs } from '../../../services/main/models.js';
 import { contentIn, eventRegistry } from '../../../services/event-json/readable.js';
-import { eventOf } from '../../support/event-values.js';
+import { eventOf } from '../../support/requests/event-values.js';
 
 const written = (schema: DescMessage, event: Uint8Array): unknown => {
   const json = openJson();

@@ -6,8 +6,8 @@ import { eventSchemas, type Schema } from '../../../services/event-json/event-sc
 import { eventTypes } from '../../../services/event-json/event-types.js';
 import { codecs } from '../../../services/main/models.js';
 import { jsonSchemaOf } from '../../../services/reactors/export-to-kafka/cloud-events/cloud-event.js';
-import { CHECKOUT } from '../../support/command.js';
-import { protoComments } from '../../support/proto-comments.js';
+import { CHECKOUT } from '../../support/processes/command.js';
+import { protoComments } from '../../support/documents/proto-comments.js';
 import { eventPage, explainedMembers } from './event-page.js';
 import { sampledTypes } from './samples/sampled-types.js';
 

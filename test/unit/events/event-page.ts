@@ -17,7 +17,7 @@ import { roleBindingStream } from '../../../services/role-binding/events.js';
 import { scheduleStream } from '../../../services/schedule/events.js';
 import { taskStream } from '../../../services/task/events.js';
 import { workflowStream } from '../../../services/workflow/events.js';
-import type { ProtoComments } from '../../support/proto-comments.js';
+import type { ProtoComments } from '../../support/documents/proto-comments.js';
 import type { SampledType } from './samples/sampled-types.js';
 import { EXECUTION_CATEGORY } from '../../../services/kernel/execution-id.js';
 

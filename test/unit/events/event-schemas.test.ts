@@ -4,8 +4,8 @@ import { expect, it } from 'vitest';
 import { eventSchemas } from '../../../services/event-json/event-schemas.js';
 import { eventTypes } from '../../../services/event-json/event-types.js';
 import { codecs } from '../../../services/main/models.js';
-import { CHECKOUT } from '../../support/command.js';
-import { protoComments } from '../../support/proto-comments.js';
+import { CHECKOUT } from '../../support/processes/command.js';
+import { protoComments } from '../../support/documents/proto-comments.js';
 
 const FOLDER = join(CHECKOUT, 'docs/events');
 const schemas = eventSchemas(eventTypes(codecs), protoComments());

@@ -23,8 +23,8 @@ import { platformOf } from '../../../services/main/platform.js';
 import { launchAttributes } from '../../../services/reference/launch-attributes.js';
 import { registerSingleTaskPlan } from '../../../services/launch-plan/registration/single-task.js';
 import { registerSingleTaskWorkflow } from '../../../services/workflow/registration/single-task.js';
-import { withNeeds } from '../../support/fixtures.js';
-import { openRegistry, type RegistryOptions } from '../../support/registry.js';
+import { withNeeds } from '../../support/requests/fixtures.js';
+import { openRegistry, type RegistryOptions } from '../../support/streams/registry.js';
 
 const noPayloads: PayloadStore = {
   put: () => Promise.reject(new Error('nothing is large here')),

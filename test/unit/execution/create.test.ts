@@ -5,7 +5,7 @@ import { ExecutionState } from '../../../proto/gen/platformidl/admin/execution_p
 import { LiteralMapSchema } from '../../../proto/gen/platformidl/core/literals_pb.js';
 import type { ExecutionCreated } from '../../../proto/gen/platformidl/eventlog/execution_pb.js';
 import { bytesOf } from '../../../services/kernel/ports/payload-store.js';
-import { fixtureFolder, invalidEntries } from '../../support/fixtures.js';
+import { fixtureFolder, invalidEntries } from '../../support/requests/fixtures.js';
 import { type ControlPlane, openControlPlane } from './control-plane.js';
 
 const FOLDERS = ['01-hello', '02-diamond', '05-launch-plans', '10-schedules'];

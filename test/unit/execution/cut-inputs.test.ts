@@ -7,7 +7,7 @@ import {
 } from '../../../proto/gen/platformidl/admin/execution_pb.js';
 import { LiteralMapSchema } from '../../../proto/gen/platformidl/core/literals_pb.js';
 import { cutInputs } from '../../../services/execution/wire/cut-inputs.js';
-import { literal } from '../../support/hello.js';
+import { literal } from '../../support/requests/hello.js';
 
 type Request = MessageInitShape<typeof ExecutionCreateRequestSchema>;
 

@@ -28,7 +28,7 @@ import {
 } from '../../../services/execution/wire/engine-report.js';
 import { envelopeScan } from '../../../services/execution/wire/envelope-scan.js';
 import { RpcError } from '../../../services/kernel/rpc.js';
-import { eventSequences } from '../../support/fixtures.js';
+import { eventSequences } from '../../support/requests/fixtures.js';
 
 const MAX_OUTPUT_BYTES = 1_000;
 

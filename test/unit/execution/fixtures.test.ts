@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { ExecutionCreatedSchema } from '../../../proto/gen/platformidl/eventlog/execution_pb.js';
 import { NODE, phaseName, WORKFLOW } from '../../../services/execution/phases.js';
 import { refusalError } from '../../../services/execution/rpc/refusals.js';
-import { eventSequences } from '../../support/fixtures.js';
+import { eventSequences } from '../../support/requests/fixtures.js';
 import { creation, openStream, reportOf } from './reports.js';
 
 const entities = { CreateWorkflowEvent: 'workflow', CreateNodeEvent: 'node', CreateTaskEvent: 'task' } as const;

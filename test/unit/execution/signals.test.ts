@@ -7,7 +7,7 @@ import { SignalCreatedSchema, SignalSetSchema } from '../../../proto/gen/platfor
 import { executionDecider } from '../../../services/execution/decider.js';
 import type { ExecutionEvent } from '../../../services/execution/events.js';
 import { sizeOfState } from '../../../services/execution/state.js';
-import { given } from '../../support/given.js';
+import { given } from '../../support/streams/given.js';
 import { creation } from './reports.js';
 
 const { id, created } = creation;

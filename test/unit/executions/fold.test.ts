@@ -16,7 +16,7 @@ import {
 import { LiteralMapSchema } from '../../../proto/gen/platformidl/core/literals_pb.js';
 import { ExecutionCreatedSchema } from '../../../proto/gen/platformidl/eventlog/execution_pb.js';
 import type { ExecutionCommand } from '../../../services/execution/commands.js';
-import { documentsAfter, recordedAtMs } from '../../support/run-views.js';
+import { documentsAfter, recordedAtMs } from '../../support/views/run-views.js';
 import { creation, expiry, id, openStream, termination, workflow } from '../execution/reports.js';
 
 const documentOf = async (...commands: readonly ExecutionCommand[]): Promise<StoredDocument> => {

@@ -18,8 +18,8 @@ import {
 } from '../../../proto/gen/platformidl/core/execution_pb.js';
 import { ExecutionCreatedSchema } from '../../../proto/gen/platformidl/eventlog/execution_pb.js';
 import type { RecordedEvent } from '../../../services/kernel/event.js';
-import { eventSequences, type FinalPhase } from '../../support/fixtures.js';
-import { documentsAfter } from '../../support/run-views.js';
+import { eventSequences, type FinalPhase } from '../../support/requests/fixtures.js';
+import { documentsAfter } from '../../support/views/run-views.js';
 import { creation, openStream, reportOf } from '../execution/reports.js';
 
 const entities = { CreateWorkflowEvent: 'workflow', CreateNodeEvent: 'node', CreateTaskEvent: 'task' } as const;

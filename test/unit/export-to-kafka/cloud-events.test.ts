@@ -14,7 +14,7 @@ import {
   sizeOf,
 } from '../../../services/reactors/export-to-kafka/message.js';
 import { entityText } from '../../../services/reactors/export-to-kafka/cloud-events/stream-attributes.js';
-import { executionStream, newEvent, nodeReported } from '../../support/filled-log.js';
+import { executionStream, newEvent, nodeReported } from '../../support/streams/filled-log.js';
 
 const LOG = '4840a941-dec6-4d4b-b036-6929f53bff43';
 

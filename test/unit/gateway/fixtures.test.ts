@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { LENIENT_JSON, STRICT_JSON } from '../../../services/gateway/rest/dialects.js';
 import { routeTable } from '../../../services/gateway/routes.js';
 import { wireFault } from '../../../services/gateway/wire/check.js';
-import { eventSequences, fixtureFolders } from '../../support/fixtures.js';
+import { eventSequences, fixtureFolders } from '../../support/requests/fixtures.js';
 
 const endpoints = new Map(routeTable([]).map((endpoint) => [endpoint.name, endpoint]));
 const requests = [...fixtureFolders(), ...eventSequences()].flatMap(({ entries }) => [...entries]);

@@ -9,7 +9,7 @@ import { typeInWords } from '../../../interface/values/type-text.js';
 import { ExecutionCreateRequestSchema } from '../../../proto/gen/platformidl/admin/execution_pb.js';
 import { type Literal, LiteralSchema } from '../../../proto/gen/platformidl/core/literals_pb.js';
 import { type LiteralType, LiteralTypeSchema, SimpleType } from '../../../proto/gen/platformidl/core/types_pb.js';
-import { fixtureFolders } from '../../support/fixtures.js';
+import { fixtureFolders } from '../../support/requests/fixtures.js';
 
 const typeOf = (type: MessageInitShape<typeof LiteralTypeSchema>['type'] & object): LiteralType =>
   create(LiteralTypeSchema, { type });

@@ -14,7 +14,7 @@ import { encodedField } from '../../../services/kernel/encoding/field-bytes.js';
 import type { LaunchPlanCommand } from '../../../services/launch-plan/commands.js';
 import { launchPlanAggregate, launchPlanDecider } from '../../../services/launch-plan/decider.js';
 import { launchPlanCodec, type LaunchPlanEvent } from '../../../services/launch-plan/events.js';
-import { given } from '../../support/given.js';
+import { given } from '../../support/streams/given.js';
 
 const idOf = (version: string) => ({ resourceType: 3, project: 'p', domain: 'd', name: 'n', version }) as const;
 const digest = new Uint8Array([1]);

@@ -10,8 +10,8 @@ import {
 import { launchPlanAggregate } from '../../../services/launch-plan/decider.js';
 import { launchPlanCodec, launchPlanStream } from '../../../services/launch-plan/events.js';
 import { launchPlanRegistration } from '../../../services/launch-plan/registration/request.js';
-import { fixtureFolder } from '../../support/fixtures.js';
-import { openRegistry, type Registry } from '../../support/registry.js';
+import { fixtureFolder } from '../../support/requests/fixtures.js';
+import { openRegistry, type Registry } from '../../support/streams/registry.js';
 
 type Request = MessageShape<typeof LaunchPlanCreateRequestSchema>;
 

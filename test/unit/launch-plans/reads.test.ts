@@ -13,7 +13,7 @@ import {
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
 import type { RecordedEvent } from '../../../services/kernel/event.js';
 import { launchPlanCodec, type LaunchPlanEvent, launchPlanStream } from '../../../services/launch-plan/events.js';
-import { documentsAfter, openReads, recordedAtMs } from '../../support/run-views.js';
+import { documentsAfter, openReads, recordedAtMs } from '../../support/views/run-views.js';
 
 const { method } = AdminService;
 const scope = { project: 'flytesnacks', domain: 'development' };

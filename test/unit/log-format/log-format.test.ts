@@ -6,7 +6,7 @@ import { create, toBinary } from '@bufbuild/protobuf';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { LogFormatSetSchema } from '../../../proto/gen/platformidl/eventlog/log_format_pb.js';
 import { executionAggregate } from '../../../services/execution/aggregate.js';
-import { executionStream } from '../../support/filled-log.js';
+import { executionStream } from '../../support/streams/filled-log.js';
 import type { EventStore } from '../../../services/kernel/ports/event-store.js';
 import type { NewEvent } from '../../../services/kernel/event.js';
 import { NewerLogFormat } from '../../../services/kernel/fault.js';
@@ -17,8 +17,8 @@ import { LOG_FORMAT_STREAM, type LogFormatEvent } from '../../../services/log-fo
 import { followFormat, type FormatInForce } from '../../../services/reference/format-in-force.js';
 import { type OpenSessions, openSessions } from '../../../services/sessions/sessions.js';
 import { sqliteEventStore } from '../../../services/store/log/sqlite-event-store.js';
-import { given } from '../../support/given.js';
-import { newEvent } from '../../support/filled-log.js';
+import { given } from '../../support/streams/given.js';
+import { newEvent } from '../../support/streams/filled-log.js';
 import { until } from '../../support/until.js';
 import { creation, workflow } from '../execution/reports.js';
 

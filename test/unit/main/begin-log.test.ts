@@ -9,7 +9,7 @@ import { projectStream } from '../../../services/project/events.js';
 import { followFormat, type FormatInForce } from '../../../services/reference/format-in-force.js';
 import { type OpenSessions, openSessions } from '../../../services/sessions/sessions.js';
 import { filePayloadStore } from '../../../services/store/payloads/file-payload-store.js';
-import { newEvent, openTestLog } from '../../support/filled-log.js';
+import { newEvent, openTestLog } from '../../support/streams/filled-log.js';
 
 const configured = { projects: [{ id: 'flytesnacks', name: 'flytesnacks', description: '' }] };
 const foreign = streamName('inventory', ['hammer']);

@@ -8,7 +8,7 @@ import { configure } from '../../../services/config/configuration.js';
 import { OperatorError } from '../../../services/config/operator-errors.js';
 import type { EventStore } from '../../../services/kernel/ports/event-store.js';
 import { type ServedEventstore, startEventstore } from '../../../services/main/eventstore/eventstore.js';
-import { openTestLog } from '../../support/filled-log.js';
+import { openTestLog } from '../../support/streams/filled-log.js';
 
 let directory: string;
 let store: EventStore;

@@ -7,7 +7,7 @@ import { StoreUnavailable } from '../../../services/kernel/fault.js';
 import type { PayloadStore } from '../../../services/kernel/ports/payload-store.js';
 import { type StreamName, streamName } from '../../../services/kernel/stream.js';
 import { tailEncodings } from '../../../services/main/tail/encodings.js';
-import { executionStream, newEvent, nodeReported } from '../../support/filled-log.js';
+import { executionStream, newEvent, nodeReported } from '../../support/streams/filled-log.js';
 
 const payloads: PayloadStore = {
   put: () => Promise.reject(new Error('nothing is stored')),

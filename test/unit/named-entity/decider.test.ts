@@ -6,7 +6,7 @@ import { ResourceType } from '../../../proto/gen/platformidl/core/identifier_pb.
 import { NamedEntityUpdatedSchema } from '../../../proto/gen/platformidl/eventlog/named_entity_pb.js';
 import { namedEntityDecider } from '../../../services/named-entity/decider.js';
 import type { NamedEntityEvent } from '../../../services/named-entity/events.js';
-import { given } from '../../support/given.js';
+import { given } from '../../support/streams/given.js';
 
 const id = { project: 'flytesnacks', domain: 'development', name: 'greet' };
 const entity = { kind: 'WORKFLOW', ...id } as const;

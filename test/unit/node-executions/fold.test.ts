@@ -11,7 +11,7 @@ import { NodeExecution_Phase as Phase } from '../../../proto/gen/platformidl/cor
 import { LiteralMapSchema } from '../../../proto/gen/platformidl/core/literals_pb.js';
 import type { TaskNodeMetadataSchema } from '../../../proto/gen/platformidl/event/event_pb.js';
 import type { ExecutionCommand } from '../../../services/execution/commands.js';
-import { documentsAfter, recordedAtMs } from '../../support/run-views.js';
+import { documentsAfter, recordedAtMs } from '../../support/views/run-views.js';
 import {
   creation,
   expiry,

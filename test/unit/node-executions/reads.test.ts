@@ -7,7 +7,7 @@ import { LiteralMapSchema } from '../../../proto/gen/platformidl/core/literals_p
 import { ContentSchema } from '../../../proto/gen/platformidl/eventlog/content_pb.js';
 import { ExecutionCreatedSchema } from '../../../proto/gen/platformidl/eventlog/execution_pb.js';
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
-import { openReads } from '../../support/run-views.js';
+import { openReads } from '../../support/views/run-views.js';
 import { creation, id, node, openStream, task, taskId, workflow } from '../execution/reports.js';
 import { executionStream } from '../../../services/kernel/execution-id.js';
 

@@ -16,7 +16,7 @@ import {
 import type { AttemptOutcome, NotificationCommand } from '../../../services/notification/commands.js';
 import { notificationAggregate } from '../../../services/notification/decider.js';
 import type { NotificationEvent } from '../../../services/notification/events.js';
-import { given as givenFacts } from '../../support/given.js';
+import { given as givenFacts } from '../../support/streams/given.js';
 
 const { decider } = notificationAggregate;
 const given = (...facts: readonly NotificationEvent[]) => givenFacts(decider, ...facts);

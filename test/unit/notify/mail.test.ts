@@ -7,8 +7,8 @@ import type { AttemptOutcome } from '../../../services/notification/commands.js'
 import type { Channel } from '../../../services/reactors/notify/channels/channel.js';
 import { mailChannel, type MailOptions } from '../../../services/reactors/notify/channels/mail.js';
 import { outboxChannel } from '../../../services/reactors/notify/channels/outbox.js';
-import { certificates } from '../../support/certificates.js';
-import { smtpSink, type SmtpSink } from '../../support/smtp-sink.js';
+import { certificates } from '../../support/servers/certificates.js';
+import { smtpSink, type SmtpSink } from '../../support/servers/smtp-sink.js';
 import { failure, messageTo } from './sample-message.js';
 
 let sink: SmtpSink;

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { testChannel } from '../../../services/cli/notifications-test.js';
 import { type Configuration, configure } from '../../../services/config/configuration.js';
-import { webhookSink, type WebhookSink } from '../../support/webhook-sink.js';
+import { webhookSink, type WebhookSink } from '../../support/servers/webhook-sink.js';
 
 let sink: WebhookSink;
 let outbox: string; // mail is written to this directory; the setting makes the channel `mail`

@@ -9,7 +9,7 @@ import { retryAfterMs } from '../../../services/reactors/notify/channels/post.js
 import { pagerDutyChannel } from '../../../services/reactors/notify/channels/pagerduty.js';
 import { slackChannel } from '../../../services/reactors/notify/channels/slack.js';
 import { webhookChannel, type WebhookOptions } from '../../../services/reactors/notify/channels/webhook.js';
-import { webhookSink, type WebhookSink } from '../../support/webhook-sink.js';
+import { webhookSink, type WebhookSink } from '../../support/servers/webhook-sink.js';
 import { failure, messageTo, START } from './sample-message.js';
 
 const KEY = Buffer.from('a key of some length');

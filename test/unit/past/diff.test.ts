@@ -22,7 +22,7 @@ import type { RecordedEvent } from '../../../services/kernel/event.js';
 import { codecs } from '../../../services/main/models.js';
 import { momentsIn } from '../../../services/main/past/moments.js';
 import { openPrefixes } from '../../../services/main/past/prefixes.js';
-import { documentsAfter } from '../../support/run-views.js';
+import { documentsAfter } from '../../support/views/run-views.js';
 import { id } from '../execution/reports.js';
 import { logIn, noPayloads } from '../streams/history/recorded.js';
 import { anyReport, recordedBy, withTimes } from './reports.js';

@@ -23,7 +23,7 @@ import { sqliteReadStore } from '../../../projections/store/sqlite/sqlite-read-s
 import { taskExecutions } from '../../../projections/task-executions/projection.js';
 import type { RecordedEvent } from '../../../services/kernel/event.js';
 import { codecs } from '../../../services/main/models.js';
-import { documentsAfter, recordedAtMs } from '../../support/run-views.js';
+import { documentsAfter, recordedAtMs } from '../../support/views/run-views.js';
 import { node, stream, workflow } from '../execution/reports.js';
 import { logIn, noPayloads } from '../streams/history/recorded.js';
 import { anyReport, recordedBy, withTimes } from './reports.js';

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 
 import type { ExecutionCommand } from '../../../services/execution/commands.js';
 import type { RecordedEvent } from '../../../services/kernel/event.js';
-import { recordedAtMs } from '../../support/run-views.js';
+import { recordedAtMs } from '../../support/views/run-views.js';
 import { creation, node, openStream, task, termination, workflow } from '../execution/reports.js';
 
 /** Any report, or a termination; those that the decider refuses record nothing. */

@@ -6,7 +6,7 @@ import { ACCESS_ROLES, permissionsOfRoles } from '../../../services/auth/permiss
 import type { Requirement, TargetFields } from '../../../services/gateway/dispatch/requirement.js';
 import { type Endpoint, routeTable } from '../../../services/gateway/routes.js';
 import type { Permission } from '../../../services/kernel/access.js';
-import { markdownTable } from '../../support/markdown-table.js';
+import { markdownTable } from '../../support/documents/markdown-table.js';
 
 const PAGE = join(import.meta.dirname, '../../../../docs/permissions.md');
 

@@ -9,7 +9,7 @@ import {
 import { ProjectRegisteredSchema, ProjectUpdatedSchema } from '../../../proto/gen/platformidl/eventlog/project_pb.js';
 import { projectAggregate, projectDecider } from '../../../services/project/decider.js';
 import type { ProjectEvent } from '../../../services/project/events.js';
-import { given } from '../../support/given.js';
+import { given } from '../../support/streams/given.js';
 
 const atlas = create(ProjectSchema, {
   id: 'atlas',

@@ -11,8 +11,8 @@ import { GetVersionRequestSchema } from '../../../proto/gen/platformidl/admin/ve
 import type { RpcError } from '../../../services/kernel/rpc.js';
 import { projectAggregate } from '../../../services/project/decider.js';
 import { projectStream } from '../../../services/project/events.js';
-import { fixtureFolder } from '../../support/fixtures.js';
-import { openRegistry, type Registry } from '../../support/registry.js';
+import { fixtureFolder } from '../../support/requests/fixtures.js';
+import { openRegistry, type Registry } from '../../support/streams/registry.js';
 
 describe('projects over the interface', () => {
   let registry: Registry;

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, it } from 'vitest';
 import { sqliteReadStore } from '../../../projections/store/sqlite/sqlite-read-store.js';
-import { assertPagesOnce } from '../../support/paging-property.js';
+import { assertPagesOnce } from '../../support/views/paging-property.js';
 
 const store = sqliteReadStore({ directory: mkdtempSync(join(tmpdir(), 'flightlog-paging-')), mode: 'read-write' });
 afterAll(() => store.close());

@@ -5,7 +5,7 @@ import { projectsRoutes } from '../../../projections/projects/rpc.js';
 import { ProjectRegisteredSchema, ProjectUpdatedSchema } from '../../../proto/gen/platformidl/eventlog/project_pb.js';
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
 import { projectCodec, type ProjectEvent, projectStream } from '../../../services/project/events.js';
-import { openReads } from '../../support/run-views.js';
+import { openReads } from '../../support/views/run-views.js';
 
 const { method } = AdminService;
 

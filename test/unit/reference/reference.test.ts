@@ -9,8 +9,8 @@ import { registerSingleTaskPlan } from '../../../services/launch-plan/registrati
 import { immutableCache } from '../../../services/reference/immutable-cache.js';
 import { workflowCodec } from '../../../services/workflow/events.js';
 import { registerSingleTaskWorkflow } from '../../../services/workflow/registration/single-task.js';
-import { fixtureFolder } from '../../support/fixtures.js';
-import { openRegistry, type Registry } from '../../support/registry.js';
+import { fixtureFolder } from '../../support/requests/fixtures.js';
+import { openRegistry, type Registry } from '../../support/streams/registry.js';
 
 describe('the directory of projects', () => {
   let registry: Registry;

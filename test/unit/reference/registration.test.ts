@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { RpcError } from '../../../services/kernel/rpc.js';
-import { againEntries, fixtureFolders, invalidEntries } from '../../support/fixtures.js';
-import { openRegistry, type Registry } from '../../support/registry.js';
+import { againEntries, fixtureFolders, invalidEntries } from '../../support/requests/fixtures.js';
+import { openRegistry, type Registry } from '../../support/streams/registry.js';
 
 const REGISTRATIONS = new Set(['task', 'workflow', 'launch_plan', 'launch_plan_update']);
 

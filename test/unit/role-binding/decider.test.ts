@@ -5,7 +5,7 @@ import { RoleGrantedSchema, RoleRevokedSchema } from '../../../proto/gen/platfor
 import { MAX_BINDINGS, roleBindingDecider } from '../../../services/role-binding/decider.js';
 import type { RoleBindingEvent } from '../../../services/role-binding/events.js';
 import type { GrantedRole } from '../../../services/role-binding/state.js';
-import { given } from '../../support/given.js';
+import { given } from '../../support/streams/given.js';
 
 const viewer: GrantedRole = { principal: 'ada', role: 'viewer', project: 'atlas', domain: '', issuer: '' };
 

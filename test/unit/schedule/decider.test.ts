@@ -12,7 +12,7 @@ import {
 import type { FireByHand, ScheduleCommand, TickId } from '../../../services/schedule/commands.js';
 import { scheduleAggregate } from '../../../services/schedule/decider.js';
 import type { ScheduleEvent } from '../../../services/schedule/events.js';
-import { given } from '../../support/given.js';
+import { given } from '../../support/streams/given.js';
 
 const { decider } = scheduleAggregate;
 const at = (atMs: number) => ({ at: timestampFromMs(atMs) });

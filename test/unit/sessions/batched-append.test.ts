@@ -14,7 +14,7 @@ import { eventIds } from '../../../services/sessions/encode-events.js';
 import { type OpenSessions, openSessions } from '../../../services/sessions/sessions.js';
 import { filePayloadStore } from '../../../services/store/payloads/file-payload-store.js';
 import { sqliteEventStore } from '../../../services/store/log/sqlite-event-store.js';
-import { purse } from '../../support/purse.js';
+import { purse } from '../../support/streams/purse.js';
 
 type Append = (...given: Parameters<EventStore['append']>) => Promise<Appended>;
 

@@ -10,7 +10,7 @@ import { feedLiveStreams, type LiveStreamFeed } from '../../../services/sessions
 import { type OpenSessions, openSessions } from '../../../services/sessions/sessions.js';
 import { filePayloadStore } from '../../../services/store/payloads/file-payload-store.js';
 import { sqliteEventStore } from '../../../services/store/log/sqlite-event-store.js';
-import { purse } from '../../support/purse.js';
+import { purse } from '../../support/streams/purse.js';
 
 describe('live streams that are fed with what other processes record', () => {
   let directory: string;

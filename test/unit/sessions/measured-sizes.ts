@@ -45,10 +45,10 @@ import { openSessions } from '../../../services/sessions/sessions.js';
 import { sqliteEventStore } from '../../../services/store/log/sqlite-event-store.js';
 import { taskAggregate } from '../../../services/task/decider.js';
 import { workflowAggregate } from '../../../services/workflow/decider.js';
-import { heapBytes, heapBytesOfEach } from '../../support/heap.js';
-import { withNeeds } from '../../support/fixtures.js';
-import { purse } from '../../support/purse.js';
-import { openRegistry } from '../../support/registry.js';
+import { heapBytes, heapBytesOfEach } from '../../support/costs/heap.js';
+import { withNeeds } from '../../support/requests/fixtures.js';
+import { purse } from '../../support/streams/purse.js';
+import { openRegistry } from '../../support/streams/registry.js';
 import { creation, node, task, workflow } from '../execution/reports.js';
 
 type Folding<State, Event> = Pick<Aggregate<State, never, Event, never>, 'codec'> & {

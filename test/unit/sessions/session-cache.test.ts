@@ -12,7 +12,7 @@ import { type Cached, sessionCache } from '../../../services/sessions/session-ca
 import { type OpenSessions, openSessions } from '../../../services/sessions/sessions.js';
 import { filePayloadStore } from '../../../services/store/payloads/file-payload-store.js';
 import { sqliteEventStore } from '../../../services/store/log/sqlite-event-store.js';
-import { purse, type PurseRefusal } from '../../support/purse.js';
+import { purse, type PurseRefusal } from '../../support/streams/purse.js';
 
 const LIMITS = { bytes: 10_000, sessions: 8, over: 2 };
 

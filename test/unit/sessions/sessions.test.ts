@@ -16,7 +16,7 @@ import { eventIds } from '../../../services/sessions/encode-events.js';
 import { type OpenSessions, openSessions } from '../../../services/sessions/sessions.js';
 import { filePayloadStore } from '../../../services/store/payloads/file-payload-store.js';
 import { sqliteEventStore } from '../../../services/store/log/sqlite-event-store.js';
-import { decidePurse, type Purse, purse } from '../../support/purse.js';
+import { decidePurse, type Purse, purse } from '../../support/streams/purse.js';
 
 const context = (): CommandContext => ({ actor: 'tester', commandId: randomUUID() });
 

@@ -13,7 +13,7 @@ import { type StreamName, streamName } from '../../../services/kernel/stream.js'
 import { type OpenSessions, openSessions } from '../../../services/sessions/sessions.js';
 import { filePayloadStore } from '../../../services/store/payloads/file-payload-store.js';
 import { sqliteEventStore } from '../../../services/store/log/sqlite-event-store.js';
-import { type Purse, purse } from '../../support/purse.js';
+import { type Purse, purse } from '../../support/streams/purse.js';
 
 const context = (more: Partial<CommandContext> = {}): CommandContext => ({
   actor: 'tester',

@@ -4,7 +4,7 @@ import type { Idempotency } from '../../../services/kernel/idempotency.js';
 import { type StreamName, streamName } from '../../../services/kernel/stream.js';
 import { StreamState } from '../../../services/sessions/stream-state.js';
 import type { CommandTurn } from '../../../services/sessions/turn.js';
-import { purse, type PurseCommand, type PurseRefusal } from '../../support/purse.js';
+import { purse, type PurseCommand, type PurseRefusal } from '../../support/streams/purse.js';
 
 const stream: StreamName = streamName('purse', ['observed']);
 

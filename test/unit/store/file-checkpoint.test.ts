@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { StoreUnavailable } from '../../../services/kernel/fault.js';
 import { follow } from '../../../services/kernel/log-readers/follow.js';
 import { fileCheckpoint } from '../../../services/store/file-checkpoint.js';
-import { openTestLog, report } from '../../support/filled-log.js';
+import { openTestLog, report } from '../../support/streams/filled-log.js';
 import { until } from '../../support/until.js';
 
 let directory: string;

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 
-import { CHECKOUT, start } from '../../support/command.js';
+import { CHECKOUT, start } from '../../support/processes/command.js';
 
 const directory = mkdtempSync(join(tmpdir(), 'flightlog-link-key-'));
 

@@ -6,7 +6,7 @@ import { Client, credentials, type ServiceError, status } from '@grpc/grpc-js';
 import { afterAll, expect, it } from 'vitest';
 import { nodeChannel } from '../../../services/store/eventstore/nodes/channel.js';
 import { nodeSettings } from '../../../services/store/eventstore/nodes/settings.js';
-import { certificates } from '../../support/certificates.js';
+import { certificates } from '../../support/servers/certificates.js';
 
 const CALLS = 30;
 const issued = certificates();

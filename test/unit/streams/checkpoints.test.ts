@@ -11,7 +11,7 @@ import type { ReadFilter } from '../../../services/streams/eventstore/read/filte
 import { storedForm } from '../../../services/streams/eventstore/recorded.js';
 import { noStreamRules } from '../../../services/streams/eventstore/stream-rules.js';
 import { openSubscription } from '../../../services/streams/eventstore/read/subscribe.js';
-import { newEvent, openTestLog } from '../../support/filled-log.js';
+import { newEvent, openTestLog } from '../../support/streams/filled-log.js';
 
 const EVENTS = 100;
 

@@ -18,7 +18,7 @@ import {
   readMetadata,
   STREAM_METADATA,
 } from '../../../services/streams/eventstore/stream-rules.js';
-import { newEvent, openTestLog } from '../../support/filled-log.js';
+import { newEvent, openTestLog } from '../../support/streams/filled-log.js';
 import { until } from '../../support/until.js';
 
 /** The metadata that EventStoreDB gives a stream when it deletes it, with a field that a client added later. */

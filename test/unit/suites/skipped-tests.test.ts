@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
-import { skippedTests } from '../../support/skipped-tests.js';
+import { skippedTests } from '../../support/runner/skipped-tests.js';
 
 /** The compiled tests are in `dist/test`. */
 const E2E = join(import.meta.dirname, '../../e2e');
@@ -13,7 +13,7 @@ const onMongodb = Object.keys(skippedTests({ FLIGHTLOG_TEST_READ_STORE: 'mongodb
 const apart = Object.keys(skippedTests({ FLIGHTLOG_TEST_ROLES: 'apart' }));
 
 /** Matches the import of a helper that starts servers on the stores that the variables name. */
-const STARTS = /support\/(?:control-plane|server-process|two-processes|roles)\.js/u;
+const STARTS = /support\/processes\/(?:control-plane|server-process|two-processes|roles)\.js/u;
 const STARTS_A_LOG = /\b(?:startLogServer|startTwoProcesses|startRoleProcesses|startEventstoreCluster)\(/u;
 
 describe('the end-to-end tests that are left out with MongoDB or with one process for each role', () => {

@@ -2,8 +2,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
-import { LONG } from '../../support/longest-first.js';
-import { filesOf, LOADS, MATRICES, OPERATIONS } from '../../support/suites.js';
+import { LONG } from '../../support/runner/longest-first.js';
+import { filesOf, LOADS, MATRICES, OPERATIONS } from '../../support/runner/suites.js';
 
 /** The compiled tests are in `dist/test`. */
 const ROOT = join(import.meta.dirname, '../../../..');

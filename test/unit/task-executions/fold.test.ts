@@ -12,7 +12,7 @@ import { TaskExecution_Phase as Phase } from '../../../proto/gen/platformidl/cor
 import { LiteralMapSchema } from '../../../proto/gen/platformidl/core/literals_pb.js';
 import { TaskExecutionMetadata_InstanceClass } from '../../../proto/gen/platformidl/event/event_pb.js';
 import type { ExecutionCommand } from '../../../services/execution/commands.js';
-import { documentsAfter } from '../../support/run-views.js';
+import { documentsAfter } from '../../support/views/run-views.js';
 import {
   creation,
   expiry,

@@ -10,7 +10,7 @@ import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js
 import type { RecordedEvent } from '../../../services/kernel/event.js';
 import { StoreUnavailable } from '../../../services/kernel/fault.js';
 import { codecs, models } from '../../../services/main/models.js';
-import { openReads, type Reads } from '../../support/run-views.js';
+import { openReads, type Reads } from '../../support/views/run-views.js';
 import { creation, id, node, openStream, stream, task, taskId, workflow } from '../execution/reports.js';
 import { withTimes } from '../past/reports.js';
 import { logIn, noPayloads } from '../streams/history/recorded.js';

@@ -5,7 +5,7 @@ import { TaskRegisteredSchema } from '../../../proto/gen/platformidl/eventlog/ta
 import { CorruptEvent, UnknownEvent } from '../../../services/kernel/fault.js';
 import { taskAggregate, taskDecider } from '../../../services/task/decider.js';
 import { taskCodec, type TaskEvent } from '../../../services/task/events.js';
-import { given } from '../../support/given.js';
+import { given } from '../../support/streams/given.js';
 
 const id = { resourceType: 1, project: 'p', domain: 'd', name: 'n', version: 'v' } as const;
 const compiled = new Uint8Array([1, 2, 3]);

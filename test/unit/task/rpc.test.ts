@@ -7,8 +7,8 @@ import { Resources_ResourceName, ResourcesSchema } from '../../../proto/gen/plat
 import { taskAggregate } from '../../../services/task/decider.js';
 import { taskStream } from '../../../services/task/events.js';
 import { taskRegistration } from '../../../services/task/registration/task.js';
-import { fixtureFolder } from '../../support/fixtures.js';
-import { openRegistry, type Registry } from '../../support/registry.js';
+import { fixtureFolder } from '../../support/requests/fixtures.js';
+import { openRegistry, type Registry } from '../../support/streams/registry.js';
 
 type Request = MessageShape<typeof TaskCreateRequestSchema>;
 

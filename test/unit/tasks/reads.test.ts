@@ -6,7 +6,7 @@ import { CompiledTaskSchema } from '../../../proto/gen/platformidl/core/compiler
 import { TaskRegisteredSchema } from '../../../proto/gen/platformidl/eventlog/task_pb.js';
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
 import { taskCodec, taskStream } from '../../../services/task/events.js';
-import { openReads } from '../../support/run-views.js';
+import { openReads } from '../../support/views/run-views.js';
 
 const { method } = AdminService;
 const scope = { project: 'flytesnacks', domain: 'development' };

@@ -5,7 +5,7 @@ import { WorkflowRegisteredSchema } from '../../../proto/gen/platformidl/eventlo
 import { UnknownEvent } from '../../../services/kernel/fault.js';
 import { workflowDecider } from '../../../services/workflow/decider.js';
 import { workflowCodec, type WorkflowEvent } from '../../../services/workflow/events.js';
-import { given } from '../../support/given.js';
+import { given } from '../../support/streams/given.js';
 
 const id = { resourceType: 2, project: 'p', domain: 'd', name: 'n', version: 'v' } as const;
 const compiled = new Uint8Array([1, 2, 3]);

@@ -9,8 +9,8 @@ import type { RpcError } from '../../../services/kernel/rpc.js';
 import { workflowAggregate } from '../../../services/workflow/decider.js';
 import { workflowStream } from '../../../services/workflow/events.js';
 import { workflowRegistration } from '../../../services/workflow/registration/request.js';
-import { fixtureFolder } from '../../support/fixtures.js';
-import { openRegistry, type Registry, type RegistryOptions } from '../../support/registry.js';
+import { fixtureFolder } from '../../support/requests/fixtures.js';
+import { openRegistry, type Registry, type RegistryOptions } from '../../support/streams/registry.js';
 
 type Request = MessageShape<typeof WorkflowCreateRequestSchema>;
 

@@ -7,7 +7,7 @@ import { CompiledWorkflowClosureSchema } from '../../../proto/gen/platformidl/co
 import { WorkflowRegisteredSchema } from '../../../proto/gen/platformidl/eventlog/workflow_pb.js';
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
 import { workflowCodec, workflowStream } from '../../../services/workflow/events.js';
-import { openReads, recordedAtMs } from '../../support/run-views.js';
+import { openReads, recordedAtMs } from '../../support/views/run-views.js';
 
 const { method } = AdminService;
 const scope = { project: 'flytesnacks', domain: 'development' };

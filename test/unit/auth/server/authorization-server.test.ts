@@ -15,8 +15,8 @@ import type { SignInAttempt } from '../../../../services/auth/server/sign-in-att
 import { hashPassword } from '../../../../services/auth/users/password-hash.js';
 import { usersFile, usersOf } from '../../../../services/auth/users/users.js';
 import { sqliteAuthorizationState } from '../../../../services/store/authorization/sqlite-authorization-state.js';
-import { openBrowser } from '../../../support/browser.js';
-import { begin, claimsOf, getCode, post, redeem, refresh } from '../../../support/sign-in.js';
+import { openBrowser } from '../../../support/browser/browser.js';
+import { begin, claimsOf, getCode, post, redeem, refresh } from '../../../support/browser/sign-in.js';
 
 const PASSWORD = 'marked-password-of-alice';
 const SECRET = 'marked-secret-of-the-engine';

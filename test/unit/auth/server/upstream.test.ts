@@ -17,8 +17,8 @@ import { UPSTREAM_CALLBACK, type UpstreamProvider } from '../../../../services/a
 import { hashPassword } from '../../../../services/auth/users/password-hash.js';
 import { usersFile, usersOf } from '../../../../services/auth/users/users.js';
 import { sqliteAuthorizationState } from '../../../../services/store/authorization/sqlite-authorization-state.js';
-import { type Browser, openBrowser, type Page } from '../../../support/browser.js';
-import { begin, claimsOf, redeem, refresh } from '../../../support/sign-in.js';
+import { type Browser, openBrowser, type Page } from '../../../support/browser/browser.js';
+import { begin, claimsOf, redeem, refresh } from '../../../support/browser/sign-in.js';
 
 const BOB = { name: 'bob', password: 'password-of-bob' };
 const CAROL = { name: 'carol', password: 'password-of-carol' };

@@ -12,7 +12,7 @@ import type { MessageInitShape } from '@bufbuild/protobuf';
 import { LiteralMapSchema } from '../../../../proto/gen/platformidl/core/literals_pb.js';
 import { WorkflowExecutionIdentifierSchema } from '../../../../proto/gen/platformidl/core/identifier_pb.js';
 import { workflowObject } from '../../../../engine/bridge/object/workflow-object.js';
-import { CHECKOUT } from '../../../support/command.js';
+import { CHECKOUT } from '../../../support/processes/command.js';
 import { fixtureLaunch, objectOptions } from './launches.js';
 
 const FOLDER = join(CHECKOUT, 'test/fixtures/flyte-workflows');

@@ -25,8 +25,8 @@ import { namespaceOf } from '../../../../services/execution/platform.js';
 import type { LaunchPlanFacts } from '../../../../services/execution/ports.js';
 import { RpcError } from '../../../../services/kernel/rpc.js';
 import { bytesOf } from '../../../../services/kernel/ports/payload-store.js';
-import { fixtureFolder } from '../../../support/fixtures.js';
-import { literal } from '../../../support/hello.js';
+import { fixtureFolder } from '../../../support/requests/fixtures.js';
+import { literal } from '../../../support/requests/hello.js';
 import { type ControlPlane, openControlPlane } from '../control-plane.js';
 import { executionStream } from '../../../../services/kernel/execution-id.js';
 

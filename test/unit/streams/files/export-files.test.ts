@@ -14,7 +14,7 @@ import { rowOf } from '../../../../services/streams/files/event-row.js';
 import { positionRangeOf } from '../../../../services/streams/files/exported-file.js';
 import { type FileExportOptions, openFileExport } from '../../../../services/streams/files/export-files.js';
 import { jsonLines } from '../../../../services/streams/files/json-lines.js';
-import { executionStream, newEvent, nodeReported, openTestLog } from '../../../support/filled-log.js';
+import { executionStream, newEvent, nodeReported, openTestLog } from '../../../support/streams/filled-log.js';
 
 const root = mkdtempSync(join(tmpdir(), 'flightlog-files-'));
 let store: EventStore;

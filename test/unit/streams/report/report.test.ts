@@ -10,7 +10,7 @@ import type { ReportRequestSchema } from '../../../../proto/gen/platformidl/even
 import { AdminService } from '../../../../proto/gen/platformidl/service/admin_pb.js';
 import { bytesRoute, type Call, RpcError } from '../../../../services/kernel/rpc.js';
 import { reportRoutes } from '../../../../services/streams/report/report.js';
-import { openReport, type ReportStream } from '../../../support/report-stream.js';
+import { openReport, type ReportStream } from '../../../support/clients/report-stream.js';
 import { overGrpc } from '../../gateway/toy.js';
 
 type Request = MessageInitShape<typeof ReportRequestSchema>;

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { TailRequestSchema } from '../../../../proto/gen/platformidl/eventlog/tail_pb.js';
 import { streamName } from '../../../../services/kernel/stream.js';
 import { tailStartOf } from '../../../../services/streams/tail/begin.js';
-import { newEvent, openTestLog } from '../../../support/filled-log.js';
+import { newEvent, openTestLog } from '../../../support/streams/filled-log.js';
 
 it('a tail from a time on begins before the events of another writer, whose times may have any unit', async () => {
   const { store } = await openTestLog();

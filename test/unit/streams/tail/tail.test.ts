@@ -9,7 +9,7 @@ import { type LiveFeed, openLiveFeed } from '../../../../services/streams/tail/l
 import { labelsFrom } from '../../../../services/streams/tail/selection.js';
 import type { RecordedEvent } from '../../../../services/kernel/event.js';
 import { sharedBatches, tailLog, type TailConsumer, type TailSources } from '../../../../services/streams/tail/tail.js';
-import { executionStream, newEvent, nodeReported, openTestLog, report } from '../../../support/filled-log.js';
+import { executionStream, newEvent, nodeReported, openTestLog, report } from '../../../support/streams/filled-log.js';
 import { until } from '../../../support/until.js';
 
 type Asked = { readonly [Field in keyof MessageInitShape<typeof TailRequestSchema>]?: unknown };

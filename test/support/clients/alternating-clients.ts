@@ -1,0 +1,48 @@
+import { isOnMongodb } from '../servers/mongo-server.js';
+import { type Answer, type Transport, transport } from './transports.js';
+
+const PAUSE_MS = 50;
+const MAX_WAIT_MS = 30_000;
+
+const isBehind = ({ code, message }: Answer): boolean =>
+  code === 'UNAVAILABLE' && / not reached position \d+ yet/u.test(message);
+
+/** The later of two tokens `LOG.POSITION` of one log. */
+const later = (one: string | undefined, other: string | undefined): string | undefined => {
+  if (one === undefined || other === undefined) return one ?? other;
+  const positionIn = (token: string): bigint => BigInt(token.slice(token.lastIndexOf('.') + 1));
+  return positionIn(one) < positionIn(other) ? other : one;
+};
+
+/** The state of a client: the token of the greatest position that an answer has named, over any transport. */
+export type Client = { seen?: string | undefined };
+
+/**
+ * One transport over several processes, or over one. Requests go to the processes in turn. Each request names the
+ * greatest position that an answer to its client has named, so that the client reads through any process what it wrote
+ * through another. A request is sent again, for up to 30 s, while a process has not reached that position. The same is
+ * done for one process whose views are in a server of MongoDB's protocol, because such views may lag for longer than a
+ * list waits for them.
+ */
+export const byTurns = (ways: readonly Transport[], client: Client): Transport => {
+  const [first] = ways;
+  if (first === undefined) throw new Error('no process to ask');
+  if (ways.length === 1 && !isOnMongodb) return first;
+  let turn = 0;
+  const send: Transport['send'] = async (rpc, request, headers = {}) => {
+    const way = ways[(turn += 1) % ways.length] ?? first;
+    const position = client.seen;
+    const asked = { ...(position !== undefined && { 'flightlog-min-position': position }), ...headers };
+    const deadline = performance.now() + MAX_WAIT_MS;
+    let answer = await way.send(rpc, request, asked);
+    while (asked['flightlog-min-position'] === position && isBehind(answer) && performance.now() < deadline) {
+      await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+      answer = await way.send(rpc, request, asked);
+    }
+    client.seen = later(client.seen, answer.position);
+    return answer;
+  };
+  return transport(first.name, first.callersPackage, send, () => {
+    for (const way of ways) way.close();
+  });
+};
