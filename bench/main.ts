@@ -1,24 +1,24 @@
 import { rmSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { authentication } from './authentication.js';
+import { authentication } from './writes/authentication.js';
 import type { Bench, Figure, Limited } from './bench.js';
 import { consoleWithLargeData } from './console/console.js';
-import { creates } from './create.js';
+import { creates } from './writes/create.js';
 import { eventstore } from './eventstore/eventstore.js';
-import { fanOut } from './fan-out.js';
+import { fanOut } from './writes/fan-out.js';
 import { type Disk, openDisk } from './disk.js';
-import { feed } from './feed.js';
-import { ingestStream } from './ingest-stream.js';
-import { tails, watch } from './follow.js';
-import { ingestUnary } from './ingest-unary.js';
-import { kafkaExport } from './kafka-export.js';
-import { lists } from './list.js';
-import { memory } from './memory.js';
-import { past } from './past.js';
-import { projector } from './projector.js';
-import { repeats } from './repeats.js';
-import { rebuild } from './rebuild.js';
-import { scheduleBurst } from './schedule-burst.js';
+import { feed } from './streams/feed.js';
+import { ingestStream } from './writes/ingest-stream.js';
+import { tails, watch } from './streams/follow.js';
+import { ingestUnary } from './writes/ingest-unary.js';
+import { kafkaExport } from './streams/kafka-export.js';
+import { lists } from './reads/list.js';
+import { memory } from './writes/memory.js';
+import { past } from './reads/past.js';
+import { projector } from './projections/projector.js';
+import { repeats } from './writes/repeats.js';
+import { rebuild } from './projections/rebuild.js';
+import { scheduleBurst } from './writes/schedule-burst.js';
 
 const BENCHES: readonly Bench[] = [
   ingestUnary,

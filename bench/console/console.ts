@@ -5,7 +5,7 @@ import { chromiumPath, startChromium } from '../../test/support/browser/chromium
 import { grpcClient } from '../../test/support/clients/grpc-client.js';
 import { startServerProcess } from '../../test/support/processes/server-process.js';
 import type { Bench, BenchOptions, Limited } from '../bench.js';
-import { PROJECT, registerHello } from '../workload.js';
+import { PROJECT, registerHello } from '../load/workload.js';
 import { executionViews } from './execution-view.js';
 import { EVENTS_A_NODE, runLargeExecution } from './large-execution.js';
 import { createMany, listView } from './list-view.js';

@@ -1,6 +1,6 @@
 import type { Limited } from '../bench.js';
 import { processorMs } from '../processor-time.js';
-import { DOMAIN, PROJECT } from '../workload.js';
+import { DOMAIN, PROJECT } from '../load/workload.js';
 import { LARGE } from './large-execution.js';
 import { dragged, framesOf, type Measured, most, opening, painted, wheeled } from './views.js';
 

@@ -7,9 +7,9 @@ import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import type { GrpcClient } from '../../test/support/clients/grpc-client.js';
 import { HELLO_TASK } from '../../test/support/requests/reports.js';
 import { wideWorkflow } from '../../test/support/requests/wide-workflow.js';
-import { REPORT_PATH } from '../ingest-stream.js';
-import { generateStreams, writeFrames } from '../processes.js';
-import { DOMAIN, PROJECT } from '../workload.js';
+import { REPORT_PATH } from '../writes/ingest-stream.js';
+import { generateStreams, writeFrames } from '../load/processes.js';
+import { DOMAIN, PROJECT } from '../load/workload.js';
 
 /** The name of the execution. */
 export const LARGE = 'large';

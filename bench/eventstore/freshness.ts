@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { startLogServer } from '../../test/support/processes/log-server.js';
 import type { BenchOptions, Limited } from '../bench.js';
-import { measureFreshness } from '../freshness.js';
+import { measureFreshness } from '../projections/freshness.js';
 
 const EVENTS_PER_SECOND = 1_000;
 

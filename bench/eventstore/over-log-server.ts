@@ -3,12 +3,12 @@ import { NodeExecution_Phase } from '../../proto/gen/platformidl/core/execution_
 import { type GrpcClient, grpcClient } from '../../test/support/clients/grpc-client.js';
 import { type LogServer, startLogServer } from '../../test/support/processes/log-server.js';
 import { startServerProcess } from '../../test/support/processes/server-process.js';
-import { assertAllOk, assertInLogOnce, awaitViews } from '../acknowledged.js';
+import { assertAllOk, assertInLogOnce, awaitViews } from '../load/acknowledged.js';
 import type { BenchOptions, Figure } from '../bench.js';
-import type { LoadResult } from '../load.js';
-import { generateLoad, writeFrames } from '../processes.js';
+import type { LoadResult } from '../load/load.js';
+import { generateLoad, writeFrames } from '../load/processes.js';
 import { processorMs } from '../processor-time.js';
-import { createRequests, nodeEvent, nodeEvents, PROJECT, registerHello } from '../workload.js';
+import { createRequests, nodeEvent, nodeEvents, PROJECT, registerHello } from '../load/workload.js';
 
 const SERVICE = '/flyteidl.service.AdminService';
 const EXECUTIONS = 200;

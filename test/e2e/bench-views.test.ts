@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 
-import { awaitViews } from '../../bench/acknowledged.js';
-import { createRequests, nodeEvents, PROJECT, registerHello } from '../../bench/workload.js';
+import { awaitViews } from '../../bench/load/acknowledged.js';
+import { createRequests, nodeEvents, PROJECT, registerHello } from '../../bench/load/workload.js';
 import { startControlPlane } from '../support/processes/control-plane.js';
 import { grpcClient } from '../support/clients/grpc-client.js';
 

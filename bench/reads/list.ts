@@ -1,17 +1,17 @@
 import { join } from 'node:path';
 import { create, toBinary } from '@bufbuild/protobuf';
 import { DatabaseSync } from '@photostructure/sqlite';
-import { ResourceListRequestSchema } from '../proto/gen/platformidl/admin/common_pb.js';
-import { AdminService } from '../proto/gen/platformidl/service/admin_pb.js';
-import { executionCollection } from '../projections/executions/columns.js';
-import { VIEWS_FILE } from '../projections/store/sqlite/sqlite-read-store.js';
-import { tableOf } from '../projections/store/sqlite/tables.js';
-import { grpcClient, type GrpcClient } from '../test/support/clients/grpc-client.js';
-import { startServerProcess } from '../test/support/processes/server-process.js';
-import type { Bench, BenchOptions, Figure } from './bench.js';
+import { ResourceListRequestSchema } from '../../proto/gen/platformidl/admin/common_pb.js';
+import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
+import { executionCollection } from '../../projections/executions/columns.js';
+import { VIEWS_FILE } from '../../projections/store/sqlite/sqlite-read-store.js';
+import { tableOf } from '../../projections/store/sqlite/tables.js';
+import { grpcClient, type GrpcClient } from '../../test/support/clients/grpc-client.js';
+import { startServerProcess } from '../../test/support/processes/server-process.js';
+import type { Bench, BenchOptions, Figure } from '../bench.js';
 import { pageTimesWithoutNetwork } from './list-without-network.js';
-import { generateLoad, writeFrames } from './processes.js';
-import { createRequests, DOMAIN, PROJECT, registerHello } from './workload.js';
+import { generateLoad, writeFrames } from '../load/processes.js';
+import { createRequests, DOMAIN, PROJECT, registerHello } from '../load/workload.js';
 
 const PAGE = 100;
 const PAGES = 300;

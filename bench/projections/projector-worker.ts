@@ -1,10 +1,10 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import type { Partition } from '../projections/runtime/partitions.js';
-import { runProjections } from '../projections/runtime/runs/runner.js';
-import { codecs, models } from '../services/main/models.js';
-import { openViews, type ReadStoreSource } from '../services/main/views/read-stores.js';
-import { filePayloadStore } from '../services/store/payloads/file-payload-store.js';
-import { sqliteLogReader } from '../services/store/log/sqlite-log-reader.js';
+import type { Partition } from '../../projections/runtime/partitions.js';
+import { runProjections } from '../../projections/runtime/runs/runner.js';
+import { codecs, models } from '../../services/main/models.js';
+import { openViews, type ReadStoreSource } from '../../services/main/views/read-stores.js';
+import { filePayloadStore } from '../../services/store/payloads/file-payload-store.js';
+import { sqliteLogReader } from '../../services/store/log/sqlite-log-reader.js';
 
 /** Data that a worker is started with. */
 export type ProjectorWorkerData = ReadStoreSource & { readonly partitions: readonly Partition[] };

@@ -1,12 +1,12 @@
 import { join } from 'node:path';
-import { grpcClient } from '../test/support/clients/grpc-client.js';
-import { startLogServer } from '../test/support/processes/log-server.js';
-import { startServerProcess } from '../test/support/processes/server-process.js';
-import { NodeExecution_Phase } from '../proto/gen/platformidl/core/execution_pb.js';
-import { AdminService } from '../proto/gen/platformidl/service/admin_pb.js';
-import type { Bench, BenchOptions, Figure } from './bench.js';
-import { generateLoad, measureEcho, writeFrames } from './processes.js';
-import { createRequest, createRequests, DOMAIN, nodeEvent, PROJECT, registerHello } from './workload.js';
+import { grpcClient } from '../../test/support/clients/grpc-client.js';
+import { startLogServer } from '../../test/support/processes/log-server.js';
+import { startServerProcess } from '../../test/support/processes/server-process.js';
+import { NodeExecution_Phase } from '../../proto/gen/platformidl/core/execution_pb.js';
+import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
+import type { Bench, BenchOptions, Figure } from '../bench.js';
+import { generateLoad, measureEcho, writeFrames } from '../load/processes.js';
+import { createRequest, createRequests, DOMAIN, nodeEvent, PROJECT, registerHello } from '../load/workload.js';
 
 const PATH = '/flyteidl.service.AdminService/CreateExecution';
 

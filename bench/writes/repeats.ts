@@ -1,10 +1,10 @@
 import { join } from 'node:path';
-import { startServerProcess } from '../test/support/processes/server-process.js';
-import { grpcClient } from '../test/support/clients/grpc-client.js';
-import type { Bench } from './bench.js';
-import { generateLoad, writeFrames } from './processes.js';
-import { processorMs } from './processor-time.js';
-import { createRequest, nodeEvents, PROJECT, registerHello } from './workload.js';
+import { startServerProcess } from '../../test/support/processes/server-process.js';
+import { grpcClient } from '../../test/support/clients/grpc-client.js';
+import type { Bench } from '../bench.js';
+import { generateLoad, writeFrames } from '../load/processes.js';
+import { processorMs } from '../processor-time.js';
+import { createRequest, nodeEvents, PROJECT, registerHello } from '../load/workload.js';
 
 const SERVICE = '/flyteidl.service.AdminService';
 const IN_FLIGHT = 64;

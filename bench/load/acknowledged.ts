@@ -1,10 +1,10 @@
 import { setTimeout } from 'node:timers/promises';
 import { fromBinary } from '@bufbuild/protobuf';
-import { NodeExecution_Phase } from '../proto/gen/platformidl/core/execution_pb.js';
-import { NodePhaseReportedSchema } from '../proto/gen/platformidl/eventlog/execution_pb.js';
-import { AdminService } from '../proto/gen/platformidl/service/admin_pb.js';
-import { sqliteLogReader } from '../services/store/log/sqlite-log-reader.js';
-import type { GrpcClient } from '../test/support/clients/grpc-client.js';
+import { NodeExecution_Phase } from '../../proto/gen/platformidl/core/execution_pb.js';
+import { NodePhaseReportedSchema } from '../../proto/gen/platformidl/eventlog/execution_pb.js';
+import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
+import { sqliteLogReader } from '../../services/store/log/sqlite-log-reader.js';
+import type { GrpcClient } from '../../test/support/clients/grpc-client.js';
 import type { LoadResult } from './load.js';
 import { DOMAIN, PROJECT } from './workload.js';
 

@@ -1,15 +1,15 @@
 import { join } from 'node:path';
-import { streamName } from '../services/kernel/stream.js';
-import { metadataOf, type RecordedEvent } from '../services/kernel/event.js';
-import { sqliteLogReader } from '../services/store/log/sqlite-log-reader.js';
-import { grpcClient } from '../test/support/clients/grpc-client.js';
-import { type ServerProcess, startServerProcess } from '../test/support/processes/server-process.js';
-import type { Bench, BenchOptions, Figure } from './bench.js';
-import { REPORT_PATH, reportOf } from './ingest-stream.js';
-import { figuresOf } from './process-figures.js';
-import { processorMs } from './processor-time.js';
-import { generateStreams, writeFrames } from './processes.js';
-import { createRequest, DOMAIN, nodeEvents, PROJECT, registerHello } from './workload.js';
+import { streamName } from '../../services/kernel/stream.js';
+import { metadataOf, type RecordedEvent } from '../../services/kernel/event.js';
+import { sqliteLogReader } from '../../services/store/log/sqlite-log-reader.js';
+import { grpcClient } from '../../test/support/clients/grpc-client.js';
+import { type ServerProcess, startServerProcess } from '../../test/support/processes/server-process.js';
+import type { Bench, BenchOptions, Figure } from '../bench.js';
+import { REPORT_PATH, reportOf } from '../writes/ingest-stream.js';
+import { figuresOf } from '../process-figures.js';
+import { processorMs } from '../processor-time.js';
+import { generateStreams, writeFrames } from '../load/processes.js';
+import { createRequest, DOMAIN, nodeEvents, PROJECT, registerHello } from '../load/workload.js';
 
 const NAME = 'long';
 const SCOPED = `${PROJECT}/${DOMAIN}/${NAME}`;

@@ -1,12 +1,12 @@
 import { join } from 'node:path';
-import { Sort_Direction } from '../proto/gen/platformidl/admin/common_pb.js';
-import { AdminService } from '../proto/gen/platformidl/service/admin_pb.js';
-import { grpcClient, type GrpcClient } from '../test/support/clients/grpc-client.js';
-import { startServerProcess } from '../test/support/processes/server-process.js';
-import type { Figure } from './bench.js';
-import type { Disk } from './disk.js';
-import { generateLoad, writeFrames } from './processes.js';
-import { createRequests, DOMAIN, nodeEvents, PROJECT, registerHello } from './workload.js';
+import { Sort_Direction } from '../../proto/gen/platformidl/admin/common_pb.js';
+import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
+import { grpcClient, type GrpcClient } from '../../test/support/clients/grpc-client.js';
+import { startServerProcess } from '../../test/support/processes/server-process.js';
+import type { Figure } from '../bench.js';
+import type { Disk } from '../disk.js';
+import { generateLoad, writeFrames } from '../load/processes.js';
+import { createRequests, DOMAIN, nodeEvents, PROJECT, registerHello } from '../load/workload.js';
 
 const SERVICE = '/flyteidl.service.AdminService';
 const EXECUTIONS = 100;

@@ -1,13 +1,13 @@
 import { join } from 'node:path';
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
-import { grpcClient } from '../test/support/clients/grpc-client.js';
-import { startServerProcess } from '../test/support/processes/server-process.js';
-import { assertInLogOnce, awaitViews } from './acknowledged.js';
-import type { Bench, BenchOptions, Figure } from './bench.js';
-import { processorMs } from './processor-time.js';
-import { generateStreams, measureEchoStreams, writeFrames } from './processes.js';
-import type { Share, StreamResult } from './stream-load.js';
-import { createRequests, nodeEvents, PROJECT, registerHello } from './workload.js';
+import { grpcClient } from '../../test/support/clients/grpc-client.js';
+import { startServerProcess } from '../../test/support/processes/server-process.js';
+import { assertInLogOnce, awaitViews } from '../load/acknowledged.js';
+import type { Bench, BenchOptions, Figure } from '../bench.js';
+import { processorMs } from '../processor-time.js';
+import { generateStreams, measureEchoStreams, writeFrames } from '../load/processes.js';
+import type { Share, StreamResult } from '../load/stream-load.js';
+import { createRequests, nodeEvents, PROJECT, registerHello } from '../load/workload.js';
 
 /** A multiple of each number of streams that is measured, so that every stream has equally many executions. */
 const EXECUTIONS = 192;

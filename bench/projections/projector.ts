@@ -2,16 +2,16 @@ import { once } from 'node:events';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { sharesOf } from '../projections/runtime/runs/rebuild-share.js';
-import { type ReadStoreLocation, readStoreLocation } from '../projections/store/mongo/location.js';
-import { models } from '../services/main/models.js';
-import { openViews } from '../services/main/views/read-stores.js';
-import { sqliteLogReader } from '../services/store/log/sqlite-log-reader.js';
-import type { Bench, BenchOptions, Figure } from './bench.js';
+import { sharesOf } from '../../projections/runtime/runs/rebuild-share.js';
+import { type ReadStoreLocation, readStoreLocation } from '../../projections/store/mongo/location.js';
+import { models } from '../../services/main/models.js';
+import { openViews } from '../../services/main/views/read-stores.js';
+import { sqliteLogReader } from '../../services/store/log/sqlite-log-reader.js';
+import type { Bench, BenchOptions, Figure } from '../bench.js';
 import { freshness } from './freshness.js';
 import type { ProjectorWorkerData } from './projector-worker.js';
 import { readAndDecode } from './read-and-decode.js';
-import { recordedLog } from './recorded-log.js';
+import { recordedLog } from '../load/recorded-log.js';
 
 const EXECUTIONS = 100;
 

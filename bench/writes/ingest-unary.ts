@@ -1,10 +1,10 @@
 import { join } from 'node:path';
-import { grpcClient } from '../test/support/clients/grpc-client.js';
-import { startServerProcess } from '../test/support/processes/server-process.js';
-import { assertAllOk, assertInLogOnce, awaitViews } from './acknowledged.js';
-import type { Bench, BenchOptions, Figure } from './bench.js';
-import { generateLoad, measureEcho, writeFrames } from './processes.js';
-import { createRequests, nodeEvents, PROJECT, registerHello } from './workload.js';
+import { grpcClient } from '../../test/support/clients/grpc-client.js';
+import { startServerProcess } from '../../test/support/processes/server-process.js';
+import { assertAllOk, assertInLogOnce, awaitViews } from '../load/acknowledged.js';
+import type { Bench, BenchOptions, Figure } from '../bench.js';
+import { generateLoad, measureEcho, writeFrames } from '../load/processes.js';
+import { createRequests, nodeEvents, PROJECT, registerHello } from '../load/workload.js';
 
 const EXECUTIONS = 200;
 const PATH = '/flyteidl.service.AdminService/CreateNodeEvent';

@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import type { Bench, BenchOptions, Figure } from './bench.js';
+import type { Bench, BenchOptions, Figure } from '../bench.js';
 import { readAndDecode } from './read-and-decode.js';
-import { recordedLog } from './recorded-log.js';
+import { recordedLog } from '../load/recorded-log.js';
 
-const BINARY = fileURLToPath(new URL('../../flightlog.js', import.meta.url));
+const BINARY = fileURLToPath(new URL('../../../flightlog.js', import.meta.url));
 const EXECUTIONS = 1_000;
 
 type Summary = {

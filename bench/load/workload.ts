@@ -1,14 +1,14 @@
 import { create, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
-import { NodeExecutionEventRequestSchema } from '../proto/gen/platformidl/admin/event_pb.js';
+import { NodeExecutionEventRequestSchema } from '../../proto/gen/platformidl/admin/event_pb.js';
 import {
   ExecutionCreateRequestSchema,
   type ExecutionMetadataSchema,
-} from '../proto/gen/platformidl/admin/execution_pb.js';
-import { NodeExecution_Phase } from '../proto/gen/platformidl/core/execution_pb.js';
-import { ResourceType } from '../proto/gen/platformidl/core/identifier_pb.js';
-import { fixtureFolders } from '../test/support/requests/fixtures.js';
-import { type GrpcClient } from '../test/support/clients/grpc-client.js';
+} from '../../proto/gen/platformidl/admin/execution_pb.js';
+import { NodeExecution_Phase } from '../../proto/gen/platformidl/core/execution_pb.js';
+import { ResourceType } from '../../proto/gen/platformidl/core/identifier_pb.js';
+import { fixtureFolders } from '../../test/support/requests/fixtures.js';
+import { type GrpcClient } from '../../test/support/clients/grpc-client.js';
 
 /** Project and domain of the benchmarks' executions. */
 export const PROJECT = 'flytesnacks';

@@ -1,6 +1,6 @@
 import { get } from 'node:http';
 import { connect } from 'node:http2';
-import { frameOf, HEAD_BYTES } from '../services/kernel/encoding/grpc-frame.js';
+import { frameOf, HEAD_BYTES } from '../../services/kernel/encoding/grpc-frame.js';
 
 /** A stream to read: Server-Sent Events, or the messages of a gRPC call with a request in base64. */
 export type FollowedStream =

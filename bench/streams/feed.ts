@@ -1,16 +1,16 @@
 import { join } from 'node:path';
 import { create, toBinary } from '@bufbuild/protobuf';
 
-import { ExecutionCreateRequestSchema } from '../proto/gen/platformidl/admin/execution_pb.js';
-import { QualityOfService_Tier as Tier } from '../proto/gen/platformidl/core/execution_pb.js';
-import { ResourceType } from '../proto/gen/platformidl/core/identifier_pb.js';
-import type { WorkLaunch } from '../proto/gen/platformidl/eventlog/engine_work_pb.js';
-import { AdminService } from '../proto/gen/platformidl/service/admin_pb.js';
-import { grpcClient, type GrpcClient } from '../test/support/clients/grpc-client.js';
-import { startServerProcess } from '../test/support/processes/server-process.js';
-import { openWork, type WorkStream } from '../test/support/clients/work-stream.js';
-import type { Bench, Figure } from './bench.js';
-import { DOMAIN, PROJECT, registerHello } from './workload.js';
+import { ExecutionCreateRequestSchema } from '../../proto/gen/platformidl/admin/execution_pb.js';
+import { QualityOfService_Tier as Tier } from '../../proto/gen/platformidl/core/execution_pb.js';
+import { ResourceType } from '../../proto/gen/platformidl/core/identifier_pb.js';
+import type { WorkLaunch } from '../../proto/gen/platformidl/eventlog/engine_work_pb.js';
+import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
+import { grpcClient, type GrpcClient } from '../../test/support/clients/grpc-client.js';
+import { startServerProcess } from '../../test/support/processes/server-process.js';
+import { openWork, type WorkStream } from '../../test/support/clients/work-stream.js';
+import type { Bench, Figure } from '../bench.js';
+import { DOMAIN, PROJECT, registerHello } from '../load/workload.js';
 
 const { method } = AdminService;
 /** The project of a few executions beside one of very many. */

@@ -1,8 +1,8 @@
 import { fromBinary } from '@bufbuild/protobuf';
-import { NodeExecutionEventSchema } from '../proto/gen/platformidl/event/event_pb.js';
-import { executionCodec } from '../services/execution/events.js';
-import { metadataOf, type RecordedEvent } from '../services/kernel/event.js';
-import { sqliteLogReader } from '../services/store/log/sqlite-log-reader.js';
+import { NodeExecutionEventSchema } from '../../proto/gen/platformidl/event/event_pb.js';
+import { executionCodec } from '../../services/execution/events.js';
+import { metadataOf, type RecordedEvent } from '../../services/kernel/event.js';
+import { sqliteLogReader } from '../../services/store/log/sqlite-log-reader.js';
 
 const decode = (event: RecordedEvent): void => {
   const decoded = executionCodec.decode(event.type, event.data, metadataOf(event).schema);

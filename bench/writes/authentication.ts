@@ -1,12 +1,12 @@
 import { join } from 'node:path';
-import { startAuthenticatedServer } from '../test/support/processes/authenticated-server.js';
-import { type GrpcClient, grpcClient } from '../test/support/clients/grpc-client.js';
-import { type ServerProcess, startServerProcess } from '../test/support/processes/server-process.js';
-import { assertAllOk } from './acknowledged.js';
-import type { Bench, BenchOptions, Figure } from './bench.js';
-import { generateLoad, writeFrames } from './processes.js';
-import { processorMs } from './processor-time.js';
-import { createRequests, nodeEvents, PROJECT, registerHello } from './workload.js';
+import { startAuthenticatedServer } from '../../test/support/processes/authenticated-server.js';
+import { type GrpcClient, grpcClient } from '../../test/support/clients/grpc-client.js';
+import { type ServerProcess, startServerProcess } from '../../test/support/processes/server-process.js';
+import { assertAllOk } from '../load/acknowledged.js';
+import type { Bench, BenchOptions, Figure } from '../bench.js';
+import { generateLoad, writeFrames } from '../load/processes.js';
+import { processorMs } from '../processor-time.js';
+import { createRequests, nodeEvents, PROJECT, registerHello } from '../load/workload.js';
 
 const EXECUTIONS = 50;
 const IN_FLIGHT = 64;

@@ -3,15 +3,15 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { create, toBinary } from '@bufbuild/protobuf';
-import { EventLogService, TailRequestSchema } from '../proto/gen/platformidl/eventlog/tail_pb.js';
-import { grpcClient, type GrpcClient } from '../test/support/clients/grpc-client.js';
-import { type ServerProcess, startServerProcess } from '../test/support/processes/server-process.js';
-import type { Bench, BenchOptions, Figure } from './bench.js';
+import { EventLogService, TailRequestSchema } from '../../proto/gen/platformidl/eventlog/tail_pb.js';
+import { grpcClient, type GrpcClient } from '../../test/support/clients/grpc-client.js';
+import { type ServerProcess, startServerProcess } from '../../test/support/processes/server-process.js';
+import type { Bench, BenchOptions, Figure } from '../bench.js';
 import type { Followed, FollowedStream } from './followers.js';
-import { REPORT_PATH, reportOf } from './ingest-stream.js';
-import { generateStreams, writeFrames } from './processes.js';
-import { figuresOf } from './process-figures.js';
-import { createRequests, DOMAIN, nodeEvents, PROJECT, registerHello } from './workload.js';
+import { REPORT_PATH, reportOf } from '../writes/ingest-stream.js';
+import { generateStreams, writeFrames } from '../load/processes.js';
+import { figuresOf } from '../process-figures.js';
+import { createRequests, DOMAIN, nodeEvents, PROJECT, registerHello } from '../load/workload.js';
 
 const SERVICE = '/flyteidl.service.AdminService';
 

@@ -1,12 +1,12 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { grpcClient } from '../test/support/clients/grpc-client.js';
-import { startServerProcess } from '../test/support/processes/server-process.js';
-import type { Bench, BenchOptions, Figure } from './bench.js';
-import { medianSyncMs } from './disk.js';
-import { generateLoad, writeFrames } from './processes.js';
-import { figuresOf } from './process-figures.js';
-import { createRequests, nodeEvents, PROJECT, registerHello } from './workload.js';
+import { grpcClient } from '../../test/support/clients/grpc-client.js';
+import { startServerProcess } from '../../test/support/processes/server-process.js';
+import type { Bench, BenchOptions, Figure } from '../bench.js';
+import { medianSyncMs } from '../disk.js';
+import { generateLoad, writeFrames } from '../load/processes.js';
+import { figuresOf } from '../process-figures.js';
+import { createRequests, nodeEvents, PROJECT, registerHello } from '../load/workload.js';
 
 const SERVICE = '/flyteidl.service.AdminService';
 const MAX_RSS_MB = 600;

@@ -1,11 +1,11 @@
 import { join } from 'node:path';
-import { ExecutionMetadata_ExecutionMode } from '../proto/gen/platformidl/admin/execution_pb.js';
-import { NodeExecution_Phase } from '../proto/gen/platformidl/core/execution_pb.js';
-import { grpcClient, type GrpcClient } from '../test/support/clients/grpc-client.js';
-import { startServerProcess } from '../test/support/processes/server-process.js';
-import type { Bench } from './bench.js';
-import { processorMs } from './processor-time.js';
-import { createRequest, createRequests, DOMAIN, nodeEvent, PROJECT, registerHello } from './workload.js';
+import { ExecutionMetadata_ExecutionMode } from '../../proto/gen/platformidl/admin/execution_pb.js';
+import { NodeExecution_Phase } from '../../proto/gen/platformidl/core/execution_pb.js';
+import { grpcClient, type GrpcClient } from '../../test/support/clients/grpc-client.js';
+import { startServerProcess } from '../../test/support/processes/server-process.js';
+import type { Bench } from '../bench.js';
+import { processorMs } from '../processor-time.js';
+import { createRequest, createRequests, DOMAIN, nodeEvent, PROJECT, registerHello } from '../load/workload.js';
 
 const SERVICE = '/flyteidl.service.AdminService';
 const IN_FLIGHT = 16;

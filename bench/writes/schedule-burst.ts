@@ -6,18 +6,18 @@ import {
   LaunchPlanCreateRequestSchema,
   type LaunchPlanSpec,
   LaunchPlanState,
-} from '../proto/gen/platformidl/admin/launch_plan_pb.js';
-import { NodeExecution_Phase } from '../proto/gen/platformidl/core/execution_pb.js';
-import { ResourceType } from '../proto/gen/platformidl/core/identifier_pb.js';
-import { AdminService } from '../proto/gen/platformidl/service/admin_pb.js';
-import { fixtureFolder } from '../test/support/requests/fixtures.js';
-import { grpcClient, type GrpcClient } from '../test/support/clients/grpc-client.js';
-import { startServerProcess } from '../test/support/processes/server-process.js';
-import type { Bench } from './bench.js';
-import type { LoadResult } from './load.js';
-import { generateLoad, writeFrames } from './processes.js';
-import { processorMs } from './processor-time.js';
-import { createRequest, DOMAIN, nodeEvent, PROJECT, registerHello } from './workload.js';
+} from '../../proto/gen/platformidl/admin/launch_plan_pb.js';
+import { NodeExecution_Phase } from '../../proto/gen/platformidl/core/execution_pb.js';
+import { ResourceType } from '../../proto/gen/platformidl/core/identifier_pb.js';
+import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
+import { fixtureFolder } from '../../test/support/requests/fixtures.js';
+import { grpcClient, type GrpcClient } from '../../test/support/clients/grpc-client.js';
+import { startServerProcess } from '../../test/support/processes/server-process.js';
+import type { Bench } from '../bench.js';
+import type { LoadResult } from '../load/load.js';
+import { generateLoad, writeFrames } from '../load/processes.js';
+import { processorMs } from '../processor-time.js';
+import { createRequest, DOMAIN, nodeEvent, PROJECT, registerHello } from '../load/workload.js';
 
 const { method } = AdminService;
 const MINUTE_MS = 60_000;

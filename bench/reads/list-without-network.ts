@@ -1,13 +1,13 @@
-import { executionsRoutes } from '../projections/executions/rpc.js';
-import type { Freshness } from '../projections/query/freshness.js';
-import { servingReadStore } from '../projections/store/sqlite/serving-read-store.js';
-import { AdminService } from '../proto/gen/platformidl/service/admin_pb.js';
-import type { Call } from '../services/kernel/rpc.js';
-import { decodeRequest } from '../services/gateway/exchange.js';
-import { entities } from '../services/main/models.js';
-import { filePayloadStore } from '../services/store/payloads/file-payload-store.js';
-import { sqliteLogReader } from '../services/store/log/sqlite-log-reader.js';
-import { noEngineData } from '../services/main/engines/engine-data.js';
+import { executionsRoutes } from '../../projections/executions/rpc.js';
+import type { Freshness } from '../../projections/query/freshness.js';
+import { servingReadStore } from '../../projections/store/sqlite/serving-read-store.js';
+import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
+import type { Call } from '../../services/kernel/rpc.js';
+import { decodeRequest } from '../../services/gateway/exchange.js';
+import { entities } from '../../services/main/models.js';
+import { filePayloadStore } from '../../services/store/payloads/file-payload-store.js';
+import { sqliteLogReader } from '../../services/store/log/sqlite-log-reader.js';
+import { noEngineData } from '../../services/main/engines/engine-data.js';
 
 const call: Call = { principal: '', requestId: 'bench', isCancelled: () => false, answeredAt: () => undefined };
 
