@@ -1,7 +1,7 @@
 import { Argument, Command, Option } from 'commander';
 import { wholeNumber } from './arguments.js';
 import { addBridgeCommand } from './bridge/command.js';
-import { addBackupCommands } from './stores/backup-commands.js';
+import { addBackupCommands } from './maintenance/backup-commands.js';
 import { SHELLS, type Shell } from './completion/completions.js';
 import { addClientCommands } from './client/client-commands.js';
 import {
@@ -17,7 +17,7 @@ import { failureProbability, gates, withEngineFlags } from './engine-flags.js';
 import { addExportCommands } from './export/export-commands.js';
 import { openLogger } from '../main/logger.js';
 import { addLogCommands } from './log/log-commands.js';
-import { addPayloadCommands } from './stores/payload-commands.js';
+import { addPayloadCommands } from './maintenance/payload-commands.js';
 import { addPrincipalCommands } from './principals/principal-commands.js';
 import { ROLES } from '../config/roles.js';
 import type { SandboxFlags } from './sandbox/sandbox.js';
@@ -190,7 +190,7 @@ withViews(views.command('rebuild'))
   )
   .addHelpText('after', ownSettings)
   .action(async (options: Options) => {
-    const { rebuildViews } = await import('./stores/views-rebuild.js');
+    const { rebuildViews } = await import('./maintenance/views-rebuild.js');
     await rebuildViews(configurationOf(options));
   });
 

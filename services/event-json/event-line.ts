@@ -1,5 +1,5 @@
 import { metadataOfAny, type RecordedEvent } from '../kernel/event.js';
-import { uuidText } from '../kernel/encoding/uuid.js';
+import { uuidText } from '../kernel/encoding/id-text.js';
 
 /**
  * Formats one event for people and programs, as `log cat` prints it: one line of JSON, with its line break. An event of

@@ -10,7 +10,7 @@ import { eventTypes } from '../../services/event-json/event-types.js';
 import { codecs } from '../../services/main/models.js';
 import { threadedMessages } from '../../services/main/export/threaded-messages.js';
 import { kafkaClient } from '../../services/reactors/export-to-kafka/client.js';
-import { uuidText } from '../../services/kernel/encoding/uuid.js';
+import { uuidText } from '../../services/kernel/encoding/id-text.js';
 import type { ExportFormat } from '../../services/reactors/export-to-kafka/message.js';
 import { readPositions } from '../../services/reactors/export-to-kafka/positions.js';
 import { entityText } from '../../services/reactors/export-to-kafka/cloud-events/stream-attributes.js';

@@ -11,7 +11,7 @@ import { openLogger } from '../../main/logger.js';
 import { assertPortIsFree } from '../../config/free-port.js';
 import { type BridgeMetrics, openBridgeMetrics, type ClusterCall } from '../../metrics/bridge-metrics.js';
 import { controlPlaneOf } from '../control-plane.js';
-import { openTarget } from '../stores/object-target.js';
+import { openTarget } from '../maintenance/object-target.js';
 import { onStopSignals } from '../stop-signals.js';
 import { type Cluster, ObjectRefused } from '../../../engine/bridge/cluster/cluster.js';
 import { errorText } from '../../kernel/error-text.js';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { DataCommands } from '../stores/payload-commands.js';
+import type { DataCommands } from '../maintenance/payload-commands.js';
 
 /** Adds `bridge` to the command line. */
 export const addBridgeCommand = (

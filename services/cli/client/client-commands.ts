@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { names, oneOrMore } from '../arguments.js';
 import type { TestFlags } from '../notifications-test.js';
-import type { DataCommands } from '../stores/payload-commands.js';
+import type { DataCommands } from '../maintenance/payload-commands.js';
 import type { AccessFlags } from './access.js';
 import type { AuditFlags } from './audit.js';
 import { type ScopeFlags, withConnection, withScope } from './connection/flags.js';

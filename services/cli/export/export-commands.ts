@@ -2,8 +2,8 @@ import { type Command, Option } from 'commander';
 import { durationOf, filter, names, oneOrMore, position } from '../arguments.js';
 import type { ExportFilesFlags } from './files.js';
 import type { ExportFlags } from './kafka.js';
-import { TARGET_VALUES } from '../stores/object-target.js';
-import type { DataCommands } from '../stores/payload-commands.js';
+import { TARGET_VALUES } from '../maintenance/object-target.js';
+import type { DataCommands } from '../maintenance/payload-commands.js';
 
 const EVENTS_PER_FILE = 65_536;
 const MINUTE_MS = 60_000;

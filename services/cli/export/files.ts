@@ -4,7 +4,7 @@ import { copyOf, openJson } from '../../kernel/encoding/json-bytes.js';
 import type { RecordedEvent } from '../../kernel/event.js';
 import { isSystemStream } from '../../kernel/ports/log-identity.js';
 import { categoryOf, isInScope } from '../../kernel/stream.js';
-import { uuidText } from '../../kernel/encoding/uuid.js';
+import { uuidText } from '../../kernel/encoding/id-text.js';
 import { failPoint } from '../../store/fail-point.js';
 import type { Partitioning } from '../../streams/files/description.js';
 import { rowOf, type RowEncoder } from '../../streams/files/event-row.js';
@@ -17,7 +17,7 @@ import { wholeEventEncoder } from '../../event-json/readable.js';
 import { openOwnLog } from '../../main/log/log-source.js';
 import { codecs } from '../../main/models.js';
 import { openPayloads } from '../../main/payloads.js';
-import { openTarget } from '../stores/object-target.js';
+import { openTarget } from '../maintenance/object-target.js';
 import { progressBar, throughLog } from '../progress-bar.js';
 import { onStopSignals } from '../stop-signals.js';
 

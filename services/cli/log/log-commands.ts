@@ -4,7 +4,7 @@ import type { LogCatFlags } from './cat.js';
 import type { LogCopyFlags } from './copy.js';
 import type { RenewFlags } from './identity.js';
 import type { LogFormatFlags } from './format.js';
-import type { DataCommands } from '../stores/payload-commands.js';
+import type { DataCommands } from '../maintenance/payload-commands.js';
 
 type Options = Readonly<Record<string, unknown>>;
 

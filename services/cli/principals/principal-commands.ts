@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import { ACCESS_ROLES } from '../../auth/permissions/roles.js';
 import type { ClientFlags, UserFlags } from './principals.js';
-import type { DataCommands } from '../stores/payload-commands.js';
+import type { DataCommands } from '../maintenance/payload-commands.js';
 
 type Options = Readonly<Record<string, unknown>>;
 

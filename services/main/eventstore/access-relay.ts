@@ -4,7 +4,7 @@ import { denied } from '../../kernel/permitted.js';
 import type { Authentication, Caller } from '../../kernel/ports/authentication.js';
 import { RpcError } from '../../kernel/rpc.js';
 import type { Admissions, Admitted, AskingCall } from '../../streams/eventstore/guard.js';
-import { answerOver, askOver } from '../threads/questions.js';
+import { answerOver, askOver } from '../threads/messages.js';
 
 const EVERYWHERE = { project: '', domain: '' };
 

@@ -1,7 +1,7 @@
 import type { MessagePort } from 'node:worker_threads';
 import { Fault, OutcomeUnknown } from '../../kernel/fault.js';
 import type { Appended, EventStore } from '../../kernel/ports/event-store.js';
-import { answerOver, askOver } from '../threads/questions.js';
+import { answerOver, askOver } from '../threads/messages.js';
 import { errorText } from '../../kernel/error-text.js';
 
 type Append = EventStore['append'];

@@ -6,7 +6,7 @@ import type { RecordedEvent } from '../../kernel/event.js';
 import { CorruptEvent, UnknownEvent } from '../../kernel/fault.js';
 import type { PayloadStore } from '../../kernel/ports/payload-store.js';
 import { categoryOf } from '../../kernel/stream.js';
-import { uuidText } from '../../kernel/encoding/uuid.js';
+import { uuidText } from '../../kernel/encoding/id-text.js';
 import { checkpointAnswer, tailEventAnswer } from '../../streams/tail/answers.js';
 import { encodeOnce } from '../../streams/tail/encode-once.js';
 import type { TailEncoding } from '../../streams/tail/tail.js';

@@ -13,7 +13,7 @@ import { openLog } from '../log/log-source.js';
 import { openPayloads } from '../payloads.js';
 import { tailEncodings, type TailForm } from './encodings.js';
 import { tailWaits } from './tail-waits.js';
-import { batchMessages } from '../threads/questions.js';
+import { batchMessages } from '../threads/messages.js';
 import { type TailCommand, tailFailureOf, type TailMessage } from './tails.js';
 import type { ViewsThreadData } from '../views/views-thread.js';
 

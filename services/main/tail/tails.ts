@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads';
 import { EventLogService } from '../../../proto/gen/platformidl/eventlog/tail_pb.js';
 import { StoreUnavailable } from '../../kernel/fault.js';
 import { type FollowForm, type FollowingClient, type FollowRoute, RpcError } from '../../kernel/rpc.js';
-import { errorOf, type Failure, failureOf, batchMessages } from '../threads/questions.js';
+import { errorOf, type Failure, failureOf, batchMessages } from '../threads/messages.js';
 import type { ViewsThreadData } from '../views/views-thread.js';
 
 /** A command to the thread: open a tail, a batch was taken, or close a tail. */

@@ -1,7 +1,7 @@
 import { parentPort, Worker } from 'node:worker_threads';
 import { StoreUnavailable } from '../../kernel/fault.js';
 import type { RpcError } from '../../kernel/rpc.js';
-import { answerOver, type Questions, askOver } from './questions.js';
+import { answerOver, type Questions, askOver } from './messages.js';
 
 /** Has questions answered on another thread, one after another. */
 export interface ThreadCaller<Question, Answer> {

@@ -18,7 +18,7 @@ import { MAX_WATCHERS, type WatchThreadData } from './messages.js';
 import { filterOf, isList } from './subject.js';
 import type { Opened } from './subjects.js';
 import { openWatchHub } from './watch-hub.js';
-import { answerOver } from '../threads/questions.js';
+import { answerOver } from '../threads/messages.js';
 
 // This thread follows the log for all watches of the process: of one execution, or of a list of executions that a filter
 // matches. It folds each event once into what is watched, and sends the encoded changes to the main thread, which has the

@@ -1,6 +1,6 @@
 import { MessageChannel, Worker } from 'node:worker_threads';
 import { StoreUnavailable } from '../../kernel/fault.js';
-import { type Questions, askOver } from '../threads/questions.js';
+import { type Questions, askOver } from '../threads/messages.js';
 import type { ViewsThreadData } from '../views/views-thread.js';
 import type { WatchMessage, WatchQuestion, WatchReply, WatchThreadData } from './messages.js';
 

@@ -9,7 +9,7 @@ import type { Timers } from '../../kernel/ports/timers.js';
 import type { StreamName } from '../../kernel/stream.js';
 import { type DeadLetterRule, type MeasuredReactor, whenDue } from '../frame/when-due.js';
 import { EXECUTION_CATEGORY } from '../../kernel/execution-id.js';
-import { hexText } from '../../kernel/encoding/uuid.js';
+import { hexText } from '../../kernel/encoding/id-text.js';
 
 /** Number of last events to read: few events are recorded after the end of an execution. */
 const LAST_EVENTS = 8;

@@ -12,7 +12,7 @@ import type { EventLog } from '../../kernel/ports/event-store.js';
 import { bytesOf, type PayloadStore } from '../../kernel/ports/payload-store.js';
 import type { StreamName } from '../../kernel/stream.js';
 import type { ExecutionId } from '../../kernel/execution-id.js';
-import { hexText } from '../../kernel/encoding/uuid.js';
+import { hexText } from '../../kernel/encoding/id-text.js';
 
 /** An event of an execution that messages may be about. */
 export type NotifiableEvent = {

@@ -9,7 +9,7 @@ import { SLOTS_CATEGORY, slotsCodec } from '../../launch-plan-slots/events.js';
 import { type DeadLetterRule, type MeasuredReactor, whenDue } from '../frame/when-due.js';
 import { FENCED_AFTER_MS, type SlotHolder, type Slots } from './slots.js';
 import type { ExecutionId } from '../../kernel/execution-id.js';
-import { hexText } from '../../kernel/encoding/uuid.js';
+import { hexText } from '../../kernel/encoding/id-text.js';
 
 export type ReleaseSlotsOptions = {
   readonly log: Pick<EventLog, 'subscribe' | 'readStream'>;

@@ -9,7 +9,7 @@ import {
   type SupportedMethods,
   SupportedMethodsSchema,
 } from '../../../proto/gen/event_store/client/server_features_pb.js';
-import { uuidText } from '../../kernel/encoding/uuid.js';
+import { uuidText } from '../../kernel/encoding/id-text.js';
 import { uuidOf } from './uuid.js';
 
 /** The server version in answers to clients, which parse three numbers. */

@@ -1,6 +1,6 @@
 import { create } from '@bufbuild/protobuf';
 import { EmptySchema, type UUID, UUIDSchema } from '../../../proto/gen/event_store/client/values_pb.js';
-import { uuidText } from '../../kernel/encoding/uuid.js';
+import { uuidText } from '../../kernel/encoding/id-text.js';
 import { invalid } from '../../kernel/rpc.js';
 
 /** The two forms of a UUID in the protocol. */

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { openTarget } from '../../../services/cli/stores/object-target.js';
+import { openTarget } from '../../../services/cli/maintenance/object-target.js';
 import { OperatorError } from '../../../services/config/operator-errors.js';
 
 let directory: string;

@@ -1,4 +1,4 @@
-import { uuidText } from '../../../kernel/encoding/uuid.js';
+import { uuidText } from '../../../kernel/encoding/id-text.js';
 import { type FlatFields, flatFields } from '../../../execution/events.js';
 import type { EventMetadata, RecordedEvent } from '../../../kernel/event.js';
 import type { StreamAttributes } from './stream-attributes.js';

@@ -1,4 +1,4 @@
-import { uuidText } from '../../../kernel/encoding/uuid.js';
+import { uuidText } from '../../../kernel/encoding/id-text.js';
 import type { ExpectedRevision } from '../../../kernel/ports/event-store.js';
 import type { NewEvent } from '../../../kernel/event.js';
 import { varintBytes, WireWriter, delimitedBytes } from '../../../kernel/encoding/wire-writer.js';

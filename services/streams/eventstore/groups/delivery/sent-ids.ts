@@ -1,5 +1,5 @@
 import type { RecordedEvent } from '../../../../kernel/event.js';
-import { hexText } from '../../../../kernel/encoding/uuid.js';
+import { hexText } from '../../../../kernel/encoding/id-text.js';
 
 /** The positions of the events that a consumer was sent, by their ids. */
 export type SentIds = Map<string, bigint>;

@@ -14,7 +14,7 @@ import { RpcError } from '../../../../services/kernel/rpc.js';
 import { streamName } from '../../../../services/kernel/stream.js';
 import { relayAppends, relayedAppends } from '../../../../services/main/eventstore/append-relay.js';
 import { callFailureOf } from '../../../../services/streams/eventstore/failure.js';
-import { answerOver, askOver } from '../../../../services/main/threads/questions.js';
+import { answerOver, askOver } from '../../../../services/main/threads/messages.js';
 
 const channels: MessageChannel[] = [];
 const newChannel = (): MessageChannel => {
