@@ -8,7 +8,7 @@ export type RunningReactor = {
   readonly worker: string;
   /** The number of items of work that are not finished, those in `retrying` included. */
   readonly waiting: number;
-  /** The number of items of work that have failed and are tried again, now or later. */
+  /** The number of items of work that have failed at least once and are not given up; an attempt may be running. */
   readonly retrying: number;
   /** Milliseconds since the oldest unfinished item was due; 0 when there is none. */
   readonly lagMs: number;

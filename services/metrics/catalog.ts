@@ -104,7 +104,7 @@ export const gauges = {
   },
   reactorRetrying: {
     name: 'flightlog_reactor_retrying',
-    help: 'Work that has failed and is tried again, now or later, by reactor.',
+    help: 'Work that has failed at least once and is not given up, by reactor.',
     labelNames: ['reactor'],
   },
   reactorDead: {

@@ -35,6 +35,8 @@ export interface ProcessMetrics {
   readonly committed: (commit: { readonly appends: number; readonly syncMs: number }) => void;
   /** Records that the event store has ended the live subscription, because events were left unread. */
   readonly subscriptionDropped: () => void;
+  /** Begins the counts of a channel of notifications at 0, before its first attempt. */
+  readonly channelOpened: (channel: string) => void;
   /** Records the outcome of an attempt to send a notification. */
   readonly notified: (channel: string, outcome: string) => void;
   /** Adds to the count of the ticks of schedules with this outcome, and of those that were skipped with this reason. */
@@ -89,6 +91,20 @@ const inFlightIn = (registry: Registry): Map<string, number> => {
 const counterIn = (registry: Registry, { labelNames, ...named }: MetricDefinition): Counter =>
   new Counter({ ...named, labelNames: [...labelNames], registers: [registry] });
 
+/**
+ * Exposes counts of 0 for these labels. Alerts watch how much a count increases, and Prometheus sees no increase in a
+ * count that appears with its first failure.
+ */
+const beginAtZero = (counter: Counter, labels: readonly Readonly<Record<string, string>>[]): void => {
+  for (const each of labels) counter.inc({ ...each }, 0);
+};
+
+const TICKS = [
+  { outcome: 'failed' },
+  ...['missed', 'too-old', 'queue-full'].map((reason) => ({ outcome: 'skipped', reason })),
+];
+const ATTEMPTS = ['sent', 'failed', 'refused', 'unknown', 'given-up'];
+
 /** Opens the metrics of this process, with those of Node: event loop delay, heap, garbage collection. */
 export const openMetrics = (): ProcessMetrics => {
   const registry = openRegistry();
@@ -102,6 +118,8 @@ export const openMetrics = (): ProcessMetrics => {
   const auditDropped = counterIn(registry, counters.auditDropped);
   const tlsReloads = counterIn(registry, counters.tlsReloads);
   const ticks = counterIn(registry, counters.ticks);
+  beginAtZero(ticks, TICKS);
+  beginAtZero(tlsReloads, [{ outcome: 'failed' }]);
   const open = inFlightIn(registry);
   const sources = new Map<GaugeName, ReadSamples>();
   gaugesIn(registry, sources);
@@ -119,6 +137,11 @@ export const openMetrics = (): ProcessMetrics => {
       syncs.observe('', commit.syncMs / MS, NO_LABELS);
       batches.observe('', commit.appends, NO_LABELS);
     },
+    channelOpened: (channel) =>
+      beginAtZero(
+        notifications,
+        ATTEMPTS.map((outcome) => ({ channel, outcome })),
+      ),
     notified: (channel, outcome) => notifications.inc({ channel, outcome }),
     subscriptionDropped: () => drops.inc(),
     ticks: (outcome, count, reason) => ticks.inc({ outcome, ...(reason !== undefined && { reason }) }, count),

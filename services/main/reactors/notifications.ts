@@ -111,11 +111,12 @@ const RETRY = { firstMs: 5_000, maxMs: 15 * 60_000 } as const;
 
 type NotifyParts = Pick<NotifyOptions, 'checkpoint' | 'timers' | 'givingUp' | 'onFailure' | 'sessions' | 'payloads'> & {
   readonly log: NotifyOptions['log'] & { readonly logId: string };
-  readonly metrics: Pick<ProcessMetrics, 'notified'>;
+  readonly metrics: Pick<ProcessMetrics, 'channelOpened' | 'notified'>;
 };
 
 const notifyOptions = (settings: Settings, { metrics, ...parts }: NotifyParts): NotifyOptions => {
   const channels = openChannels(settings, parts.log.logId);
+  for (const name of channels.keys()) metrics.channelOpened(name);
   return {
     ...parts,
     channels,

@@ -50,7 +50,7 @@ type ReactorServices = {
   readonly executions: ExecutionAggregate;
   readonly slots: Slots;
   readonly payloads: Pick<PayloadStore, 'get'>;
-  readonly metrics: Pick<ProcessMetrics, 'notified'>;
+  readonly metrics: Pick<ProcessMetrics, 'channelOpened' | 'notified'>;
   readonly launching: Launching;
   /** Called with the outcome and the number of ticks of schedules. */
   readonly countTicks: CountTicks;

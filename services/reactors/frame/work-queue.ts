@@ -29,7 +29,7 @@ export type WorkQueueOptions<Item> = {
 export type WorkFigures = {
   /** Items that are not finished, those that failed included. */
   readonly waiting: number;
-  /** Items that failed and are tried again, now or later. */
+  /** Items that have failed at least once and are not given up; an attempt may be running. */
   readonly retrying: number;
   /** Items that were given up since the start. */
   readonly dead: number;

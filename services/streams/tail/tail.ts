@@ -138,6 +138,6 @@ export async function* tailLog(
       yield encoding.checkpoint(position);
       sentAt = performance.now();
     }
-    if (isIdle) await sources.feed.moved(position, CHECKPOINT_MS - (performance.now() - sentAt));
+    if (isIdle) await sources.feed.moved(position, Math.max(0, CHECKPOINT_MS - (performance.now() - sentAt)));
   }
 }

@@ -99,6 +99,19 @@ describe('the metrics', () => {
     },
   );
 
+  it('have a count of 0 for what alerts watch, before it happens for the first time', async () => {
+    const metrics = openMetrics();
+    metrics.channelOpened('mail');
+    const { body } = await metrics.text();
+    const watched = rules.flatMap(({ expr }) => [
+      ...expr.matchAll(/increase\((?<name>\w+)\{(?<label>\w+)=~?"(?<values>[^"]+)"\}/gu),
+    ]);
+    expect(watched.length).toBeGreaterThan(4);
+    for (const { groups: { name = '', label = '', values = '' } = {} } of watched)
+      for (const value of values.split('|'))
+        expect(body).toMatch(new RegExp(`^${name}\\{(?:.*,)?${label}="${value}"(?:,.*)?\\} 0$`, 'mu'));
+  });
+
   it.each(panels.map(({ title, targets = [] }) => [title, targets] as const))(
     'that the panel «%s» shows are there',
     (_title, targets) => {
