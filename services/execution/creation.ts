@@ -17,17 +17,30 @@ const eventAt = async (log: Log, stream: StreamName, from: bigint): Promise<Reco
 };
 
 /**
+ * Finds the `ExecutionCreated` event of an execution; `undefined` when there is no such execution. A stream may begin
+ * with any number of `ExecutionVoided` events, of attempts that were not in time, and may have no others.
+ */
+const createdEvent = async (log: Log, id: ExecutionId): Promise<RecordedEvent | undefined> => {
+  for (let from = 0n; ; from += 1n) {
+    const recorded = await eventAt(log, executionStream(id), from);
+    if (recorded?.type !== 'ExecutionVoided') return recorded?.type === 'ExecutionCreated' ? recorded : undefined;
+  }
+};
+
+/** Reads from the log, without decoding events, whether an execution exists. */
+export const executionExists = async (log: Log, id: ExecutionId): Promise<boolean> =>
+  (await createdEvent(log, id)) !== undefined;
+
+/**
  * Reads the creation of an execution.
  *
  * @returns `undefined` when there is no such execution.
+ * @throws {StreamParked} when the event cannot be decoded.
  */
 export const readCreation = async (log: Log, id: ExecutionId): Promise<Creation | undefined> => {
-  // One event at a time: it is the first of the stream, or follows only `ExecutionVoided` events, of any number.
-  for (let from = 0n; ; from += 1n) {
-    const recorded = await eventAt(log, executionStream(id), from);
-    if (recorded === undefined) return undefined;
-    const { type, data } = decodeEvent(executionCodec, recorded);
-    if (type === 'ExecutionCreated') return { created: data, atMs: recordedMetadata(recorded).recordedAtMs };
-    if (type !== 'ExecutionVoided') return undefined;
-  }
+  const recorded = await createdEvent(log, id);
+  if (recorded === undefined) return undefined;
+  const event = decodeEvent(executionCodec, recorded);
+  if (event.type !== 'ExecutionCreated') return undefined;
+  return { created: event.data, atMs: recordedMetadata(recorded).recordedAtMs };
 };

@@ -35,10 +35,17 @@ export const streamName = (category: string, parts: readonly string[]): StreamNa
   return (short.length <= MAX_BYTES ? short : `${category}-~${sha256Hex(name)}`) as StreamName;
 };
 
-/** The decoded components of a stream's name, without those that the name has only as a hash. */
+/**
+ * The decoded components of a stream's name, without those that the name has only as a hash. Empty for a name whose
+ * components cannot be decoded: another program has given it.
+ */
 export const segmentsOf = (stream: StreamName): readonly string[] => {
   const parts = stream.slice(categoryOf(stream).length + 1).split(':');
-  return parts.filter((part) => !part.startsWith('~')).map(decodeURIComponent);
+  try {
+    return parts.filter((part) => !part.startsWith('~')).map(decodeURIComponent);
+  } catch {
+    return [];
+  }
 };
 
 /** The category of a stream: the text before the first dash. */

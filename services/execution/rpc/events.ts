@@ -6,9 +6,10 @@ import { bytesRoute, type Call, type Route } from '../../kernel/rpc.js';
 import type { Sessions } from '../../kernel/ports/sessions.js';
 import { type ExecutionAggregate } from '../aggregate.js';
 import type { Entity } from '../wire/engine-report.js';
+import { executionExists } from '../creation.js';
 import { envelopeScan } from '../wire/envelope-scan.js';
 import { refusalError } from './refusals.js';
-import { executionStream, type ExecutionId } from '../../kernel/execution-id.js';
+import { executionStream } from '../../kernel/execution-id.js';
 
 export type EventServices = {
   readonly sessions: Sessions;
@@ -21,12 +22,6 @@ export type EventServices = {
 /** The responses have no fields. */
 const EMPTY = new Uint8Array();
 
-/** True when a child execution exists. A child is created before it is reported, so the log has it by then. */
-const executionExists = async (log: EventServices['log'], child: ExecutionId): Promise<boolean> => {
-  for await (const page of log.readStream(executionStream(child), { limit: 1 })) if (page.length > 0) return true;
-  return false;
-};
-
 const eventRoute = <Input extends DescMessage, Output extends DescMessage>(
   method: DescMethodUnary<Input, Output>,
   entity: Entity,
@@ -36,6 +31,7 @@ const eventRoute = <Input extends DescMessage, Output extends DescMessage>(
   const handle = async (request: Uint8Array, call: Call): Promise<Uint8Array> => {
     const envelope = scan(request);
     const { execution: id, nodeId, child } = envelope;
+    // A child is created before its parent reports it, so the log has it by now.
     const isChildKnown = child === undefined || (await executionExists(log, child));
     const command = { type: 'ReportPhase', id, envelope, isChildKnown } as const;
     const answer = sessions.handle(aggregate, executionStream(id), command, contextOf(call));

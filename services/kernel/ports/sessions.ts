@@ -14,7 +14,8 @@ export type CommandContext = {
   /** Set when the caller may send the request again under the same key. */
   readonly idempotency?: Idempotency;
   /**
-   * True once the caller has disconnected: a command that is not queued yet is then dropped, a queued one continues.
+   * True once the caller has disconnected. A command that is still to be decided is then rejected as CANCELLED; one that
+   * has been decided is recorded.
    */
   readonly isCancelled?: () => boolean;
 };

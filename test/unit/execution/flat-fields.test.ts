@@ -49,6 +49,13 @@ describe('the flat fields of an event of an execution', () => {
     expect(Object.keys(of('p', 'd', 'x'.repeat(600)))).toEqual(['project', 'domain']);
   });
 
+  it('are those of the event alone when another program has named the stream', () => {
+    const data = new Uint8Array();
+    expect(flatFields({ stream: 'execution-50%' as StreamName, type: 'ExecutionCreated', data })).toEqual({
+      phase: 'QUEUED',
+    });
+  });
+
   it('are none of other streams', () => {
     const other: StreamName = streamName('task', [id.project, id.domain, id.name]);
     expect(flatFields({ stream: other, type: 'ExecutionCreated', data: NOTHING })).toEqual({});

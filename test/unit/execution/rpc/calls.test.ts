@@ -131,11 +131,23 @@ describe('the events of an engine', () => {
     const child = { ...id, name: 'child' };
     const more = { targetMetadata: { case: 'workflowNodeMetadata', value: { executionId: child } } };
     await expect(nodeEvent(2, more)).rejects.toMatchObject({ code: 'NOT_FOUND' });
-    expect([reads, answered]).toEqual([[{ limit: 1 }], [1n]]);
+    expect([reads, answered]).toEqual([[{ from: 0n, limit: 1 }], [1n]]);
     const context = { actor: '', commandId: 'child' };
     await sessions.handle(aggregate(), executionStream(child), creationOf(child, ''), context);
     await nodeEvent(2, more);
-    expect(reads).toEqual([{ limit: 1 }, { limit: 1 }]);
+    expect(reads).toEqual([
+      { from: 0n, limit: 1 },
+      { from: 0n, limit: 1 },
+    ]);
+  });
+
+  it('are refused when the only attempt to create the child execution was voided', async () => {
+    const child = { ...id, name: 'child' };
+    const more = { targetMetadata: { case: 'workflowNodeMetadata', value: { executionId: child } } };
+    const context = { actor: '', commandId: 'void' };
+    const voiding = { type: 'VoidExecution', id: child, attempt: 'x' } as const;
+    await sessions.handle(aggregate(), executionStream(child), voiding, context);
+    await expect(nodeEvent(2, more)).rejects.toMatchObject({ code: 'NOT_FOUND' });
   });
 
   it('are refused with the name of their node, and when their outputs are too large', async () => {

@@ -8,6 +8,7 @@ import type { EventStore } from '../../../../services/kernel/ports/event-store.j
 import { type LiveFeed, openLiveFeed } from '../../../../services/streams/tail/live-feed.js';
 import { labelsFrom } from '../../../../services/streams/tail/selection.js';
 import type { RecordedEvent } from '../../../../services/kernel/event.js';
+import type { StreamName } from '../../../../services/kernel/stream.js';
 import { sharedBatches, tailLog, type TailConsumer, type TailSources } from '../../../../services/streams/tail/tail.js';
 import { executionStream, newEvent, nodeReported, openTestLog, report } from '../../../support/streams/filled-log.js';
 import { until } from '../../../support/until.js';
@@ -85,6 +86,14 @@ describe('a tail', () => {
     const scope = { project: 'flytesnacks', domain: 'development' };
     const answers = await taken({ from: 'start', ...scope, name: 'e1', nodeId: 'n3', phases: ['RUNNING'] }, 1);
     expect(answers[0]).toMatchObject({ stream: executionStream('e1'), type: 'NodePhaseReported' });
+  });
+
+  it('of a project passes over streams of other programs, whatever their names', async () => {
+    const before = await store.head();
+    await store.append('orders-50%' as StreamName, 'no-stream', [newEvent('OrderPlaced', new Uint8Array())]);
+    await store.append(executionStream('after'), 'no-stream', [nodeReported('after', 1)]);
+    const answers = await taken({ lastEventId: String(before), project: 'flytesnacks' }, 1);
+    expect(answers[0]).toMatchObject({ stream: executionStream('after') });
   });
 
   it('with labels has the events of executions with these labels, and of those whose labels cannot be read', async () => {

@@ -1,0 +1,14 @@
+import { describe, expect, it } from 'vitest';
+
+import { segmentsOf, type StreamName, streamName } from '../../../services/kernel/stream.js';
+
+describe('the components of the name of a stream', () => {
+  it('are those that the name was built from', () => {
+    for (const parts of [['p', 'd', 'e'], ['', 'a:b', '50%', 'ä-~'], ['p'], ['']])
+      expect(segmentsOf(streamName('execution', parts))).toEqual(parts);
+  });
+
+  it('are none for a name of another program that has no encoded components', () => {
+    for (const name of ['orders-50%', 'orders-a:%zz', 'orders-%FF']) expect(segmentsOf(name as StreamName)).toEqual([]);
+  });
+});
