@@ -112,8 +112,10 @@ export const isNotFound = (error: unknown): boolean => kindOf(error) === ErrorTy
 const NO_EVENT_POSITION = /Unexpected ReadAllResult|Exception was thrown by handler|invalid position/iu;
 
 /** True when a read of the log may have failed because no event has its start position. */
-export const isNoEventPosition = (error: unknown): boolean =>
-  NO_EVENT_POSITION.test(textOf(error instanceof Fault ? error.cause : error));
+export const isNoEventPosition = (error: unknown): boolean => {
+  const answer = error instanceof Fault ? error.cause : error; // a fault without a cause is no answer of the server
+  return answer !== undefined && NO_EVENT_POSITION.test(textOf(answer));
+};
 
 /** True when the server dropped a live subscription with 32 unread events; it must be reopened at its last position. */
 export const isSlowConsumer = (error: unknown): boolean => /Consumer too slow/iu.test(textOf(error));

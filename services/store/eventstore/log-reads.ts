@@ -147,10 +147,15 @@ async function* pagesAfter(
   upTo: bigint,
 ): AsyncGenerator<LogPage> {
   const { after } = options;
+  let hasBegun = false;
   try {
-    yield* pagesFrom(connection, { ...options, start: after }, upTo);
+    for await (const page of pagesFrom(connection, { ...options, start: after }, upTo)) {
+      hasBegun = true;
+      yield page;
+    }
   } catch (error) {
-    if (!isNoEventPosition(error)) throw error;
+    // The server gives other failures the same error. After the first page, a second read would repeat events.
+    if (hasBegun || !isNoEventPosition(error)) throw error;
     const { atOrBefore: start } = await nearestPositions(connection, after);
     if (start === after) throw error;
     yield* pagesFrom(connection, { ...options, start }, upTo);

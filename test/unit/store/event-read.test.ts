@@ -6,6 +6,8 @@ import { frameOf } from '../../../services/kernel/encoding/grpc-frame.js';
 import { StoreUnavailable } from '../../../services/kernel/fault.js';
 import { NodeClient } from '../../../services/store/eventstore/nodes/node-client.js';
 import { nodeSettings } from '../../../services/store/eventstore/nodes/settings.js';
+import { readLogUpTo } from '../../../services/store/eventstore/log-reads.js';
+import { readLogBackwards } from '../../../services/store/eventstore/read-backwards.js';
 import { eventsOf, retryRead } from '../../../services/store/eventstore/read-pages.js';
 import { eventRead } from '../../../services/store/eventstore/wire/event-read.js';
 
@@ -87,6 +89,23 @@ it('a read that a node never answers is tried twice and fails within 10 s', asyn
     failure: new StoreUnavailable('the event store has not answered a read for 4 s'),
   });
 });
+
+it.each([
+  ['forwards', (client: NodeClient) => readLogUpTo(connectionOf(client), { after: 5n }, 10n)],
+  ['backwards', (client: NodeClient) => readLogBackwards(connectionOf(client), { before: 5n })],
+] as const)(
+  'a read of the log %s that a node never answers fails because the store is unavailable',
+  async (_, read) => {
+    const client = await silentNode();
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+    let failure: unknown;
+    void read(client)
+      .next()
+      .catch((error: unknown) => (failure = error));
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(failure).toEqual(new StoreUnavailable('the event store has not answered a read for 4 s'));
+  },
+);
 
 it('a read whose answers have no event goes on for 30 s, and fails within 10 s after the last answer', async () => {
   let answer = (): void => undefined;
