@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Appended, ExpectedRevision } from '../../kernel/ports/event-store.js';
 import type { NewEvent } from '../../kernel/event.js';
 import type { StreamName } from '../../kernel/stream.js';
-import type { Fault } from '../../kernel/fault.js';
+import { type Fault, OutcomeUnknown, StoreUnavailable } from '../../kernel/fault.js';
 import { failPoint } from '../fail-point.js';
 import type { AppendClient } from './append-client.js';
 import { retriesUsedUpFault, permanentFault, isOutcomeUnknown } from './eventstore-fault.js';
@@ -43,6 +43,15 @@ const tryOnce = async (client: AppendClient, { stream, expected, events }: Batch
 const failed = ({ stream }: Batch, error: unknown, mayBeWritten: boolean): Fault =>
   retriesUsedUpFault(`no answer to an append to ${stream}`, error, mayBeWritten);
 
+/** The fault of an append that is denied or refused; an earlier attempt may have been recorded all the same. */
+const refused = ({ stream }: Batch, fault: Fault, mayBeWritten: boolean): Fault =>
+  mayBeWritten && fault instanceof StoreUnavailable
+    ? new OutcomeUnknown(
+        `no answer to an append to ${stream}, and it was refused when repeated: ${fault.message}`,
+        fault.cause,
+      )
+    : fault;
+
 /** Makes an appender without retries: it sends each append at once, so that they reach the server in call order. */
 export const appenderInOrder = (client: AppendClient): Appender => ({
   append: async (batch) => {
@@ -73,7 +82,7 @@ export const appender = (client: AppendClient, now: () => number = Date.now): Ap
         return await tryOnce(client, batch);
       } catch (error) {
         const fault = permanentFault(error);
-        if (fault) throw fault;
+        if (fault) throw refused(batch, fault, mayBeWritten);
         mayBeWritten ||= isOutcomeUnknown(error);
         if (now() + pauseMs > deadline || ending.signal.aborted) throw failed(batch, error, mayBeWritten);
         await pause(pauseMs, undefined, { signal: ending.signal }).catch(() => undefined);

@@ -1,5 +1,5 @@
 import type { Appended } from '../../kernel/ports/event-store.js';
-import { StoreUnavailable } from '../../kernel/fault.js';
+import { Fault } from '../../kernel/fault.js';
 import { isAccessDenied } from './eventstore-fault.js';
 
 /** Tracks, by the results of appends, whether the store denies them to its user. */
@@ -8,6 +8,7 @@ export interface DeniedAppends {
   noted(append: Promise<Appended>): Promise<Appended>;
   /** Returns the reason of the last denial; `undefined` when an append has succeeded since. */
   why(): string | undefined;
+  /** Ends the probes. */
   close(): void;
 }
 
@@ -18,6 +19,7 @@ const TRY_EVERY_MS = 2_000;
 export const deniedAppends = (probe: () => Promise<unknown>): DeniedAppends => {
   let denial: string | undefined;
   let timer: NodeJS.Timeout | undefined;
+  let isClosed = false;
 
   const succeed = (): void => {
     denial = undefined;
@@ -25,6 +27,7 @@ export const deniedAppends = (probe: () => Promise<unknown>): DeniedAppends => {
   };
   const tryLater = (): void => {
     clearTimeout(timer);
+    if (isClosed) return;
     timer = setTimeout(() => void probe().then(succeed, tryLater), TRY_EVERY_MS).unref();
   };
   return {
@@ -34,7 +37,7 @@ export const deniedAppends = (probe: () => Promise<unknown>): DeniedAppends => {
         if (denial !== undefined) succeed();
         return appended;
       } catch (error) {
-        if (error instanceof StoreUnavailable && isAccessDenied(error.cause)) {
+        if (error instanceof Fault && isAccessDenied(error.cause)) {
           denial = error.message;
           tryLater();
         }
@@ -42,6 +45,9 @@ export const deniedAppends = (probe: () => Promise<unknown>): DeniedAppends => {
       }
     },
     why: () => denial,
-    close: () => clearTimeout(timer),
+    close: () => {
+      isClosed = true;
+      clearTimeout(timer);
+    },
   };
 };

@@ -16,11 +16,14 @@ type StoredIdentity = { readonly logId?: string; readonly copyOf?: string; reado
 /** The id of a log, and that of the log that it is a copy of, until it takes over. */
 export type LogIdentity = { readonly logId: string; readonly copyOf?: string | undefined };
 
-const readable = ({ logId, copyOf, format = FORMAT }: StoredIdentity): LogIdentity | undefined => {
-  if (format <= FORMAT) return logId === undefined ? undefined : { logId, copyOf };
-  throw new StoreUnavailable(
-    `a newer release has written the log in the event store (form ${format} of its identity; this release knows ${FORMAT}): start that one`,
-  );
+const readable = ({ logId, copyOf, format = FORMAT }: StoredIdentity): LogIdentity => {
+  if (format > FORMAT)
+    throw new StoreUnavailable(
+      `a newer release has written the log in the event store (form ${format} of its identity; this release knows ${FORMAT}): start that one`,
+    );
+  if (logId === undefined)
+    throw new StoreUnavailable(`the last event of stream ${IDENTITY_STREAM} in the event store has no field logId`);
+  return { logId, copyOf };
 };
 
 const recordedIdentity = async (client: EventStoreDBClient): Promise<LogIdentity | undefined> => {
@@ -41,7 +44,8 @@ const recordedIdentity = async (client: EventStoreDBClient): Promise<LogIdentity
 /**
  * Reads the identity of the log in an event store. The first process writes one; of several at once, one wins.
  *
- * @throws {StoreUnavailable} when a newer release has written the log, or this user may not write the identity.
+ * @throws {StoreUnavailable} when a newer release has written the log, when the stored identity is damaged, or when this
+ * user may not write the identity.
  */
 export const logIdentity = async (client: EventStoreDBClient): Promise<LogIdentity> => {
   const known = await recordedIdentity(client);

@@ -20,6 +20,20 @@ const errorOf = async (url: string): Promise<Error> => {
   return new NodeUnreached(error);
 };
 
+describe('a cluster that is named by several DNS names', () => {
+  it('is asked at those that resolve, although others do not', async () => {
+    const error = await errorOf('esdb+discover://no-such-host.invalid:1,127.0.0.1:2?tls=false');
+    expect(error.message).toBe(
+      'no node of the cluster answers: 127.0.0.1:2 (No connection established: connect ECONNREFUSED 127.0.0.1:2)',
+    );
+  });
+
+  it('is not found when none of them resolves', async () => {
+    const error = await errorOf('esdb+discover://no-such-host.invalid:1,no-other-host.invalid:2?tls=false');
+    expect(error.message).toMatch(/no-such-host\.invalid/u);
+  });
+});
+
 describe('a cluster of which no node answers', () => {
   it('is described by each host with its error', async () => {
     const error = await errorOf('esdb://127.0.0.1:1,127.0.0.1:2,127.0.0.1:3?tls=false');

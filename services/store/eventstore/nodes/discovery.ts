@@ -13,15 +13,19 @@ type Seed = NodeAddress & { readonly name: string };
 /** The time to wait for the other nodes after one has named a leader, in milliseconds. */
 const OTHERS_MS = 100;
 
+const resolved = async ({ host, port }: NodeAddress): Promise<readonly Seed[]> => {
+  const found = await lookup(host, { all: true });
+  return found.map(({ address }) => ({ host: address, port, name: host }));
+};
+
+/** @throws the error of the first DNS name when none of them resolves. */
 const seedsOf = async ({ hosts, isDiscovered }: NodeSettings): Promise<readonly Seed[]> => {
   if (!isDiscovered) return hosts.map((host) => ({ ...host, name: host.host }));
-  const named = await Promise.all(
-    hosts.map(async ({ host, port }) => {
-      const found = await lookup(host, { all: true });
-      return found.map(({ address }): Seed => ({ host: address, port, name: host }));
-    }),
-  );
-  return named.flat();
+  const lookups = await Promise.allSettled(hosts.map(resolved));
+  const seeds = lookups.flatMap((each) => (each.status === 'fulfilled' ? each.value : []));
+  const [first] = lookups;
+  if (seeds.length === 0 && first?.status === 'rejected') throw first.reason;
+  return seeds;
 };
 
 const membersBy = async (seed: Seed, settings: NodeSettings): Promise<ClusterInfo> => {

@@ -1,0 +1,69 @@
+import { AccessDeniedError, UnavailableError } from '@eventstore/db-client';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { OutcomeUnknown, StoreUnavailable } from '../../../services/kernel/fault.js';
+import { streamName } from '../../../services/kernel/stream.js';
+import { type Appender, appender } from '../../../services/store/eventstore/appender.js';
+import { deniedAppends } from '../../../services/store/eventstore/denied-appends.js';
+import { newEvent } from '../../support/streams/filled-log.js';
+
+const broken = (): Error => new UnavailableError({ details: 'read ECONNRESET' } as never);
+const denied = (): Error => new AccessDeniedError();
+
+/** An appender whose attempts fail with these errors, one after another. */
+const failing = (errors: readonly Error[]): Appender => {
+  const left = [...errors];
+  return appender({
+    send: () => Promise.reject(left.shift() ?? new Error('no further attempt was expected')),
+    close: () => Promise.resolve(),
+  });
+};
+
+const append = (to: Appender) =>
+  to.append({
+    stream: streamName('counted', ['a']),
+    expected: 'no-stream',
+    events: [newEvent('Counted', Buffer.from('a'))],
+  });
+
+afterEach(() => void vi.useRealTimers());
+
+describe('an append to an event store that is denied', () => {
+  it('has recorded nothing when its first attempt is denied', async () => {
+    await expect(append(failing([denied()]))).rejects.toBeInstanceOf(StoreUnavailable);
+  });
+
+  it('has an unknown outcome when an earlier attempt may have been recorded', async () => {
+    await expect(append(failing([broken(), denied()]))).rejects.toMatchObject({
+      code: 'outcome-unknown',
+      message: expect.stringMatching(
+        /^no answer to an append to counted-a, and it was refused when repeated: the event store denies access/u,
+      ) as unknown,
+    });
+  });
+
+  it('is noted as denied also then', async () => {
+    const appends = deniedAppends(() => Promise.resolve());
+    await expect(appends.noted(Promise.reject(new OutcomeUnknown('denied', denied())))).rejects.toThrow('denied');
+    expect(appends.why()).toBe('denied');
+    appends.close();
+  });
+});
+
+describe('probes of a store that denies appends', () => {
+  it('end when the store is closed, also while one has no answer', async () => {
+    vi.useFakeTimers();
+    let probes = 0;
+    let answer = (): void => undefined;
+    const appends = deniedAppends(() => {
+      probes += 1;
+      return new Promise((_, reject) => (answer = () => reject(denied())));
+    });
+    await appends.noted(Promise.reject(new StoreUnavailable('denied', denied()))).catch(() => undefined);
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect(probes).toBe(1);
+    appends.close();
+    answer();
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(probes).toBe(1);
+  });
+});
