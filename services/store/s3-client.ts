@@ -51,19 +51,34 @@ const reasonOf = (error: unknown): string => {
 };
 
 /**
- * Runs a request and converts its errors.
+ * Runs a request, and converts its errors. The status 404 is one of them: a proxy may answer so while it does not reach
+ * the object store, and then nothing was written or listed.
  *
- * @returns `undefined` when the object does not exist.
- * @throws {StoreUnavailable} for all other errors.
+ * @param what says what cannot be done if the request fails, such as `payload a/b cannot be stored`.
+ * @throws {StoreUnavailable} for every error.
  */
-export const fromS3 = async <Result>(what: string, work: () => Promise<Result>): Promise<Result | undefined> => {
+export const callS3 = async <Result>(what: string, work: () => Promise<Result>): Promise<Result> => {
   try {
     return await work();
   } catch (error) {
-    if (isMissing(error)) return undefined;
     throw new StoreUnavailable(`${what}: ${reasonOf(error)}`, error);
   }
 };
+
+/**
+ * Runs a request for an object that may not exist, and converts its errors.
+ *
+ * @param what as in {@link callS3}.
+ * @returns `undefined` when the object does not exist.
+ * @throws {StoreUnavailable} for all other errors.
+ */
+export const fromS3 = <Result>(what: string, work: () => Promise<Result>): Promise<Result | undefined> =>
+  callS3(what, () =>
+    work().catch((error: unknown) => {
+      if (isMissing(error)) return undefined;
+      throw error;
+    }),
+  );
 
 /**
  * Checks that the bucket exists and is accessible. A missing bucket is an `undefined` result here: the answer to a HEAD

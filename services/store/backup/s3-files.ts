@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { GetObjectCommand, HeadObjectCommand, paginateListObjectsV2, PutObjectCommand } from '@aws-sdk/client-s3';
 import { StoreUnavailable } from '../../kernel/fault.js';
 import { uploadAt } from '../../kernel/ports/uploads.js';
-import { fromS3, s3Client, type S3Location } from '../s3-client.js';
+import { callS3, fromS3, s3Client, type S3Location } from '../s3-client.js';
 import { type BackupFiles, CHUNK_BYTES, type FoundFile, UPLOADS } from './backup-files.js';
 import type { BackedUpFile } from './manifest.js';
 
@@ -37,7 +37,7 @@ export const s3Files = (location: S3Location): BackupFiles => {
   return {
     find: async () => {
       const found = new Map<string, FoundFile>();
-      await fromS3(`uploads of s3://${Bucket}/${prefix} cannot be listed`, async () => {
+      await callS3(`uploads of s3://${Bucket}/${prefix} cannot be listed`, async () => {
         for (const area of ['uploads/', 'orgs/']) for await (const file of list(area)) found.set(...file);
       });
       return found;
@@ -69,7 +69,7 @@ export const s3UploadRestorer = (location: S3Location): UploadRestorer => {
       const what = `upload ${object.Key} cannot be restored`;
       if (await fromS3(what, () => client.send(new HeadObjectCommand(object)))) return;
       const put = new PutObjectCommand({ ...object, ContentLength, Body: Readable.from(content) });
-      await fromS3(what, () => client.send(put));
+      await callS3(what, () => client.send(put));
     },
     close: () => client.destroy(),
   };

@@ -9,7 +9,7 @@ import {
 import type { PayloadObject, PayloadObjects } from '../../kernel/ports/payload-objects.js';
 import { quarantineName, objectNamed } from './object-name.js';
 import { failPoint } from '../fail-point.js';
-import { fromS3, s3Client, type S3Location } from '../s3-client.js';
+import { callS3, fromS3, s3Client, type S3Location } from '../s3-client.js';
 import { PAYLOADS } from './s3-payload-store.js';
 
 type Listed = NonNullable<ListObjectsV2CommandOutput['Contents']>[number];
@@ -78,8 +78,8 @@ export const s3PayloadObjects = (
     async *list() {
       const pages = paginateListObjectsV2({ client }, { Bucket, Prefix: base })[Symbol.asyncIterator]();
       for (;;) {
-        const next = await asked('', () => pages.next());
-        if (next === undefined || next.done === true) return;
+        const next = await callS3(`payloads s3://${Bucket}/${base} cannot be listed`, () => pages.next());
+        if (next.done === true) return;
         yield (next.value.Contents ?? []).map((each) => objectOf(base, each)).filter((each) => each !== undefined);
       }
     },

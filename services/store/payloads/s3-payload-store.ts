@@ -3,7 +3,7 @@ import type { PayloadStore } from '../../kernel/ports/payload-store.js';
 import { contentHash, verifiedBytes } from './content-hash.js';
 import { failPoint } from '../fail-point.js';
 import { payloadPath, quarantinePrefix } from './object-name.js';
-import { assertBucket, fromS3, s3Client, type S3Location } from '../s3-client.js';
+import { assertBucket, callS3, fromS3, s3Client, type S3Location } from '../s3-client.js';
 
 /** A payload store with a check for use at the start. */
 export type S3PayloadStore = PayloadStore & {
@@ -31,7 +31,8 @@ export const s3PayloadStore = (location: S3Location, client: S3Client = s3Client
   /** Reads an object that the cleanup has quarantined or is restoring, or that it restored just now. */
   const readAside = async (key: string): Promise<Uint8Array | undefined> => {
     const list = new ListObjectsV2Command({ Bucket, Prefix: quarantinePrefix(key), MaxKeys: 1 });
-    const aside = (await fromS3(`payload ${key} cannot be looked for`, () => client.send(list)))?.Contents?.[0]?.Key;
+    const { Contents } = await callS3(`payload ${key} cannot be looked for`, () => client.send(list));
+    const aside = Contents?.[0]?.Key;
     return (aside === undefined ? undefined : await read(aside)) ?? read(key);
   };
 
@@ -40,9 +41,8 @@ export const s3PayloadStore = (location: S3Location, client: S3Client = s3Client
     put: async (scope, bytes) => {
       const sha256 = await contentHash(bytes);
       const Key = keyOf(scope, sha256);
-      await fromS3(`payload ${Key} cannot be stored`, () =>
-        client.send(new PutObjectCommand({ Bucket, Key, Body: bytes })),
-      );
+      const put = new PutObjectCommand({ Bucket, Key, Body: bytes });
+      await callS3(`payload ${Key} cannot be stored`, () => client.send(put));
       failPoint('after-payload');
       return { scope, sha256, sizeBytes: BigInt(bytes.length), keyId: '' };
     },

@@ -5,8 +5,7 @@ import {
   type S3Client,
   S3ServiceException,
 } from '@aws-sdk/client-s3';
-import { StoreUnavailable } from '../../kernel/fault.js';
-import { assertBucket, fromS3, s3Client, type S3Location } from '../s3-client.js';
+import { assertBucket, callS3, fromS3, s3Client, type S3Location } from '../s3-client.js';
 import { type ExclusiveObject, inUse, type ObjectTarget } from './object-target.js';
 
 /** A stored version of an object. */
@@ -80,7 +79,7 @@ export const s3Target = async (location: S3Location, purpose: string): Promise<O
     shown,
     sizes: async () => {
       const sizes = new Map<string, number>();
-      await fromS3(`${purpose} ${shown} cannot be listed`, async () => {
+      await callS3(`${purpose} ${shown} cannot be listed`, async () => {
         for await (const { Contents = [] } of paginateListObjectsV2({ client }, { Bucket, Prefix: prefix }))
           for (const { Key = '', Size = 0 } of Contents) sizes.set(Key.slice(prefix.length), Size);
       });
@@ -93,8 +92,7 @@ export const s3Target = async (location: S3Location, purpose: string): Promise<O
       }),
     write: async (path, Body) => {
       const put = new PutObjectCommand({ Bucket, Key: `${prefix}${path}`, Body });
-      const written = await fromS3(`${purpose} ${shown}${path} cannot be written`, () => client.send(put));
-      if (written === undefined) throw new StoreUnavailable(`${purpose} ${shown}${path} cannot be written`);
+      await callS3(`${purpose} ${shown}${path} cannot be written`, () => client.send(put));
     },
     openExclusively: (path) =>
       exclusiveObject({ client, Bucket, Key: `${prefix}${path}`, what: `${purpose} ${shown}${path}` }, () =>
