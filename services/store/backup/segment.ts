@@ -8,7 +8,9 @@ const [compress, decompress] = [promisify(gzip), promisify(gunzip)];
 /** Consecutive events of one stream become one append of up to this size; a single event may be larger. */
 const MAX_RUN_BYTES = 500_000;
 
-const bytesOf = ({ data, metadata, type }: RecordedEvent): number => data.length + 3 * metadata.length + type.length;
+/** Upper bound of an event's size in an append: UTF-8 needs at most three bytes per UTF-16 code unit. */
+const maxBytesOf = ({ id, type, metadata, data }: RecordedEvent): number =>
+  id.length + 3 * (type.length + metadata.length) + data.length;
 
 /** Converts events to appends that record them again at the same revisions and in the same order. */
 const appendsOf = (events: readonly RecordedEvent[]): Append[] => {
@@ -16,11 +18,11 @@ const appendsOf = (events: readonly RecordedEvent[]): Append[] => {
   let bytes = 0;
   for (const event of events) {
     const run = runs.at(-1);
-    bytes += bytesOf(event);
+    bytes += maxBytesOf(event);
     if (run?.[0]?.stream === event.stream && bytes <= MAX_RUN_BYTES) run.push(event);
     else {
       runs.push([event]);
-      bytes = bytesOf(event);
+      bytes = maxBytesOf(event);
     }
   }
   return runs.flatMap((run): Append[] => {

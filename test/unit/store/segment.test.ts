@@ -1,0 +1,25 @@
+import { expect, it } from 'vitest';
+import type { RecordedEvent } from '../../../services/kernel/event.js';
+import { streamName } from '../../../services/kernel/stream.js';
+import { checkAppend } from '../../../services/store/append-check.js';
+import { packSegment, unpackSegment } from '../../../services/store/backup/segment.js';
+
+const stream = streamName('counted', ['a']);
+
+/** Events of one stream that differ only in their revisions and positions. */
+const alike = (count: number, event: Pick<RecordedEvent, 'type' | 'metadata' | 'data'>): RecordedEvent[] =>
+  Array.from({ length: count }, (_, i) => {
+    const id = Buffer.alloc(16);
+    id.writeUInt32BE(i);
+    return { ...event, id, stream, revision: BigInt(i), position: BigInt(i + 1) };
+  });
+
+it.each([
+  ['without data', alike(60_000, { type: 'Tick', metadata: '{}', data: new Uint8Array() })],
+  ['with a type outside of ASCII', alike(6_000, { type: '時'.repeat(100), metadata: '{}', data: new Uint8Array() })],
+  ['with metadata outside of ASCII', alike(6_000, { type: 'T', metadata: '時'.repeat(100), data: new Uint8Array() })],
+])('a long run of events %s is restored in appends that a log accepts', async (_, events) => {
+  const appends = await unpackSegment(await packSegment(events));
+  for (const append of appends) checkAppend(stream, append.expected, append.events);
+  expect(appends.flatMap((append) => append.events)).toHaveLength(events.length);
+});
