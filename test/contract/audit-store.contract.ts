@@ -2,7 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import type { AuditEntry, AuditQuery, AuditStore, StoredAuditEntry } from '../../services/kernel/ports/audit-trail.js';
 
-const ENTRY: AuditEntry = {
+/** An entry with every field. */
+export const AUDIT_ENTRY: AuditEntry = {
   ...{ kind: 'call', atMs: 1_700_000_000_000, lastAtMs: 1_700_000_000_500, count: 3, code: 'OK', reason: 'because' },
   ...{ principal: 'ada', issuer: 'https://issuer.test', clientId: 'cli', transport: 'grpc', address: '10.0.0.1' },
   ...{ action: 'AdminService.CreateTask', project: 'atlas', domain: 'staging', name: 'greet' },
@@ -30,10 +31,10 @@ export const auditStoreContract = (name: string, open: () => Promise<AuditStore>
 
     it('have every field, for every process, and ids that ascend', async () => {
       const after = await end();
-      const refused: AuditEntry = { ...ENTRY, kind: 'sign-in', code: 'UNAUTHENTICATED', position: undefined };
-      await one.write([ENTRY, refused]);
+      const refused: AuditEntry = { ...AUDIT_ENTRY, kind: 'sign-in', code: 'UNAUTHENTICATED', position: undefined };
+      await one.write([AUDIT_ENTRY, refused]);
       const found = await other.list({ ...ALL, after });
-      expect(found.map(({ id: _, ...entry }) => entry)).toEqual([ENTRY, refused]);
+      expect(found.map(({ id: _, ...entry }) => entry)).toEqual([AUDIT_ENTRY, refused]);
       expect(found[0]!.id).toBeGreaterThan(after);
       expect(found[1]!.id).toBeGreaterThan(found[0]!.id);
     });
@@ -45,15 +46,15 @@ export const auditStoreContract = (name: string, open: () => Promise<AuditStore>
         { name: 'project', project: 'other' },
         { name: 'domain', domain: 'production' },
         { name: 'actor', principal: 'bob' },
-        { name: 'late', lastAtMs: ENTRY.lastAtMs + 1 },
+        { name: 'late', lastAtMs: AUDIT_ENTRY.lastAtMs + 1 },
       ];
-      await one.write(differences.map((difference) => ({ ...ENTRY, ...difference })));
+      await one.write(differences.map((difference) => ({ ...AUDIT_ENTRY, ...difference })));
       const listed = async (query: Partial<AuditQuery>): Promise<readonly string[]> =>
         namesOf(await other.list({ ...ALL, after, ...query }));
       expect(await listed({ project: 'atlas' })).toEqual(['first', 'domain', 'actor', 'late']);
       expect(await listed({ domain: 'staging' })).toEqual(['first', 'project', 'actor', 'late']);
       expect(await listed({ actor: 'bob' })).toEqual(['actor']);
-      expect(await listed({ sinceMs: ENTRY.lastAtMs + 1 })).toEqual(['late']);
+      expect(await listed({ sinceMs: AUDIT_ENTRY.lastAtMs + 1 })).toEqual(['late']);
       expect(await listed({ limit: 2 })).toEqual(['first', 'project']);
       const [, second] = await other.list({ ...ALL, after, limit: 2 });
       expect(await listed({ after: second!.id, limit: 2 })).toEqual(['domain', 'actor']);
@@ -65,8 +66,8 @@ export const auditStoreContract = (name: string, open: () => Promise<AuditStore>
       const write = async (store: AuditStore, writer: string): Promise<void> => {
         for (const each of names(writer))
           await store.write([
-            { ...ENTRY, name: each },
-            { ...ENTRY, name: `${each}, second` },
+            { ...AUDIT_ENTRY, name: each },
+            { ...AUDIT_ENTRY, name: `${each}, second` },
           ]);
       };
       const state = { isWriting: true };
@@ -86,14 +87,14 @@ export const auditStoreContract = (name: string, open: () => Promise<AuditStore>
 
     it('are removed when their last time is before a given one, and their ids are not given again', async () => {
       await one.write([
-        { ...ENTRY, name: 'old', lastAtMs: 1_800_000_000_000 },
-        { ...ENTRY, name: 'kept', lastAtMs: 1_800_000_000_001 },
+        { ...AUDIT_ENTRY, name: 'old', lastAtMs: 1_800_000_000_000 },
+        { ...AUDIT_ENTRY, name: 'kept', lastAtMs: 1_800_000_000_001 },
       ]);
       const last = await end();
       await other.removeBefore(1_800_000_000_001);
       expect(namesOf(await one.list(ALL))).toEqual(['kept']);
       await other.removeBefore(1_800_000_000_002);
-      await one.write([{ ...ENTRY, name: 'new' }]);
+      await one.write([{ ...AUDIT_ENTRY, name: 'new' }]);
       expect(await other.list(ALL)).toMatchObject([{ name: 'new' }]);
       expect(await end()).toBeGreaterThan(last);
     });

@@ -1,13 +1,25 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll } from 'vitest';
+import { DatabaseSync } from '@photostructure/sqlite';
+import { afterAll, expect, it } from 'vitest';
 
 import { sqliteAuditStore } from '../../services/store/audit/sqlite-audit-store.js';
-import { auditStoreContract } from './audit-store.contract.js';
+import { AUDIT_ENTRY, auditStoreContract } from './audit-store.contract.js';
 
 const directory = mkdtempSync(join(tmpdir(), 'flightlog-audit-'));
 
 afterAll(() => rmSync(directory, { recursive: true }));
 
 auditStoreContract('a data directory', () => Promise.resolve(sqliteAuditStore(directory)));
+
+it('a write whose transaction SQLite itself has rolled back fails with the reason', async () => {
+  const store = sqliteAuditStore(directory);
+  await store.removeBefore(0);
+  const db = new DatabaseSync(join(directory, 'audit.db'));
+  db.exec(`CREATE TRIGGER refusing BEFORE INSERT ON entries BEGIN SELECT RAISE(ROLLBACK, 'no entry is accepted'); END`);
+  await expect(store.write([AUDIT_ENTRY])).rejects.toThrow('audit store: no entry is accepted');
+  db.exec('DROP TRIGGER refusing');
+  db.close();
+  await store.close();
+});

@@ -83,9 +83,10 @@ it('a folder of payloads does not list files that are no payloads', async () => 
   expect(await objectsOf(objects)).toEqual([]);
 });
 
-it('a folder of payloads fails with StoreUnavailable when nothing can be removed from it', async () => {
+it('a folder of payloads fails with StoreUnavailable when nothing can be listed in it or removed from it', async () => {
   const { directory, objects } = open();
   await writeFile(join(directory, 'payloads'), 'a file where the folder should be');
   const object = { path: `definitions/a/00/${'0'.repeat(64)}`, sizeBytes: 1, touchedAtMs: 0 };
+  await expect(objectsOf(objects)).rejects.toBeInstanceOf(StoreUnavailable);
   await expect(objects.drop(object, Date.now())).rejects.toBeInstanceOf(StoreUnavailable);
 });

@@ -308,6 +308,15 @@ describe('readers', () => {
     await writer.ended;
   });
 
+  it('in another process refuse the head of a log that cannot be read with a rejection', async () => {
+    const directory = newDirectory();
+    await (await openStore(directory)).close();
+    const reader = await openReader({ directory });
+    await reader.close();
+    const refusal = await reader.head().catch((error: unknown) => error);
+    expect(refusal).toBeInstanceOf(StoreUnavailable);
+  });
+
   it('fail with the reason when there is no log', async () => {
     const directory = newDirectory();
     const opening = sqliteLogReader({ directory });

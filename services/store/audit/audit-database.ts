@@ -74,7 +74,7 @@ export const auditDatabase = (directory: string): Blocking<AuditStore> => {
         for (const entry of entries) insert.run(...valuesOf(entry));
         db.exec('COMMIT');
       } catch (error) {
-        db.exec('ROLLBACK');
+        if (db.isTransaction) db.exec('ROLLBACK'); // after some errors, SQLite has rolled back already
         throw error;
       }
     },

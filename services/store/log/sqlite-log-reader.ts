@@ -62,7 +62,7 @@ const readerOf = ({ directory, source }: LogReaderOptions): EventLog => {
     readStream: (stream, options) => streamPages(rows, stream, options),
     readLog: (options) => logPages(rows, head.position(), { ...options, after: startOf(options) }),
     readLogBackwards: (options) => pagesBefore(rows, head.position(), options),
-    head: () => Promise.resolve(BigInt(head.position())),
+    head: () => new Promise((resolve) => resolve(BigInt(head.position()))),
     subscribe: ({ filter, ...options }, onPage) => {
       const page = (from: number, upTo: number): LogPage => rows.logPage({ after: from, upTo }, filter, PAGE_ROWS);
       const followed = filter ? headFor(head, () => wantsHot(rows, filter)) : head;

@@ -30,8 +30,7 @@ const faulty = async <Result>(path: string, work: () => Promise<Result>): Promis
   try {
     return await work();
   } catch (error) {
-    const why = errorText(error);
-    throw new StoreUnavailable(`the cleanup of payload ${path} has failed: ${why}`, error);
+    throw new StoreUnavailable(`the cleanup of payload ${path} has failed: ${errorText(error)}`, error);
   }
 };
 
@@ -100,9 +99,13 @@ export const filePayloadObjects = ({ directory }: { readonly directory: string }
 
   return {
     async *list() {
-      for await (const names of filesBelow(root, '')) {
-        const found = await Promise.all(names.map((name) => faulty(name, () => objectAt(root, name))));
-        yield found.filter((object) => object !== undefined);
+      try {
+        for await (const names of filesBelow(root, '')) {
+          const found = await Promise.all(names.map((name) => objectAt(root, name)));
+          yield found.filter((object) => object !== undefined);
+        }
+      } catch (error) {
+        throw new StoreUnavailable(`payloads in ${root} cannot be listed: ${errorText(error)}`, error);
       }
     },
     drop: (object, cutoffMs) => faulty(object.path, () => drop(object, cutoffMs)),
