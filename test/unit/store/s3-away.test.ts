@@ -36,7 +36,9 @@ describe('a bucket whose requests are answered with the status 404', () => {
   it('takes no upload from a backup', async () => {
     const restorer = s3UploadRestorer(location);
     const file = { path: 'files/uploads/p/d/f', sizeBytes: 7, chunks: [] };
-    await expect(restorer.restore(file, Readable.from([Buffer.from('content')]))).rejects.toBeInstanceOf(StoreUnavailable);
+    await expect(restorer.restore(file, Readable.from([Buffer.from('content')]))).rejects.toBeInstanceOf(
+      StoreUnavailable,
+    );
     restorer.close();
   });
 
