@@ -14,7 +14,7 @@ type PeerCertificate = {
  * One name of a certificate, as Node writes them: `DNS:a.example, URI:spiffe://b`. A value that could be mistaken for
  * several names is in quotes, as JSON.
  */
-const NAME = /([A-Za-z ]+):("(?:[^"\\\\]|\\\\.)*"|[^",]*)(?:, |$)/uy;
+const NAME = /([A-Za-z ]+):("(?:[^"\\]|\\.)*"|[^",]*)(?:, |$)/uy;
 
 const valueOf = (text: string): string => (text.startsWith('"') ? String(JSON.parse(text)) : text);
 

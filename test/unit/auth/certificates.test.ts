@@ -26,6 +26,17 @@ describe('the names of a client certificate', () => {
     expect(certificateWith('DNS:a" x, DNS:b')).toMatchObject({ dnsNames: [] });
   });
 
+  it('may be escaped, as Node escapes commas, quotes and backslashes', () => {
+    expect(
+      certificateWith(String.raw`URI:"spiffe://b/x\u002cy", DirName:"CN=Ann\\\u002c b", DNS:c.example`),
+    ).toMatchObject({
+      ...{ uris: ['spiffe://b/x,y'], dnsNames: ['c.example'] },
+    });
+    expect(certificateWith(String.raw`URI:"a\"b, DNS:admin.example"`)).toMatchObject({
+      ...{ uris: ['a"b, DNS:admin.example'], dnsNames: [] },
+    });
+  });
+
   it('have an empty common name when the subject has several', () => {
     expect(certificateWith('DNS:a', ['ada', 'root'])).toMatchObject({ commonName: '' });
   });
