@@ -58,8 +58,10 @@ type Account = { readonly ledger: Ledger; readonly reader: Reader; heldBytes: nu
 
 type Waiting = { readonly account: Account; readonly bytes: number; readonly enter: () => void };
 
+type Place = 'here' | 'on this connection';
+
 /** Makes the error for a call that gets no memory. */
-type Exhausted = (where: 'here' | 'on this connection') => RpcError;
+type Exhausted = (where: Place) => RpcError;
 
 /** The most calls that wait for memory; further ones are refused. */
 const MAX_WAITING = 1_000;
@@ -82,6 +84,10 @@ const isTotalFull = ({ totalBytes, limits }: Ledger, bytes: number): boolean =>
 const fits = (account: Account, bytes: number): boolean =>
   account.heldBytes > 0 || !(isOwnFull(account, bytes) || isTotalFull(account.ledger, bytes));
 
+/** The limit that stands in the way of more memory for a call, in the words of the error. */
+const fullPlace = (account: Account, bytes: number): Place =>
+  isOwnFull(account, bytes) ? 'on this connection' : 'here';
+
 const hold = (account: Account, bytes: number): void => {
   account.heldBytes += bytes;
   account.reader.heldBytes += bytes;
@@ -101,8 +107,10 @@ const admit = (ledger: Ledger): void => {
   }
 };
 
-const waitForTurn = (account: Account, bytes: number, abandoned: AbortSignal): Promise<void> => {
-  const { waiting, limits, exhausted } = account.ledger;
+const reserve = (account: Account, bytes: number, abandoned: AbortSignal): Promise<void> => {
+  if (abandoned.aborted) return Promise.reject(cancelled());
+  const { ledger } = account;
+  const { waiting, limits, exhausted } = ledger;
   return new Promise((resolve, reject) => {
     const end = (): void => {
       clearTimeout(timer);
@@ -118,28 +126,23 @@ const waitForTurn = (account: Account, bytes: number, abandoned: AbortSignal): P
       end();
       reject(error);
     };
+    const refuseForLack = (): void => refuse(exhausted(fullPlace(account, bytes)));
     const abandon = (): void => refuse(cancelled());
     const each: Waiting = { account, bytes, enter };
-    const timer = setTimeout(() => refuse(exhausted('here')), limits.waitMs);
+    const timer = setTimeout(refuseForLack, limits.waitMs);
     abandoned.addEventListener('abort', abandon);
     waiting.add(each);
+    admit(ledger);
+    // Only now: the calls that wait may be those of one connection, whose limit does not concern this call.
+    if (waiting.size > MAX_WAITING && waiting.has(each)) refuseForLack();
   });
-};
-
-const reserve = (account: Account, bytes: number, abandoned: AbortSignal): Promise<void> => {
-  const { ledger } = account;
-  if (abandoned.aborted) return Promise.reject(cancelled());
-  if (ledger.waiting.size >= MAX_WAITING) return Promise.reject(ledger.exhausted('here'));
-  const turn = waitForTurn(account, bytes, abandoned);
-  admit(ledger);
-  return turn;
 };
 
 const holdAnswer = (account: Account, bytes: number): void => {
   const { ledger, reader } = account;
   hold(account, -account.heldBytes);
   const isRefused = !fits(account, bytes);
-  const where = isOwnFull(account, bytes) ? 'on this connection' : 'here';
+  const where = fullPlace(account, bytes);
   if (!isRefused) {
     hold(account, bytes);
     account.sendingBytes = bytes;

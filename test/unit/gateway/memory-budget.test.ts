@@ -1,5 +1,5 @@
 import { connect as connectHttp2, type ClientHttp2Session } from 'node:http2';
-import { connect, type Socket } from 'node:net';
+import { connect, Socket } from 'node:net';
 
 import { create, toBinary } from '@bufbuild/protobuf';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -72,6 +72,34 @@ const serving = async (limits: Parameters<typeof answerBudget>[0], more: { hands
   closing.push(() => toy.close(), answers.close);
   return { ...toy, handled };
 };
+
+describe('a memory budget', () => {
+  const socket = (): Socket => new Socket();
+
+  it('admits the calls of a connection while 1,000 calls of another one wait for memory of their connection', async () => {
+    const budget = answerBudget(limits({ waitMs: 50 }));
+    closing.push(budget.close);
+    const busy = socket();
+    await budget.open(busy).reserve(3 * ANSWER_BYTES);
+    const waiting = Promise.allSettled(Array.from({ length: 1_000 }, () => budget.open(busy).reserve(1)));
+    const refused = budget.open(busy).reserve(1);
+    await expect(refused).rejects.toThrow('too many answers wait to be read on this connection');
+    await budget.open(socket()).reserve(ANSWER_BYTES);
+    for (const { status, reason } of (await waiting) as PromiseRejectedResult[])
+      expect(`${status} ${String(reason)}`).toContain('on this connection');
+  });
+
+  it('says "here" when the memory of all connections is full, and gives a call with memory more of it', async () => {
+    const budget = answerBudget(limits({ waitMs: 50 }));
+    closing.push(budget.close);
+    const holding = budget.open(socket());
+    await holding.reserve(6 * ANSWER_BYTES);
+    const waiting = Promise.allSettled(Array.from({ length: 1_000 }, () => budget.open(socket()).reserve(1)));
+    await expect(budget.open(socket()).reserve(1)).rejects.toThrow('too many answers wait to be read here');
+    await holding.reserve(ANSWER_BYTES);
+    for (const { status } of await waiting) expect(status).toBe('rejected');
+  });
+});
 
 describe('answers that are not read', () => {
   it('are not made while the memory of their connection is full, and all come once they are read', async () => {

@@ -89,7 +89,7 @@ describe('large requests over gRPC', () => {
     const session = connection(port);
     const first = beginCall(session);
     expect(decodeURIComponent(await beginCall(session).answer)).toBe(
-      '8 too many large requests are in flight here: send fewer of them at a time',
+      '8 too many large requests are in flight on this connection: send fewer of them at a time',
     );
     first.finish();
     expect(await first.answer).toMatch(/^0 /);
