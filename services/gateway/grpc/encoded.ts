@@ -67,10 +67,11 @@ const encodedCall = ({ path, grpcCall, gone }: OpenCall, limits: RequestLimits):
   };
 };
 
+/** The message passes through UTF-8, because `encodeURI` refuses a text with half of a surrogate pair. */
 const trailerOf = ({ code, message, trailers }: FailedStatus): Trailer => ({
   ...trailers,
   'grpc-status': String(code),
-  'grpc-message': encodeURI(message),
+  'grpc-message': encodeURI(Buffer.from(message).toString()),
 });
 
 type Serving = Pick<EncodedHosting, 'statusOf'> & { readonly limits: RequestLimits };

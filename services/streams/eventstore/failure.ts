@@ -112,7 +112,7 @@ export const callFailureOf = (thrown: unknown): CallFailure => {
 /** Converts a failure to the status that ends its call. */
 const failedStatus = ({ code, details, trailers }: CallFailure): FailedStatus => ({
   code: grpcStatusNumber(code),
-  message: ascii(details),
+  message: details,
   trailers: Object.fromEntries(Object.entries(trailers).map(([key, value]) => [key, ascii(value)])),
 });
 
