@@ -1,5 +1,4 @@
-import { RpcError } from '../../kernel/rpc.js';
-import { rpcFailureOf } from '../status.js';
+import { type RpcFailure, rpcFailureOf } from '../status.js';
 import type { Interceptor } from './dispatch.js';
 
 /** Counts requests. */
@@ -15,7 +14,8 @@ export interface RequestMetrics {
   }): void;
 }
 
-const isShed = (thrown: unknown): boolean => thrown instanceof RpcError && thrown.retryAfterMs !== undefined;
+const isShed = ({ code, retryAfterMs }: RpcFailure): boolean =>
+  code === 'RESOURCE_EXHAUSTED' && retryAfterMs !== undefined;
 
 /** Records the RPC, transport, status and duration of every call. */
 export const metrics =
@@ -29,7 +29,10 @@ export const metrics =
     const answer = next();
     answer.then(
       () => end('OK', false),
-      (thrown: unknown) => end(rpcFailureOf(thrown, call.endpoint.method).code, isShed(thrown)),
+      (thrown: unknown) => {
+        const failure = rpcFailureOf(thrown, call.endpoint.method);
+        end(failure.code, isShed(failure));
+      },
     );
     return answer;
   };
