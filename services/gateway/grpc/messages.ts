@@ -193,11 +193,16 @@ const onlyOf = async (incoming: Incoming, first: Buffer): Promise<Buffer> => {
   return only;
 };
 
-/** Copies the message out of a chunk that is exactly one uncompressed message; `undefined` for any other chunk. */
-const wholeIn = (chunk: Buffer): Buffer | undefined =>
-  chunk[0] === PLAIN && chunk.length >= HEAD_BYTES && chunk.readUInt32BE(1) === chunk.length - HEAD_BYTES
+/**
+ * Copies the message out of a chunk that is exactly one uncompressed message within the size limit; `undefined` for any
+ * other chunk.
+ */
+const wholeIn = ({ limits }: Incoming, chunk: Buffer): Buffer | undefined => {
+  const size = chunk.length - HEAD_BYTES;
+  return size >= 0 && size <= limits.maxMessageBytes && chunk[0] === PLAIN && sizeIn(chunk) === size
     ? Buffer.from(chunk.subarray(HEAD_BYTES))
     : undefined;
+};
 
 /**
  * Receives the only message of a request, and resolves when the client has ended the request. Nearly all messages arrive
@@ -220,7 +225,7 @@ export const onlyMessage = (incoming: Incoming): Promise<Buffer> =>
         reject(anotherMessage());
         return;
       }
-      whole = wholeIn(chunk);
+      whole = wholeIn(incoming, chunk);
       if (whole !== undefined) return;
       stream.off('data', take).off('end', end).pause();
       onlyOf(incoming, chunk).then(resolve, reject);

@@ -65,12 +65,12 @@ const spelled = (template: string): string => {
   return template.replace(/\{([^}=]*)[^}]*\}/g, (_, path: string) => `{${parameterName(path, all)}}`);
 };
 
-/** Merges paths that differ only in parameter names, as OpenAPI requires; the shortest template gives the names. */
+/** Merges paths that differ only in parameter names, as OpenAPI requires; the first binding gives the names. */
 const templatesOf = (bindings: readonly RouteBinding[]): ReadonlyMap<string, string> => {
   const templates = new Map<string, string>();
   for (const { template } of bindings) {
-    const known = templates.get(shapeOf(template));
-    if (known === undefined || template.length < known.length) templates.set(shapeOf(template), spelled(template));
+    const shape = shapeOf(template);
+    if (!templates.has(shape)) templates.set(shape, spelled(template));
   }
   return templates;
 };

@@ -4,6 +4,7 @@ import { comments } from '../../../proto/gen/comments.js';
 import { parameterExamples, requestExamples } from './examples.js';
 import type { OpenApiSchema, Schemas } from './schemas.js';
 import type { RouteBinding } from '../rest/bindings.js';
+import { isBuilt } from '../routes.js';
 
 const BINARY = { type: 'string', contentMediaType: 'application/octet-stream' };
 
@@ -77,12 +78,13 @@ export const content = (schema: OpenApiSchema, example?: unknown): OpenApiSchema
 const firstSentence = (text: string): string => text.split(/(?<=\.)\s/, 1)[0]?.replace(/\.$/, '') ?? '';
 
 const textsOf = ({ endpoint }: RouteBinding): OpenApiSchema => {
-  const { method, route } = endpoint;
+  const { method, stream } = endpoint;
   const comment = comments[`${method.parent.typeName}.${method.name}`] ?? '';
-  const isServed = route ? '' : 'Answers UNIMPLEMENTED in this release.';
+  const isServed = isBuilt(endpoint) && stream?.takes !== 'batches';
+  const unserved = isServed ? '' : 'Answers UNIMPLEMENTED in this release.';
   return {
     summary: comment === '' ? method.name : firstSentence(comment),
-    description: [comment, `\`${method.parent.typeName}/${method.name}\` over gRPC.`, isServed]
+    description: [comment, `\`${method.parent.typeName}/${method.name}\` over gRPC.`, unserved]
       .filter(Boolean)
       .join('\n\n'),
   };

@@ -17,11 +17,14 @@ const piecesOf = function* (bytes: Buffer): Generator<Buffer> {
 };
 
 /** True when the client accepts answers that are compressed with gzip. */
-export const takesGzip = ({ headers }: FastifyRequest): boolean =>
-  (headers['accept-encoding'] ?? '').split(',').some((each) => {
+export const takesGzip = ({ headers }: FastifyRequest): boolean => {
+  const accepted = new Map<string, boolean>();
+  for (const each of (headers['accept-encoding'] ?? '').split(',')) {
     const [name = '', ...parameters] = each.split(';').map((part) => part.trim().toLowerCase());
-    return (name === 'gzip' || name === '*') && !parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter));
-  });
+    accepted.set(name, !parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter)));
+  }
+  return accepted.get('gzip') ?? accepted.get('*') ?? false; // `*` stands for those that are not named
+};
 
 /** Adds the request headers that the answer depends on to `vary`. */
 const addVary = (reply: FastifyReply): void => {

@@ -25,7 +25,7 @@ const HEADERS = {
 
 /**
  * Answers a request with encoded Server-Sent Events until they end or the client leaves. The headers are sent with the
- * first event, so that a request that fails before is answered with its status.
+ * first event, or at the end where there is none, so that a request that fails before is answered with its status.
  *
  * @returns a length of 0: nothing of it is in memory.
  * @throws what the events throw before the first of them; later the connection is closed, and the client comes back.
@@ -36,21 +36,22 @@ export const sendEvents = async (
   { gone, maxStallMs }: { readonly gone: AbortSignal; readonly maxStallMs: MaxStall },
 ): Promise<Sent> => {
   const hangUp = (): void => void reply.raw.destroy();
+  const begin = (): void => {
+    if (reply.sent) return;
+    reply.hijack();
+    reply.raw.writeHead(200, { ...(reply.getHeaders() as Record<string, string>), ...HEADERS });
+  };
   try {
     for await (const some of events) {
-      if (!reply.sent) {
-        reply.hijack();
-        reply.raw.writeHead(200, { ...(reply.getHeaders() as Record<string, string>), ...HEADERS });
-      }
+      begin();
       if (!reply.raw.write(some)) await drained(reply.raw, gone, { maxStallMs, hangUp });
     }
   } catch (thrown) {
     if (!reply.sent) throw thrown;
     reply.raw.destroy();
   }
-  if (reply.sent) {
-    reply.raw.end();
-    closeInTime(reply.raw, maxStallMs, hangUp);
-  }
+  begin();
+  reply.raw.end();
+  closeInTime(reply.raw, maxStallMs, hangUp);
   return { length: 0 };
 };

@@ -1,3 +1,5 @@
+import { isUtf8 } from 'node:buffer';
+
 import { type DescMessage, fromBinary, type MessageShape, toBinary } from '@bufbuild/protobuf';
 
 import { RpcError, type StreamRoute } from '../../kernel/rpc.js';
@@ -10,8 +12,9 @@ import { setFields } from './json.js';
 export const bodyMessages = (
   endpoint: Endpoint,
   body: Buffer,
-  { read }: Dialect,
+  { read, isText }: Dialect,
 ): readonly MessageShape<DescMessage>[] => {
+  if (!isText || !isUtf8(body)) return [read(endpoint, body)]; // which refuses text that is not UTF-8
   const lines = body
     .toString()
     .split('\n')
@@ -27,7 +30,7 @@ type StreamExchange = {
   readonly messages: readonly MessageShape<DescMessage>[];
   readonly call: DispatchedCall;
   readonly dialects: { readonly read: Dialect; readonly write: Dialect };
-  /** The largest answer; compared with the number of its characters. */
+  /** The largest answer, in bytes of UTF-8. */
   readonly maxBytes: number;
 };
 

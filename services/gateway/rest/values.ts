@@ -2,10 +2,10 @@ import { type DescEnum, type DescField, type DescMessage, type JsonValue, Scalar
 
 import { invalid } from '../../kernel/rpc.js';
 
-const BOOLEANS: Readonly<Record<string, boolean>> = {
-  ...Object.fromEntries(['1', 't', 'T', 'true', 'True', 'TRUE'].map((text) => [text, true])),
-  ...Object.fromEntries(['0', 'f', 'F', 'false', 'False', 'FALSE'].map((text) => [text, false])),
-};
+const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
+  ...['1', 't', 'T', 'true', 'True', 'TRUE'].map((text) => [text, true] as const),
+  ...['0', 'f', 'F', 'false', 'False', 'FALSE'].map((text) => [text, false] as const),
+]);
 
 const SECOND = 1_000_000_000n;
 
@@ -58,7 +58,7 @@ const scalarJson = (name: string, scalar: ScalarType, text: string): JsonValue =
     case ScalarType.FLOAT:
       return text;
     case ScalarType.BOOL: {
-      const value = BOOLEANS[text];
+      const value = BOOLEANS.get(text);
       if (value === undefined) throw invalid(name, `${JSON.stringify(text)} is neither true nor false`);
       return value;
     }

@@ -293,6 +293,13 @@ describe('a request over gRPC', () => {
     expect(error!.details).toContain('message larger than max');
   });
 
+  it('is refused when it is too large, also when it comes in one piece', async () => {
+    const strict = await overGrpc(routes, [], { maxMessageBytes: 100 });
+    const { error } = await strict.call(GET_TASK, Buffer.alloc(101));
+    await strict.close();
+    expect(error!.details).toContain('message larger than max (101 vs 100)');
+  });
+
   it('is refused when it is too large once it is decompressed', async () => {
     const bomb = framed(gzipSync(Buffer.alloc(2_000_000)), 1);
     const { code, text } = await frame(toy.port, bomb, { 'grpc-encoding': 'gzip' });

@@ -1,5 +1,9 @@
+import { Readable } from 'node:stream';
+
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
+import { EventLogService } from '../../../proto/gen/platformidl/eventlog/tail_pb.js';
+import type { FollowRoute } from '../../../services/kernel/rpc.js';
 import { readBindings } from '../../../services/gateway/rest/bindings.js';
 import { routeTable } from '../../../services/gateway/routes.js';
 import { overHttp } from './toy.js';
@@ -7,6 +11,7 @@ import { overHttp } from './toy.js';
 type Operation = {
   readonly operationId: string;
   readonly summary: string;
+  readonly description: string;
   readonly tags: readonly string[];
   readonly parameters?: readonly Record<string, unknown>[];
   readonly requestBody?: object;
@@ -75,6 +80,20 @@ describe('the OpenAPI document', () => {
       expect(operation.summary).not.toBe('');
       expect(operation.tags.every((tag) => tags.has(tag))).toBe(true);
     }
+  });
+
+  it('says which operations the server does not have', async () => {
+    const follow: FollowRoute = {
+      method: EventLogService.method.tail,
+      takes: 'follow',
+      follow: () => Readable.from([]),
+    };
+    const built = await overHttp([follow]);
+    const { paths } = (await (await built.get('/openapi.json')).json()) as Document;
+    await built.close();
+    const unimplemented = 'Answers UNIMPLEMENTED in this release.';
+    expect(paths['/api/v1/tail']?.['get']?.description).not.toContain(unimplemented);
+    expect(paths['/api/v1/projects']?.['get']?.description).toContain(unimplemented);
   });
 
   it('refers to nothing that it does not have', () => {

@@ -45,6 +45,12 @@ describe('a value in a query', () => {
     });
   });
 
+  it('is not a boolean with the name of a property of objects', () => {
+    expect(() => query(CreateUploadLocationRequestSchema, 'addContentMd5Metadata=constructor')).toThrow(
+      '"constructor" is neither true nor false',
+    );
+  });
+
   it('is not the boolean yes', () => {
     expect(() => query(CreateUploadLocationRequestSchema, 'addContentMd5Metadata=yes')).toThrow(
       'add_content_md5_metadata',

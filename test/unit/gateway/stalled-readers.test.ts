@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 import { connect as connectHttp2 } from 'node:http2';
+import { Readable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 
 import { ExecutionWatchService } from '../../../proto/gen/platformidl/eventlog/watch_pb.js';
@@ -36,6 +37,15 @@ const endless = (chunks = Infinity) => {
   };
   return { route, ended };
 };
+
+it('a stream that ends without an event is answered with no events', async () => {
+  const { route } = endless();
+  const toy = await overHttp([{ ...route, follow: () => Readable.from([]) }]);
+  const answer = await fetch(toy.url + PATH, { signal: AbortSignal.timeout(5_000) });
+  expect(answer.headers.get('content-type')).toBe('text/event-stream; charset=utf-8');
+  expect(await answer.text()).toBe('');
+  await toy.close();
+});
 
 describe('a client that does not read what a stream sends', () => {
   it('is disconnected, over Server-Sent Events', async () => {
