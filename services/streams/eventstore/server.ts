@@ -178,9 +178,11 @@ export const serveEventstore = async (hosting: EventstoreHosting): Promise<Event
     groups: async () => (groups ? groupFigures(groups) : []),
     close: async ({ drainMs }) => {
       begun.abort();
-      await groups?.closeAll(() => new RpcError('UNAVAILABLE', 'Server Is Shutting Down'));
       const timer = setTimeout(() => overdue.abort(), drainMs);
-      await server.close({ drainMs: drainMs + LAST_STATUSES_MS });
+      await Promise.all([
+        groups?.closeAll(() => new RpcError('UNAVAILABLE', 'Server Is Shutting Down'), overdue.signal),
+        server.close({ drainMs: drainMs + LAST_STATUSES_MS }),
+      ]);
       clearTimeout(timer);
     },
   };

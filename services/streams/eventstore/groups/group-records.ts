@@ -24,6 +24,9 @@ const LINK = '$>';
 
 const NO_BYTES = new Uint8Array();
 
+/** The maximum number of characters of a client's reason in a link, so that an append has space for the link. */
+const MAX_REASON_CHARS = 65_536;
+
 /** The services of functions that only read the log. */
 export type GroupReading = Pick<GroupServices, 'log'>;
 
@@ -68,7 +71,7 @@ export const linkTo = (
 ): NewEvent => {
   const metadata = {
     added: new Date(services.now()).toISOString(),
-    reason,
+    reason: reason.slice(0, MAX_REASON_CHARS),
     ...(isNumbered && { subscriptionEventNumber: Number(revision) }),
     ...(source === ALL && { position: String(position) }),
   };

@@ -126,10 +126,14 @@ export class GroupRegistry {
     return this.#inTurn(() => this.#allRunning([...this.#recorded.groups.values()].slice(0, count)));
   }
 
-  /** Closes all groups, and ends their consumers with the error. The groups can be opened again. */
-  closeAll(why: (name: GroupName) => unknown): Promise<void> {
+  /**
+   * Closes all groups, and ends their consumers with the error. The groups can be opened again.
+   *
+   * @param overdue when aborted, answers of consumers that are not recorded yet are dropped.
+   */
+  closeAll(why: (name: GroupName) => unknown, overdue?: AbortSignal): Promise<void> {
     return this.#inTurn(async () => {
-      await Promise.all([...this.#opened.values()].map(({ group }) => this.#close(group, why(group))));
+      await Promise.all([...this.#opened.values()].map(({ group }) => this.#close(group, why(group), overdue)));
       await this.#watch.end();
     });
   }
@@ -176,10 +180,10 @@ export class GroupRegistry {
     return running;
   }
 
-  async #close(name: GroupName, why: unknown): Promise<void> {
+  async #close(name: GroupName, why: unknown, overdue?: AbortSignal): Promise<void> {
     const open = this.#opened.get(groupKeyOf(name));
     this.#opened.delete(groupKeyOf(name));
-    await open?.close(why);
+    await open?.close(why, overdue);
   }
 }
 

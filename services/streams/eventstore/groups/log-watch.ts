@@ -3,7 +3,11 @@ import type { EventLog, Subscription } from '../../../kernel/ports/event-store.j
 
 /** A live subscription that wakes groups which have read their source to its end. */
 export type LogWatch = {
-  /** Resolves when the subscription is open, so that no later event is missed. */
+  /**
+   * Resolves when the subscription is open, so that no later event is missed.
+   *
+   * @throws {StoreUnavailable} when the log cannot be read now; the next call tries again.
+   */
   readonly begin: () => Promise<void>;
   readonly end: () => Promise<void>;
 };
@@ -23,6 +27,7 @@ export const logWatch = (
   onGap: () => void,
 ): LogWatch => {
   let open: Promise<Subscription> | undefined;
+  let reopening: NodeJS.Timeout | undefined;
   const subscribe = async (): Promise<Subscription> => {
     const subscription = log.subscribe({ after: await log.head() }, ({ events }) => onEvents(events));
     subscription.ended.catch(lost);
@@ -30,15 +35,21 @@ export const logWatch = (
   };
   const lost = (): void => {
     open = undefined;
-    setTimeout(() => void begin().then(onGap, lost), REOPEN_MS).unref();
+    reopening = setTimeout(() => void begin().then(onGap, lost), REOPEN_MS).unref();
   };
   const begin = async (): Promise<void> => {
-    open ??= subscribe();
-    await open;
+    const opening = (open ??= subscribe());
+    try {
+      await opening;
+    } catch (error) {
+      if (open === opening) open = undefined;
+      throw error;
+    }
   };
   return {
     begin,
     end: async () => {
+      clearTimeout(reopening);
       const ending = open;
       open = undefined;
       const subscription = await ending?.catch(() => undefined);

@@ -13,8 +13,9 @@ import {
   readLinks,
   readProgress,
 } from './group-records.js';
-import { groupSource, type GroupSource, eventToDeliver } from './group-source.js';
+import { eventToDeliver, groupSource, type GroupSource, type SourcePage } from './group-source.js';
 import { type ConsumerConnection, deliveryQueue, type DeliveryQueue } from './delivery/delivery-queue.js';
+import { aborted } from '../shutdown.js';
 import { checkpointOf, type GroupProgress } from './progress.js';
 import { rememberSent, type SentIds } from './delivery/sent-ids.js';
 import { rulesOf } from './settings.js';
@@ -146,8 +147,16 @@ export class RunningGroup {
     return last > done ? last - done : 0n;
   }
 
-  /** Ends all consumers with the error, and records their answers. */
-  async close(why: unknown): Promise<void> {
+  /**
+   * Ends all consumers with the error, and records their answers. Answers that cannot be recorded before `overdue` is
+   * aborted are dropped: their events come again.
+   */
+  async close(why: unknown, overdue?: AbortSignal): Promise<void> {
+    if (overdue)
+      aborted(overdue).then(
+        () => this.#closing.abort(),
+        () => undefined,
+      );
     this.#endAll(why);
     this.#proceed();
     const { reader, parker, recorder, replayer } = this.#workers;
@@ -189,9 +198,7 @@ export class RunningGroup {
     const count = this.#state.wanted();
     if (this.#isAtEnd || count === 0 || this.#closing.signal.aborted) return false;
     this.#isAtEnd = true; // unless events are noticed during the read
-    this.#isReading = true;
-    const page = await this.#reached(() => this.#source.read(this.#readUpTo, count));
-    this.#isReading = false;
+    const page = await this.#readPage(count);
     if (!page.isAtEnd) this.#isAtEnd = false;
     this.#readUpTo = page.upTo;
     const fresh = page.events.map((event) => eventToDeliver(this.#source, event));
@@ -200,10 +207,27 @@ export class RunningGroup {
     return true;
   }
 
+  async #readPage(count: number): Promise<SourcePage> {
+    this.#isReading = true;
+    try {
+      return await this.#reached(() => this.#source.read(this.#readUpTo, count));
+    } catch (error) {
+      this.#isAtEnd = false; // the next consumer makes the group read again
+      throw error;
+    } finally {
+      this.#isReading = false;
+    }
+  }
+
   async #park(): Promise<boolean> {
     const parking = this.#state.nextParking();
     if (parking === undefined) return false;
-    await this.#link(parking);
+    try {
+      await this.#link(parking);
+    } catch (error) {
+      this.#state.notParked(parking);
+      throw error;
+    }
     this.#proceed();
     return true;
   }

@@ -129,6 +129,11 @@ export class ConsumerGroup<Content> {
     return this.#parkings.shift();
   }
 
+  /** Puts back an event whose link could not be appended: it is the next to be parked. */
+  notParked(parking: Parking): void {
+    this.#parkings.unshift(parking);
+  }
+
   /** Marks an event as parked, after its link was appended. Links are appended in the order in which they were taken. */
   parked(at: bigint): void {
     const event = this.#pending.at(at);
