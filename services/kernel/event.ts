@@ -43,7 +43,7 @@ export type RecordedEvent = NewEvent & {
 };
 
 /** The end of the year 9999, in milliseconds since 1970. A message holds no later time. */
-const LAST_MS = 253_402_300_799_999;
+export const LAST_MS = 253_402_300_799_999;
 
 const isTime = (value: unknown): value is number =>
   typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= LAST_MS;

@@ -1,10 +1,11 @@
-import type { RecordedEvent } from '../../kernel/event.js';
+import { LAST_MS, type RecordedEvent } from '../../kernel/event.js';
 
 /** The properties of an event besides its data, as the protocol has them. */
 export type EventProperties = {
   /** The metadata of the writer, in any format. */
   readonly custom: Uint8Array;
   readonly isJson: boolean;
+  /** Milliseconds since 1970; 0 when the metadata has no time from 1970 to the end of 9999. */
   readonly recordedAtMs: number;
 };
 
@@ -30,9 +31,14 @@ const textOf = (bytes: Uint8Array): string | undefined => {
   }
 };
 
+/** Any number can be in the metadata of another writer, also one that clients cannot read as a time. */
+const isTime = (value: unknown): value is number => typeof value === 'number' && value >= 0 && value <= LAST_MS;
+
+const timeIn = (value: unknown): number => (isTime(value) ? value : 0);
+
 const isOfControlPlane = (text: string): boolean => {
   const value = parsed(text);
-  return value !== undefined && typeof value['recordedAtMs'] === 'number' && !('$custom' in value);
+  return value !== undefined && isTime(value['recordedAtMs']) && !('$custom' in value);
 };
 
 /**
@@ -53,12 +59,12 @@ const RECORDED_AT = /"recordedAtMs":(?<ms>\d{1,15})[,}]/u;
 /** Reverses {@link metadataFor}. Metadata of a control plane is not parsed as JSON, which takes most of the time. */
 export const propertiesOf = ({ metadata }: Pick<RecordedEvent, 'metadata'>): EventProperties => {
   const ms = WRAPPED.test(metadata) ? undefined : RECORDED_AT.exec(metadata)?.groups?.['ms'];
-  if (ms !== undefined) return { custom: Buffer.from(metadata), isJson: false, recordedAtMs: Number(ms) };
+  if (ms !== undefined) return { custom: Buffer.from(metadata), isJson: false, recordedAtMs: timeIn(Number(ms)) };
   const value = parsed(metadata) ?? {};
   const { recordedAtMs, $custom, $isJson } = value;
   return {
     custom: typeof $custom === 'string' ? Buffer.from($custom, 'base64') : Buffer.from(metadata),
     isJson: $isJson === true,
-    recordedAtMs: typeof recordedAtMs === 'number' ? recordedAtMs : 0,
+    recordedAtMs: timeIn(recordedAtMs),
   };
 };
