@@ -23,6 +23,7 @@ import {
   ReadReqSchema,
   ReadRespSchema,
   Streams,
+  TombstoneReqSchema,
 } from '../../proto/gen/event_store/client/streams_pb.js';
 import { type LogServer, startLogServer } from '../support/processes/log-server.js';
 import { callRaw, framed, openRaw, type RawAnswer } from '../support/clients/raw-call.js';
@@ -180,6 +181,15 @@ describe('the server of the EventStoreDB protocol', () => {
       message: expect.stringContaining('metadata.type') as string,
     });
     expect(await readOf(name, { from: 'start', count: 1 })).toEqual(['streamNotFound']);
+  });
+
+  it('names a stream in an error as the client wrote it', async () => {
+    const name = `größe-100%-${randomUUID()}`;
+    const streamIdentifier = { streamName: Buffer.from(name) };
+    const options = { streamIdentifier, expectedStreamRevision: { case: 'any', value: empty } } as const;
+    const body = framed(toBinary(TombstoneReqSchema, create(TombstoneReqSchema, { options })));
+    expect(await callRaw(session, pathOf('Tombstone'), { body })).toMatchObject({ code: 'OK' });
+    expect(await append(name, ['A'])).toMatchObject({ message: `stream ${name} is deleted` });
   });
 
   describe('a NUL in other texts', () => {

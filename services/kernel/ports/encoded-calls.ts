@@ -39,6 +39,7 @@ export type EncodedHandler = (call: EncodedCall) => Promise<void>;
 export type FailedStatus = {
   /** The number of the status code: https://grpc.io/docs/guides/status-codes/ */
   readonly code: number;
+  /** Any text: the server that sends the status encodes it. */
   readonly message: string;
   /** Further trailers by name, in ASCII. */
   readonly trailers: Readonly<Record<string, string>>;
