@@ -6,7 +6,12 @@ import type { NewEvent } from '../../../services/kernel/event.js';
 import type { EventStore } from '../../../services/kernel/ports/event-store.js';
 import { type StreamName, streamName } from '../../../services/kernel/stream.js';
 import { fullAccess } from '../../../services/streams/eventstore/access.js';
-import { type AppendServices, deleteStream, launchAppend } from '../../../services/streams/eventstore/append/append.js';
+import {
+  type AppendServices,
+  deleteStream,
+  launchAppend,
+  tombstoneStream,
+} from '../../../services/streams/eventstore/append/append.js';
 import type { Expected } from '../../../services/streams/eventstore/append/append-request.js';
 import { WrongVersion } from '../../../services/streams/eventstore/failure.js';
 import { firstVisible } from '../../../services/streams/eventstore/read/read.js';
@@ -125,6 +130,29 @@ describe('a stream that was deleted', () => {
       await deleteStream(writing, { stream, expected: 'any' });
       expect(await visibleFrom()).toBe(3n);
     }
+  });
+
+  it('is not deleted permanently when another client appends after its revision was checked', async () => {
+    let hasAppended = false;
+    const interceptedAppend: EventStore['append'] = async (...asked) => {
+      if (!hasAppended) {
+        hasAppended = true;
+        await store.append(stream, 'any', [newEvent('Counted', Buffer.from('{}'))]);
+      }
+      return store.append(...asked);
+    };
+    const intercepted = Object.assign(Object.create(store) as EventStore, { append: interceptedAppend });
+    const deleting = tombstoneStream({ ...writing, store: intercepted }, { stream, expected: 2n });
+    await expect(deleting).rejects.toThrow(WrongVersion);
+    expect(await writing.rules.of(stream)).toMatchObject({ isTombstoned: false });
+    await tombstoneStream(writing, { stream, expected: 3n });
+    expect(await writing.rules.of(stream)).toMatchObject({ isTombstoned: true });
+  });
+
+  it('can be deleted permanently by a client that expects no stream', async () => {
+    await deleteStream(writing, { stream, expected: 'any' });
+    await tombstoneStream(writing, { stream, expected: 'no-stream' });
+    expect(await writing.rules.of(stream)).toMatchObject({ isTombstoned: true });
   });
 
   it('has lost its other metadata, as in EventStoreDB', async () => {

@@ -91,26 +91,36 @@ export const appendHandler =
 /** The maximum of appends in flight on one batch stream; at the maximum, the stream is not read. */
 const MAX_IN_FLIGHT = 512;
 
-/** Reads messages, and sends each answer when its append is written. */
-const takeAll = async (writing: AppendServices, call: EncodedCall, inFlight: Set<Promise<void>>): Promise<void> => {
+/** The messages of a batch stream whose appends are being launched, or whose answers are being sent. */
+type InFlight = Set<Promise<unknown>>;
+
+/** Takes messages until the shutdown begins, and sends each answer when its append is written. */
+const takeAll = async (
+  writing: AppendServices,
+  call: EncodedCall,
+  { inFlight, begun }: { readonly inFlight: InFlight; readonly begun: AbortSignal },
+): Promise<void> => {
   const take = openBatchStream(writing);
   for await (const bytes of call.requests()) {
-    const answering = await take(decoded(BatchAppendReqSchema, bytes));
-    if (answering === undefined) continue;
-    const sent = answering.answer.then(call.send).finally(() => inFlight.delete(sent));
+    if (begun.aborted) return;
+    const taken = take(decoded(BatchAppendReqSchema, bytes));
+    const sent = taken
+      .then(async (answering) => answering && call.send(await answering.answer))
+      .finally(() => inFlight.delete(sent));
     sent.catch(() => undefined); // fails when the client has disconnected, which also ends its requests
     inFlight.add(sent);
+    await taken;
     if (inFlight.size >= MAX_IN_FLIGHT) await Promise.race(inFlight);
   }
 };
 
 /** Runs a batch stream. Answers every append that was launched, also when a shutdown ends the stream. */
 const answerAll = async (writing: AppendServices, call: EncodedCall, { begun }: Shutdown): Promise<void> => {
-  const inFlight = new Set<Promise<void>>();
+  const inFlight: InFlight = new Set();
   try {
-    await unlessSignalled(takeAll(writing, call, inFlight), begun);
+    await unlessSignalled(takeAll(writing, call, { inFlight, begun }), begun);
   } finally {
-    await Promise.all(inFlight);
+    await Promise.allSettled(inFlight);
   }
 };
 

@@ -196,6 +196,6 @@ export const deleteStream = async (writing: AppendServices, target: WriteTarget)
 export const tombstoneStream = async (writing: AppendServices, target: WriteTarget): Promise<AppendResult> => {
   await assertDeletable(writing, target);
   const events = [ownEvent(writing, TOMBSTONE, new Uint8Array())];
-  const { outcome } = await launchAppend(writing, { stream: target.stream, expected: 'any', events });
+  const { outcome } = await launchAppend(writing, { ...target, events });
   return outcome;
 };
