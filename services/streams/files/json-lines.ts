@@ -5,8 +5,9 @@ const MICROS_PER_MS = 1_000n;
 
 /** RFC 3339 in UTC, with six digits of a second. */
 const timeText = (micros: bigint): string => {
-  const text = new Date(Number(micros / MICROS_PER_MS)).toISOString().slice(0, -1);
-  return `${text}${String(micros % MICROS_PER_MS).padStart(3, '0')}Z`;
+  const inMs = ((micros % MICROS_PER_MS) + MICROS_PER_MS) % MICROS_PER_MS; // from 0 to 999, also before 1970
+  const text = new Date(Number((micros - inMs) / MICROS_PER_MS)).toISOString().slice(0, -1);
+  return `${text}${String(inMs).padStart(3, '0')}Z`;
 };
 
 type Value = EventRow[keyof EventRow];
