@@ -105,11 +105,11 @@ export class WorkOrder<Item extends QueuedExecution> {
     refuses: (item: Item) => boolean = () => false,
   ): Item | undefined {
     this.#raise(nowMs);
-    const refused: Item[] = [];
+    const refused: Entry<Item>[] = [];
     let found = this.#take(takes);
-    for (; found && refuses(found); found = this.#take(takes)) refused.push(found);
-    for (const item of refused) this.add(item);
-    return found;
+    for (; found && refuses(found.item); found = this.#take(takes)) refused.push(found);
+    for (const entry of refused) this.#push(entry);
+    return found?.item;
   }
 
   #push(entry: Entry<Item>): void {
@@ -151,14 +151,14 @@ export class WorkOrder<Item extends QueuedExecution> {
     return byProject;
   }
 
-  #takeFrom(lanes: readonly OpenLane<Item>[]): Item | undefined {
+  #takeFrom(lanes: readonly OpenLane<Item>[]): Entry<Item> | undefined {
     const [first] = [...lanes].sort((a, b) => (a.queue.peek()?.dueMs ?? 0) - (b.queue.peek()?.dueMs ?? 0));
     const entry = first?.queue.pop();
     if (entry) this.#entries.delete(entry.item);
-    return entry?.item;
+    return entry;
   }
 
-  #take(takes: (lane: EngineRequirements) => boolean): Item | undefined {
+  #take(takes: (lane: EngineRequirements) => boolean): Entry<Item> | undefined {
     for (const lanes of this.#classes) {
       const byProject = this.#lanesOf(lanes, takes);
       const project = this.#turn([...byProject.keys()]);

@@ -69,6 +69,20 @@ describe('the order of executions that wait', () => {
     expect(first.filter(({ lane }) => lane.project === 'few')).toHaveLength(10);
   });
 
+  it('does not compute the deadline of an execution again each time that it is passed over', () => {
+    const order = new WorkOrder<Item>(() => 1);
+    let reads = 0;
+    const refused = Object.defineProperty(item('a'), 'budgetMs', { get: () => ((reads += 1), 1_000) });
+    order.add(refused);
+    const before = reads;
+    for (let times = 0; times < 3; times += 1) expect(order.next(all, 0, () => true)).toBeUndefined();
+    expect(reads).toBe(before);
+    expect(order.size()).toBe(1);
+    const low = item('a', { createdAtMs: 0 });
+    order.add(low);
+    expect(order.next(all, refused.createdAtMs + 1_000)).toBe(refused);
+  });
+
   it('passes over executions that an engine does not take or has refused', () => {
     const order = new WorkOrder<Item>(() => 1);
     const [gpu, refused, plain] = [item('a', { label: 'gpu' }), item('a'), item('a')];
