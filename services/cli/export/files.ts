@@ -4,7 +4,6 @@ import { copyOf, openJson } from '../../kernel/encoding/json-bytes.js';
 import type { RecordedEvent } from '../../kernel/event.js';
 import { isSystemStream } from '../../kernel/ports/log-identity.js';
 import { categoryOf, isInScope } from '../../kernel/stream.js';
-import { uuidText } from '../../kernel/encoding/id-text.js';
 import { failPoint } from '../../store/fail-point.js';
 import type { Partitioning } from '../../streams/files/description.js';
 import { rowOf, type RowEncoder } from '../../streams/files/event-row.js';
@@ -47,7 +46,6 @@ const presentingRows = (payloads: Parameters<typeof wholeEventEncoder>[0]): RowE
   const json = openJson(); // for all events: rows are made one after the other
   return {
     codecs,
-    idText: uuidText,
     json: async (event) => {
       json.length = 0;
       await write(event, json);

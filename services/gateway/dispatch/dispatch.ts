@@ -1,3 +1,4 @@
+import { asError } from '../../kernel/error-text.js';
 import type { DispatchedCall } from './call.js';
 
 /** The size of what is sent to the caller, in bytes (JSON text: in characters); for a stream, of all its messages. */
@@ -26,7 +27,7 @@ export const dispatcher = (interceptors: readonly Interceptor[]): Dispatch => {
       try {
         return interceptor ? interceptor(call, () => from(index + 1)) : handle(call);
       } catch (thrown) {
-        return Promise.reject(thrown instanceof Error ? thrown : new Error(String(thrown)));
+        return Promise.reject(asError(thrown));
       }
     };
     return from(0);

@@ -1,4 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads';
+import { asError } from '../../kernel/error-text.js';
 import type { ExportFormat } from '../../reactors/export-to-kafka/message.js';
 import { messagesHere, type MessageSelection } from '../../reactors/export-to-kafka/message-source.js';
 import { type PackedMessages, packedMessages } from '../../reactors/export-to-kafka/packed-messages.js';
@@ -60,6 +61,4 @@ close = async () => {
   await log.close();
   await payloads.close();
 };
-subscription.ended.catch((failure: unknown) =>
-  say({ failure: failure instanceof Error ? failure : new Error(String(failure)) }),
-);
+subscription.ended.catch((failure: unknown) => say({ failure: asError(failure) }));

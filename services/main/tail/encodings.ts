@@ -6,7 +6,6 @@ import type { RecordedEvent } from '../../kernel/event.js';
 import { CorruptEvent, UnknownEvent } from '../../kernel/fault.js';
 import type { PayloadStore } from '../../kernel/ports/payload-store.js';
 import { categoryOf } from '../../kernel/stream.js';
-import { uuidText } from '../../kernel/encoding/id-text.js';
 import { checkpointAnswer, tailEventAnswer } from '../../streams/tail/answers.js';
 import { encodeOnce } from '../../streams/tail/encode-once.js';
 import type { TailEncoding } from '../../streams/tail/tail.js';
@@ -59,7 +58,7 @@ export const tailEncodings = (payloads: PayloadStore): Readonly<Record<TailForm,
       name: 'json',
       event: encodeOnce(async (event) => {
         const value = (await lineOf(event, dataOf)).trimEnd();
-        return messageOf(tailEventAnswer(event, uuidText(event.id), { case: 'json', value }));
+        return messageOf(tailEventAnswer(event, { case: 'json', value }));
       }),
       checkpoint,
     },
@@ -68,7 +67,7 @@ export const tailEncodings = (payloads: PayloadStore): Readonly<Record<TailForm,
       event: encodeOnce(async (event) => {
         if (!isMessage(event)) return NOTHING;
         const value = await whole.message(event).catch(orAsStored(event));
-        return messageOf(tailEventAnswer(event, uuidText(event.id), { case: 'message', value }));
+        return messageOf(tailEventAnswer(event, { case: 'message', value }));
       }),
       checkpoint,
     },

@@ -5,6 +5,7 @@ import {
   TailRequest_Format as Format,
   TailRequestSchema,
 } from '../../../proto/gen/platformidl/eventlog/tail_pb.js';
+import { asError } from '../../kernel/error-text.js';
 import type { FollowForm } from '../../kernel/rpc.js';
 import { openLiveFeed } from '../../streams/tail/live-feed.js';
 import { labelsFrom } from '../../streams/tail/selection.js';
@@ -77,5 +78,5 @@ const handle = (command: TailCommand): void => {
 
 parentPort?.on('message', (commands: readonly TailCommand[]) => commands.forEach(handle));
 feed.ended.catch((error: unknown) => {
-  throw error instanceof Error ? error : new Error(String(error)); // ends the thread, and every tail with it
+  throw asError(error); // ends the thread, and every tail with it
 });

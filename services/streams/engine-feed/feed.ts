@@ -1,5 +1,6 @@
 import { fromBinary } from '@bufbuild/protobuf';
 import { WorkRequestSchema } from '../../../proto/gen/platformidl/eventlog/engine_work_pb.js';
+import { asError } from '../../kernel/error-text.js';
 import { type Call, missing, RpcError } from '../../kernel/rpc.js';
 import type { StreamName } from '../../kernel/stream.js';
 import { engineMessages } from './engine-messages.js';
@@ -31,8 +32,6 @@ export interface EngineFeed {
 
 /** The stream of one engine. */
 type Stream = { readonly call: Call; readonly sendQueue: SendQueue; engine: JoinedEngine | undefined };
-
-const errorOf = (thrown: unknown): Error => (thrown instanceof Error ? thrown : new Error(String(thrown)));
 
 /** Opens the feed. It begins to read the log when the first engine joins, or at the first call of `known`. */
 export const openEngineFeed = (services: FeedServices): EngineFeed => {
@@ -70,7 +69,7 @@ export const openEngineFeed = (services: FeedServices): EngineFeed => {
       const stream: Stream = { call, sendQueue: openSendQueue(), engine: undefined };
       serve(requests, stream).then(
         () => stream.sendQueue.end(),
-        (thrown: unknown) => stream.sendQueue.end(errorOf(thrown)),
+        (thrown: unknown) => stream.sendQueue.end(asError(thrown)),
       );
       try {
         yield* stream.sendQueue.messages(signal);

@@ -7,6 +7,7 @@ import {
   type MessageShape,
   toBinary,
 } from '@bufbuild/protobuf';
+import { errorText } from '../../kernel/error-text.js';
 import { RpcError } from '../../kernel/rpc.js';
 
 /**
@@ -18,10 +19,7 @@ export const decoded = <Desc extends DescMessage>(schema: Desc, bytes: Uint8Arra
   try {
     return fromBinary(schema, bytes);
   } catch (cause) {
-    throw new RpcError(
-      'INVALID_ARGUMENT',
-      `cannot decode ${schema.name}: ${cause instanceof Error ? cause.message : 'not a message'}`,
-    );
+    throw new RpcError('INVALID_ARGUMENT', `cannot decode ${schema.name}: ${errorText(cause)}`);
   }
 };
 

@@ -117,15 +117,15 @@ const failedStatus = ({ code, details, trailers }: CallFailure): FailedStatus =>
 });
 
 /** The logger of calls that failed by a bug or a damaged event log. A pino logger satisfies it. */
-export interface StreamsLog {
+export interface ErrorLogger {
   error(fields: object, message: string): void;
 }
 
 /** Gives the status that ends a failed call; logs a bug or a damaged log with its stack. */
-export const failedCall = (log: StreamsLog, path: string, thrown: unknown): FailedStatus => {
+export const failedCall = (logger: ErrorLogger, path: string, thrown: unknown): FailedStatus => {
   const failure = callFailureOf(thrown);
   const isExpected = thrown instanceof GroupFailure || thrown instanceof ForwardedFailure;
   if (failure.code === 'INTERNAL' && !isExpected)
-    log.error({ path, err: thrown }, 'a call of the EventStoreDB protocol has failed');
+    logger.error({ path, err: thrown }, 'a call of the EventStoreDB protocol has failed');
   return failedStatus(failure);
 };

@@ -1,6 +1,6 @@
 import { createServer, type Server } from 'node:http';
 import type { Socket } from 'node:net';
-import { isLogAway, type StreamsLog } from './failure.js';
+import { isLogAway, type ErrorLogger } from './failure.js';
 import { nodeGossip, nodeInfo, type ServedNode } from './node.js';
 
 /** The answer to an HTTP/1.1 request. */
@@ -46,17 +46,17 @@ const answerTo = async (node: ServedNode, method: string, url: string): Promise<
   return text(404, `not found: this port speaks gRPC over HTTP/2, and over HTTP/1.1 it has GET ${pages} only\n`);
 };
 
-const failedAnswer = (thrown: unknown, log: StreamsLog): Http1Answer => {
+const failedAnswer = (thrown: unknown, logger: ErrorLogger): Http1Answer => {
   if (isLogAway(thrown)) return text(503, 'Server Is Not Ready\n');
-  log.error({ err: thrown }, 'an HTTP/1.1 request on the EventStoreDB port has failed');
+  logger.error({ err: thrown }, 'an HTTP/1.1 request on the EventStoreDB port has failed');
   return text(500, 'internal error\n');
 };
 
 /** Makes an HTTP/1.1 server that answers one request on each connection and then closes it. */
-const answering = (node: ServedNode, log: StreamsLog): Server =>
+const answering = (node: ServedNode, logger: ErrorLogger): Server =>
   createServer(({ method = '', url = '' }, response) => {
     void answerTo(node, method, url)
-      .catch((thrown: unknown) => failedAnswer(thrown, log))
+      .catch((thrown: unknown) => failedAnswer(thrown, logger))
       .then(({ status, contentType, body }) => {
         const type = contentType && { 'content-type': `${contentType}; charset=utf-8` };
         response.writeHead(status, { ...type, connection: 'close' }).end(body);
@@ -64,8 +64,8 @@ const answering = (node: ServedNode, log: StreamsLog): Server =>
   });
 
 /** Makes a handler that serves HTTP/1.1 on the connections given to it. */
-export const http1Handler = (node: ServedNode, log: StreamsLog): ((socket: Socket) => void) => {
-  const server = answering(node, log);
+export const http1Handler = (node: ServedNode, logger: ErrorLogger): ((socket: Socket) => void) => {
+  const server = answering(node, logger);
   return (socket) => {
     socket.allowHalfOpen = true; // a client may end its side before it has the answer
     server.emit('connection', socket);

@@ -10,6 +10,7 @@ import {
   SupportedMethodsSchema,
 } from '../../../proto/gen/event_store/client/server_features_pb.js';
 import { uuidText } from '../../kernel/encoding/id-text.js';
+import { TICKS_IN_MS } from './recorded.js';
 import { uuidOf } from './uuid.js';
 
 /** The server version in answers to clients, which parse three numbers. */
@@ -35,7 +36,7 @@ export const clusterOfOne = ({ instanceId, address, port, now }: ServedNode): Cl
     members: [
       {
         instanceId: uuidOf(instanceId, 'string'),
-        timeStamp: UNIX_EPOCH_TICKS + BigInt(now()) * 10_000n,
+        timeStamp: UNIX_EPOCH_TICKS + BigInt(now()) * TICKS_IN_MS,
         state: State.Leader,
         isAlive: true,
         httpEndPoint: { address, port: port() },

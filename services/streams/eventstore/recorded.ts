@@ -17,7 +17,8 @@ export type EventDataEncoder = (event: RecordedEvent) => EventData | Promise<Eve
 /** Presents events as they were stored. */
 export const storedForm: EventDataEncoder = (event) => ({ data: event.data, isJson: propertiesOf(event).isJson });
 
-const TICKS_IN_MS = 10_000n;
+/** The protocol counts time in units of 100 ns. */
+export const TICKS_IN_MS = 10_000n;
 
 /** The content of one answer of a read. */
 export type ReadContent = NonNullable<MessageInitShape<typeof ReadRespSchema>['content']>;

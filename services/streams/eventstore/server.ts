@@ -15,12 +15,12 @@ import { deleteStream, tombstoneStream, type AppendServices, type AppendResult }
 import { appendHandler, batchAppendHandler } from './append/append-handler.js';
 import { writeTargetOf } from './append/append-request.js';
 import { encodedMessage, rpcPath } from './codec.js';
-import { failedCall, type StreamsLog } from './failure.js';
+import { failedCall, type ErrorLogger } from './failure.js';
 import { administration } from './groups/administration.js';
 import { consumeHandler } from './groups/consume.js';
 import { type GroupFigures, groupFigures } from './groups/group-figures.js';
 import { type GroupRegistry, openGroups } from './groups/groups.js';
-import { type GroupCalls, passedAdministration, passedConsumeHandler } from './groups/forwarded-calls.js';
+import { type GroupCalls, forwardedAdministration, forwardedConsumeHandler } from './groups/forwarded-calls.js';
 import { type Admissions, guarding } from './guard.js';
 import { http1Handler } from './http1.js';
 import { clusterOfOne, type ServedNode, supportedMethods } from './node.js';
@@ -59,7 +59,7 @@ export type EventstoreHosting = {
   /** Without it, connections are not encrypted. */
   readonly tls?: TlsSource | undefined;
   readonly serve: ServeCalls;
-  readonly logger: StreamsLog;
+  readonly logger: ErrorLogger;
 };
 
 /** A server of the EventStoreDB protocol that is listening. */
@@ -130,8 +130,8 @@ const groupsHandlers = (
     return [[read, consumeHandler({ groups, present }, shutdown)], ...calls(administration(groups, writing.access))];
   if (!groupCalls) return [];
   return [
-    [read, passedConsumeHandler(groupCalls, present, shutdown)],
-    ...calls(passedAdministration(groupCalls, writing.access)),
+    [read, forwardedConsumeHandler(groupCalls, present, shutdown)],
+    ...calls(forwardedAdministration(groupCalls, writing.access)),
   ];
 };
 

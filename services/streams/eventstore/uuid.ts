@@ -6,6 +6,11 @@ import { invalid } from '../../kernel/rpc.js';
 /** The two forms of a UUID in the protocol. */
 export type UuidForm = 'structured' | 'string';
 
+/** Reads the form that a client asks for; without one, UUIDs are strings. */
+export const uuidFormOf = (
+  option: { readonly content: { readonly case: UuidForm | undefined } } | undefined,
+): UuidForm => option?.content.case ?? 'string';
+
 const TEXT = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/iu;
 
 /** The message without fields, for cases of a oneof that have no value. */

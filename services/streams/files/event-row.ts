@@ -1,5 +1,6 @@
 import { type EngineReport, reportedEntity, flatFields } from '../../execution/events.js';
 import type { EventCodec } from '../../kernel/aggregate.js';
+import { uuidText } from '../../kernel/encoding/id-text.js';
 import { type EventMetadata, metadataOf, metadataOfAny, type RecordedEvent } from '../../kernel/event.js';
 import { StoreUnavailable, UnknownEvent } from '../../kernel/fault.js';
 import { categoryOf } from '../../kernel/stream.js';
@@ -42,7 +43,6 @@ type Codecs = RowEncoder['codecs'];
 export type RowEncoder = {
   /** The JSON of the event's data: the same for every consumer. */
   readonly json: (event: RecordedEvent) => Promise<Uint8Array>;
-  readonly idText: (id: Uint8Array) => string;
   /** The codec of the events of each category. */
   readonly codecs: ReadonlyMap<string, EventCodec<unknown>>;
 };
@@ -69,9 +69,9 @@ const occurredAt = (event: RecordedEvent, read: unknown, recordedAt: bigint): bi
   return seconds * 1_000_000n + BigInt(Math.floor(nanos / 1_000));
 };
 
-const placeOf = (event: RecordedEvent, { idText }: RowEncoder) => ({
+const placeOf = (event: RecordedEvent) => ({
   position: event.position,
-  event_id: idText(event.id),
+  event_id: uuidText(event.id),
   stream: event.stream,
   revision: event.revision,
   type: event.type,
@@ -82,7 +82,7 @@ const readableRow = async (event: RecordedEvent, encoder: RowEncoder): Promise<E
   const { recordedAtMs, actor, commandId, schema, $correlationId, $causationId } = metadata;
   const recordedAt = BigInt(recordedAtMs) * MICROS_PER_MS;
   return {
-    ...placeOf(event, encoder),
+    ...placeOf(event),
     schema_version: schema,
     occurred_at: occurredAt(event, decoded(event, metadata, encoder.codecs), recordedAt),
     recorded_at: recordedAt,
@@ -96,11 +96,11 @@ const readableRow = async (event: RecordedEvent, encoder: RowEncoder): Promise<E
 };
 
 /** The row of an event that cannot be read. An event without a time has 1970-01-01T00:00:00Z. */
-const parkedRow = (event: RecordedEvent, encoder: RowEncoder, reason: unknown): EventRow => {
+const parkedRow = (event: RecordedEvent, reason: unknown): EventRow => {
   const { recordedAtMs = 0, schema = 0, commandId = '' } = metadataOfAny(event);
   const recordedAt = BigInt(recordedAtMs) * MICROS_PER_MS;
   return {
-    ...placeOf(event, encoder),
+    ...placeOf(event),
     schema_version: Number.isInteger(schema) ? schema : 0,
     occurred_at: recordedAt,
     recorded_at: recordedAt,
@@ -124,7 +124,7 @@ export const rowOf = async (event: RecordedEvent, encoder: RowEncoder): Promise<
     return await readableRow(event, encoder);
   } catch (error) {
     if (mayBeReadLater(error)) throw error;
-    return parkedRow(event, encoder, error);
+    return parkedRow(event, error);
   }
 };
 

@@ -1,4 +1,5 @@
 import { EngineService } from '../../../proto/gen/platformidl/eventlog/engine_service_pb.js';
+import { asError } from '../../kernel/error-text.js';
 import { type AnyRoute, bytesRoute, type Call, RpcError } from '../../kernel/rpc.js';
 import { type AnswerQueue, openAnswerQueue } from './answer-queue.js';
 import { type EventsInFlight, MAX_EVENTS, openInFlight } from './in-flight.js';
@@ -58,7 +59,7 @@ const report = async function* (
   };
   takeAllUntilShutdown().then(
     () => answers.end(),
-    (failure: unknown) => answers.end(failure instanceof Error ? failure : new Error(String(failure))),
+    (failure: unknown) => answers.end(asError(failure)),
   );
   try {
     yield* answers.answers();

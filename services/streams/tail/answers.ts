@@ -6,10 +6,11 @@ import {
   type TailResponse,
   TailResponseSchema,
 } from '../../../proto/gen/platformidl/eventlog/tail_pb.js';
+import { uuidText } from '../../kernel/encoding/id-text.js';
 import { metadataOfAny, type RecordedEvent } from '../../kernel/event.js';
 
-/** The answer with an event; `idText` is its id as text, `data` its content in the format of the consumer. */
-export const tailEventAnswer = (event: RecordedEvent, idText: string, data: TailEvent['data']): TailResponse => {
+/** The answer with an event; `data` is its content in the format of the consumer. */
+export const tailEventAnswer = (event: RecordedEvent, data: TailEvent['data']): TailResponse => {
   const { recordedAtMs, actor, $correlationId } = metadataOfAny(event);
   return create(TailResponseSchema, {
     position: event.position,
@@ -17,7 +18,7 @@ export const tailEventAnswer = (event: RecordedEvent, idText: string, data: Tail
       stream: event.stream,
       revision: event.revision,
       type: event.type,
-      id: idText,
+      id: uuidText(event.id),
       ...(recordedAtMs !== undefined && { recordedAt: timestampFromMs(recordedAtMs) }),
       actor: actor ?? '',
       requestId: $correlationId ?? '',

@@ -157,7 +157,7 @@ describe('the line of an event that another program has written', () => {
       traceparent: '',
       data,
     });
-    const answer = tailEventAnswer(event, String(id), { case: 'json', value: '{}' });
+    const answer = tailEventAnswer(event, { case: 'json', value: '{}' });
     expect(answer.event?.recordedAt !== undefined).toBe('recordedAt' in shownMetadata);
     expect(toJsonString(TailResponseSchema, answer).length).toBeGreaterThan(0);
   });

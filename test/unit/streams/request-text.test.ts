@@ -20,8 +20,8 @@ import { proposedEvent, writeTargetOf } from '../../../services/streams/eventsto
 import { openBatchStream } from '../../../services/streams/eventstore/append/batch-append.js';
 import {
   type GroupCalls,
-  passedAdministration,
-  passedConsumeHandler,
+  forwardedAdministration,
+  forwardedConsumeHandler,
 } from '../../../services/streams/eventstore/groups/forwarded-calls.js';
 import { storedForm } from '../../../services/streams/eventstore/recorded.js';
 import { decodedRequest } from '../../../services/streams/eventstore/request-text.js';
@@ -138,7 +138,7 @@ describe('a NUL in a text of a request on the EventStoreDB port', () => {
     };
 
     it.each(ADMINISTERING)('is not forwarded in $field of $method.name', async ({ method, path, field }) => {
-      const handlers = new Map(passedAdministration(calls, fullAccess));
+      const handlers = new Map(forwardedAdministration(calls, fullAccess));
       const answer = handlers.get(method)!(requestWith(method.input, path));
       await expect(answer).rejects.toEqual(refusal(field));
     });
@@ -150,7 +150,7 @@ describe('a NUL in a text of a request on the EventStoreDB port', () => {
       };
       const call = { requests, gone: new AbortController().signal } as Partial<EncodedCall> as EncodedCall;
       const begun = new AbortController().signal;
-      const consume = passedConsumeHandler(calls, storedForm, { begun, overdue: begun });
+      const consume = forwardedConsumeHandler(calls, storedForm, { begun, overdue: begun });
       await expect(consume(call)).rejects.toEqual(refusal(field));
       expect(sent).toEqual([]);
     });

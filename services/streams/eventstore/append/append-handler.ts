@@ -14,10 +14,10 @@ import {
   type WriteTarget,
   writeTargetOf,
 } from './append-request.js';
+import { writtenFields } from './batch-answer.js';
 import { openBatchStream } from './batch-append.js';
 import { decoded, encodedMessage } from '../codec.js';
 import { WrongVersion } from '../failure.js';
-import { positionFields } from '../recorded.js';
 import { type Shutdown, unlessSignalled } from '../shutdown.js';
 import { empty } from '../uuid.js';
 
@@ -31,17 +31,8 @@ const expectedOption = (expected: Expected) => {
   return { case: names[expected], value: empty } as const;
 };
 
-const success = ({ revision, position }: AppendResult): Buffer =>
-  encodedMessage(AppendRespSchema, {
-    result: {
-      case: 'success',
-      value: {
-        currentRevisionOption:
-          revision === undefined ? { case: 'noStream', value: empty } : { case: 'currentRevision', value: revision },
-        positionOption: { case: 'position', value: positionFields(position) },
-      },
-    },
-  });
+const success = (written: AppendResult): Buffer =>
+  encodedMessage(AppendRespSchema, { result: { case: 'success', value: writtenFields(written) } });
 
 /** Encodes a revision conflict, which is a regular answer of Append and not an error status. */
 const conflict = ({ current }: WrongVersion, expected: Expected): Buffer =>

@@ -8,7 +8,7 @@ import type {
 import { MAX_APPEND_BYTES } from '../../../kernel/ports/event-store.js';
 import type { NewEvent } from '../../../kernel/event.js';
 import { AppendTooLarge } from '../../../kernel/fault.js';
-import { invalid, missing, RpcError } from '../../../kernel/rpc.js';
+import { invalid, missing } from '../../../kernel/rpc.js';
 import type { StreamName } from '../../../kernel/stream.js';
 import { metadataFor } from '../event-metadata.js';
 import { assertPropertiesWithoutNul } from '../request-text.js';
@@ -50,8 +50,7 @@ const MAX_TYPE_BYTES = 1_024;
 
 const propertyOf = (metadata: Proposed['metadata'], key: string): string => {
   const value = metadata[key];
-  if (value === undefined || value === '')
-    throw new RpcError('INVALID_ARGUMENT', `missing proposed_message.metadata.${key}`);
+  if (value === undefined || value === '') throw missing(`proposed_message.metadata.${key}`);
   return value;
 };
 

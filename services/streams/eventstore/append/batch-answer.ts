@@ -7,6 +7,7 @@ import {
 import {
   AccessDeniedSchema,
   BadRequestSchema,
+  type Empty,
   EmptySchema,
   MaximumAppendSizeExceededSchema,
   StreamDeletedSchema,
@@ -17,6 +18,7 @@ import {
 import { MAX_APPEND_BYTES } from '../../../kernel/ports/event-store.js';
 import { AppendTooLarge } from '../../../kernel/fault.js';
 import type { AppendResult } from './append.js';
+import { encodedMessage } from '../codec.js';
 import { callFailureOf, StreamTombstoned, WrongVersion } from '../failure.js';
 import { type GrpcStatus, grpcStatusNumber } from '../../../kernel/grpc-status.js';
 import { positionFields } from '../recorded.js';
@@ -79,33 +81,35 @@ const errorOf = (thrown: unknown, options: Options) => {
   return { code, message, details: DETAILS[status]?.(message) ?? packed(EmptySchema, {}) };
 };
 
-const successOf = ({ revision, position }: AppendResult) => ({
+/** The fields that the answers of Append and BatchAppend have in common. */
+type WrittenFields = {
+  readonly currentRevisionOption:
+    | { readonly case: 'noStream'; readonly value: Empty }
+    | { readonly case: 'currentRevision'; readonly value: bigint };
+  readonly positionOption: { readonly case: 'position'; readonly value: ReturnType<typeof positionFields> };
+};
+
+/** Converts the result of an append for an answer. */
+export const writtenFields = ({ revision, position }: AppendResult): WrittenFields => ({
   currentRevisionOption:
-    revision === undefined
-      ? ({ case: 'noStream', value: empty } as const)
-      : ({ case: 'currentRevision', value: revision } as const),
-  positionOption: { case: 'position', value: positionFields(position) } as const,
+    revision === undefined ? { case: 'noStream', value: empty } : { case: 'currentRevision', value: revision },
+  positionOption: { case: 'position', value: positionFields(position) },
 });
 
 const answerTo = (
   { correlationId, options }: BatchAppendRequest,
   result: MessageInitShape<typeof BatchAppendRespSchema>['result'],
 ) =>
-  Buffer.from(
-    toBinary(
-      BatchAppendRespSchema,
-      create(BatchAppendRespSchema, {
-        ...(correlationId && { correlationId }),
-        streamIdentifier: options.streamIdentifier ?? { streamName: new Uint8Array() },
-        ...expectedEcho(options).echo,
-        ...(result && { result }),
-      }),
-    ),
-  );
+  encodedMessage(BatchAppendRespSchema, {
+    ...(correlationId && { correlationId }),
+    streamIdentifier: options.streamIdentifier ?? { streamName: new Uint8Array() },
+    ...expectedEcho(options).echo,
+    ...(result && { result }),
+  });
 
 /** Encodes the answer to an append that was written. */
 export const successAnswer = (asked: BatchAppendRequest, written: AppendResult): Buffer =>
-  answerTo(asked, { case: 'success', value: successOf(written) });
+  answerTo(asked, { case: 'success', value: writtenFields(written) });
 
 /** Encodes the answer to a failed append, always with stream and details: official clients fail without either. */
 export const failureAnswer = (asked: BatchAppendRequest, thrown: unknown): Buffer =>

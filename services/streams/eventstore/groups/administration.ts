@@ -25,8 +25,9 @@ import { invalid, missing } from '../../../kernel/rpc.js';
 import type { ClientAccess } from '../access.js';
 import { encodedMessage } from '../codec.js';
 import { eventMatch } from '../read/filter.js';
+import { type From, startOf } from '../read/read-request.js';
 import { decodedRequest } from '../request-text.js';
-import type { GroupFilter, GroupStart } from './configuration.js';
+import type { GroupFilter } from './configuration.js';
 import { GroupFailure } from './group-failure.js';
 import { ALL, groupOf, type GroupName, groupSourceOf } from './group-name.js';
 import { groupInfo } from './group-info.js';
@@ -36,21 +37,16 @@ import { groupSettingsOf } from './settings.js';
 /** Answers an encoded request with an encoded answer. */
 export type UnaryAnswer = (request: Uint8Array) => Promise<Buffer>;
 
-/** The number by which clients mean the end, in fields that can hold only a number. */
-const END = 2n ** 64n - 1n;
-
-const placeOf = (place: bigint): GroupStart['asked'] => (place === END ? 'end' : place);
-
 /** Reads the start of a group. Clients before 21.10, and the official client for Node, send it in the settings. */
-const streamStart = (options: StreamOptions | undefined, settings: Settings | undefined): GroupStart['asked'] => {
+const streamStart = (options: StreamOptions | undefined, settings: Settings | undefined): From => {
   const chosen = options?.revisionOption;
-  if (chosen?.case === undefined) return placeOf(settings?.revision ?? 0n);
-  return chosen.case === 'revision' ? placeOf(chosen.value) : chosen.case;
+  if (chosen?.case === undefined) return startOf(settings?.revision ?? 0n);
+  return chosen.case === 'revision' ? startOf(chosen.value) : chosen.case;
 };
 
-const allStart = ({ allOption: chosen }: AllOptions): GroupStart['asked'] => {
+const allStart = ({ allOption: chosen }: AllOptions): From => {
   if (chosen.case === undefined) return 'end';
-  return chosen.case === 'position' ? placeOf(chosen.value.commitPosition) : chosen.case;
+  return chosen.case === 'position' ? startOf(chosen.value.commitPosition) : chosen.case;
 };
 
 const filterIn = ({ filterOption: { case: chosen, value } }: AllOptions): GroupFilter | undefined => {

@@ -8,12 +8,13 @@ import {
 import type { UUID } from '../../../../proto/gen/event_store/client/values_pb.js';
 import type { RecordedEvent } from '../../../kernel/event.js';
 import type { EncodedCall, EncodedHandler } from '../../../kernel/ports/encoded-calls.js';
+import { asError } from '../../../kernel/error-text.js';
 import { invalid, missing } from '../../../kernel/rpc.js';
 import { encodedMessage } from '../codec.js';
 import { type EventDataEncoder, readEvent } from '../recorded.js';
 import { decodedRequest } from '../request-text.js';
 import { type Shutdown, unlessSignalled } from '../shutdown.js';
-import { empty, uuidBytes, type UuidForm } from '../uuid.js';
+import { empty, uuidBytes, type UuidForm, uuidFormOf } from '../uuid.js';
 import type { Refusal } from './delivery/delivery.js';
 import { groupOf, type GroupName, groupKeyOf, groupSourceOf } from './group-name.js';
 import type { GroupRegistry } from './groups.js';
@@ -32,9 +33,6 @@ const nameIn = ({ streamOption, groupName }: Options): GroupName => ({
   source: groupSourceOf(streamOption),
   group: groupOf(groupName),
 });
-
-const formOf = ({ uuidOption }: Options): UuidForm =>
-  uuidOption?.content.case === 'structured' ? 'structured' : 'string';
 
 /** Encodes an event for a consumer. */
 const delivery = async (
@@ -106,7 +104,10 @@ const connect = async (
   const name = nameIn(options);
   const bufferSize = bufferOf(options);
   const running = await groups.running(name);
-  const consumer = running.connect(connectionOf(call, { form: formOf(options), present }, fail), bufferSize);
+  const consumer = running.connect(
+    connectionOf(call, { form: uuidFormOf(options.uuidOption), present }, fail),
+    bufferSize,
+  );
   // Before the first event: an event is encoded in a later turn.
   const subscriptionId = groupKeyOf(name);
   void sent(
@@ -128,7 +129,7 @@ const consume = (consuming: Consuming, call: EncodedCall): Promise<void> =>
       resolve();
     };
     const fail = (error: unknown): void => {
-      reject(error instanceof Error ? error : new Error(String(error)));
+      reject(asError(error));
       end();
     };
     const takeAll = async (): Promise<void> => {

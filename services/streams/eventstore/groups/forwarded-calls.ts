@@ -52,7 +52,7 @@ const failureOf = (error: unknown): unknown => {
 };
 
 /** The unary calls about groups, answered by the event store. Requests with a NUL in a text are not forwarded. */
-export const passedAdministration = (
+export const forwardedAdministration = (
   calls: GroupCalls,
   access: ClientAccess,
 ): readonly (readonly [DescMethod, UnaryAnswer])[] =>
@@ -108,25 +108,25 @@ const presented = async (bytes: Buffer, present: EventDataEncoder): Promise<Buff
  *
  * @throws {RpcError} INVALID_ARGUMENT with the field that has a NUL; that message is not forwarded.
  */
-const passAnswers = async (call: EncodedCall, theirs: ClientDuplexStream<Buffer, Buffer>): Promise<void> => {
+const forwardRequests = async (call: EncodedCall, forwarded: ClientDuplexStream<Buffer, Buffer>): Promise<void> => {
   for await (const bytes of call.requests()) {
     decodedRequest(ReadReqSchema, bytes);
-    if (!theirs.write(bytes)) await once(theirs, 'drain', { signal: call.gone });
+    if (!forwarded.write(bytes)) await once(forwarded, 'drain', { signal: call.gone });
   }
-  theirs.end();
+  forwarded.end();
 };
 
 const consume = async (calls: GroupCalls, call: EncodedCall, present: EventDataEncoder): Promise<void> => {
-  const theirs = await calls.open(rpcPath(read));
-  const cancel = (): void => theirs.cancel();
+  const forwarded = await calls.open(rpcPath(read));
+  const cancel = (): void => forwarded.cancel();
   call.gone.addEventListener('abort', cancel, { once: true });
   let refusal: RpcError | undefined;
-  passAnswers(call, theirs).catch((error: unknown) => {
+  forwardRequests(call, forwarded).catch((error: unknown) => {
     if (error instanceof RpcError) refusal = error;
     cancel();
   });
   try {
-    for await (const bytes of theirs as AsyncIterable<Buffer>) await call.send(await presented(bytes, present));
+    for await (const bytes of forwarded as AsyncIterable<Buffer>) await call.send(await presented(bytes, present));
   } catch (error) {
     throw refusal ?? failureOf(error);
   } finally {
@@ -135,7 +135,7 @@ const consume = async (calls: GroupCalls, call: EncodedCall, present: EventDataE
 };
 
 /** Serves Read by forwarding it to the groups of the event store. */
-export const passedConsumeHandler =
+export const forwardedConsumeHandler =
   (calls: GroupCalls, present: EventDataEncoder, shutdown: Shutdown): EncodedHandler =>
   (call) =>
     unlessSignalled(consume(calls, call, present), shutdown.begun);

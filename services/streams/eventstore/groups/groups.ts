@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { StreamsLog } from '../failure.js';
+import type { ErrorLogger } from '../failure.js';
 import {
   type ConfiguredGroup,
   decideGroups,
@@ -16,11 +16,12 @@ import {
   nextRevision,
   ownEvent,
   readGroups,
+  readProgress,
   type RecordedGroups,
 } from './group-records.js';
 import { groupSource } from './group-source.js';
 import { logWatch, type LogWatch } from './log-watch.js';
-import { openRunningGroup, type RunningGroup } from './running-group.js';
+import { RunningGroup } from './running-group.js';
 
 /** A group to be created. */
 export type NewGroup = Pick<ConfiguredGroup, 'source' | 'group' | 'settings' | 'filter'> & {
@@ -43,13 +44,13 @@ const dropped = (name: GroupName): GroupFailure => new GroupFailure('persistent-
 /** The consumer groups of a log. Only one server runs them at a time. */
 export class GroupRegistry {
   readonly #services: GroupServices;
-  readonly #logger: StreamsLog;
+  readonly #logger: ErrorLogger;
   readonly #watch: LogWatch;
   readonly #opened = new Map<string, RunningGroup>();
   #recorded: RecordedGroups;
   #turn: Promise<unknown> = Promise.resolve();
 
-  constructor(services: GroupServices, recorded: RecordedGroups, logger: StreamsLog) {
+  constructor(services: GroupServices, recorded: RecordedGroups, logger: ErrorLogger) {
     this.#services = services;
     this.#recorded = recorded;
     this.#logger = logger;
@@ -164,10 +165,11 @@ export class GroupRegistry {
     const known = this.#opened.get(groupKeyOf(name));
     if (known) return known;
     await this.#watch.begin();
-    const running = await openRunningGroup(this.#services, group, (err) =>
+    const progress = await readProgress(this.#services, group);
+    const running = new RunningGroup(this.#services, group, progress, (err) =>
       this.#logger.error(
         { group: groupKeyOf(name), err },
-        'a persistent subscription cannot read the log; its consumers are disconnected',
+        'a persistent subscription cannot read or write the log; its consumers are disconnected',
       ),
     );
     this.#opened.set(groupKeyOf(name), running);
@@ -188,5 +190,5 @@ export class GroupRegistry {
 }
 
 /** Opens the groups that are recorded in the log. */
-export const openGroups = async (services: GroupServices, logger: StreamsLog): Promise<GroupRegistry> =>
+export const openGroups = async (services: GroupServices, logger: ErrorLogger): Promise<GroupRegistry> =>
   new GroupRegistry(services, await readGroups(services), logger);

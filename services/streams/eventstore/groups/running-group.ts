@@ -11,9 +11,9 @@ import {
   linkTo,
   progressEvent,
   readLinks,
-  readProgress,
+  type readProgress,
 } from './group-records.js';
-import { eventToDeliver, groupSource, type GroupSource, type SourcePage } from './group-source.js';
+import { eventToDeliver, groupSource, type GroupSource } from './group-source.js';
 import { type ConsumerConnection, deliveryQueue, type DeliveryQueue } from './delivery/delivery-queue.js';
 import { aborted } from '../shutdown.js';
 import { checkpointOf, type GroupProgress } from './progress.js';
@@ -52,7 +52,11 @@ export class RunningGroup {
   #lastId = 0;
   #timer: NodeJS.Timeout | undefined;
 
-  /** @param onFailure is called when the log cannot be read or written; the consumers are then ended. */
+  /**
+   * Opens a group from its recorded progress.
+   *
+   * @param onFailure is called when the log cannot be read or written; the consumers are then ended.
+   */
   constructor(
     services: GroupServices,
     group: ConfiguredGroup,
@@ -152,11 +156,7 @@ export class RunningGroup {
    * aborted are dropped: their events come again.
    */
   async close(why: unknown, overdue?: AbortSignal): Promise<void> {
-    if (overdue)
-      aborted(overdue).then(
-        () => this.#closing.abort(),
-        () => undefined,
-      );
+    if (overdue) void aborted(overdue).then(() => this.#closing.abort());
     this.#endAll(why);
     this.#proceed();
     const { reader, parker, recorder, replayer } = this.#workers;
@@ -198,7 +198,10 @@ export class RunningGroup {
     const count = this.#state.wanted();
     if (this.#isAtEnd || count === 0 || this.#closing.signal.aborted) return false;
     this.#isAtEnd = true; // unless events are noticed during the read
-    const page = await this.#readPage(count);
+    this.#isReading = true;
+    const page = await this.#reached(() => this.#source.read(this.#readUpTo, count)).finally(() => {
+      this.#isReading = false;
+    });
     if (!page.isAtEnd) this.#isAtEnd = false;
     this.#readUpTo = page.upTo;
     const fresh = page.events.map((event) => eventToDeliver(this.#source, event));
@@ -207,27 +210,13 @@ export class RunningGroup {
     return true;
   }
 
-  async #readPage(count: number): Promise<SourcePage> {
-    this.#isReading = true;
-    try {
-      return await this.#reached(() => this.#source.read(this.#readUpTo, count));
-    } catch (error) {
-      this.#isAtEnd = false; // the next consumer makes the group read again
-      throw error;
-    } finally {
-      this.#isReading = false;
-    }
-  }
-
   async #park(): Promise<boolean> {
     const parking = this.#state.nextParking();
     if (parking === undefined) return false;
-    try {
-      await this.#link(parking);
-    } catch (error) {
+    await this.#link(parking).catch((error: unknown) => {
       this.#state.notParked(parking);
       throw error;
-    }
+    });
     this.#proceed();
     return true;
   }
@@ -300,14 +289,8 @@ export class RunningGroup {
 
   #fail(error: unknown): void {
     if (this.#closing.signal.aborted) return;
+    this.#isAtEnd = false; // the next consumer makes the group read again
     this.#onFailure(error);
     this.#endAll(error);
   }
 }
-
-/** Opens a group from its recorded progress. */
-export const openRunningGroup = async (
-  services: GroupServices,
-  group: ConfiguredGroup,
-  onFailure: (error: unknown) => void,
-): Promise<RunningGroup> => new RunningGroup(services, group, await readProgress(services, group), onFailure);

@@ -1,5 +1,6 @@
 import { ConsumerStrategy, type Settings } from '../../../../proto/gen/event_store/client/persistent_pb.js';
 import { missing } from '../../../kernel/rpc.js';
+import { TICKS_IN_MS } from '../recorded.js';
 import type { GroupRules } from './delivery/delivery.js';
 import type { Strategy } from './delivery/consumer-pool.js';
 
@@ -18,8 +19,6 @@ export type GroupSettings = {
   readonly historyBufferSize: number;
   readonly strategy: string;
 };
-
-const TICKS_IN_MS = 10_000n;
 
 const millisecondsOf = ({ case: unit, value }: Settings['messageTimeout'] | Settings['checkpointAfter']): number => {
   if (unit === undefined) return 0;

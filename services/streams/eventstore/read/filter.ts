@@ -3,6 +3,7 @@ import type {
   ReadReq_Options_FilterOptions as FilterOptions,
   ReadReq_Options_FilterOptions_Expression as Expression,
 } from '../../../../proto/gen/event_store/client/streams_pb.js';
+import { errorText } from '../../../kernel/error-text.js';
 import type { RecordedEvent } from '../../../kernel/event.js';
 import { invalid } from '../../../kernel/rpc.js';
 
@@ -27,10 +28,7 @@ const compiled = (regex: string): Match => {
     const pattern = RE2JS.compile(regex);
     return (text) => pattern.matcher(text).find();
   } catch (error) {
-    throw invalid(
-      'filter.regex',
-      `not a valid RE2 expression: ${error instanceof Error ? error.message : 'syntax error'}`,
-    );
+    throw invalid('filter.regex', `not a valid RE2 expression: ${errorText(error)}`);
   }
 };
 

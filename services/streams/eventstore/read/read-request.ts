@@ -7,7 +7,7 @@ import { invalid, missing } from '../../../kernel/rpc.js';
 import { type ReadFilter, readFilterOf } from './filter.js';
 import { streamOf } from '../stream-identifier.js';
 import type { StreamName } from '../../../kernel/stream.js';
-import type { UuidForm } from '../uuid.js';
+import { type UuidForm, uuidFormOf } from '../uuid.js';
 
 /** The start of a read: an end of the stream or log, or a revision or position. */
 export type From = 'start' | 'end' | bigint;
@@ -29,7 +29,8 @@ export type ReadPlan = {
 /** The number that clients send for "the end" in fields that only hold a number. */
 const END = 2n ** 64n - 1n;
 
-const startOf = (place: bigint): From => (place === END ? 'end' : place);
+/** Reads the revision or position at which a client wants to start. */
+export const startOf = (place: bigint): From => (place === END ? 'end' : place);
 
 const fromOf = ({ streamOption }: ReadReq_Options): From => {
   if (streamOption.case === 'stream') {
@@ -71,7 +72,7 @@ export const readPlan = ({ options }: ReadReq): ReadPlan => {
     direction: readDirection === Direction.Backwards ? 'backwards' : 'forwards',
     count,
     filter: filterOption.case === 'filter' ? readFilterOf(filterOption.value, count === undefined) : undefined,
-    form: uuidOption?.content.case === 'structured' ? 'structured' : 'string',
+    form: uuidFormOf(uuidOption),
     saysEnds: (controlOption?.compatibility ?? 0) >= 1,
   };
 };

@@ -11,7 +11,7 @@ const raise = (): never => {
   throw new CorruptEvent('damaged');
 };
 
-const present = { json: () => Promise.resolve(Buffer.from('{}')), idText: () => 'id', codecs };
+const present = { json: () => Promise.resolve(Buffer.from('{}')), codecs };
 
 describe('the row of an event', () => {
   it.each(executionSamples.map((sample) => [sample.type, sample] as const))(

@@ -54,7 +54,7 @@ const optionsOf = (target: FileTarget, changes: Partial<FileExportOptions> = {})
   format: jsonLines,
   filter: {},
   matches: () => true,
-  rowOf: (each) => rowOf(each, { json: () => Promise.resolve(Buffer.from('{}')), idText: () => 'id', codecs }),
+  rowOf: (each) => rowOf(each, { json: () => Promise.resolve(Buffer.from('{}')), codecs }),
   eventsPerFile: 10,
   onProgress: () => undefined,
   onFile: () => undefined,
@@ -215,7 +215,7 @@ describe('an export of the log to files', () => {
   it('counts the events that it has parked', async () => {
     const json = (each: RecordedEvent): Promise<Uint8Array> =>
       each.position === 2n ? Promise.reject(new CorruptEvent('damaged')) : Promise.resolve(Buffer.from('{}'));
-    const rows = { rowOf: (each: RecordedEvent) => rowOf(each, { json, idText: () => 'id', codecs }) };
+    const rows = { rowOf: (each: RecordedEvent) => rowOf(each, { json, codecs }) };
     expect(await run(folderTarget(newFolder(), 'export'), rows)).toMatchObject({ events: 6, parked: 1 });
   });
 
