@@ -14,13 +14,14 @@ import {
 
 const UNITS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
-/** A duration such as `90s`, `10m` or `1h30m`; the parsed value is in milliseconds. */
+/** A duration such as `90s`, `10m` or `1h30m`; the parsed value is in milliseconds, rounded to a whole number. */
 export const duration = z
   .string({ error: 'must be a duration such as 90s, 10m or 1h30m' })
   .transform((text, context) => {
     const parts = [...text.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h|d)/gu)];
     if (parts.length > 0 && parts.map(([part]) => part).join('') === text) {
-      return parts.reduce((sum, [, count, unit]) => sum + Number(count) * UNITS[unit as keyof typeof UNITS], 0);
+      const ms = parts.reduce((sum, [, number, unit]) => sum + Number(number) * UNITS[unit as keyof typeof UNITS], 0);
+      return Math.round(ms);
     }
     context.addIssue({
       code: 'custom',

@@ -118,7 +118,11 @@ export const openTls = (
     const contents = await Promise.all(
       FILES.map((key) => (tls[key] === '' ? Promise.resolve(Buffer.alloc(0)) : readFile(tls[key]))),
     );
-    if (isSame(contents, seen)) return;
+    if (isSame(contents, seen)) {
+      if (problem !== '') logger.info('the files of TLS are again those in use');
+      problem = '';
+      return;
+    }
     const isSettled = isSame(contents, doubtful);
     doubtful = contents;
     try {

@@ -20,8 +20,8 @@ const identityOf = ({ logId, copyOf }: EventLog): RecordedEvent => ({
  */
 export const namedLog = (log: EventLog): EventLog => ({
   ...log,
-  async *readStream(stream, options) {
-    if (stream === IDENTITY_STREAM) yield [identityOf(log)];
-    else yield* log.readStream(stream, options);
+  async *readStream(stream, options = {}) {
+    if (stream !== IDENTITY_STREAM) yield* log.readStream(stream, options);
+    else if (options.direction === 'backwards' || (options.from ?? 0n) === 0n) yield [identityOf(log)];
   },
 });

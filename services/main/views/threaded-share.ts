@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import type { OnRebuildProgress, ShareBuilder } from '../../../projections/runtime/runs/rebuild-share.js';
 import { faultOfCrossing } from '../../kernel/crossing-faults.js';
@@ -35,9 +34,7 @@ export const threadedShare = (workerData: RebuildThreadData): ShareBuilder => {
     build: (onProgress) => step('build', onProgress),
     verify: (onProgress) => step('verify', onProgress),
     close: async () => {
-      const ended = once(worker, 'exit');
-      await worker.terminate();
-      await ended;
+      await worker.terminate(); // resolves also when the thread has failed before
     },
   };
 };

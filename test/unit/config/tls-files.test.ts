@@ -1,0 +1,37 @@
+import { renameSync } from 'node:fs';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+
+import { configure } from '../../../services/config/configuration.js';
+import { openTls } from '../../../services/config/tls-files.js';
+import { certificates } from '../../support/servers/certificates.js';
+import { until } from '../../support/until.js';
+
+const made = certificates();
+
+beforeAll(() => made.authority('ours'));
+afterAll(() => made.remove());
+
+it('a certificate file that is missing for a while is reported each time', async () => {
+  const [cert, away] = [made.file('ours.pem'), made.file('away.pem')];
+  const tls = { cert_file: cert, key_file: made.file('ours.key') };
+  const said: string[] = [];
+  const opened = openTls(configure([{ path: ['tls'], value: tls, origin: 'test' }]), {
+    logger: { info: () => said.push('info'), error: () => said.push('error') },
+    onReload: (outcome) => said.push(outcome),
+    everyMs: 5,
+  });
+  const isSaid = (times: number) =>
+    until(
+      () => Promise.resolve(said),
+      ({ length }) => length >= times,
+      10_000,
+    );
+  renameSync(cert, away);
+  await isSaid(2);
+  renameSync(away, cert);
+  await isSaid(3);
+  renameSync(cert, away);
+  await isSaid(5);
+  opened?.close();
+  expect(said).toEqual(['failed', 'error', 'info', 'failed', 'error']);
+});
