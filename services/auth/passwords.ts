@@ -2,30 +2,12 @@ import { hash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { Access } from '../kernel/access.js';
 import { lru } from '../kernel/lru.js';
-import type { Caller, Identity } from '../kernel/ports/authentication.js';
+import type { Caller, Credentials, Identity, PasswordAuthentication } from '../kernel/ports/authentication.js';
 import { RpcError } from '../kernel/rpc.js';
 import { type Client, type Clients, isSecret } from './server/clients.js';
 import { checkLimited, type SignInLimits } from './server/sign-in-limits.js';
 import { unauthenticated } from './tokens/refusal.js';
 import type { User, Users } from './users/users.js';
-
-/** A name and its password, and the address from which they came, where it is known. */
-export type Credentials = {
-  readonly name: string;
-  readonly password: string;
-  readonly address: string | undefined;
-};
-
-/** Authenticates callers that send a name and a password with each call. */
-export interface PasswordAuthentication {
-  /**
-   * The user or client of the credentials.
-   *
-   * @throws {RpcError} UNAUTHENTICATED when there is no such name or the password is wrong; RESOURCE_EXHAUSTED after too
-   * many failures.
-   */
-  callerOf(credentials: Credentials): Promise<Caller>;
-}
 
 type Options = {
   readonly users: Users;

@@ -4,6 +4,7 @@ import { descriptionEntitiesRoutes } from '../../projections/description-entitie
 import { executionMetricsRoutes } from '../../projections/execution-metrics/rpc.js';
 import { executionCountRoutes } from '../../projections/executions/count.js';
 import { executionsRoutes } from '../../projections/executions/rpc.js';
+import type { Watches } from '../../projections/execution-watch/watches.js';
 import type { Freshness } from '../../projections/query/freshness.js';
 import type { ReadStore } from '../../projections/runtime/read-store.js';
 import { launchPlansRoutes } from '../../projections/launch-plans/rpc.js';
@@ -20,6 +21,7 @@ import { attributeRoutes } from '../attributes/rpc.js';
 import type { Reactors } from '../dead-letter/ports.js';
 import { deadLetterRoutes } from '../dead-letter/rpc.js';
 import { dataProxyRoutes } from '../data-proxy/rpc.js';
+import { executionExists } from '../execution/creation.js';
 import { mergedConfig } from '../execution/config.js';
 import { executionRoutes } from '../execution/rpc.js';
 import { auditRoutes } from '../audit/rpc.js';
@@ -55,18 +57,16 @@ import type { GroupFigures } from '../streams/eventstore/groups/group-figures.js
 import type { EngineFeed } from '../streams/engine-feed/feed.js';
 import { feedRoutes } from './engines/engine-feed.js';
 import { entities } from './models.js';
-import { executionExistsIn } from './routes/execution-exists.js';
 import { type PastReader, pastRoutes, withPast } from './past/past-reads.js';
 import { tailRoutes, type Tails } from './tail/tails.js';
 import { watchRoutes } from './watch/routes.js';
-import type { Watches } from './watch/watches.js';
 import { limitsOf, platformOf } from './platform.js';
 import type { Launching } from './launching.js';
 import { nextFire } from '../reference/next-fire.js';
-import { operationsOf } from './routes/operations.js';
-import { runData } from './routes/run-data.js';
+import { operationsOf } from './operations.js';
+import { runData } from '../data-proxy/run-data.js';
 import { launcherOf } from './reactors/schedules.js';
-import { urgencyOf } from './routes/urgencies.js';
+import { urgencyOf } from '../gateway/dispatch/urgencies.js';
 import { version } from './version.js';
 
 /** The services that the routes need. */
@@ -209,7 +209,7 @@ export const allRoutes = (services: RouteServices): readonly AnyRoute[] => {
     ...feedRoutes(services.feed, services.format),
     ...notificationRoutes({
       sessions: services.sessions,
-      executionExists: executionExistsIn(services.store),
+      executionExists: (id) => executionExists(services.store, id),
       now: Date.now,
     }),
     ...roleBindingRoutes({

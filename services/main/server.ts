@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { openWatches } from '../../projections/execution-watch/watches.js';
 import { executions as executionsView } from '../../projections/executions/projection.js';
 import { freshness as freshnessOf, lastPositionOf, searchingBuiltViews } from '../../projections/query/freshness.js';
 import type { Check } from '../gateway/readiness.js';
@@ -20,7 +21,8 @@ import { largeRegistrations } from './large-requests/large-registrations.js';
 import { registerSources } from './metrics.js';
 import { assertPortIsFree } from '../config/free-port.js';
 import { openTails } from './tail/tails.js';
-import { openWatches } from './watch/watches.js';
+import { encodedAnswer } from './watch/encoded-answer.js';
+import { watchThreadOpener } from './watch/watch-thread-opener.js';
 import { pastReader } from './past/past-reads.js';
 import { openReactors } from './reactors/reactors.js';
 import { dutiesOf } from '../config/roles.js';
@@ -96,7 +98,12 @@ const openThreads = async (configuration: Configuration, { source }: Foundation)
   const engineStores = engineStoresOf(configuration);
   const engineData = await openEngineData(engineStores);
   const pastReads = pastReader({ ...source, engineStores });
-  const [tails, watches] = [openTails(source), openWatches(source)];
+  const tails = openTails(source);
+  const watches = openWatches({
+    openThread: watchThreadOpener(source),
+    encode: encodedAnswer,
+    executions: executionsView.collection,
+  });
   const { groups, start: eventstore } = laterEventstore();
   const close = async (): Promise<void> => {
     for (const part of [pastReads, registrations, launches, engineData]) await part.close();

@@ -1,7 +1,6 @@
 import type { DescMethod } from '@bufbuild/protobuf';
 import type { Logger } from 'pino';
 import { signInRoutes } from '../auth/metadata/rpc.js';
-import type { PasswordAuthentication } from '../auth/passwords.js';
 import type { AuthorizationServer } from '../auth/server/authorization-server.js';
 import { answerBudget, requestBudget, type MemoryBudgetLimits } from '../gateway/memory-budget.js';
 import { dispatcher, type Interceptor } from '../gateway/dispatch/dispatch.js';
@@ -17,7 +16,7 @@ import { serveHttp } from '../gateway/rest/server.js';
 import type { Check } from '../gateway/readiness.js';
 import { routeTable, rpcName } from '../gateway/routes.js';
 import type { AuditTrail } from '../kernel/ports/audit-trail.js';
-import type { Authentication } from '../kernel/ports/authentication.js';
+import type { Authentication, PasswordAuthentication } from '../kernel/ports/authentication.js';
 import type { TlsSource } from '../kernel/ports/tls.js';
 import type { AnyRoute } from '../kernel/rpc.js';
 import type { RoleBindings } from '../reference/role-bindings.js';

@@ -61,7 +61,7 @@ const executionOf = (id: WorkflowExecutionIdentifier | undefined): ExecutionId =
 const notFound = ({ project, domain, name }: ExecutionId): RpcError =>
   new RpcError('NOT_FOUND', `execution ${project}/${domain}/${name} does not exist`);
 
-/** An empty list does not show that the execution exists, so only then that is checked. */
+/** Lists the messages of an execution. Only when there are none is it checked that the execution exists. */
 const list = async (
   { sessions, executionExists }: NotificationServices,
   id: ExecutionId,

@@ -62,3 +62,21 @@ export interface Authentication {
     certificate?: () => ClientCertificate | undefined,
   ): Caller | Promise<Caller>;
 }
+
+/** A name and its password, and the address from which they came, where it is known. */
+export type Credentials = {
+  readonly name: string;
+  readonly password: string;
+  readonly address: string | undefined;
+};
+
+/** Authenticates callers that send a name and a password with each call. */
+export interface PasswordAuthentication {
+  /**
+   * The user or client of the credentials.
+   *
+   * @throws {RpcError} UNAUTHENTICATED when there is no such name or the password is wrong; RESOURCE_EXHAUSTED after too
+   * many failures.
+   */
+  callerOf(credentials: Credentials): Promise<Caller>;
+}

@@ -3,7 +3,7 @@ import { NO_SIGN_IN, type SignInMetadataSource } from '../../auth/metadata/rpc.j
 import { certificateCallers, CERTIFICATE_ISSUER } from '../../auth/certificates.js';
 import { bearerAuthentication } from '../../auth/authentication.js';
 import { accessBy, type ClaimGrant, grantsByBindings, grantsByClaims } from '../../auth/permissions/grants.js';
-import { type PasswordAuthentication, passwordAuthentication } from '../../auth/passwords.js';
+import { passwordAuthentication } from '../../auth/passwords.js';
 import { signInLimits } from '../../auth/server/sign-in-limits.js';
 import type { Access } from '../../kernel/access.js';
 import { knownPrincipals } from './authorization-server.js';
@@ -13,7 +13,12 @@ import { fetchJson } from '../../auth/tokens/issuer-metadata.js';
 import type { RemoteIssuer } from '../../auth/tokens/issuer.js';
 import { tokenVerifier } from '../../auth/tokens/verifier.js';
 import type { Configuration } from '../../config/configuration.js';
-import type { Authentication, Identity, LocalIssuer } from '../../kernel/ports/authentication.js';
+import type {
+  Authentication,
+  Identity,
+  LocalIssuer,
+  PasswordAuthentication,
+} from '../../kernel/ports/authentication.js';
 import type { RoleBindings } from '../../reference/role-bindings.js';
 
 type Auth = Configuration['auth'];

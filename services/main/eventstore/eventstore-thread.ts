@@ -4,10 +4,11 @@ import { serveEncoded } from '../../gateway/grpc/encoded.js';
 import { guestAccess, readAccess } from '../../streams/eventstore/access.js';
 import { storedForm, type EventDataEncoder } from '../../streams/eventstore/recorded.js';
 import type { Tls, TlsSource } from '../../kernel/ports/tls.js';
+import { categoryOf } from '../../kernel/stream.js';
 import { serveEventstore } from '../../streams/eventstore/server.js';
 import { isOfGroup } from '../../streams/eventstore/groups/group-name.js';
 import { noStreamRules, openStreamRules } from '../../streams/eventstore/stream-rules.js';
-import { relayedAdmissions } from './access-relay.js';
+import { relayedAdmissions } from './admission-relay.js';
 import { relayedAppends } from './append-relay.js';
 import { openLogger } from '../logger.js';
 import { type LogSource, openGroupCalls, openLog } from '../log/log-source.js';
@@ -49,7 +50,7 @@ const json = readable(payloads);
 
 /** Presents flightlog's events as JSON; events that clients of the protocol have written stay as they are. */
 const asJson: EventDataEncoder = async (event) => {
-  if (!codecs.has(event.stream.split('-', 1)[0] ?? '')) return storedForm(event);
+  if (!codecs.has(categoryOf(event.stream))) return storedForm(event);
   return { data: await json(event), isJson: true };
 };
 

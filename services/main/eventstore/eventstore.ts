@@ -2,14 +2,14 @@ import { once } from 'node:events';
 import { setTimeout } from 'node:timers/promises';
 import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
 import type { Logger } from 'pino';
-import type { PasswordAuthentication } from '../../auth/passwords.js';
 import type { AuditTrail } from '../../kernel/ports/audit-trail.js';
-import type { Authentication } from '../../kernel/ports/authentication.js';
+import type { Authentication, PasswordAuthentication } from '../../kernel/ports/authentication.js';
 import type { TlsSource } from '../../kernel/ports/tls.js';
 import type { EventStore } from '../../kernel/ports/event-store.js';
-import { admitting, type OnResult, relayAdmissions } from './access-relay.js';
+import { relayAdmissions } from './admission-relay.js';
 import { relayAppends } from './append-relay.js';
 import type { Configuration } from '../../config/configuration.js';
+import { type AdmissionServices, admitting } from '../../streams/eventstore/admission.js';
 import type { GroupFigures } from '../../streams/eventstore/groups/group-figures.js';
 import type { EventstoreThreadData, EventstoreThreadRequest, EventstoreThreadStart } from './eventstore-thread.js';
 import type { LogSource } from '../log/log-source.js';
@@ -88,29 +88,13 @@ export const eventstorePort = async ({
   }
 };
 
-type Admitting = Pick<EventstoreServices, 'authentication' | 'passwords' | 'audit' | 'logger'> & {
-  readonly isBehindProxy: boolean;
-};
-
-/** Records refused calls, and ended calls that change something, for auditors. */
-const recordingIn =
-  (audit: AuditTrail | undefined): OnResult =>
-  ({ path, address }, { principal, issuer, clientId }, { code, reason }) => {
-    const now = Date.now();
-    audit?.record({
-      ...{ kind: 'call', atMs: now, lastAtMs: now, count: 1, code, reason, action: path, address },
-      ...{ transport: 'eventstoredb', principal, issuer, clientId, project: '', domain: '', name: '' },
-      ...{ requestId: '', position: undefined },
-    });
-  };
+type AdmittingParts = Omit<AdmissionServices, 'authentication'> & Pick<EventstoreServices, 'authentication' | 'logger'>;
 
 /** Opens a message port by which the thread asks to admit its callers. Both ends close together. */
-const openAdmissions = (services: Admitting): MessagePort | undefined => {
-  const { authentication, passwords, audit, logger, isBehindProxy } = services;
+const openAdmissions = ({ authentication, logger, ...services }: AdmittingParts): MessagePort | undefined => {
   if (!authentication) return undefined;
   const { port1, port2 } = new MessageChannel();
-  const admissions = admitting({ authentication, passwords, isBehindProxy, onResult: recordingIn(audit) });
-  relayAdmissions(port1, admissions, (err) =>
+  relayAdmissions(port1, admitting({ authentication, ...services }), (err) =>
     logger.error({ err }, 'callers of the EventStoreDB protocol cannot be authenticated'),
   );
   port1.unref();

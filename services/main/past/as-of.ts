@@ -4,10 +4,10 @@ import { executionsRoutes } from '../../../projections/executions/rpc.js';
 import { nodeExecutions } from '../../../projections/node-executions/projection.js';
 import { nodeExecutionsRoutes, nodesForTaskRoutes } from '../../../projections/node-executions/rpc.js';
 import type { Freshness } from '../../../projections/query/freshness.js';
+import type { NeededPrefix } from '../../../projections/query/kept-prefixes.js';
 import type { RecordedContents } from '../../../projections/query/recorded-contents.js';
 import { type ExecutionId, executionStream } from '../../kernel/execution-id.js';
 import { completeExecutionId, nodeExecutionKey, nodeIdOf } from '../../../projections/query/execution-identifiers.js';
-import type { Prefix } from '../../../projections/runtime/prefix-fold.js';
 import type { ReadModel } from '../../../projections/runtime/read-model.js';
 import type { DocumentReads } from '../../../projections/runtime/read-store.js';
 import { findTask } from '../../../projections/task-executions/find.js';
@@ -17,13 +17,6 @@ import type { NodeExecutionIdentifierSchema } from '../../../proto/gen/platformi
 import type { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
 import type { Route } from '../../kernel/rpc.js';
 import { entities } from '../models.js';
-
-/** The part of a stream that a read needs: the read models, and which of their documents. */
-export type NeededPrefix = Omit<Prefix, 'until'> & {
-  readonly models: readonly ReadModel<unknown>[];
-  /** The key, or the beginning of the keys, that `isWanted` selects; absent for all. */
-  readonly part?: string;
-};
 
 /**
  * The read models that the stream of one execution feeds: executions, nodes and tasks. Their reads can be answered as of
@@ -61,7 +54,7 @@ const ofAttempts = (sent: SentNode | undefined, filters = ''): NeededPrefix => {
   const stream = executionStream(executionId);
   const under = `${nodeExecutionKey(stream, nodeId)}/`;
   const { name } = taskExecutions.collection;
-  const isWanted: Prefix['isWanted'] = (collection, key) => collection !== name || key.startsWith(under);
+  const isWanted: NeededPrefix['isWanted'] = (collection, key) => collection !== name || key.startsWith(under);
   return { stream, models: filters === '' ? [taskExecutions] : executionModels, part: under, isWanted };
 };
 

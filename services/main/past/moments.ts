@@ -2,6 +2,7 @@ import { create, fromBinary, toJson } from '@bufbuild/protobuf';
 import type { Moments } from '../../../projections/execution-diff/rpc.js';
 import { executions } from '../../../projections/executions/projection.js';
 import { nodeExecutions } from '../../../projections/node-executions/projection.js';
+import type { Prefixes } from '../../../projections/query/kept-prefixes.js';
 import type { RecordedContents } from '../../../projections/query/recorded-contents.js';
 import type { DocumentReads } from '../../../projections/runtime/read-store.js';
 import { taskExecutions } from '../../../projections/task-executions/projection.js';
@@ -18,7 +19,6 @@ import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js
 import type { Call } from '../../kernel/rpc.js';
 import { noEngineData } from '../engines/engine-data.js';
 import { routesOver, executionModels } from './as-of.js';
-import type { Prefixes } from './prefixes.js';
 import { type ExecutionId, executionStream } from '../../kernel/execution-id.js';
 
 const dataOf = async (

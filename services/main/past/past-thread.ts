@@ -1,7 +1,9 @@
 import { fromBinary, toBinary } from '@bufbuild/protobuf';
 import { workerData } from 'node:worker_threads';
 import { executionDiffRoutes } from '../../../projections/execution-diff/rpc.js';
+import { openPrefixes } from '../../../projections/query/kept-prefixes.js';
 import type { RecordedContents } from '../../../projections/query/recorded-contents.js';
+import { temporaryReadStore } from '../../../projections/store/sqlite/temporary-read-store.js';
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
 import type { Call, Route } from '../../kernel/rpc.js';
 import { historyRoutes } from '../../streams/history/page.js';
@@ -10,7 +12,6 @@ import { codecs } from '../models.js';
 import { neededPrefix, routesOver } from './as-of.js';
 import type { PastAnswer, PastQuestion, PastThreadData } from './past-reads.js';
 import { momentsIn } from './moments.js';
-import { openPrefixes } from './prefixes.js';
 import { openEngineData } from '../engines/engine-data.js';
 import { openPayloads } from '../payloads.js';
 import { answerAll } from '../threads/thread-caller.js';
@@ -20,7 +21,7 @@ import { answerAll } from '../threads/thread-caller.js';
 const { directory, location, source, engineStores } = workerData as PastThreadData;
 const log = await openLog(source);
 const payloads = await openPayloads({ directory, location });
-const prefixes = openPrefixes({ log, payloads, codecs });
+const prefixes = openPrefixes({ log, payloads, codecs, openStore: temporaryReadStore });
 const engineData = await openEngineData(engineStores);
 const contents: RecordedContents = { log, payloads, engineData, warn: () => undefined };
 

@@ -6,7 +6,6 @@ import {
 } from '../../../proto/gen/platformidl/admin/execution_pb.js';
 import { InactiveProjectSchema } from '../../../proto/gen/platformidl/admin/project_pb.js';
 import { type Identifier, IdentifierSchema, ResourceType } from '../../../proto/gen/platformidl/core/identifier_pb.js';
-import { type LiteralMap, LiteralMapSchema } from '../../../proto/gen/platformidl/core/literals_pb.js';
 import type { Configuration } from '../../config/configuration.js';
 import { executionStream } from '../../kernel/execution-id.js';
 import type { LaunchRefusal } from '../../execution/launch/answer.js';
@@ -14,30 +13,14 @@ import { launch } from '../../execution/launch/launch.js';
 import { isTerminal } from '../../execution/phases.js';
 import type { Launcher, SettingsOf, TickLaunch } from '../../reactors/fire-schedules/ports.js';
 import { REACTOR } from '../../reactors/fire-schedules/fire.js';
+import { kickoffInputs } from '../../reactors/fire-schedules/kickoff-inputs.js';
 import { type ScheduleSettings, withAnnotations } from '../../schedule/calendar/annotations.js';
-import { shifted } from '../../schedule/calendar/offset.js';
 import { tickName } from '../../schedule/calendar/tick-name.js';
 import type { FireOutcome } from '../../schedule/commands.js';
 import type { Launching } from '../launching.js';
 
 const versionId = ({ plan, version }: Pick<TickLaunch, 'plan' | 'version'>): Identifier =>
   create(IdentifierSchema, { resourceType: ResourceType.LAUNCH_PLAN, ...plan, version });
-
-/** The kickoff argument of the plan's schedule, with the time of the tick. */
-const inputsOf = async ({ definitions }: Launching, tick: TickLaunch): Promise<LiteralMap> => {
-  const plan = await definitions.launchPlan(versionId(tick));
-  const schedule = plan?.spec.entityMetadata?.schedule;
-  const argument = schedule?.kickoffTimeInputArg ?? '';
-  if (schedule === undefined || argument === '') return create(LiteralMapSchema);
-  const { ScheduleExpression: expression } = schedule;
-  const offset = expression.case === 'cronSchedule' ? expression.value.offset : '';
-  const kickoffMs = shifted(tick.atMs, offset);
-  const datetime = { case: 'datetime', value: timestampFromMs(kickoffMs) } as const;
-  const literal = {
-    value: { case: 'scalar', value: { value: { case: 'primitive', value: { value: datetime } } } },
-  } as const;
-  return create(LiteralMapSchema, { literals: { [argument]: literal } });
-};
 
 const isInactive = (refusal: Extract<LaunchRefusal, { readonly kind: 'invalid' }>): boolean =>
   refusal.error.details.some(({ schema }) => schema === InactiveProjectSchema);
@@ -84,11 +67,10 @@ export const launcherOf = (launching: Launching): Launcher => {
       const { atMs, principal } = tick;
       const execution = executionOf(tick);
       const metadata = { mode: Mode.SCHEDULED, scheduledAt: timestampFromMs(atMs) };
-      const request = create(ExecutionCreateRequestSchema, {
-        ...execution,
-        spec: { launchPlan: versionId(tick), metadata },
-      });
-      const given = await inputsOf(launching, tick);
+      const launchPlan = versionId(tick);
+      const request = create(ExecutionCreateRequestSchema, { ...execution, spec: { launchPlan, metadata } });
+      const plan = await launching.definitions.launchPlan(launchPlan);
+      const given = kickoffInputs(plan?.spec.entityMetadata?.schedule, atMs);
       const actor = {
         actor: REACTOR,
         principal,

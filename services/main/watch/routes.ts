@@ -1,10 +1,10 @@
+import { filterOf } from '../../../projections/execution-watch/watch-request.js';
+import type { ReadList, Watches } from '../../../projections/execution-watch/watches.js';
 import { matchingExecutions } from '../../../projections/executions/matching.js';
 import type { ExecutionReads } from '../../../projections/executions/reads.js';
 import { ExecutionWatchService } from '../../../proto/gen/platformidl/eventlog/watch_pb.js';
 import { encodedEvent } from '../../gateway/rest/server-sent-events.js';
 import { type Call, type FollowRoute, RpcError } from '../../kernel/rpc.js';
-import { filterOf } from './subject.js';
-import type { ReadList, Watches } from './watches.js';
 
 /** The sources of the state of lists. */
 type ListReads = Pick<ExecutionReads, 'store' | 'freshness'>;

@@ -1,5 +1,9 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { executionFolds } from '../../../projections/execution-watch/execution-folds.js';
+import { MAX_WATCHERS } from '../../../projections/execution-watch/thread-messages.js';
+import type { Opened } from '../../../projections/execution-watch/subjects.js';
+import { openWatchHub } from '../../../projections/execution-watch/watch-hub.js';
+import { filterOf, isList } from '../../../projections/execution-watch/watch-request.js';
 import { watchedList } from '../../../projections/execution-watch/watched-list.js';
 import { watchedExecution } from '../../../projections/execution-watch/watched-execution.js';
 import { executionTest } from '../../../projections/executions/matching.js';
@@ -14,10 +18,8 @@ import { openLog } from '../log/log-source.js';
 import { codecs } from '../models.js';
 import { executionModels } from '../past/as-of.js';
 import { openPayloads } from '../payloads.js';
-import { MAX_WATCHERS, type WatchThreadData } from './messages.js';
-import { filterOf, isList } from './subject.js';
-import type { Opened } from './subjects.js';
-import { openWatchHub } from './watch-hub.js';
+import { encodedAnswer } from './encoded-answer.js';
+import type { WatchThreadData } from './watch-thread-opener.js';
 import { answerOver } from '../threads/messages.js';
 
 // This thread follows the log for all watches of the process: of one execution, or of a list of executions that a filter
@@ -60,7 +62,7 @@ const open = (request: WatchRequest): Opened => {
 const waits = positionWaits({ hasReached: (asked) => position >= asked, maxWaiting: MAX_WATCHERS });
 const reach = (asked: bigint): Promise<void> => reachPosition({ waits, position: () => position }, asked);
 
-const hub = openWatchHub(open, reach, (message) => parentPort?.postMessage(message));
+const hub = openWatchHub({ open, reach, encode: encodedAnswer, say: (message) => parentPort?.postMessage(message) });
 const following = log.subscribe({ after: position, filter }, (page) => {
   // Set before the page is folded: a list that is opened meanwhile starts after this page, which it does not get.
   ({ position } = page);

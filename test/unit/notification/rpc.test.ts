@@ -16,11 +16,11 @@ import {
   NotificationStatus,
 } from '../../../proto/gen/platformidl/eventlog/notification_service_pb.js';
 import { executionAggregate } from '../../../services/execution/aggregate.js';
+import { executionExists } from '../../../services/execution/creation.js';
 import { decodeEvent } from '../../../services/kernel/decode-event.js';
 import type { EventStore } from '../../../services/kernel/ports/event-store.js';
 import type { Sessions } from '../../../services/kernel/ports/sessions.js';
 import type { Call } from '../../../services/kernel/rpc.js';
-import { executionExistsIn } from '../../../services/main/routes/execution-exists.js';
 import type { AttemptOutcome, NotificationCommand } from '../../../services/notification/commands.js';
 import { notificationAggregate } from '../../../services/notification/decider.js';
 import { notificationCodec, notificationStream } from '../../../services/notification/events.js';
@@ -64,9 +64,7 @@ afterEach(async () => {
 /** Asks the route of an RPC, as the transports do. */
 const ask = async (rpc: keyof typeof NotificationService.method, request: unknown): Promise<unknown> => {
   const method = NotificationService.method[rpc];
-  const route = notificationRoutes({ sessions, executionExists: executionExistsIn(store), now: () => LATER }).find(
-    (each) => each.method === method,
-  );
+  const route = notificationRoutes({ sessions, executionExists: (asked) => executionExists(store, asked), now: () => LATER }).find((each) => each.method === method);
   return route?.handle(request as never, call);
 };
 const list = async (of: Partial<typeof id> = id): Promise<NotificationList> => {

@@ -7,7 +7,9 @@ import { leavesOf } from '../../../projections/execution-diff/difference.js';
 import { executionDiffRoutes } from '../../../projections/execution-diff/rpc.js';
 import { executions } from '../../../projections/executions/projection.js';
 import { nodeExecutions } from '../../../projections/node-executions/projection.js';
+import { openPrefixes } from '../../../projections/query/kept-prefixes.js';
 import type { ReadModel } from '../../../projections/runtime/read-model.js';
+import { temporaryReadStore } from '../../../projections/store/sqlite/temporary-read-store.js';
 import { taskExecutions } from '../../../projections/task-executions/projection.js';
 import { ExecutionSchema } from '../../../proto/gen/platformidl/admin/execution_pb.js';
 import { NodeExecutionSchema } from '../../../proto/gen/platformidl/admin/node_execution_pb.js';
@@ -21,7 +23,6 @@ import {
 import type { RecordedEvent } from '../../../services/kernel/event.js';
 import { codecs } from '../../../services/main/models.js';
 import { momentsIn } from '../../../services/main/past/moments.js';
-import { openPrefixes } from '../../../services/main/past/prefixes.js';
 import { documentsAfter } from '../../support/views/run-views.js';
 import { id } from '../execution/reports.js';
 import { logIn, noPayloads } from '../streams/history/recorded.js';
@@ -68,7 +69,7 @@ const diffing = (events: readonly RecordedEvent[]) => {
   const log = { logId: 'log', ...logIn(withTimes(events)) } as never;
   const past = { log, payloads: noPayloads, engineData: noEngineData, warn: () => undefined };
   const call = { principal: '', requestId: '', isCancelled: () => false, answeredAt: () => undefined };
-  const prefixes = openPrefixes({ log, payloads: noPayloads, codecs });
+  const prefixes = openPrefixes({ log, payloads: noPayloads, codecs, openStore: temporaryReadStore });
   const [route] = executionDiffRoutes(momentsIn(prefixes, past, call));
   return async (asOf: number, otherAsOf: number, limit: number): Promise<readonly EntityDiff[]> => {
     const found: EntityDiff[] = [];

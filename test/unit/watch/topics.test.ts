@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 
 import { WatchResponse_Kind as Kind } from '../../../proto/gen/platformidl/eventlog/watch_pb.js';
-import type { SentAnswer } from '../../../services/main/watch/messages.js';
-import { openTopics, type Watcher } from '../../../services/main/watch/topics.js';
+import type { SentAnswer } from '../../../projections/execution-watch/thread-messages.js';
+import { openTopics, type Watcher } from '../../../projections/execution-watch/topics.js';
 
 const change = (position: number, bytes = 0): SentAnswer => ({
   kind: Kind.CHANGE,

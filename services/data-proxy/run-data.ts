@@ -6,11 +6,11 @@ import {
   type MessageInitShape,
   type MessageShape,
 } from '@bufbuild/protobuf';
-import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
-import type { LiteralMap } from '../../../proto/gen/platformidl/core/literals_pb.js';
-import type { RunData, InputsAndOutputs } from '../../data-proxy/ports.js';
-import type { Fault } from '../../kernel/fault.js';
-import type { Answer, Call, Route } from '../../kernel/rpc.js';
+import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
+import type { LiteralMap } from '../../proto/gen/platformidl/core/literals_pb.js';
+import type { RunData, InputsAndOutputs } from './ports.js';
+import type { Fault } from '../kernel/fault.js';
+import type { Answer, Call, Route } from '../kernel/rpc.js';
 
 type CallApi = <Input extends DescMessage, Output extends DescMessage>(
   method: DescMethodUnary<Input, Output>,

@@ -1,5 +1,5 @@
-import { RpcError } from '../../kernel/rpc.js';
-import type { SentAnswer } from './messages.js';
+import { RpcError } from '../../services/kernel/rpc.js';
+import type { SentAnswer } from './thread-messages.js';
 
 /**
  * An answer in the linked list of a topic. Each watcher refers to the answer that it took last, so answers that all

@@ -1,15 +1,14 @@
 import { fromBinary } from '@bufbuild/protobuf';
-import type { WatchAnswer } from '../../../projections/execution-watch/answers.js';
-import { type WatchRequest, WatchRequestSchema } from '../../../proto/gen/platformidl/eventlog/watch_pb.js';
-import type { RecordedEvent } from '../../kernel/event.js';
-import { crossingOf } from '../../kernel/crossing-faults.js';
-import { Fault } from '../../kernel/fault.js';
-import type { LogPage } from '../../kernel/ports/event-store.js';
-import type { FollowForm } from '../../kernel/rpc.js';
-import type { StreamName } from '../../kernel/stream.js';
-import { encodedAs } from './encoded.js';
-import type { SentAnswer, WatchMessage, WatchQuestion, WatchReply } from './messages.js';
-import { afterOf, topicOf } from './subject.js';
+import type { WatchAnswer } from './answers.js';
+import { type WatchRequest, WatchRequestSchema } from '../../proto/gen/platformidl/eventlog/watch_pb.js';
+import type { RecordedEvent } from '../../services/kernel/event.js';
+import { crossingOf } from '../../services/kernel/crossing-faults.js';
+import { Fault } from '../../services/kernel/fault.js';
+import type { LogPage } from '../../services/kernel/ports/event-store.js';
+import type { FollowForm } from '../../services/kernel/rpc.js';
+import type { StreamName } from '../../services/kernel/stream.js';
+import type { EncodeAnswer, SentAnswer, WatchMessage, WatchQuestion, WatchReply } from './thread-messages.js';
+import { afterOf, topicOf } from './watch-request.js';
 import { type Opened, openSubjects, type WatchedSubject, type Subjects } from './subjects.js';
 
 /** Answers the questions of watchers about all watched executions and lists, and feeds these with the events of the log. */
@@ -36,15 +35,22 @@ const MAX_ANSWERS = 16;
 const iteratorOf = (first: AsyncIterable<WatchAnswer, void> | Iterable<WatchAnswer, void>): Reader['first'] =>
   Symbol.asyncIterator in first ? first[Symbol.asyncIterator]() : first[Symbol.iterator]();
 
-/**
- * Waits until the log is read up to a position.
- *
- * @throws {RpcError} UNAVAILABLE when it still ends before that after a while.
- */
-type Reach = (position: bigint) => Promise<void>;
+export type WatchHubOptions = {
+  /** Opens the execution that a request names, or the list that it describes. */
+  readonly open: (request: WatchRequest) => Opened;
+  /**
+   * Waits until the log is read up to the position after which a watch continues.
+   *
+   * @throws {RpcError} UNAVAILABLE when the log still ends before that position after a while.
+   */
+  readonly reach: (position: bigint) => Promise<void>;
+  readonly encode: EncodeAnswer;
+  /** Sends a message to the watchers. */
+  readonly say: (message: WatchMessage) => void;
+};
 
 /** The watchers that are still reading their first answers. */
-const openReaders = (subjects: Subjects, reach: Reach) => {
+const openReaders = (subjects: Subjects, { reach, encode }: Pick<WatchHubOptions, 'reach' | 'encode'>) => {
   const readers = new Map<number, Reader>();
 
   const begin = async (id: number, encoded: Uint8Array, form: FollowForm): Promise<WatchReply> => {
@@ -67,7 +73,7 @@ const openReaders = (subjects: Subjects, reach: Reach) => {
     while (reader && answers.length < MAX_ANSWERS) {
       const next = await reader.first.next();
       if (next.done === true) return { answers, isLast: true };
-      answers.push(encodedAs(reader.form, next.value));
+      answers.push(encode(reader.form, next.value));
     }
     return { answers, isLast: reader === undefined };
   };
@@ -92,22 +98,15 @@ const byStream = (events: readonly RecordedEvent[]): ReadonlyMap<StreamName, rea
   return groups;
 };
 
-/**
- * Opens the hub; `open` opens the execution or list of a request, `reach` waits for the position after which a watch
- * continues, and `say` sends a message to the watchers.
- */
-export const openWatchHub = (
-  open: (request: WatchRequest) => Opened,
-  reach: Reach,
-  say: (message: WatchMessage) => void,
-): WatchHub => {
+/** Opens the hub, which has no watches at first. */
+export const openWatchHub = ({ open, reach, encode, say }: WatchHubOptions): WatchHub => {
   const subjects = openSubjects(open);
-  const readers = openReaders(subjects, reach);
+  const readers = openReaders(subjects, { reach, encode });
 
   const publish = ({ name, forms }: WatchedSubject, answers: readonly WatchAnswer[]): void => {
     if (answers.length === 0) return;
     for (const form of forms.keys())
-      say({ topic: topicOf(name, form), answers: answers.map((each) => encodedAs(form, each)) });
+      say({ topic: topicOf(name, form), answers: answers.map((each) => encode(form, each)) });
   };
   /** Ends a failed subject for all its watchers; the next watcher opens it again. */
   const fail = (subject: WatchedSubject, error: unknown): void => {

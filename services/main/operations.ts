@@ -1,13 +1,13 @@
-import type { ReadStore } from '../../../projections/runtime/read-store.js';
-import type { ParkedStreams } from '../../kernel/log-readers/parked-streams.js';
-import type { EventStore } from '../../kernel/ports/event-store.js';
-import type { OperationsServices } from '../../operations/rpc.js';
-import type { Unreadable } from '../../operations/ports.js';
-import type { EngineFeed } from '../../streams/engine-feed/feed.js';
-import { lastRetries } from '../../reference/retry-requests.js';
-import type { GroupFigures } from '../../streams/eventstore/groups/group-figures.js';
-import type { GroupName } from '../../streams/eventstore/groups/group-name.js';
-import { describedGroups } from '../../streams/eventstore/groups/described-groups.js';
+import type { ReadStore } from '../../projections/runtime/read-store.js';
+import type { ParkedStreams } from '../kernel/log-readers/parked-streams.js';
+import type { EventStore } from '../kernel/ports/event-store.js';
+import type { OperationsServices } from '../operations/rpc.js';
+import type { Unreadable } from '../operations/ports.js';
+import type { EngineFeed } from '../streams/engine-feed/feed.js';
+import { lastRetries } from '../reference/retry-requests.js';
+import type { GroupFigures } from '../streams/eventstore/groups/group-figures.js';
+import type { GroupName } from '../streams/eventstore/groups/group-name.js';
+import { describedGroups } from '../streams/eventstore/groups/described-groups.js';
 
 /** Services that the reads for operators use. */
 export type OperationsSources = {
@@ -19,8 +19,8 @@ export type OperationsSources = {
   readonly groups: () => Promise<readonly GroupFigures[]>;
 };
 
-/** Lists each stream once. Two sets of views may have parked it; the first entry, at the lowest position, counts. */
-const once = (parked: readonly Unreadable[]): readonly Unreadable[] => [
+/** Leaves only the first entry of each stream, which has the lowest position: two sets of views may have parked it. */
+const firstOfEachStream = (parked: readonly Unreadable[]): readonly Unreadable[] => [
   ...new Map(parked.toReversed().map((each) => [each.stream, each])).values(),
 ];
 
@@ -31,7 +31,7 @@ const connectionsIn = (figures: readonly GroupFigures[], { source, group }: Grou
 export const operationsOf = ({ store, readStore, parked, feed, groups }: OperationsSources): OperationsServices => ({
   engines: feed,
   unreadable: {
-    inViews: async () => once(await readStore.parked()),
+    inViews: async () => firstOfEachStream(await readStore.parked()),
     inProcess: () => parked.all().map(({ stream, position, message }) => ({ stream, position, reason: message })),
     retries: () => lastRetries(store, (unreadable) => parked.note(unreadable)),
   },

@@ -1,8 +1,7 @@
-import type { WatchResponse_Kind } from '../../../proto/gen/platformidl/eventlog/watch_pb.js';
-import type { MessagePort } from 'node:worker_threads';
-import type { CrossingFault } from '../../kernel/crossing-faults.js';
-import type { FollowForm } from '../../kernel/rpc.js';
-import type { ViewsThreadData } from '../views/views-thread.js';
+import type { WatchAnswer } from './answers.js';
+import type { WatchResponse_Kind } from '../../proto/gen/platformidl/eventlog/watch_pb.js';
+import type { CrossingFault } from '../../services/kernel/crossing-faults.js';
+import type { FollowForm } from '../../services/kernel/rpc.js';
 
 /** A process has at most this many watchers. */
 export const MAX_WATCHERS = 5_000;
@@ -16,6 +15,9 @@ export type SentAnswer = {
   /** The execution's stream, for a change of a list. */
   readonly of?: string;
 };
+
+/** Encodes an answer as it is sent in a form. */
+export type EncodeAnswer = (form: FollowForm, answer: WatchAnswer) => SentAnswer;
 
 /** A question to the thread: begin a watch, give more of its first answers, or end the watch. */
 export type WatchQuestion =
@@ -40,6 +42,3 @@ export type WatchMessage =
   | { readonly topic: string; readonly answers: readonly SentAnswer[] }
   | { readonly topic: string; readonly failure: CrossingFault }
   | { readonly reached: bigint };
-
-/** The worker data of the thread; it answers questions over the port. */
-export type WatchThreadData = ViewsThreadData & { readonly questions: MessagePort };

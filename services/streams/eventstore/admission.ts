@@ -1,10 +1,8 @@
-import type { MessagePort } from 'node:worker_threads';
-import type { PasswordAuthentication } from '../../auth/passwords.js';
 import { denied } from '../../kernel/permitted.js';
-import type { Authentication, Caller } from '../../kernel/ports/authentication.js';
+import type { AuditTrail } from '../../kernel/ports/audit-trail.js';
+import type { Authentication, Caller, PasswordAuthentication } from '../../kernel/ports/authentication.js';
 import { RpcError } from '../../kernel/rpc.js';
-import type { Admissions, Admitted, AskingCall } from '../../streams/eventstore/guard.js';
-import { answerOver, askOver } from '../threads/messages.js';
+import type { Admissions, Admitted, AskingCall } from './guard.js';
 
 const EVERYWHERE = { project: '', domain: '' };
 
@@ -23,19 +21,18 @@ const basicOf = (
 /** The user name with which official clients send a token as their password. */
 const TOKEN_USER = 'token';
 
-/** The result of a call: its status, and the reason where it was refused. */
+/** The status of a call, and the reason where it was refused. */
 type Result = { readonly code: string; readonly reason: string };
 
-/** Called with each call that was refused, and with each that needs the permission `admin`, when it has ended. */
-export type OnResult = (call: AskingCall & { readonly address: string }, caller: Admitted, result: Result) => void;
-
-type Services = {
+/** The services that the admission of callers needs. */
+export type AdmissionServices = {
   readonly authentication: Authentication;
   /** Knows users and clients by their passwords; absent without an authorization server in this process. */
   readonly passwords: PasswordAuthentication | undefined;
   /** True where a proxy in front adds the addresses of clients to `x-forwarded-for`. */
   readonly isBehindProxy: boolean;
-  readonly onResult: OnResult;
+  /** Gets the refused calls, and the ended calls that need the permission `admin`. */
+  readonly audit: AuditTrail | undefined;
 };
 
 const forwardedIn = ({ forwardedFor }: AskingCall): string | undefined => forwardedFor?.split(',').at(-1)?.trim();
@@ -44,7 +41,7 @@ const forwardedIn = ({ forwardedFor }: AskingCall): string | undefined => forwar
  * The caller of a call: by a token, also one in place of a password; by a user name and password; without any of these,
  * by a client certificate.
  */
-const callerOf = async (call: AskingCall, services: Services): Promise<Caller> => {
+const callerOf = async (call: AskingCall, services: AdmissionServices): Promise<Caller> => {
   const { authentication, passwords, isBehindProxy } = services;
   const { authorization, peer } = call;
   const basic = basicOf(authorization);
@@ -61,11 +58,16 @@ const callerOf = async (call: AskingCall, services: Services): Promise<Caller> =
 const UNKNOWN: Admitted = { principal: '', issuer: '', clientId: '', expiresAt: undefined };
 
 /** Admits callers with valid credentials and the permission in every project. */
-export const admitting = (services: Services): Admissions => {
-  const { isBehindProxy, onResult } = services;
-  const record = (call: AskingCall, caller: Admitted, result: Result): void => {
+export const admitting = (services: AdmissionServices): Admissions => {
+  const { isBehindProxy, audit } = services;
+  const record = (call: AskingCall, { principal, issuer, clientId }: Admitted, { code, reason }: Result): void => {
     const address = (isBehindProxy ? forwardedIn(call) : undefined) ?? call.peer;
-    onResult({ ...call, address }, caller, result);
+    const now = Date.now();
+    audit?.record({
+      ...{ kind: 'call', atMs: now, lastAtMs: now, count: 1, code, reason, action: call.path, address },
+      ...{ transport: 'eventstoredb', principal, issuer, clientId, project: '', domain: '', name: '' },
+      ...{ requestId: '', position: undefined },
+    });
   };
   return {
     admit: async (call) => {
@@ -88,37 +90,3 @@ export const admitting = (services: Services): Admissions => {
     },
   };
 };
-
-type Question =
-  | { readonly call: AskingCall }
-  | { readonly call: AskingCall; readonly admitted: Admitted; readonly code: string };
-
-/** The client end: asks the thread that authenticates. */
-export const relayedAdmissions = (port: MessagePort): Admissions => {
-  const questions = askOver<Question, Admitted>(port);
-  return {
-    admit: (call) => questions.ask({ call }),
-    ended: (call, admitted, code) => {
-      if (call.permission === 'admin') void questions.ask({ call, admitted, code });
-    },
-  };
-};
-
-/**
- * The server end, on the thread that authenticates. A failure to authenticate, such as a file of users that cannot be
- * read, is UNAVAILABLE: the call may be tried again.
- *
- * @param onFailure is called with what has kept a call from being authenticated, for the log.
- */
-export const relayAdmissions = (port: MessagePort, admissions: Admissions, onFailure: (error: unknown) => void): void =>
-  answerOver(port, async (question: Question) => {
-    if ('code' in question) {
-      admissions.ended(question.call, question.admitted, question.code);
-      return undefined;
-    }
-    return admissions.admit(question.call).catch((error: unknown) => {
-      if (error instanceof RpcError) throw error;
-      onFailure(error);
-      throw new RpcError('UNAVAILABLE', 'the server cannot authenticate callers now');
-    });
-  });

@@ -4,8 +4,7 @@ import { WatchResponse_Kind as Kind, WatchResponseSchema } from '../../../proto/
 import { frameOf } from '../../kernel/encoding/grpc-frame.js';
 import { encodedEvent } from '../../gateway/rest/server-sent-events.js';
 import { writeJson } from '../../gateway/rest/json.js';
-import type { FollowForm } from '../../kernel/rpc.js';
-import type { SentAnswer } from './messages.js';
+import type { EncodeAnswer } from '../../../projections/execution-watch/thread-messages.js';
 
 /** Messages nested deeper than the library reads by default, as in the answers of the interface. */
 const MAX_DEPTH = 200;
@@ -21,7 +20,7 @@ const eventOf = ({ kind, position, isWhole, bytes }: WatchAnswer): Buffer => {
 };
 
 /** Encodes an answer as it is sent. */
-export const encodedAs = (form: FollowForm, answer: WatchAnswer): SentAnswer => {
+export const encodedAnswer: EncodeAnswer = (form, answer) => {
   const { kind, position, of } = answer;
   const data = form === 'messages' ? frameOf(answer.bytes) : eventOf(answer);
   // The bytes are copied, because a message to another thread would contain the whole memory pool of the buffer.

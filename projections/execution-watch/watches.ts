@@ -1,21 +1,25 @@
 import { fromBinary, toBinary } from '@bufbuild/protobuf';
-import { bareAnswer, statePage } from '../../../projections/execution-watch/answers.js';
-import { executions } from '../../../projections/executions/projection.js';
-import type { FoldedDocument } from '../../../projections/execution-watch/folded-execution.js';
-import type { StoredDocument } from '../../../projections/runtime/read-store.js';
 import {
   type WatchRequest,
   WatchRequestSchema,
   WatchResponse_Kind as Kind,
-} from '../../../proto/gen/platformidl/eventlog/watch_pb.js';
-import { faultOfCrossing } from '../../kernel/crossing-faults.js';
-import { type FollowForm, type FollowingClient, RpcError } from '../../kernel/rpc.js';
-import type { ViewsThreadData } from '../views/views-thread.js';
-import { encodedAs } from './encoded.js';
-import { MAX_WATCHERS, type SentAnswer, type WatchMessage } from './messages.js';
-import { afterOf, isList, subjectOf, topicOf } from './subject.js';
+} from '../../proto/gen/platformidl/eventlog/watch_pb.js';
+import { faultOfCrossing } from '../../services/kernel/crossing-faults.js';
+import type { StoreUnavailable } from '../../services/kernel/fault.js';
+import { type FollowForm, type FollowingClient, RpcError } from '../../services/kernel/rpc.js';
+import type { Collection, StoredDocument } from '../runtime/read-store.js';
+import { bareAnswer, statePage } from './answers.js';
+import type { FoldedDocument } from './folded-execution.js';
+import {
+  type EncodeAnswer,
+  MAX_WATCHERS,
+  type SentAnswer,
+  type WatchMessage,
+  type WatchQuestion,
+  type WatchReply,
+} from './thread-messages.js';
 import { openTopics, type Watcher } from './topics.js';
-import { type WatchingThread, watchingThread } from './watching-thread.js';
+import { afterOf, isList, subjectOf, topicOf } from './watch-request.js';
 
 /** Reads the executions that the filter of a request matches, from views that have reached a position, in pages. */
 export type ReadList = (request: WatchRequest, position: bigint) => AsyncIterable<readonly StoredDocument[]>;
@@ -42,14 +46,40 @@ const CHECKPOINT_MS = 5_000;
 /** The most changes that wait for one watcher, in bytes. */
 const MAX_BEHIND_BYTES = 4 * 1024 * 1024;
 
+/** The thread that folds and encodes watched executions and lists. The first question starts it, also after a crash. */
+export interface WatchThread {
+  /** @throws {RpcError} or {Fault} that the thread has thrown; {StoreUnavailable} when it has ended. */
+  ask(question: WatchQuestion): Promise<WatchReply>;
+  /** Ends a watch; does nothing when the thread has ended, because all watches ended with it. */
+  leave(id: number): void;
+  close(): Promise<void>;
+}
+
+export type WatchesOptions = {
+  /**
+   * Makes the thread. `onMessage` gets the messages that no question asked for; `onEnd` is called with the error with
+   * which all watches end.
+   */
+  readonly openThread: (
+    onMessage: (message: WatchMessage) => void,
+    onEnd: (error: StoreUnavailable) => void,
+  ) => WatchThread;
+  readonly encode: EncodeAnswer;
+  /** The collection of executions, which lists show. */
+  readonly executions: Collection;
+};
+
 /** A watch in progress. */
-type Watch = {
+type Watch = Pick<WatchesOptions, 'encode' | 'executions'> & {
   readonly id: number;
   readonly request: WatchRequest;
   readonly form: FollowForm;
   readonly gone: AbortSignal;
   readonly watcher: Watcher;
   readonly readList: ReadList;
+  readonly thread: WatchThread;
+  /** The position up to which all changes are published. */
+  readonly reached: () => bigint;
 };
 
 /** Executions whose document in the first state is newer than the position at which the changes begin: stream and position. */
@@ -57,21 +87,21 @@ type Newer = Map<string, bigint>;
 
 /** Yields the first state of a list, read from views that have reached a position. */
 const listed = async function* (
-  { request, form, readList }: Watch,
+  { request, form, readList, encode, executions }: Watch,
   position: bigint,
   newer: Newer,
 ): AsyncGenerator<SentAnswer> {
   let documents: readonly FoldedDocument[] = [];
   for await (const page of readList(request, position)) {
-    if (documents.length > 0) yield encodedAs(form, statePage(documents, position, true));
+    if (documents.length > 0) yield encode(form, statePage(documents, position, true));
     for (const { key, position: at } of page) if (at > position) newer.set(key, at);
-    documents = page.map((document) => ({ collection: executions.collection, document }));
+    documents = page.map((document) => ({ collection: executions, document }));
   }
-  yield encodedAs(form, statePage(documents, position, false));
+  yield encode(form, statePage(documents, position, false));
 };
 
 /** Yields the first answers of a watch: the state, or the changes since the position of the request. */
-const first = async function* ({ id, gone }: Watch, thread: WatchingThread): AsyncGenerator<SentAnswer> {
+const first = async function* ({ id, gone, thread }: Watch): AsyncGenerator<SentAnswer> {
   let isLast = false;
   while (!isLast && !gone.aborted) {
     const reply = await thread.ask({ more: id });
@@ -80,10 +110,11 @@ const first = async function* ({ id, gone }: Watch, thread: WatchingThread): Asy
   }
 };
 
-/** Yields the changes after a position until the end; `reached` gives the position up to which all are published. */
+/** Yields the changes after a position until the end, without those that the first state has. */
 const live = async function* (
-  { watcher, gone, form }: Watch,
-  { after, newer, reached }: { readonly after: bigint; readonly newer: Newer; readonly reached: () => bigint },
+  { watcher, gone, form, encode, reached }: Watch,
+  after: bigint,
+  newer: Newer,
 ): AsyncGenerator<SentAnswer> {
   const isNew = ({ position: at, of = '' }: SentAnswer): boolean => at > after && at > (newer.get(of) ?? 0n);
   let position = after;
@@ -95,42 +126,39 @@ const live = async function* (
       if (next.kind === Kind.END) return;
     } else if (!next && !(await watcher.changed(CHECKPOINT_MS))) {
       if (reached() > position) position = reached();
-      yield encodedAs(form, bareAnswer(Kind.CHECKPOINT, position));
+      yield encode(form, bareAnswer(Kind.CHECKPOINT, position));
     }
   }
 };
 
-const answersTo = async function* (
-  watch: Watch,
-  thread: WatchingThread,
-  reached: () => bigint,
-): AsyncGenerator<SentAnswer> {
-  const { id, request, form } = watch;
+const answersTo = async function* (watch: Watch): AsyncGenerator<SentAnswer> {
+  const { id, request, form, thread, encode } = watch;
   try {
     const encoded = toBinary(WatchRequestSchema, request);
     const { position = 0n, isEnded } = await thread.ask({ begin: id, request: encoded, form });
     const newer: Newer = new Map();
     const asked = afterOf(request);
-    yield* isList(request) && asked === undefined ? listed(watch, position, newer) : first(watch, thread);
+    yield* isList(request) && asked === undefined ? listed(watch, position, newer) : first(watch);
     const after = asked !== undefined && asked > position ? asked : position;
-    if (isEnded === true) yield encodedAs(form, bareAnswer(Kind.END, after));
-    else yield* live(watch, { after, newer, reached });
+    if (isEnded === true) yield encode(form, bareAnswer(Kind.END, after));
+    else yield* live(watch, after, newer);
   } finally {
     thread.leave(id);
   }
 };
 
 /** Opens the watches of a process. */
-export const openWatches = (data: ViewsThreadData): Watches => {
+export const openWatches = ({ openThread, encode, executions }: WatchesOptions): Watches => {
   const topics = openTopics(MAX_BEHIND_BYTES);
-  let [reached, watchers, count] = [0n, 0, 0];
+  let [reachedPosition, watchers, count] = [0n, 0, 0];
+  const reached = (): bigint => reachedPosition;
 
   const onMessage = (message: WatchMessage): void => {
-    if ('reached' in message) ({ reached } = message);
+    if ('reached' in message) reachedPosition = message.reached;
     else if ('answers' in message) topics.publish(message.topic, message.answers);
     else topics.fail(message.topic, faultOfCrossing(message.failure));
   };
-  const thread = watchingThread(data, onMessage, (error) => topics.failAll(error));
+  const thread = openThread(onMessage, (error) => topics.failAll(error));
 
   return {
     async *open(encoded, { form, gone, readList }) {
@@ -141,8 +169,9 @@ export const openWatches = (data: ViewsThreadData): Watches => {
       gone.addEventListener('abort', watcher.wake);
       watchers += 1;
       count += 1;
+      const caller = { id: count, request, form, gone, watcher, readList };
       try {
-        yield* answersTo({ id: count, request, form, gone, watcher, readList }, thread, () => reached);
+        yield* answersTo({ ...caller, thread, encode, executions, reached });
       } finally {
         watchers -= 1;
         watcher.leave();

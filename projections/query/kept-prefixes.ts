@@ -3,20 +3,26 @@ import {
   type FoldedPrefix,
   foldPrefix,
   type Moment,
+  type Prefix,
   type PrefixSources,
-} from '../../../projections/runtime/prefix-fold.js';
-import { prefixReads } from '../../../projections/query/prefix-reads.js';
-import type { ReadModel } from '../../../projections/runtime/read-model.js';
-import type { DocumentReads } from '../../../projections/runtime/read-store.js';
-import { sqliteReadStore } from '../../../projections/store/sqlite/sqlite-read-store.js';
-import type { NeededPrefix } from './as-of.js';
+} from '../runtime/prefix-fold.js';
+import type { ReadModel } from '../runtime/read-model.js';
+import type { DocumentReads } from '../runtime/read-store.js';
+import { prefixReads } from './prefix-reads.js';
+
+/** The part of a stream that a read needs: the read models, and which of their documents. */
+export type NeededPrefix = Omit<Prefix, 'until'> & {
+  readonly models: readonly ReadModel<unknown>[];
+  /** The key, or the beginning of the keys, that `isWanted` selects; absent for all. */
+  readonly part?: string;
+};
 
 /** A folded prefix, and the reads of its documents. */
 export type OpenPrefix = FoldedPrefix & { readonly store: DocumentReads };
 
-/** The folded prefixes of a thread. */
+/** Folded prefixes of streams. The calls come one after another. */
 export interface Prefixes {
-  /** Folds a prefix, or takes one that was folded lately. It is valid until the next call but one. */
+  /** Folds a prefix, or takes one that is kept. It is valid until the next call but one. */
   open(needed: NeededPrefix, until: Moment | undefined): Promise<OpenPrefix>;
 }
 
@@ -32,15 +38,13 @@ const momentText = (until: Moment | undefined): string => {
 const nameOf = ({ stream, models, part = '' }: NeededPrefix, until: Moment | undefined): string =>
   JSON.stringify([stream, momentText(until), models.map(({ collection }) => collection.name), part]);
 
-/** Opens a temporary store. Its indexes are made at the end, which is cheaper. */
-const openStore = async (models: readonly ReadModel<unknown>[]): Promise<FilledStore> => {
-  const store = sqliteReadStore({ directory: undefined, mode: 'read-write', isGrowing: true });
-  await store.prepare(models.map(({ collection }) => collection));
-  return store;
+export type PrefixesOptions = Omit<PrefixSources, 'openStore' | 'models'> & {
+  /** Opens an empty store for a prefix that is too large for memory; it is closed with the prefix. */
+  readonly openStore: (models: readonly ReadModel<unknown>[]) => Promise<FilledStore>;
 };
 
-/** Opens folded prefixes; those that are not held in memory have a temporary store each. */
-export const openPrefixes = (sources: Omit<PrefixSources, 'openStore' | 'models'>): Prefixes => {
+/** Opens folded prefixes, and keeps the last two. */
+export const openPrefixes = ({ openStore, ...sources }: PrefixesOptions): Prefixes => {
   const kept = new Map<string, OpenPrefix>();
   let count = 0;
 

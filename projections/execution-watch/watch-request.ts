@@ -1,6 +1,5 @@
-import type { WatchRequest } from '../../../proto/gen/platformidl/eventlog/watch_pb.js';
-import { type FollowForm, invalid, missing } from '../../kernel/rpc.js';
-import type { ExecutionFilter } from '../../../projections/executions/matching.js';
+import type { WatchRequest } from '../../proto/gen/platformidl/eventlog/watch_pb.js';
+import { type FollowForm, invalid, missing } from '../../services/kernel/rpc.js';
 
 /**
  * The name of what a request watches, equal for two requests that watch the same.
@@ -15,26 +14,28 @@ export const subjectOf = ({ project, domain, name, filters, labels }: WatchReque
   return JSON.stringify([project, domain, name]);
 };
 
-/** The name of the topic of a subject in one form. Its watchers share encoded answers. */
+/** The name of the topic whose watchers watch the same subject in the same form; they share encoded answers. */
 export const topicOf = (subject: string, form: FollowForm): string => `${form} ${subject}`;
 
-/** True for a request that names no execution, but a filter. */
+/** True for a request that watches a list: it names no execution. */
 export const isList = ({ name }: WatchRequest): boolean => name === '';
 
+const labelOf = (label: string): readonly [key: string, value: string] => {
+  const [, key, value = ''] = /^([^=]+)=(.*)$/su.exec(label) ?? [];
+  if (key === undefined) throw invalid('labels', `${label} is not key=value`);
+  return [key, value];
+};
+
 /**
- * The filter of a request.
+ * The filter of a request for a list.
  *
  * @throws {RpcError} INVALID_ARGUMENT naming the field.
  */
-export const filterOf = ({ project, domain, filters, labels }: WatchRequest): ExecutionFilter => ({
+export const filterOf = ({ project, domain, filters, labels }: WatchRequest) => ({
   project,
   domain,
   filters,
-  labels: labels.map((label) => {
-    const [, key, value = ''] = /^([^=]+)=(.*)$/su.exec(label) ?? [];
-    if (key === undefined) throw invalid('labels', `${label} is not key=value`);
-    return [key, value];
-  }),
+  labels: labels.map(labelOf),
 });
 
 const POSITION = /^\d{1,19}$/u;

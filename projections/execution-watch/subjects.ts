@@ -1,8 +1,8 @@
-import type { Watched } from '../../../projections/execution-watch/watched.js';
-import type { WatchRequest } from '../../../proto/gen/platformidl/eventlog/watch_pb.js';
-import type { FollowForm } from '../../kernel/rpc.js';
-import type { StreamName } from '../../kernel/stream.js';
-import { subjectOf } from './subject.js';
+import type { Watched } from './watched.js';
+import type { WatchRequest } from '../../proto/gen/platformidl/eventlog/watch_pb.js';
+import type { FollowForm } from '../../services/kernel/rpc.js';
+import type { StreamName } from '../../services/kernel/stream.js';
+import { subjectOf } from './watch-request.js';
 
 /** An opened execution or list. */
 export type Opened = Watched & {
