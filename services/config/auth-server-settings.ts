@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { ACCESS_ROLES } from '../auth/permissions/roles.js';
-import { count, duration, flag, readStore } from './setting-kinds.js';
+import { duration, flag, oneOrMore, readStore } from './setting-kinds.js';
 
 /** Segments of a path that stand for themselves in a URL and in the path of a cookie. */
 const PLAIN_PATH = /^(?:\/[\w.~-]+)*$/u;
@@ -103,8 +103,7 @@ export const authServer = z.strictObject({
     .prefault('14d')
     .describe('time after its last use in which a refresh token is valid'),
   key_rotation: longerThanNothing.prefault('30d').describe('time after which a new key signs the tokens'),
-  failures_per_minute: count
-    .refine((failures) => failures > 0, 'must be 1 or more')
+  failures_per_minute: oneOrMore
     .default(10)
     .describe(
       'failed sign-ins per minute that are allowed for one user name; for one client address six times as many',

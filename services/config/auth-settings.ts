@@ -2,27 +2,21 @@ import * as z from 'zod';
 import { isPrincipalName, NAME_RULE } from '../auth/permissions/principal-name.js';
 import { ANY, ACCESS_ROLES } from '../auth/permissions/roles.js';
 import { authServer, baseUrl } from './auth-server-settings.js';
-import { count, duration, flag } from './setting-kinds.js';
+import { count, duration, flag, httpAddress } from './setting-kinds.js';
 
 /** Signature algorithms with a public key. Symmetric ones are left out: their key would verify and sign. */
 const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'] as const;
 
-const address = z
-  .string()
-  .refine(
-    (text) => URL.canParse(text) && /^https?:$/u.test(new URL(text).protocol),
-    'must be an http or https address',
-  );
-
-const oneOrMore = z.preprocess(
+/** One text or a list of them. */
+const textOrTexts = z.preprocess(
   (value) => (typeof value === 'string' ? [value] : value),
   z.array(z.string().min(1)).min(1),
 );
 
 const issuer = z.strictObject({
   issuer: z.string().min(1),
-  audience: oneOrMore,
-  jwks_url: address.optional(),
+  audience: textOrTexts,
+  jwks_url: httpAddress.optional(),
   algorithms: z
     .array(z.enum(ALGORITHMS, { error: `must be among ${ALGORITHMS.join(', ')}` }))
     .min(1)
@@ -30,7 +24,7 @@ const issuer = z.strictObject({
   clock_skew: duration.prefault('30s'),
   introspection: z
     .strictObject({
-      url: address,
+      url: httpAddress,
       client_id: z.string().min(1),
       client_secret: z.string().min(1),
       cache: duration.prefault('1m'),
@@ -43,8 +37,8 @@ const grant = z.strictObject({
   claim: z.string().min(1),
   value: z.string().min(1),
   role: z.enum(ACCESS_ROLES, { error: `must be one of ${ACCESS_ROLES.join(', ')}` }),
-  projects: oneOrMore.prefault([ANY]),
-  domains: oneOrMore.prefault([ANY]),
+  projects: textOrTexts.prefault([ANY]),
+  domains: textOrTexts.prefault([ANY]),
 });
 
 /** Settings that command lines get for signing people in. */

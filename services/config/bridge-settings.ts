@@ -1,11 +1,9 @@
 import * as z from 'zod';
-import { count, duration, flag, id, port, publicUrl, scope } from './setting-kinds.js';
+import { count, duration, flag, id, oneOrMore, port, publicUrl, scope } from './setting-kinds.js';
 
 const NAMESPACE = /^(?:[a-z0-9-]|\{\{\s*(?:project|domain)\s*\}\})+$/u;
 const LABEL_VALUE = /^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$/u;
 const HOST_AND_PORT = /^.+:\d{1,5}$/u;
-
-const oneOrMore = count.refine((value) => value > 0, { error: 'must be 1 or more' });
 
 const cluster = z.strictObject({
   name: id,

@@ -17,6 +17,7 @@ import {
   EMBEDDED,
   eventStore,
   flag,
+  oneOrMore,
   payloads,
   port,
   projects,
@@ -105,8 +106,7 @@ export const settings = z
     projects: projects.default([]).describe('projects that are registered in an empty log'),
     max_message_bytes: count.default(64 * 1024 * 1024).describe('largest request, in bytes'),
     tls: tls.prefault({}),
-    max_connections: count
-      .refine((connections) => connections > 0, 'must be 1 or more')
+    max_connections: oneOrMore
       .default(4_096)
       .describe('connections at a time, for gRPC and for REST each; further ones are closed'),
     max_unread_bytes: count

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { EXPORT_FORMATS } from '../reactors/export-to-kafka/message.js';
-import { count, flag } from './setting-kinds.js';
+import { count, flag, oneOrMore } from './setting-kinds.js';
 
 const broker = z.string().regex(/^\S+:\d{1,5}$/u, { error: 'must be HOST:PORT' });
 
@@ -8,8 +8,6 @@ const brokers = z.preprocess(
   (value) => (typeof value === 'string' ? value.split(',').map((each) => each.trim()) : value),
   z.array(broker, { error: 'must be HOST:PORT, or several with commas' }),
 );
-
-const oneOrMore = count.refine((value) => value > 0, 'must be 1 or more');
 
 const MECHANISMS = ['plain', 'scram-sha-256', 'scram-sha-512'] as const;
 

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { WorkflowExecution_Phase as Phase } from '../../proto/gen/platformidl/core/execution_pb.js';
-import { count, duration, flag, id, port, texts } from './setting-kinds.js';
+import { count, duration, flag, httpAddress, id, oneOrMore, port, texts } from './setting-kinds.js';
 
 /** The name of the channel for mail. */
 export const MAIL_CHANNEL = 'mail';
@@ -10,12 +10,6 @@ const SECURITY = ['starttls', 'tls', 'none'] as const;
 const PHASES = ['RUNNING', 'SUCCEEDED', 'FAILED', 'ABORTING', 'ABORTED', 'TIMED_OUT'] as const;
 const PAGERDUTY_URL = 'https://events.pagerduty.com/v2/enqueue';
 
-const address = z.string().refine((text) => URL.canParse(text) && /^https?:$/u.test(new URL(text).protocol), {
-  error: 'must be an http or https address',
-});
-
-const oneOrMore = count.refine((value) => value > 0, 'must be 1 or more');
-
 const secret = z.string().regex(/^(?:whsec_[A-Za-z0-9+/]+={0,2})?$/u, {
   error: 'must be whsec_ and the key in base64',
 });
@@ -24,7 +18,7 @@ const channel = z
   .strictObject({
     name: id,
     type: z.enum(CHANNEL_TYPES, { error: `must be one of ${CHANNEL_TYPES.join(', ')}` }),
-    url: address.optional(),
+    url: httpAddress.optional(),
     secret: secret.default(''),
     routing_key: z.string().default(''),
     allow_private: flag.default(false),

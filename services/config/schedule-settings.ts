@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { count, duration, timezone } from './setting-kinds.js';
+import { count, duration, oneOrMore, timezone } from './setting-kinds.js';
 
 /** The policies for ticks that were missed. */
 const CATCH_UP = ['all', 'last', 'none'] as const;
@@ -16,8 +16,7 @@ export const schedules = z.strictObject({
     .describe('missed ticks of a schedule that are started later: `all`, `last` or `none`'),
   catch_up_max: count.default(100).describe('most missed ticks of one launch plan that are started later'),
   catch_up_max_age: duration.prefault('24h').describe('age from which a missed tick is dropped'),
-  max_starts_per_second: count
-    .refine((starts) => starts > 0, 'must be 1 or more')
+  max_starts_per_second: oneOrMore
     .default(20)
     .describe('missed ticks that are started in a second, over all launch plans'),
   overlap: z

@@ -37,6 +37,7 @@ export const integer = (max: number, error: string): z.ZodType<number> =>
 
 export const port = integer(65_535, 'must be a port, 0 to 65535');
 export const count = integer(Number.MAX_SAFE_INTEGER, 'must be a whole number, 0 or more');
+export const oneOrMore = count.refine((value) => value > 0, { error: 'must be 1 or more' });
 export const flag = z.union([z.boolean(), z.stringbool()], { error: 'must be true or false' });
 
 /** A share: a number from 0 to 1. */
@@ -45,7 +46,14 @@ export const share = z.coerce
   .min(0, { error: 'must be a number from 0 to 1' })
   .max(1, { error: 'must be a number from 0 to 1' });
 
-/** An HTTP URL, or the empty string; slashes at its end are removed. */
+/** An HTTP URL. */
+export const httpAddress = z
+  .string()
+  .refine((text) => URL.canParse(text) && /^https?:$/u.test(new URL(text).protocol), {
+    error: 'must be an http or https address',
+  });
+
+/** An HTTP URL without a query, or the empty string; slashes at its end are removed. */
 export const publicUrl = z
   .string()
   .refine((text) => text === '' || (URL.canParse(text) && /^https?:\/\/[^?#]+$/u.test(text)), {

@@ -126,8 +126,16 @@ export const fromFile = (file: string | undefined): readonly GivenSetting[] => {
   throw new InvalidConfiguration(`${file}: is not a mapping of settings`);
 };
 
-/** The path of the configuration file that the environment gives, if any. */
-export const fileInEnvironment = (environment: NodeJS.ProcessEnv): string | undefined => environment[CONFIG];
+/**
+ * The path of the configuration file that the environment gives, if any.
+ *
+ * @throws {InvalidConfiguration} when the variable is empty.
+ */
+export const fileInEnvironment = (environment: NodeJS.ProcessEnv): string | undefined => {
+  const file = environment[CONFIG];
+  if (file === '') throw new InvalidConfiguration(`${CONFIG}: is empty; give it the path of a file, or unset it`);
+  return file;
+};
 
 const ownVariables = (environment: NodeJS.ProcessEnv): readonly (readonly [variable: string, text: string])[] =>
   Object.entries(environment).flatMap(([variable, text]) =>

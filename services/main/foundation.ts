@@ -31,13 +31,13 @@ export type Foundation = {
   readonly sessions: OpenSessions;
   /** The streams that this process cannot read. */
   readonly parked: ParkedStreams;
-  /** Retries them when an operator asks for it. */
+  /** Reads parked streams again when an operator asks for it. */
   readonly retries: RetryRequests;
-  /** The data that its threads are started with. */
+  /** The data that threads of this process are started with. */
   readonly source: ViewsThreadData;
   readonly watch: DirectoryWatch;
   readonly metrics: ProcessMetrics;
-  /** Closes all of it; its users must be closed before. */
+  /** Closes all of these parts; the parts that use them must be closed before. */
   readonly close: () => Promise<void>;
 };
 
@@ -55,9 +55,9 @@ const warnOfFiles = (
 
 /**
  * Opens the data directory, the log and the payloads. A process with all roles has the directory to itself; one with
- * some of them shares it with processes of other roles.
+ * some roles shares it with processes of other roles.
  *
- * @throws {OperatorError} when one of them cannot be used, naming the setting.
+ * @throws {OperatorError} when the directory, the log or the payloads cannot be used, naming the setting.
  */
 export const openFoundation = async (configuration: Configuration, logger: Logger): Promise<Foundation> => {
   const { payload_store: location, read_store: views, max_session_bytes: maxCachedBytes } = configuration;

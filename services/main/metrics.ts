@@ -62,10 +62,11 @@ const lagOf = (checks: readonly Check[], name: string): number | undefined => {
 
 const some = (value: number | undefined): readonly Sample[] => (value === undefined ? [] : [{ value }]);
 
-/** The number of threads of this process, from `/proc`; `undefined` when there is no such file. */
+/** The number of threads of this process, from `/proc`; `undefined` where `/proc` does not give it. */
 const threads = (): number | undefined => {
   try {
-    return Number(/^Threads:\s+(\d+)/mu.exec(readFileSync('/proc/self/status', 'utf8'))?.[1]);
+    const [, count] = /^Threads:\s+(\d+)/mu.exec(readFileSync('/proc/self/status', 'utf8')) ?? [];
+    return count === undefined ? undefined : Number(count);
   } catch {
     return undefined;
   }

@@ -6,7 +6,6 @@ import {
   WorkflowExecutionConfigSchema,
 } from '../../proto/gen/platformidl/admin/matchable_resource_pb.js';
 import { QualityOfService_Tier as Tier } from '../../proto/gen/platformidl/core/execution_pb.js';
-import type { PlatformLimits } from '../compiler/resources/task-resources.js';
 import type { Platform } from '../execution/platform.js';
 import type { Configuration } from '../config/configuration.js';
 
@@ -58,7 +57,3 @@ export const platformOf = (configuration: Configuration): Platform => {
     namespace: execution.namespace,
   };
 };
-
-/** The largest resources that a task may ask for; a registration is checked against them. */
-export const limitsOf = ({ taskResources: { limits } }: Pick<Platform, 'taskResources'>): PlatformLimits =>
-  limits ?? {};

@@ -22,6 +22,7 @@ import type { Reactors } from '../dead-letter/ports.js';
 import { deadLetterRoutes } from '../dead-letter/rpc.js';
 import { dataProxyRoutes } from '../data-proxy/rpc.js';
 import { executionExists } from '../execution/creation.js';
+import type { PlatformLimits } from '../compiler/resources/task-resources.js';
 import { mergedConfig } from '../execution/config.js';
 import { executionRoutes } from '../execution/rpc.js';
 import { auditRoutes } from '../audit/rpc.js';
@@ -60,7 +61,7 @@ import { entities } from './models.js';
 import { type PastReader, pastRoutes, withPast } from './past/past-reads.js';
 import { tailRoutes, type Tails } from './tail/tails.js';
 import { watchRoutes } from './watch/routes.js';
-import { limitsOf, platformOf } from './platform.js';
+import { platformOf } from './platform.js';
 import type { Launching } from './launching.js';
 import { nextFire } from '../reference/next-fire.js';
 import { operationsOf } from './operations.js';
@@ -109,8 +110,8 @@ export const workflowLimits = ({ registration }: Configuration): WorkflowLimits 
 /** The largest resources that a task may ask for: by the attributes of project and domain, or else by the platform. */
 const registrationLimits =
   (resourcesOf: ReturnType<typeof registrationResources>, { taskResources }: ReturnType<typeof platformOf>) =>
-  async (project: string, domain: string) =>
-    limitsOf({ taskResources: (await resourcesOf(project, domain)) ?? taskResources });
+  async (project: string, domain: string): Promise<PlatformLimits> =>
+    ((await resourcesOf(project, domain)) ?? taskResources).limits ?? {};
 
 const writeRoutes = (services: RouteServices): readonly Route[] => {
   const { configuration, store, sessions, launching } = services;

@@ -87,8 +87,8 @@ const checkedPorts = async (configuration: Configuration): Promise<number | unde
 };
 
 /**
- * Opens the threads for requests that would keep the main thread from answering others, and the stores of engines, which
- * this thread reads beside them.
+ * Opens the threads for requests that would keep the main thread from answering others; and, on the main thread, the
+ * stores in which engines have inputs and outputs.
  */
 const openThreads = async (configuration: Configuration, { source }: Foundation) => {
   const { task_types: taskTypes } = configuration.registration;

@@ -1,5 +1,4 @@
-/** The id of an execution. */
-export type ExecutionOfEngine = { readonly project: string; readonly domain: string; readonly name: string };
+import type { ExecutionId } from '../kernel/execution-id.js';
 
 /** An engine with an open session that this process knows. */
 export type KnownEngine = {
@@ -12,7 +11,8 @@ export type KnownEngine = {
   readonly seenAtMs: number;
   /** The number of further executions that it takes; 0 when it is not connected to this process. */
   readonly free: number;
-  readonly leased: readonly ExecutionOfEngine[];
+  /** The executions that it has leased. */
+  readonly leased: readonly ExecutionId[];
 };
 
 /** Engines and the work that waits for them. */
@@ -24,7 +24,7 @@ export interface Engines {
 /** A stream with an event that this release cannot read. */
 export type Unreadable = { readonly stream: string; readonly position: bigint; readonly reason: string };
 
-/** A request to read a parked stream again: the caller, and milliseconds since 1970. */
+/** A request to read a parked stream again: its caller, and its time in milliseconds since 1970. */
 export type RetryRequest = { readonly actor: string; readonly recordedAtMs: number };
 
 /** Parked streams, by the reader that found them. Each list has a stream at most once. */
@@ -64,8 +64,9 @@ export type ConnectedClient = {
   readonly address: string;
   /** The name that the client gave its connection; may be empty. */
   readonly name: string;
-  /** The number of events that it has not answered, and how many it takes at a time. */
+  /** The number of events that were sent to it and that it has not answered. */
   readonly inFlight: number;
+  /** The most events that it takes without answering them. */
   readonly bufferSize: number;
 };
 

@@ -1,6 +1,5 @@
 import { create } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
-
 import {
   ConsumerListSchema,
   EngineListSchema,

@@ -11,7 +11,7 @@ export const engineStoresOf = ({
   max_message_bytes: maxBytes,
 }: Configuration): EngineDataSource => ({ locations, maxBytes });
 
-/** Of a process without stores of engines. */
+/** The data of engines in a process without stores of engines: a read finds nothing. */
 export const noEngineData: EngineData = { read: () => Promise.resolve(undefined), close: () => Promise.resolve() };
 
 /** Opens the stores of engines. The client of an object store is loaded only where one is used. */

@@ -1,11 +1,10 @@
-import { randomUUID } from 'node:crypto';
-import { hostname } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { KafkaConnection } from '../../reactors/export-to-kafka/client.js';
 import { ExportRefused, isOfConnection } from '../../reactors/export-to-kafka/failure.js';
 import type { ExportFormat } from '../../reactors/export-to-kafka/message.js';
 import { exportToKafka } from '../../reactors/export-to-kafka/reactor.js';
 import type { TopicSettings } from '../../reactors/export-to-kafka/topics.js';
+import { workerName } from '../coordination.js';
 import { type LogSource, openLog } from '../log/log-source.js';
 import { codecs } from '../models.js';
 import { threadedMessages } from './threaded-messages.js';
@@ -46,7 +45,7 @@ const egress = exportToKafka({
   partitions,
   messages: threadedMessages({ directory, location, source, format }),
   categories: [...codecs.keys()],
-  worker: `${hostname()}/${process.pid}/${randomUUID()}`,
+  worker: workerName(),
   standbyMs: STANDBY_MS,
   onFailure: (error, times) => say({ failure: errorText(error), times, isOfConnection: isOfConnection(error) }),
   onTakenOver: (takenOver) => say({ takenOver }),

@@ -7,6 +7,7 @@ import type { ExportThreadData, ExportThreadMessage } from './export-thread.js';
 import { connectionOf, topicsOf } from './kafka-connection.js';
 import type { LogSource } from '../log/log-source.js';
 import type { PayloadSource } from '../payloads.js';
+import { isNotableAttempt } from '../notable-attempt.js';
 import { OperatorError } from '../../config/operator-errors.js';
 
 /** The export of the log to Kafka, on a thread of its own. Where no broker is configured, it does nothing. */
@@ -40,9 +41,6 @@ const lagReport = (logger: Logger): ((lagMs: number) => void) => {
   };
 };
 
-/** True for the attempts 1, 2, 4, 8 and so on, so that a failure that lasts is logged less and less often. */
-const isNotable = (times: number): boolean => Number.isInteger(Math.log2(times));
-
 const CONNECTION_HINT = 'Kafka must listen there, with TLS only if kafka.tls is set';
 
 const messageLog = (logger: Logger, brokers: readonly string[]): ((message: ExportThreadMessage) => void) => {
@@ -51,8 +49,8 @@ const messageLog = (logger: Logger, brokers: readonly string[]): ((message: Expo
     if ('lagMs' in message) report(message.lagMs);
     else if ('trace' in message) logger.debug({ kafka: message.trace.level }, message.trace.message);
     else if ('takenOver' in message)
-      logger.warn({ part: message.takenOver }, 'another process exports to Kafka now; this one stands by');
-    else if ('failure' in message && isNotable(message.times))
+      logger.warn({ partition: message.takenOver }, 'another process exports to Kafka now; this one stands by');
+    else if ('failure' in message && isNotableAttempt(message.times))
       logger.error(
         { why: message.failure, brokers, ...(message.isOfConnection && { hint: CONNECTION_HINT }) },
         'the export to Kafka has failed and is retried',

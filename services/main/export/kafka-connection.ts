@@ -1,21 +1,9 @@
-import { readFileSync } from 'node:fs';
 import type { TopicSettings } from '../../reactors/export-to-kafka/topics.js';
 import type { Configuration } from '../../config/configuration.js';
-import { OperatorError } from '../../config/operator-errors.js';
+import { authoritiesIn } from '../../config/authorities-file.js';
 import type { KafkaConnection } from '../../reactors/export-to-kafka/client.js';
-import { errorText } from '../../kernel/error-text.js';
 
 type KafkaSettings = Configuration['kafka'];
-
-const authoritiesIn = (file: string): string => {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch (error) {
-    throw new OperatorError(`kafka.tls_ca: ${errorText(error)}`, {
-      cause: error,
-    });
-  }
-};
 
 /**
  * The connection to the configured brokers.
@@ -26,7 +14,7 @@ export const connectionOf = (kafka: KafkaSettings): KafkaConnection => {
   const { brokers, tls, tls_ca: file, sasl_username: username, sasl_password: password } = kafka;
   return {
     brokers,
-    ...(tls && { tls: file === '' ? {} : { authorities: authoritiesIn(file) } }),
+    ...(tls && { tls: file === '' ? {} : { authorities: authoritiesIn(file, 'kafka.tls_ca') } }),
     ...(username !== '' && { credentials: { mechanism: kafka.sasl_mechanism, username, password } }),
   };
 };

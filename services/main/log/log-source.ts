@@ -35,22 +35,22 @@ export type WritableLog = {
   readonly ended: Promise<unknown>;
 };
 
-type WhereItIs = { readonly directory: string; readonly eventStore: string };
+type LogLocation = { readonly directory: string; readonly eventStore: string };
 
 /** The value of `event_store` that names the data directory. */
 const EMBEDDED = 'embedded:';
 
 /** The source of the configured log, without the wake-up that a writer in this process gives. */
-export const logSource = ({ directory, eventStore }: WhereItIs): LogSource =>
+export const logSource = ({ directory, eventStore }: LogLocation): LogSource =>
   eventStore === EMBEDDED ? { kind: 'embedded', directory } : { kind: 'eventstore', url: eventStore };
 
-/** One such answer may come from a node or a proxy that is starting. */
+/** How often in a row a problem must be met to count as permanent: a node or a proxy that is starting may cause it once. */
 const ENOUGH_TIMES = 3;
 
 /**
- * Called while the client waits for the event store: logs why.
+ * Makes a function that the client calls with each error while it waits for the event store; `say` logs the error.
  *
- * @throws {StoreUnavailable} to end the wait, when the same permanent problem was met {@link ENOUGH_TIMES} in a row.
+ * @throws {StoreUnavailable} from that function, to end the wait, when the same permanent problem was met {@link ENOUGH_TIMES} in a row.
  */
 const waitingFor = (say: (error: unknown) => void): ((error?: unknown) => Promise<void>) => {
   let met: string | undefined;

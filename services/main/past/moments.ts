@@ -35,7 +35,7 @@ const dataOf = async (
   );
 };
 
-/** Executions as they were, out of folded prefixes. */
+/** Gives executions as they were at a moment, from folded prefixes. */
 export const momentsIn = (prefixes: Prefixes, contents: RecordedContents, call: Call): Moments => {
   const ownContents = { ...contents, engineData: noEngineData }; // the inputs are compared, and not the outputs
   return {

@@ -1,7 +1,6 @@
-import { readFileSync } from 'node:fs';
 import type { Configuration } from '../../config/configuration.js';
 import { MAIL_CHANNEL } from '../../config/notification-settings.js';
-import { OperatorError } from '../../config/operator-errors.js';
+import { authoritiesIn } from '../../config/authorities-file.js';
 import type { ProcessMetrics } from '../../metrics/process-metrics.js';
 import type { ConfiguredChannel } from '../../reactors/notify/attempt.js';
 import type { Channel } from '../../reactors/notify/channels/channel.js';
@@ -31,20 +30,11 @@ const templatesOf = ({ sender, subject, body, html, link }: Settings): Templates
   link,
 });
 
-const authoritiesIn = (file: string): string | undefined => {
-  if (file === '') return undefined;
-  try {
-    return readFileSync(file, 'utf8');
-  } catch (cause) {
-    throw new OperatorError(`notifications.smtp.ca_file: ${file} cannot be read`, { cause });
-  }
-};
-
 const mailOf = ({ smtp, outbox, timeout }: Settings): Channel | undefined => {
   if (outbox !== '') return outboxChannel(outbox);
   if (smtp.host === '') return undefined;
   const { ca_file: file, max_connections: maxConnections, host, port, security, username, password } = smtp;
-  const authorities = authoritiesIn(file);
+  const authorities = file === '' ? undefined : authoritiesIn(file, 'notifications.smtp.ca_file');
   return mailChannel({
     host,
     port,

@@ -67,7 +67,7 @@ type Starters = Readonly<Partial<Record<ReactorName, Start>>>;
 
 /** The reactors of this process. */
 export type RunningReactors = Reactor & {
-  /** The figures of those that run here, by name. */
+  /** The figures of the reactors that run in this process, by name. */
   readonly figures: () => ReadonlyMap<string, WorkFigures>;
 };
 

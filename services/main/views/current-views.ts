@@ -32,7 +32,7 @@ const CATCH_UP_REPORT_MS = 2_000;
  */
 const CATCH_UP_MS = 10_000;
 
-/** Not `unref`ed: during the start, this timer may be the only thing that keeps the process alive. */
+/** The timer is not `unref`ed: during the start, it may be the only thing that keeps the process alive. */
 const timer: Timer = (afterMs, run) => {
   const timeout = setTimeout(run, afterMs);
   return () => clearTimeout(timeout);
@@ -41,8 +41,8 @@ const timer: Timer = (afterMs, run) => {
 const never = new Promise<never>(() => undefined);
 
 /**
- * Waits until the views have reached `head`, or until `until`. So a client that got an answer before a restart reads
- * its own writes from the first request on.
+ * Waits until the views have reached `head`, at most until the time `until`, in milliseconds of `performance.now`. So a
+ * client that got an answer before a restart reads its own writes from the first request on.
  */
 const catchUp = async (
   views: Views,

@@ -46,7 +46,7 @@ export const openReadStore = async (
 };
 
 /** Options for writing the views of a log. */
-type Keeping = {
+type WritingOptions = {
   readonly logId: string;
   /** Called while the outcome of a write is unknown; `times` is the number of such attempts in a row. */
   readonly onUnknown: (error: Error, times: number) => void;
@@ -57,11 +57,11 @@ type Keeping = {
  *
  * @throws {Fault} when they cannot be used.
  */
-export const openViews = async ({ directory, views }: ReadStoreSource, keeping: Keeping): Promise<ReadStore> => {
+export const openViews = async ({ directory, views }: ReadStoreSource, writing: WritingOptions): Promise<ReadStore> => {
   const beforeCommit = (): void => failPoint('inside-checkpoint');
   const store =
     views.kind === 'mongodb'
-      ? await openMongo({ location: views, beforeCommit, ...keeping })
+      ? await openMongo({ location: views, beforeCommit, ...writing })
       : sqliteReadStore({ directory, mode: 'read-write', beforeCommit });
   const write: ReadStore['write'] = (batch) => {
     failPoint('before-views-write');

@@ -33,8 +33,11 @@ export type ViewsThreadMessage =
   | { readonly refused: true }
   | { readonly unavailable: string; readonly times: number };
 
-/** The pause after a large page, and after a batch of views that are being built. A longer one would save little more, and noticeably delay reads after a write. */
-const BREATH_MS = 25;
+/**
+ * The pause after a large page, and after a batch of views that are being built. A longer pause would save little more,
+ * and noticeably delay reads after a write.
+ */
+const PAUSE_MS = 25;
 
 /** The longest pause between two attempts to write views that cannot be written. */
 const MAX_PAUSE_MS = 2_000;
@@ -58,8 +61,8 @@ const projections = await runProjections({
   payloads,
   ...(isShared && { partitions: [] }),
   now: Date.now,
-  pauseAfterLarge: () => setTimeout(BREATH_MS),
-  pauseAfterBuilding: () => setTimeout(BREATH_MS),
+  pauseAfterLarge: () => setTimeout(PAUSE_MS),
+  pauseAfterBuilding: () => setTimeout(PAUSE_MS),
   onProgress: say,
   onStartOver: (startOver) => say({ startOver }),
   onWait: (waits) => say({ waits }),

@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import type { RunProgress } from '../../../projections/runtime/runs/partition-run.js';
 import { settableViews, type Views } from '../../../projections/runtime/views.js';
 import { OperatorError } from '../../config/operator-errors.js';
+import { isNotableAttempt } from '../notable-attempt.js';
 import type { ProjectingThreadData, ViewsThreadMessage } from './views-thread.js';
 
 /** The views of this process, written by a thread of its own. */
@@ -59,8 +60,7 @@ const say = (message: Exclude<ViewsThreadMessage, RunProgress>, logger: Logger):
     );
   else if ('partitions' in message)
     logger.info({ partitions: message.partitions }, 'this process keeps these partitions of the views');
-  // Logged for the attempts 1, 2, 4, 8 and so on.
-  else if (Number.isInteger(Math.log2(message.times))) logger.error({ why: message.unavailable }, CANNOT_BE_WRITTEN);
+  else if (isNotableAttempt(message.times)) logger.error({ why: message.unavailable }, CANNOT_BE_WRITTEN);
 };
 
 /** Starts the thread that projects the log to the views, and waits for its first message. */

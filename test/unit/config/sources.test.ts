@@ -5,7 +5,13 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
 import { configure } from '../../../services/config/configuration.js';
-import { allSettings, fromEnvironment, fromFile, serviceLinks } from '../../../services/config/sources.js';
+import {
+  allSettings,
+  fileInEnvironment,
+  fromEnvironment,
+  fromFile,
+  serviceLinks,
+} from '../../../services/config/sources.js';
 
 /** The variables that Kubernetes sets in a pod for the Services `flightlog`, `flightlog-api` and `flightlog-grpc`. */
 const LINKS = {
@@ -46,6 +52,12 @@ describe('the settings in the environment', () => {
     ['FLIGHTLOG_grpc_port', '8081'],
   ])('are refused when they are unknown: %s=%s', (variable, value) => {
     expect(() => fromEnvironment({ [variable]: value })).toThrow(`${variable}: is not a setting`);
+  });
+
+  it('may name the configuration file, but not by an empty text', () => {
+    expect(fileInEnvironment({ FLIGHTLOG_CONFIG: 'a.yaml' })).toBe('a.yaml');
+    expect(fileInEnvironment({})).toBeUndefined();
+    expect(() => fileInEnvironment({ FLIGHTLOG_CONFIG: '' })).toThrow('FLIGHTLOG_CONFIG: is empty');
   });
 });
 

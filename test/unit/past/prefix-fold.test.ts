@@ -19,7 +19,7 @@ import type {
   Query,
   StoredDocument,
 } from '../../../projections/runtime/read-store.js';
-import { sqliteReadStore } from '../../../projections/store/sqlite/sqlite-read-store.js';
+import { temporaryReadStore } from '../../../projections/store/sqlite/temporary-read-store.js';
 import { taskExecutions } from '../../../projections/task-executions/projection.js';
 import type { RecordedEvent } from '../../../services/kernel/event.js';
 import { codecs } from '../../../services/main/models.js';
@@ -30,11 +30,7 @@ import { anyReport, recordedBy, withTimes } from './reports.js';
 
 const models: readonly ReadModel<unknown>[] = [executions, nodeExecutions, taskExecutions];
 
-const openStore = async (): Promise<FilledStore> => {
-  const store = sqliteReadStore({ directory: undefined, mode: 'read-write', isGrowing: true });
-  await store.prepare(models.map(({ collection }) => collection));
-  return store;
-};
+const openStore = (): Promise<FilledStore> => temporaryReadStore(models);
 
 /** With these limits a fold writes its documents to the store after each page of events, and reads them for the next. */
 const NO_MEMORY: FoldMemory = { maxDocuments: 0, maxEventBytes: 0, cacheBytes: 0, heldEventBytes: 0 };

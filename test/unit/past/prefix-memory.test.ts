@@ -8,7 +8,7 @@ import {
   type PrefixSources,
 } from '../../../projections/runtime/prefix-fold.js';
 import type { ReadModel } from '../../../projections/runtime/read-model.js';
-import { sqliteReadStore } from '../../../projections/store/sqlite/sqlite-read-store.js';
+import { temporaryReadStore } from '../../../projections/store/sqlite/temporary-read-store.js';
 import type { RecordedEvent } from '../../../services/kernel/event.js';
 import { StoreUnavailable, StreamParked } from '../../../services/kernel/fault.js';
 import { streamName } from '../../../services/kernel/stream.js';
@@ -29,8 +29,7 @@ const stores = (fails: (step: string) => boolean = () => false): Steps => {
   };
   const openStore = async (): Promise<FilledStore> => {
     step('open');
-    const store = sqliteReadStore({ directory: undefined, mode: 'read-write', isGrowing: true });
-    await store.prepare(models.map(({ collection }) => collection));
+    const store = await temporaryReadStore(models);
     return {
       ...store,
       getMany: (collection, keys) => {
