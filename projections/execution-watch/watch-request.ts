@@ -26,12 +26,21 @@ const labelOf = (label: string): readonly [key: string, value: string] => {
   return [key, value];
 };
 
+/** The filter of a watched list. */
+export type WatchFilter = {
+  readonly project: string;
+  readonly domain: string;
+  readonly filters: string;
+  /** Labels that the executions have, with their values. */
+  readonly labels: readonly (readonly [key: string, value: string])[];
+};
+
 /**
  * The filter of a request for a list.
  *
  * @throws {RpcError} INVALID_ARGUMENT naming the field.
  */
-export const filterOf = ({ project, domain, filters, labels }: WatchRequest) => ({
+export const filterOf = ({ project, domain, filters, labels }: WatchRequest): WatchFilter => ({
   project,
   domain,
   filters,

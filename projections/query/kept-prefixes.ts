@@ -38,6 +38,7 @@ const momentText = (until: Moment | undefined): string => {
 const nameOf = ({ stream, models, part = '' }: NeededPrefix, until: Moment | undefined): string =>
   JSON.stringify([stream, momentText(until), models.map(({ collection }) => collection.name), part]);
 
+/** The sources of the folds, and the store of large prefixes. */
 export type PrefixesOptions = Omit<PrefixSources, 'openStore' | 'models'> & {
   /** Opens an empty store for a prefix that is too large for memory; it is closed with the prefix. */
   readonly openStore: (models: readonly ReadModel<unknown>[]) => Promise<FilledStore>;
