@@ -18,6 +18,7 @@ import {
 import { executionAggregate } from '../../../services/execution/aggregate.js';
 import { executionExists } from '../../../services/execution/creation.js';
 import { decodeEvent } from '../../../services/kernel/decode-event.js';
+import { executionStream } from '../../../services/kernel/execution-id.js';
 import type { EventStore } from '../../../services/kernel/ports/event-store.js';
 import type { Sessions } from '../../../services/kernel/ports/sessions.js';
 import type { Call } from '../../../services/kernel/rpc.js';
@@ -64,7 +65,11 @@ afterEach(async () => {
 /** Asks the route of an RPC, as the transports do. */
 const ask = async (rpc: keyof typeof NotificationService.method, request: unknown): Promise<unknown> => {
   const method = NotificationService.method[rpc];
-  const route = notificationRoutes({ sessions, executionExists: (asked) => executionExists(store, asked), now: () => LATER }).find((each) => each.method === method);
+  const route = notificationRoutes({
+    sessions,
+    executionExists: (asked) => executionExists(store, asked),
+    now: () => LATER,
+  }).find((each) => each.method === method);
   return route?.handle(request as never, call);
 };
 const list = async (of: Partial<typeof id> = id): Promise<NotificationList> => {
@@ -153,6 +158,14 @@ describe('the messages about an execution', () => {
 
   it('are not found when there is no such execution', async () => {
     await expect(list({ ...id, name: 'unknown' })).rejects.toMatchObject({ code: 'NOT_FOUND' });
+  });
+
+  it('are not found when every attempt to create the execution was voided', async () => {
+    const voided = { ...id, name: 'voided' };
+    const command = { type: 'VoidExecution', id: voided, attempt: 'x' } as const;
+    const aggregate = executionAggregate({ payloads: filePayloadStore({ directory }) });
+    await sessions.handle(aggregate, executionStream(voided), command, { actor: 'slots', commandId: 'voiding' });
+    await expect(list(voided)).rejects.toMatchObject({ code: 'NOT_FOUND' });
   });
 
   it.each(['project', 'domain', 'name'])('are not listed without the %s', async (part) => {
