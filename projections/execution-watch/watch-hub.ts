@@ -35,7 +35,7 @@ const MAX_ANSWERS = 16;
 const iteratorOf = (first: AsyncIterable<WatchAnswer, void> | Iterable<WatchAnswer, void>): Reader['first'] =>
   Symbol.asyncIterator in first ? first[Symbol.asyncIterator]() : first[Symbol.iterator]();
 
-/** What the hub needs of the thread that it runs on. */
+/** The functions that connect the hub with the log and with the watchers. */
 export type WatchHubOptions = {
   /** Opens the execution that a request names, or the list that it describes. */
   readonly open: (request: WatchRequest) => Opened;

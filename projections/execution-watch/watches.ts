@@ -55,7 +55,7 @@ export interface WatchThread {
   close(): Promise<void>;
 }
 
-/** What the watches of a process need of its other parts. */
+/** The thread, and how answers are encoded. */
 export type WatchesOptions = {
   /**
    * Makes the thread. `onMessage` gets the messages that no question asked for; `onEnd` is called with the error with

@@ -44,7 +44,7 @@ const EMBEDDED = 'embedded:';
 export const logSource = ({ directory, eventStore }: LogLocation): LogSource =>
   eventStore === EMBEDDED ? { kind: 'embedded', directory } : { kind: 'eventstore', url: eventStore };
 
-/** How often in a row a problem must be met to count as permanent: a node or a proxy that is starting may cause it once. */
+/** A problem counts as permanent when it is met this many times in a row: a node or a proxy that starts may cause it once. */
 const ENOUGH_TIMES = 3;
 
 /**
