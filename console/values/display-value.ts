@@ -1,7 +1,6 @@
 import { decode } from '@msgpack/msgpack';
-import { toJson } from '@bufbuild/protobuf';
 import { base64Decode } from '@bufbuild/protobuf/wire';
-import { type Duration, StructSchema, type Timestamp } from '@bufbuild/protobuf/wkt';
+import type { Duration, Timestamp } from '@bufbuild/protobuf/wkt';
 
 import type { Binary, Literal, Primitive, Scalar } from '../../proto/gen/platformidl/core/literals_pb.js';
 import { durationText, lengthOf, msOf, utcText } from '../look/times.js';
@@ -57,7 +56,7 @@ const ofScalar = ({ value }: Scalar): DisplayValue => {
     case 'binary':
       return ofBinary(value.value);
     case 'generic':
-      return { kind: 'data', type: 'struct', data: toJson(StructSchema, value.value as never) };
+      return { kind: 'data', type: 'struct', data: value.value };
     case 'blob':
       return { kind: 'address', type: `file ${value.value.metadata?.type?.format ?? ''}`, address: value.value.uri };
     case 'schema':

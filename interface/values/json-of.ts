@@ -1,20 +1,52 @@
 import { toJson } from '@bufbuild/protobuf';
+import { base64Encode } from '@bufbuild/protobuf/wire';
+import { type Timestamp, timestampDate, TimestampSchema } from '@bufbuild/protobuf/wkt';
 import { decode } from '@msgpack/msgpack';
-import { StructSchema, timestampDate } from '@bufbuild/protobuf/wkt';
 
-import type { Literal, Primitive, Scalar } from '../../proto/gen/platformidl/core/literals_pb.js';
+import type { Binary, Literal, Primitive, Scalar } from '../../proto/gen/platformidl/core/literals_pb.js';
 import { textOfDuration } from './duration-text.js';
+
+const ofInteger = (value: bigint): number | string =>
+  Number.isSafeInteger(Number(value)) ? Number(value) : String(value);
+
+/** A number, as text where JSON has no such number (`NaN`, `Infinity`). */
+const ofFloat = (value: number): number | string => (Number.isFinite(value) ? value : String(value));
+
+const NANOS_PER_MS = 1_000_000;
+
+/** A time with its milliseconds, or with its nanoseconds where it is more exact. */
+const ofTime = (at: Timestamp): unknown =>
+  at.nanos % NANOS_PER_MS === 0 ? timestampDate(at).toISOString() : toJson(TimestampSchema, at);
 
 const ofPrimitive = ({ value }: Primitive): unknown => {
   switch (value.case) {
     case 'integer':
-      return Number.isSafeInteger(Number(value.value)) ? Number(value.value) : String(value.value);
+      return ofInteger(value.value);
+    case 'floatValue':
+      return ofFloat(value.value);
     case 'datetime':
-      return timestampDate(value.value).toISOString();
+      return ofTime(value.value);
     case 'duration':
       return textOfDuration(value.value);
     default:
       return value.value;
+  }
+};
+
+/** Replaces what MessagePack has and JSON has not. */
+const asJson = (_key: string, value: unknown): unknown => {
+  if (typeof value === 'bigint') return ofInteger(value);
+  if (typeof value === 'number') return ofFloat(value);
+  return value instanceof Uint8Array ? base64Encode(value) : value;
+};
+
+/** The data in MessagePack, which dataclasses are; base64 for other bytes, also for those that are not valid. */
+const ofBinary = ({ tag, value }: Binary): unknown => {
+  if (tag !== 'msgpack') return base64Encode(value);
+  try {
+    return JSON.parse(JSON.stringify(decode(value, { useBigInt64: true }), asJson)) as unknown;
+  } catch {
+    return base64Encode(value);
   }
 };
 
@@ -23,11 +55,9 @@ const ofScalar = ({ value }: Scalar): unknown => {
     case 'primitive':
       return ofPrimitive(value.value);
     case 'generic':
-      return toJson(StructSchema, value.value as never);
+      return value.value;
     case 'binary':
-      return value.value.tag === 'msgpack'
-        ? decode(value.value.value)
-        : btoa(String.fromCodePoint(...value.value.value));
+      return ofBinary(value.value);
     case 'blob':
     case 'schema':
     case 'structuredDataset':

@@ -1,5 +1,5 @@
 import { create, fromJson, type JsonObject, type MessageInitShape } from '@bufbuild/protobuf';
-import { StructSchema, timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { type Timestamp, timestampFromDate, TimestampSchema } from '@bufbuild/protobuf/wkt';
 
 import {
   type Literal,
@@ -39,6 +39,7 @@ const integerOf = (value: unknown): bigint => {
 };
 
 const floatOf = (value: unknown): number => {
+  if (value === 'NaN') return Number.NaN;
   const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
   if (typeof number !== 'number' || Number.isNaN(number)) throw new Problem('write a number');
   return number;
@@ -50,10 +51,16 @@ const booleanOf = (value: unknown): boolean => {
   throw new Problem('choose true or false');
 };
 
-const momentOf = (value: unknown): Date => {
-  const date = new Date(textOf(value));
-  if (Number.isNaN(date.getTime())) throw new Problem('write a time such as 2026-03-02T09:58:16Z');
-  return date;
+/** A time as RFC 3339 has it, to the nanosecond; other forms that `Date` reads, to the millisecond. */
+const momentOf = (value: unknown): Timestamp => {
+  const text = textOf(value);
+  try {
+    return fromJson(TimestampSchema, text);
+  } catch {
+    const date = new Date(text);
+    if (Number.isNaN(date.getTime())) throw new Problem('write a time such as 2026-03-02T09:58:16Z');
+    return timestampFromDate(date);
+  }
 };
 
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
@@ -78,12 +85,11 @@ const SIMPLE: Readonly<Record<SimpleType, (value: unknown) => Literal>> = {
   [SimpleType.FLOAT]: (value) => primitive({ case: 'floatValue', value: floatOf(value) }),
   [SimpleType.STRING]: (value) => primitive({ case: 'stringValue', value: textOf(value) }),
   [SimpleType.BOOLEAN]: (value) => primitive({ case: 'boolean', value: booleanOf(value) }),
-  [SimpleType.DATETIME]: (value) => primitive({ case: 'datetime', value: timestampFromDate(momentOf(value)) }),
+  [SimpleType.DATETIME]: (value) => primitive({ case: 'datetime', value: momentOf(value) }),
   [SimpleType.DURATION]: (value) => primitive({ case: 'duration', value: durationOf(textOf(value)) }),
   [SimpleType.BINARY]: (value) => scalar({ case: 'binary', value: { value: bytesOf(value) } }),
   [SimpleType.ERROR]: (value) => scalar({ case: 'error', value: { message: textOf(value) } }),
-  [SimpleType.STRUCT]: (value) =>
-    scalar({ case: 'generic', value: fromJson(StructSchema, objectOf(value) as JsonObject) as never }),
+  [SimpleType.STRUCT]: (value) => scalar({ case: 'generic', value: objectOf(value) as JsonObject }),
 };
 
 const within = (place: string, type: LiteralType, value: unknown): Literal => {

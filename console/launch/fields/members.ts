@@ -1,5 +1,4 @@
-import { create, type JsonObject, type JsonValue, toJson } from '@bufbuild/protobuf';
-import { StructSchema } from '@bufbuild/protobuf/wkt';
+import { create, type JsonObject, type JsonValue } from '@bufbuild/protobuf';
 
 import { jsonOf } from '../../../interface/values/json-of.js';
 import type { Literal } from '../../../proto/gen/platformidl/core/literals_pb.js';
@@ -85,12 +84,6 @@ const ofMetadata = (metadata: Schema): Members | undefined => {
   };
 };
 
-const jsonOfMetadata = ({ metadata }: LiteralType): Schema | undefined => {
-  if (!metadata) return undefined;
-  const json: JsonValue = '$typeName' in metadata ? toJson(StructSchema, metadata as never) : metadata;
-  return isObject(json) ? json : undefined;
-};
-
 /**
  * The members of a struct, from the types of a dataclass or from a JSON schema; `undefined` for other types, and where
  * neither is known.
@@ -99,8 +92,7 @@ export const membersOf = (type: LiteralType): Members | undefined => {
   if (type.type.case !== 'simple' || type.type.value !== SimpleType.STRUCT) return undefined;
   const types = type.structure?.dataclassType ?? {};
   if (Object.keys(types).length > 0) return { types, required: [] };
-  const schema = jsonOfMetadata(type);
-  return schema && ofMetadata(schema);
+  return type.metadata && ofMetadata(type.metadata);
 };
 
 /** The values of the members; `undefined` where the literal has other members, or a value of another type. */
