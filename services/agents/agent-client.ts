@@ -11,7 +11,7 @@ import {
   status,
 } from '@grpc/grpc-js';
 
-import { type Call, RpcError, type StatusCode } from '../kernel/rpc.js';
+import { type Call, callerGone, RpcError, type StatusCode } from '../kernel/rpc.js';
 import type { Agent } from './directory.js';
 import { tlsByAddress } from './tls-address.js';
 
@@ -139,7 +139,7 @@ export const agentClient = (agent: Agent, maxMessageBytes: number): AgentClient 
     agent,
     ask: (method, request, call) =>
       new Promise<Buffer>((resolve, reject) => {
-        const gone = new RpcError('CANCELLED', 'the caller has gone');
+        const gone = callerGone();
         const options = { deadline: Date.now() + agent.timeout };
         const path = pathOf(agent, method);
         const answered = (error: ServiceError | null, answer?: Buffer): void => {

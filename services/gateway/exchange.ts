@@ -3,7 +3,7 @@ import type { TlsOptions } from 'node:tls';
 
 import { type DescMessage, toBinary } from '@bufbuild/protobuf';
 
-import { type Answer, type Route, RpcError } from '../kernel/rpc.js';
+import { type Answer, callerGone, type Route, RpcError } from '../kernel/rpc.js';
 import type { Authentication } from '../kernel/ports/authentication.js';
 import type { Tls, TlsSource } from '../kernel/ports/tls.js';
 import type { LinkedFiles } from '../kernel/ports/uploads.js';
@@ -155,7 +155,7 @@ export const answerUnary = async (call: DispatchedCall): Promise<Answer<DescMess
   const { deadline, startedAt } = call;
   if (deadline && performance.now() - startedAt >= deadline.ms)
     throw new RpcError('DEADLINE_EXCEEDED', deadline.message);
-  throw new RpcError('CANCELLED', 'the caller has gone');
+  throw callerGone();
 };
 
 /**

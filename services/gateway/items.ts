@@ -27,9 +27,9 @@ const headerOfItem = (parent: DispatchedCall) => {
   return (name: string): string | undefined => (OF_THE_CALL.has(name) ? own[name] : parent.header(name));
 };
 
-const receive = ({ route, ...endpoint }: Endpoint, request: Uint8Array): ReceivedCall => {
-  if (!route) throw unimplemented({ ...endpoint, route });
-  return { request: decodeRequest(route, request), bytes: request.length };
+const receive = (endpoint: Endpoint, request: Uint8Array): ReceivedCall => {
+  if (!endpoint.route) throw unimplemented(endpoint);
+  return { request: decodeRequest(endpoint.route, request), bytes: request.length };
 };
 
 const open = (endpoint: Endpoint, { request, onQueued }: Item, parent: DispatchedCall): DispatchedCall =>

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 
-import { RpcError } from '../kernel/rpc.js';
+import { callerGone, RpcError } from '../kernel/rpc.js';
 import { type Reader, type SlowConsumerWatch, watchSlowConsumers } from './slow-consumers.js';
 
 /** Limits of a memory budget: for answers until they are read, or for requests until they are answered. */
@@ -72,8 +72,6 @@ const exhaustedError =
   (where) =>
     new RpcError('RESOURCE_EXHAUSTED', what(where), [], RETRY_AFTER_MS);
 
-const cancelled = (): RpcError => new RpcError('CANCELLED', 'the caller has gone');
-
 // While nothing else is held, a call of any size is admitted: one above the limit would otherwise wait forever.
 const isOwnFull = ({ reader, ledger }: Account, bytes: number): boolean =>
   reader.heldBytes > 0 && reader.heldBytes + bytes > ledger.limits.perConnectionBytes;
@@ -108,7 +106,7 @@ const admit = (ledger: Ledger): void => {
 };
 
 const reserve = (account: Account, bytes: number, abandoned: AbortSignal): Promise<void> => {
-  if (abandoned.aborted) return Promise.reject(cancelled());
+  if (abandoned.aborted) return Promise.reject(callerGone());
   const { ledger } = account;
   const { waiting, limits, exhausted } = ledger;
   return new Promise((resolve, reject) => {
@@ -127,7 +125,7 @@ const reserve = (account: Account, bytes: number, abandoned: AbortSignal): Promi
       reject(error);
     };
     const refuseForLack = (): void => refuse(exhausted(fullPlace(account, bytes)));
-    const abandon = (): void => refuse(cancelled());
+    const abandon = (): void => refuse(callerGone());
     const each: Waiting = { account, bytes, enter };
     const timer = setTimeout(refuseForLack, limits.waitMs);
     abandoned.addEventListener('abort', abandon);
@@ -173,10 +171,10 @@ const openBudget = (limits: MemoryBudgetLimits, exhausted: Exhausted): MemoryBud
       return {
         reserve: async (bytes) => {
           await reserve(account, bytes, end.signal);
-          if (end.signal.aborted) throw cancelled();
+          if (end.signal.aborted) throw callerGone();
         },
         resizeToAnswer: (bytes) => {
-          if (end.signal.aborted) throw cancelled(); // it was released already, and would not be again
+          if (end.signal.aborted) throw callerGone(); // it was released already, and would not be again
           holdAnswer(account, bytes);
         },
         release: () => {
@@ -186,6 +184,33 @@ const openBudget = (limits: MemoryBudgetLimits, exhausted: Exhausted): MemoryBud
       };
     },
     close: () => watch.close(),
+  };
+};
+
+/** The connection of a call, and the stream whose event `close` ends the call. */
+type AnswerStream = {
+  readonly socket: Socket;
+  readonly stream: { once(event: 'close', listener: () => void): unknown };
+  readonly isGone: () => boolean;
+};
+
+/**
+ * Returns a function that opens the account of a call in the budget for answers at its first call, because most answers
+ * are too small to need an account. The end of the call releases the account.
+ *
+ * @throws {RpcError} from that function: CANCELLED when the call has ended.
+ */
+export const lazyReservation = (
+  answers: MemoryBudget,
+  { socket, stream, isGone }: AnswerStream,
+): (() => MemoryReservation) => {
+  let reservation: MemoryReservation | undefined;
+  return () => {
+    if (reservation) return reservation;
+    if (isGone()) throw callerGone();
+    reservation = answers.open(socket);
+    stream.once('close', reservation.release);
+    return reservation;
   };
 };
 

@@ -55,6 +55,9 @@ export const missing = (field: string): RpcError => new RpcError('INVALID_ARGUME
 export const invalid = (field: string, why?: string): RpcError =>
   new RpcError('INVALID_ARGUMENT', `invalid value for ${field}${why === undefined ? '' : `: ${why}`}`);
 
+/** CANCELLED: the client has disconnected, so an answer cannot be sent. */
+export const callerGone = (): RpcError => new RpcError('CANCELLED', 'the caller has gone');
+
 /** One request in progress, on any transport. */
 export interface Call {
   /** The authenticated caller; empty when there is no authentication. */

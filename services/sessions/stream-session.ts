@@ -4,7 +4,7 @@ import type { RecordedEvent } from '../kernel/event.js';
 import type { Appended } from '../kernel/ports/event-store.js';
 import { type Content, MAX_INLINE_BYTES } from '../kernel/ports/payload-store.js';
 import type { CommandContext, Folded, Outcome } from '../kernel/ports/sessions.js';
-import { RpcError } from '../kernel/rpc.js';
+import { callerGone } from '../kernel/rpc.js';
 import type { StreamName } from '../kernel/stream.js';
 import { InFlightAppends } from './in-flight.js';
 import type { Session, SessionServices, SessionStart } from './session.js';
@@ -173,7 +173,7 @@ export class StreamSession<State, Command, Event, Refusal> implements Session<St
   }
 
   #decide(turn: CommandTurn<Command, Refusal>, folded: FoldedState<State>): Promise<void> | undefined {
-    if (turn.context.isCancelled?.() === true) throw new RpcError('CANCELLED', 'the caller has gone');
+    if (turn.context.isCancelled?.() === true) throw callerGone();
     const prior = this.#state.priorUseBy(turn);
     if (prior === 'another') throw keyTaken();
     if (prior === 'same') {

@@ -102,7 +102,7 @@ const away = (cause: unknown): SignInFailure =>
 const logIn: Step = async (asked, { issuer, jar }) => {
   const { request, response, baseUrl } = asked;
   const { url: to, begun } = await beginSignIn(issuer, targetOf(asked), asked).catch((cause: unknown) => {
-    throw cause instanceof SignInFailure ? cause : away(cause);
+    throw away(cause);
   });
   const cookie = await jar.begun(begun);
   const isKept = cookie.length <= MAX_COOKIE_BYTES; // browsers drop a larger one

@@ -76,16 +76,22 @@ const targetOf = (interaction: Interaction): string => {
   return origin === undefined ? '' : `You will be sent to ${origin}.`;
 };
 
+/** The origins to which the form of a page may lead in the end. */
+const redirectsOf = (interaction: Interaction): readonly string[] => {
+  const origin = redirectOf(interaction);
+  return origin === undefined ? [] : [origin];
+};
+
 type Shown = { readonly interaction: Interaction; readonly path: string; readonly response: ServerResponse };
 
 const show = ({ upstream }: SignInServices, { interaction, path, response }: Shown, failure?: string): void => {
-  const [client, origin] = [clientOf(interaction), redirectOf(interaction)];
+  const client = clientOf(interaction);
   const user = interaction.session?.accountId;
   const body =
     interaction.prompt.name === 'login' || user === undefined
       ? loginPage(path, { client, upstream: upstream?.name, failure })
       : consentPage(path, { client, user, scopes: scopesOf(interaction), target: targetOf(interaction) });
-  send(response, 200, body, origin === undefined ? [] : [origin]);
+  send(response, 200, body, redirectsOf(interaction));
 };
 
 /** Records what the person allows; a grant that is there already is extended. */
@@ -116,7 +122,7 @@ const logIn = async (
       response,
       status,
       loginPage(path, { client: clientOf(interaction), upstream: upstream?.name, name, failure }),
-      [redirectOf(interaction) ?? "'self'"],
+      redirectsOf(interaction),
     );
   const clientId = clientOf(interaction);
   const principal = (await users.find(name)) ? name : '';

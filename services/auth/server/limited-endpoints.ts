@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { KoaContextWithOIDC } from 'oidc-provider';
+import { ROUTES } from './endpoints.js';
 import type { OnAttempt, SignInAttempt } from './sign-in-attempt.js';
 import type { SignInLimits } from './sign-in-limits.js';
 
@@ -12,11 +13,11 @@ export type EndpointLimits = {
 
 /** Endpoints at which a client could guess, and the requests that count towards the limits. */
 const COUNTED: Readonly<Record<string, 'failures' | 'all'>> = {
-  '/oauth2/token': 'failures',
-  '/oauth2/revoke': 'failures',
+  [ROUTES.token]: 'failures',
+  [ROUTES.revocation]: 'failures',
   // Each request stores a code, and each form may be a guess at the code of another person.
-  '/oauth2/device/authorize': 'all',
-  '/oauth2/device': 'all',
+  [ROUTES.device_authorization]: 'all',
+  [ROUTES.code_verification]: 'all',
 };
 
 /** Answers with which a client that polls is asked to wait; they are no failures. */

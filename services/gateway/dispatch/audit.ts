@@ -13,8 +13,14 @@ export type Audit = {
 
 const REFUSALS: ReadonlySet<string> = new Set(['UNAUTHENTICATED', 'PERMISSION_DENIED']);
 
+/** True for the status of a call that was refused because of its caller. */
+export const isRefusal = (code: string): boolean => REFUSALS.has(code);
+
 /** The longest text of a request that is recorded, in characters. */
 const MAX_TEXT = 256;
+
+/** Cuts a text of a request to the length that is recorded. */
+export const recordedText = (text: string): string => text.slice(0, MAX_TEXT);
 
 /** The address of the client; behind a proxy, the last one that the proxy has added. */
 export const addressOf = (
@@ -30,7 +36,7 @@ type Result = Pick<AuditEntry, 'code' | 'reason'>;
 /** The code and reason of a failed call. The message of an error that is no refusal may repeat the request: it is left out. */
 const resultOf = (thrown: unknown, { endpoint }: DispatchedCall): Result => {
   const { code, message } = rpcFailureOf(thrown, endpoint.method);
-  return { code, reason: REFUSALS.has(code) ? message : '' };
+  return { code, reason: isRefusal(code) ? message : '' };
 };
 
 const OK: Result = { code: 'OK', reason: '' };
@@ -43,8 +49,8 @@ const entryOf = (call: DispatchedCall, result: Result, isBehindProxy: boolean): 
     ...{ kind: 'call', atMs: now, lastAtMs: now, count: 1, ...result },
     ...{ principal, issuer: caller?.identity.issuer ?? '', clientId: caller?.identity.clientId ?? '' },
     ...{ transport, address: addressOf(call, isBehindProxy), action: endpoint.name },
-    ...{ project: project.slice(0, MAX_TEXT), domain: domain.slice(0, MAX_TEXT), name: name.slice(0, MAX_TEXT) },
-    ...{ requestId: requestId.slice(0, MAX_TEXT), position: call.position },
+    ...{ project: recordedText(project), domain: recordedText(domain), name: recordedText(name) },
+    ...{ requestId: recordedText(requestId), position: call.position },
   };
 };
 
@@ -59,7 +65,7 @@ export const auditCalls = (services: Audit | undefined): Interceptor => {
     const answer = next();
     const records = isCommand(call.endpoint);
     const record = (result: Result): void => {
-      if (records || REFUSALS.has(result.code)) trail.record(entryOf(call, result, isBehindProxy));
+      if (records || isRefusal(result.code)) trail.record(entryOf(call, result, isBehindProxy));
     };
     answer.then(
       () => record(OK),

@@ -1,7 +1,7 @@
 import type { ServerHttp2Stream } from 'node:http2';
 
 import { HEAD_BYTES } from '../../kernel/encoding/grpc-frame.js';
-import { RpcError } from '../../kernel/rpc.js';
+import { callerGone, RpcError } from '../../kernel/rpc.js';
 import { type GrpcCall, isGone } from './call.js';
 import { tooLarge, decompress } from './encoding.js';
 import { type RequestTimer, inflatedBytes, timeRequest } from '../incoming.js';
@@ -86,8 +86,6 @@ const finish = (message: Message, { call, limits }: Incoming): Buffer | Promise<
   arriving.end();
   return message.isPacked ? decompress(bytes, call.encoding, limits.maxMessageBytes) : bytes;
 };
-
-const callerGone = (): RpcError => new RpcError('CANCELLED', 'the caller has gone');
 
 const chunksOf = async function* (stream: ServerHttp2Stream, first: Buffer | undefined): AsyncIterable<Buffer> {
   if (first !== undefined) yield first;

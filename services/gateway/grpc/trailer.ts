@@ -1,3 +1,5 @@
+import { base64Encode } from '@bufbuild/protobuf/wire';
+
 import { rpcStatusBytes } from '../rpc-status.js';
 import { truncateText, type RpcFailure, statuses } from '../status.js';
 
@@ -13,8 +15,6 @@ const ELLIPSIS = '…';
 
 /** A message and encoded details, to be sent together in the trailer. */
 type Content = { readonly message: string; readonly details: Uint8Array | undefined };
-
-const asBuffer = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
 const base64Bytes = (bytes: Uint8Array | undefined): number => Math.ceil((bytes?.length ?? 0) / 3) * 4;
 
@@ -56,7 +56,7 @@ export const failureTrailer = (failure: RpcFailure, callersPackage: string): Tra
   return {
     'grpc-status': String(statuses[code].number),
     'grpc-message': encodeURI(message),
-    ...(details && { 'grpc-status-details-bin': asBuffer(details).toString('base64') }),
+    ...(details && { 'grpc-status-details-bin': base64Encode(details) }),
     ...(retryAfterMs !== undefined && { 'grpc-retry-pushback-ms': String(retryAfterMs) }),
   };
 };

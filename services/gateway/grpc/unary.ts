@@ -1,5 +1,4 @@
 import { frameOf } from '../../kernel/encoding/grpc-frame.js';
-import { RpcError } from '../../kernel/rpc.js';
 import { clientCertificateOn } from '../client-certificate.js';
 import { type DispatchedCall, noteOf, openCall, type ReceivedCall } from '../dispatch/call.js';
 import { answerUnary, COMPOSING_FACTORS, decodeRequest, encodeAnswer, type Hosting } from '../exchange.js';
@@ -7,23 +6,11 @@ import { answerOnce, incoming, refuse } from './answer.js';
 import { type GrpcCall, type GrpcHandler, isGone } from './call.js';
 import { onlyMessage } from './messages.js';
 import type { Trailer } from './trailer.js';
-import type { MemoryReservation, MemoryBudget } from '../memory-budget.js';
+import { lazyReservation } from '../memory-budget.js';
 import { type Endpoint, unimplemented } from '../routes.js';
 import { rpcFailureOf } from '../status.js';
 
 const notesOf = (call: DispatchedCall, { positions }: Hosting): Trailer => Object.fromEntries(noteOf(call, positions));
-
-/** Opens the account of a call in the budget for answers at first use; most answers are too small to need one. */
-const lazyReservation = (call: GrpcCall, answers: MemoryBudget): (() => MemoryReservation) => {
-  let reservation: MemoryReservation | undefined;
-  return () => {
-    if (reservation) return reservation;
-    if (isGone(call)) throw new RpcError('CANCELLED', 'the caller has gone');
-    reservation = answers.open(call.socket);
-    call.stream.once('close', reservation.release);
-    return reservation;
-  };
-};
 
 const receive = async (endpoint: Endpoint, grpcCall: GrpcCall, hosting: Hosting): Promise<ReceivedCall> => {
   const bytes = await onlyMessage(incoming(grpcCall, hosting, true));
@@ -32,7 +19,9 @@ const receive = async (endpoint: Endpoint, grpcCall: GrpcCall, hosting: Hosting)
 };
 
 const open = (endpoint: Endpoint, grpcCall: GrpcCall, hosting: Hosting): DispatchedCall => {
-  const reservation = lazyReservation(grpcCall, hosting.answers);
+  const { stream, socket } = grpcCall;
+  const isOver = (): boolean => isGone(grpcCall);
+  const reservation = lazyReservation(hosting.answers, { socket, stream, isGone: isOver });
   return openCall({
     endpoint,
     transport: 'grpc',
@@ -40,12 +29,12 @@ const open = (endpoint: Endpoint, grpcCall: GrpcCall, hosting: Hosting): Dispatc
     startedAt: performance.now(),
     deadline: grpcCall.deadline,
     header: grpcCall.header,
-    peer: () => grpcCall.socket.remoteAddress ?? '',
-    certificate: () => clientCertificateOn(grpcCall.socket),
-    isCancelled: () => isGone(grpcCall),
+    peer: () => socket.remoteAddress ?? '',
+    certificate: () => clientCertificateOn(socket),
+    isCancelled: isOver,
     onEnd: (listener) => {
-      if (isGone(grpcCall)) listener();
-      else grpcCall.stream.once('close', listener);
+      if (isOver()) listener();
+      else stream.once('close', listener);
     },
     receive: () => receive(endpoint, grpcCall, hosting),
     reserveMemory: (bytes) => reservation().reserve(bytes * COMPOSING_FACTORS.bytes),

@@ -3,12 +3,12 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 
 import { NO_TOKEN, UNKNOWN_CERTIFICATE } from '../../kernel/ports/authentication.js';
 import { certificateOf } from './client-certificate.js';
-import { type FollowRoute, RpcError, type StreamRoute } from '../../kernel/rpc.js';
+import { callerGone, type FollowRoute, RpcError, type StreamRoute } from '../../kernel/rpc.js';
 import { type Deadline, type DispatchedCall, noteOf, openCall, type ReceivedCall } from '../dispatch/call.js';
 import type { ReceivedRequest } from '../dispatch/target.js';
 import { timeoutOf } from '../dispatch/deadline.js';
 import type { Sent } from '../dispatch/dispatch.js';
-import type { MemoryReservation } from '../memory-budget.js';
+import { lazyReservation } from '../memory-budget.js';
 import { answerUnary, COMPOSING_FACTORS, decodeRequest, type Hosting } from '../exchange.js';
 import { logFailure } from '../log.js';
 import type { Bindings } from './bindings.js';
@@ -145,22 +145,6 @@ const bodyFor = async (
   return dialectsOf(exchange.request).write.write(call.endpoint.method.output, await answerUnary(call));
 };
 
-/** Opens the account of a call in the budget for answers at first use; most answers are too small to need one. */
-const lazyReservation = (
-  request: FastifyRequest,
-  reply: FastifyReply,
-  { answers }: Hosting,
-): (() => MemoryReservation) => {
-  let reservation: MemoryReservation | undefined;
-  return () => {
-    if (reservation) return reservation;
-    if (reply.raw.destroyed) throw new RpcError('CANCELLED', 'the caller has gone');
-    reservation = answers.open(request.raw.socket);
-    reply.raw.once('close', reservation.release);
-    return reservation;
-  };
-};
-
 const deadlineOf = (request: FastifyRequest): Deadline | undefined => {
   const ms = timeoutOf(headerOf(request, 'grpc-timeout'));
   return ms === undefined ? undefined : { ms, message: 'Deadline exceeded' };
@@ -170,7 +154,9 @@ const open = (exchange: Exchange, hosting: Hosting): DispatchedCall => {
   const { request, reply, addressed } = exchange;
   const startedAt = performance.now();
   const deadline = deadlineOf(request);
-  const reservation = lazyReservation(request, reply, hosting);
+  const isClosed = (): boolean => reply.raw.destroyed;
+  const { socket } = request.raw;
+  const reservation = lazyReservation(hosting.answers, { socket, stream: reply.raw, isGone: isClosed });
   const factor = dialectsOf(request).write.isText ? COMPOSING_FACTORS.text : COMPOSING_FACTORS.bytes;
   const isOver = (): boolean => performance.now() - startedAt >= (deadline?.ms ?? Infinity);
   return openCall({
@@ -180,11 +166,11 @@ const open = (exchange: Exchange, hosting: Hosting): DispatchedCall => {
     startedAt,
     deadline,
     header: (name) => headerOf(request, name),
-    peer: () => request.raw.socket.remoteAddress ?? '',
+    peer: () => socket.remoteAddress ?? '',
     certificate: () => certificateOf(request),
-    isCancelled: () => isOver() || (reply.raw.destroyed && !reply.raw.writableFinished),
+    isCancelled: () => isOver() || (isClosed() && !reply.raw.writableFinished),
     onEnd: (listener) => {
-      if (reply.raw.destroyed) listener();
+      if (isClosed()) listener();
       else reply.raw.once('close', listener);
     },
     receive: () => receive(exchange, hosting),
@@ -239,7 +225,7 @@ export const requestFault = (error: unknown, maxBytes: number): unknown => {
     case 'FST_ERR_BAD_URL':
       return new RpcError('INVALID_ARGUMENT', 'malformed path');
     case 'ECONNRESET': // while receiving the body; the answer cannot be delivered
-      return new RpcError('CANCELLED', 'the caller has gone');
+      return callerGone();
     default:
       return error;
   }
