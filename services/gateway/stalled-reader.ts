@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { Writable } from 'node:stream';
 
-/** The longest time, in milliseconds, that a client may read nothing while something waits for it; without it, any. */
+/** The longest time, in milliseconds, that a client may read nothing while an answer waits for it; `undefined`: no limit. */
 export type MaxStall = number | undefined;
 
 /** Calls `hangUp` unless the client reads, or leaves, within the limit. Returns the function that ends the wait. */
@@ -13,7 +13,7 @@ const hangUpAfter = (maxStallMs: MaxStall, hangUp: () => void): (() => void) => 
 /**
  * Waits until a client has read what was written.
  *
- * @throws {Error} when it has gone, also because it read nothing for too long.
+ * @throws {Error} when the client has gone, also because it read nothing for too long.
  */
 export const drained = async (
   stream: Writable,

@@ -68,7 +68,7 @@ const objectAdapter = (kind: string, state: AuthorizationState, now: () => numbe
     findByUserCode: async (code) => payloadOf(await state.findByAlias(kind, code), undefined),
     consume: async (id) => {
       if (await state.consume(kind, keyOf(id), seconds(now))) return;
-      // Another request was faster: one of the two is a thief, so both lose.
+      // Two requests have used it: one of them may have stolen it, so the grant ends for both.
       const used = payloadOf(await state.find(kind, keyOf(id)), id);
       if (used?.grantId !== undefined) await endGrant(used.grantId);
       throw new errors.InvalidGrant(`${kind} already used`);

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 
-/** Fetches a JSON document; rejects unless it is answered with 200 in time. */
+/** Fetches a JSON document; rejects unless the answer has a success status (2xx) and comes in time. */
 export type FetchJson = (url: string, request?: RequestInit) => Promise<unknown>;
 
 const TIMEOUT_MS = 5_000;

@@ -58,7 +58,10 @@ const inMessage = (request: object, { parents, leaves }: NameFields): FoundTarge
 /** A walk over a message that collects the names. */
 type Walk = Cursor & { readonly nameFields: NameFields; readonly found: Found };
 
-/** Finds the names. As in protobuf decoding, the last occurrence of a field wins, also when its parent message occurs several times. `depth` counts the parents around the part. */
+/**
+ * Finds the names. As in protobuf decoding, the last occurrence of a field wins, also when its parent message occurs
+ * several times. `depth` counts the parent messages around the bytes up to `end`.
+ */
 const scan = (walk: Walk, end: number, depth = 0): void => {
   const parent = walk.nameFields.parents[depth];
   while (walk.pos < end) {

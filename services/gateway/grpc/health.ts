@@ -15,7 +15,7 @@ import { type Endpoint, endpointOf } from '../routes.js';
 /** The interval at which the status is checked for watchers, in milliseconds. */
 const LOOK_MS = 500;
 
-// The empty name stands for the server; probes of existing installations use the other one.
+// The empty name stands for the server; probes of existing installations use `flyteadmin`.
 const NAMES = new Set(['', 'flyteadmin']);
 
 /** The endpoints of the health service, and its shutdown. */

@@ -1,5 +1,5 @@
 import { frameOf, framesOf } from '../../kernel/encoding/grpc-frame.js';
-import { RpcError } from '../../kernel/rpc.js';
+import { callerGone } from '../../kernel/rpc.js';
 import { clientCertificateOn } from '../client-certificate.js';
 import { type DispatchedCall, openCall, type ReceivedCall } from '../dispatch/call.js';
 import type { Sent } from '../dispatch/dispatch.js';
@@ -56,7 +56,7 @@ const framedAnswers = async function* (
   const { stream } = endpoint;
   if (!stream) throw unimplemented(endpoint);
   if (stream.takes === 'follow')
-    // It has only one request, which is received already.
+    // Such an RPC has only one request, which is received already.
     yield* stream.follow(request as Uint8Array, call, { form: 'messages', gone });
   else if (stream.takes === 'stream')
     for await (const answer of stream.open(requestsOf(call, grpcCall, hosting), call, gone)) yield frameOf(answer);
@@ -80,7 +80,7 @@ const answerAll = async (call: DispatchedCall, streaming: Streaming): Promise<Se
       length += framed.length;
     }
   } catch (thrown) {
-    if (gone.aborted) throw new RpcError('CANCELLED', 'the caller has gone');
+    if (gone.aborted) throw callerGone();
     throw thrown;
   }
   return { length };

@@ -26,7 +26,7 @@ type Reader = { readonly gone: AbortSignal; readonly maxStallMs: MaxStall };
 /**
  * Writes framed messages, and waits while the client does not read.
  *
- * @throws {Error} when it has disconnected.
+ * @throws {Error} when the client has disconnected.
  */
 export const write = async (
   call: GrpcCall,

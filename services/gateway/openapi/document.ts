@@ -15,7 +15,7 @@ else; requests may use either. With \`application/octet-stream\` as \`Content-Ty
 bytes. A request under \`Content-Type: application/json\` is refused for names that its message does not have.
 
 Outputs and inputs that an event carried inline are in the answers of Get, not in lists; no URI is made up for them. A
-filter on \`duration\` finds only what has one.
+filter on \`duration\` finds only elements that have a duration.
 
 A failure is a \`google.rpc.Status\`, whose details are named under \`platformidl\`:
 

@@ -10,7 +10,7 @@ export type IdleConnections = {
    * to the connections that are left and waits until their clients have closed them too. A client that sends a request
    * at the same moment sees the end of its connection, and no reset.
    *
-   * @param graceMs the longest time of each of both waits, in milliseconds.
+   * @param graceMs the longest time of each of the two waits, in milliseconds.
    */
   readonly end: (graceMs: number) => Promise<void>;
 };

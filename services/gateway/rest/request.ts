@@ -61,7 +61,7 @@ const verbOfForm = (request: FastifyRequest, matches: readonly BindingMatch[]): 
   if (verbs.size === 1 && verbs.has('GET')) return 'GET';
   throw new RpcError(
     'INVALID_ARGUMENT',
-    'a form for a path that has no POST, and other methods than GET, needs X-HTTP-Method-Override',
+    'this path has no POST, and other methods than GET: a form needs the header X-HTTP-Method-Override',
   );
 };
 

@@ -154,7 +154,7 @@ const GRACE_MS = 50;
 /** Stops a server; what is still open after `drainMs` is cut off, also what a client opens at the last moment. */
 const close = async (app: FastifyInstance, idle: IdleConnections, drainMs: number): Promise<void> => {
   const until = performance.now() + drainMs;
-  await idle.end(Math.min(GRACE_MS, drainMs / 2)); // which waits at most twice as long
+  await idle.end(Math.min(GRACE_MS, drainMs / 2)); // two waits, each of at most this time
   const look = (): void => {
     if (performance.now() < until) for (const socket of idle.all()) socket.destroy();
     else app.server.closeAllConnections();
