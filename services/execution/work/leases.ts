@@ -14,7 +14,6 @@ import type { EventLog } from '../../kernel/ports/event-store.js';
 import { bytesOf, type PayloadStore } from '../../kernel/ports/payload-store.js';
 import type { Outcome, Sessions } from '../../kernel/ports/sessions.js';
 import { missing } from '../../kernel/rpc.js';
-import type { StreamName } from '../../kernel/stream.js';
 import { type ExecutionAggregate } from '../aggregate.js';
 import type { ExecutionCommand, Leaseholder } from '../commands.js';
 import { type Creation, readCreation } from '../creation.js';
@@ -69,10 +68,6 @@ export class ExecutionLeases {
   constructor(services: LeaseServices) {
     this.#services = services;
     this.#scan = envelopeScan('workflow', services.maxOutputBytes);
-  }
-
-  streamOf(id: ExecutionId): StreamName {
-    return executionStream(id);
   }
 
   async lease(

@@ -1,6 +1,7 @@
 import { durationFromMs } from '@bufbuild/protobuf/wkt';
 import type { WorkJoin } from '../../../proto/gen/platformidl/eventlog/engine_work_pb.js';
 import type { EngineSessionId } from '../../engine-session/events.js';
+import { executionStream } from '../../kernel/execution-id.js';
 import { type Call, RpcError } from '../../kernel/rpc.js';
 import { namedLease } from './engine-messages.js';
 import { joiningOf } from './joined.js';
@@ -76,7 +77,7 @@ export const engineAdmission = (
       const found = await leases.held(lease);
       if (found === undefined) continue;
       kept.push(each);
-      engine.held.set(leases.streamOf(lease.id), { number: lease.number, isSent: true });
+      engine.held.set(executionStream(lease.id), { number: lease.number, isSent: true });
       const { abort } = found;
       if (abort) aborts.push(() => sendAbort(engine, lease, abort));
     }

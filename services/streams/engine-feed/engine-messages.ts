@@ -5,6 +5,7 @@ import type {
   WorkReject,
   WorkRequest,
 } from '../../../proto/gen/platformidl/eventlog/engine_work_pb.js';
+import { executionStream } from '../../kernel/execution-id.js';
 import { invalid } from '../../kernel/rpc.js';
 import { leaseOf, type HeldLease, type WorkLeases } from './ports.js';
 import type { JoinedEngine } from './work-offers.js';
@@ -42,7 +43,7 @@ type LeaseMessage = { readonly lease?: WorkLease | undefined };
 /** Handles the messages of an engine after its first. Callers await each message before they pass the next. */
 export const engineMessages = ({ leases, now, distribute, renew, leave }: MessageServices) => {
   const holds = (engine: JoinedEngine, { id, number }: HeldLease): boolean =>
-    engine.held.get(leases.streamOf(id))?.number === number;
+    engine.held.get(executionStream(id))?.number === number;
 
   const answer = ({ sendQueue }: JoinedEngine, lease: HeldLease, isHeld: boolean): void =>
     sendQueue.send({
@@ -58,13 +59,13 @@ export const engineMessages = ({ leases, now, distribute, renew, leave }: Messag
   ): Promise<void> => {
     const lease = namedLease(message.lease, engine);
     const isHeld = holds(engine, lease) && (await how(lease));
-    if (isHeld) engine.held.delete(leases.streamOf(lease.id));
+    if (isHeld) engine.held.delete(executionStream(lease.id));
     answer(engine, lease, isHeld);
   };
 
   /** Gives a lease back for another engine; this engine is not offered the execution again. */
   const giveBack = (engine: JoinedEngine, lease: HeldLease, reason: string): Promise<boolean> => {
-    engine.rejected.add(leases.streamOf(lease.id));
+    engine.rejected.add(executionStream(lease.id));
     return leases.giveBack(lease, reason);
   };
 

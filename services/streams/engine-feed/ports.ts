@@ -11,10 +11,7 @@ import type {
 } from '../../../proto/gen/platformidl/core/execution_pb.js';
 import type { EngineSessionId } from '../../engine-session/events.js';
 import type { Leaseholder } from '../../execution/commands.js';
-import type { StreamName } from '../../kernel/stream.js';
-
-/** The id of an execution. */
-export type WorkId = { readonly project: string; readonly domain: string; readonly name: string };
+import type { ExecutionId } from '../../kernel/execution-id.js';
 
 /** The outcome of an attempt to lease: the number of the lease, or the reason of the refusal. */
 export type Leased =
@@ -22,21 +19,20 @@ export type Leased =
   | { readonly kind: 'refused'; readonly why: string };
 
 /** A lease and the session that holds it. */
-export type HeldLease = { readonly id: WorkId; readonly number: number; readonly session: string };
+export type HeldLease = { readonly id: ExecutionId; readonly number: number; readonly session: string };
 
 /** The state of an execution under a lease. */
 export type LeasedWork = { readonly abort: WorkAbort | undefined; readonly ended: Phase | undefined };
 
 /** Leases of executions. Each command is decided on the stream of the execution. */
 export interface WorkLeases {
-  streamOf(id: WorkId): StreamName;
   /**
    * Leases an execution to an engine.
    *
    * @param terms `untilMs`: the end of the lease, in milliseconds since 1970, unless it is renewed; `over`: the number
    *   of the previous lease, if it is over because its session has ended.
    */
-  lease(id: WorkId, to: Leaseholder, terms: { untilMs: number; over: number | undefined }): Promise<Leased>;
+  lease(id: ExecutionId, to: Leaseholder, terms: { untilMs: number; over: number | undefined }): Promise<Leased>;
   /** Gives a lease back; true when it is the last one and of this session, also when it was given back before. */
   giveBack(lease: HeldLease, reason: string): Promise<boolean>;
   /** Records FAILED as the end of the execution, reported by the engine; true when the session held the lease. */

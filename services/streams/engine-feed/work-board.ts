@@ -3,12 +3,13 @@ import type { WorkflowExecution_Phase as Phase } from '../../../proto/gen/platfo
 import type { WorkHeartbeat } from '../../../proto/gen/platformidl/eventlog/engine_work_pb.js';
 import { ENGINE_SESSION_CATEGORY, type EngineSessionId, engineSessionStream } from '../../engine-session/events.js';
 import type { RecordedEvent } from '../../kernel/event.js';
+import { type ExecutionId, executionStream } from '../../kernel/execution-id.js';
 import { type OnParked, type ParkableFold, parkableFold } from '../../kernel/log-readers/parkable-fold.js';
 import type { EventLog } from '../../kernel/ports/event-store.js';
 import { RpcError } from '../../kernel/rpc.js';
 import { categoryOf, type StreamName } from '../../kernel/stream.js';
 import { KnownSessions } from './known-sessions.js';
-import { type EngineSessions, leaseOf, type WorkId, type WorkLeases } from './ports.js';
+import { type EngineSessions, leaseOf, type WorkLeases } from './ports.js';
 import { IDLE_FACTOR, SilentSessions } from './silent-sessions.js';
 import { type JoinedEngine, sendAbort, WorkOffers } from './work-offers.js';
 import { type WorkChange, type WorkItem, WorkItems } from './work-items.js';
@@ -44,7 +45,7 @@ export type DescribedEngine = EngineSessionId & {
   readonly seenAtMs: number;
   /** The number of further launches that it can take; 0 when it is not connected to this process. */
   readonly free: number;
-  readonly leased: readonly WorkId[];
+  readonly leased: readonly ExecutionId[];
 };
 
 /** Engines with their leases, and the number of executions that wait. */
@@ -151,13 +152,13 @@ export class WorkBoard {
   }
 
   /** True while no end of the execution has been folded. */
-  isOpen(id: WorkId): boolean {
-    return this.#items.of(this.#services.leases.streamOf(id)) !== undefined;
+  isOpen(id: ExecutionId): boolean {
+    return this.#items.of(executionStream(id)) !== undefined;
   }
 
   /** Tells an engine that an execution which it holds has ended. Does nothing when the engine does not hold it. */
-  tellEnd({ held, sendQueue }: JoinedEngine, id: WorkId, phase: Phase): void {
-    const stream = this.#services.leases.streamOf(id);
+  tellEnd({ held, sendQueue }: JoinedEngine, id: ExecutionId, phase: Phase): void {
+    const stream = executionStream(id);
     const lease = held.get(stream);
     if (lease === undefined) return;
     held.delete(stream);

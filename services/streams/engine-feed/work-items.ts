@@ -6,8 +6,8 @@ import type { ExecutionCreated } from '../../../proto/gen/platformidl/eventlog/e
 import { endsExecution, executionCodec, type ExecutionEvent } from '../../execution/events.js';
 import { decodeEvent, recordedMetadata } from '../../kernel/decode-event.js';
 import type { RecordedEvent } from '../../kernel/event.js';
+import type { ExecutionId } from '../../kernel/execution-id.js';
 import type { StreamName } from '../../kernel/stream.js';
-import type { WorkId } from './ports.js';
 import type { EngineRequirements } from './work-order.js';
 
 /**
@@ -29,7 +29,7 @@ const FOLDED: ReadonlySet<string> = new Set(WORK_TYPES);
 /** An execution that has not ended. Only the fold of the log changes it. */
 export type WorkItem = {
   readonly stream: StreamName;
-  readonly id: WorkId;
+  readonly id: ExecutionId;
   readonly lane: EngineRequirements;
   readonly tier: Tier;
   readonly createdAtMs: number;
@@ -46,7 +46,7 @@ export type WorkChange =
   | { readonly item: WorkItem; readonly kind: 'created' | 'leased' | 'returned' | 'aborting' | 'elsewhere' }
   | { readonly item: WorkItem; readonly kind: 'ended'; readonly phase: Phase };
 
-const laneOf = (id: WorkId, { engine }: ExecutionCreated): EngineRequirements => ({
+const laneOf = (id: ExecutionId, { engine }: ExecutionCreated): EngineRequirements => ({
   project: id.project,
   domain: id.domain,
   clusterLabel: engine?.clusterLabel?.value ?? '',

@@ -59,7 +59,6 @@ describe('an engine that joins again', () => {
       log: store,
       leases: {
         ...{ lease: unused, giveBack: unused, fail: unused, launch: unused },
-        streamOf: ({ name }) => executionStream(name),
         held: ({ id: { name } }) => {
           reads.push(name);
           return Promise.resolve({ abort: undefined, ended: ended.includes(name) ? Phase.ABORTED : undefined });

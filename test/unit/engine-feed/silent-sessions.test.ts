@@ -80,7 +80,7 @@ describe('the session of an engine that is silent', () => {
 
   const servicesOf = (isShared: boolean): BoardServices => ({
     log: store,
-    leases: { streamOf: unused, lease: unused, giveBack: unused, fail: unused, held: unused, launch: unused },
+    leases: { lease: unused, giveBack: unused, fail: unused, held: unused, launch: unused },
     sessions: {
       open: unused,
       renew: async ({ session }) => {

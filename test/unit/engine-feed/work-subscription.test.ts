@@ -44,7 +44,7 @@ describe('the log subscription of the waiting work', () => {
         readStream: unused,
         head: () => ((heads += 1) === 1 ? Promise.reject(away) : store.head()),
       },
-      leases: { streamOf: unused, lease: unused, giveBack: unused, fail: unused, held: unused, launch: unused },
+      leases: { lease: unused, giveBack: unused, fail: unused, held: unused, launch: unused },
       sessions: { open: unused, renew: unused, renewals: unused, end: unused },
       positionToken: String,
       weightOf: () => 1,

@@ -70,7 +70,7 @@ describe('the list of work', () => {
   beforeEach(() => {
     board = new WorkBoard({
       log: log(),
-      leases: { streamOf: unused, lease: unused, giveBack: unused, fail: unused, held: unused, launch: unused },
+      leases: { lease: unused, giveBack: unused, fail: unused, held: unused, launch: unused },
       sessions: { open: unused, renew: unused, renewals: unused, end: unused },
       positionToken: String,
       weightOf: () => 1,

@@ -54,11 +54,6 @@ describe('leases of executions on a log', () => {
   };
   const types = async ({ name }: { readonly name: string }) => (await plane.history(name)).map(({ type }) => type);
 
-  it('are on the streams of executions', async () => {
-    const id = await fresh();
-    expect(leases.streamOf(id)).toBe(executionStream(id));
-  });
-
   it('are given once, and recorded with the engine as actor', async () => {
     const id = await fresh();
     const given = await leases.lease(id, engine('a'), TERMS);
