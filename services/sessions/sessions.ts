@@ -6,8 +6,7 @@ import type { Acknowledged, Sessions } from '../kernel/ports/sessions.js';
 import type { StreamName } from '../kernel/stream.js';
 import { type Admission, admission, ADMISSION_LIMITS, type AdmissionLimits } from './admission.js';
 import { prefixOf, rememberAcknowledged } from './acknowledged.js';
-import type { Session, SessionServices } from './session.js';
-import { StreamSession } from './stream-session.js';
+import { type SessionServices, StreamSession } from './stream-session.js';
 import { sessionCache } from './session-cache.js';
 
 const MAX_CACHED_BYTES = 64 * 1024 * 1024;
@@ -19,7 +18,11 @@ const MAX_CACHED = 50_000;
  */
 const MAX_CACHED_OVER = 1_000;
 
-type AnySession = Session<unknown, unknown, unknown>;
+/** The session of a stream of any aggregate. */
+type AnySession = Pick<
+  StreamSession<unknown, unknown, unknown, unknown>,
+  'observe' | 'resume' | 'size' | 'isIdle' | 'isOver'
+>;
 
 const newerFormat = (format: number): NewerLogFormat =>
   new NewerLogFormat(
@@ -54,15 +57,15 @@ export const openSessions = (
   const acknowledged = rememberAcknowledged();
   const admits = admission(services.admits ?? ADMISSION_LIMITS);
 
-  const open = <S, C, E, R>(aggregate: Aggregate<S, C, E, R>, stream: StreamName): Session<S, C, R> => {
+  const open = <S, C, E, R>(aggregate: Aggregate<S, C, E, R>, stream: StreamName): StreamSession<S, C, E, R> => {
     const prefix = prefixOf(stream);
     const onDurable = ({ position }: { position: bigint }): void => acknowledged.note(stream, prefix, position);
     return new StreamSession({ aggregate, stream, services, onDurable });
   };
 
-  const sessionOf = <S, C, E, R>(aggregate: Aggregate<S, C, E, R>, stream: StreamName): Session<S, C, R> =>
+  const sessionOf = <S, C, E, R>(aggregate: Aggregate<S, C, E, R>, stream: StreamName): StreamSession<S, C, E, R> =>
     // A stream has one category and so one aggregate: what is cached under its name has these types.
-    cache.use(stream, () => open(aggregate, stream)) as Session<S, C, R>;
+    cache.use(stream, () => open(aggregate, stream)) as StreamSession<S, C, E, R>;
 
   /** Measures the session after each use, which may have made it larger or over. */
   const weighedAfter = <Answer>(stream: StreamName, answer: Promise<Answer>): Promise<Answer> => {

@@ -1,18 +1,41 @@
 import type { Aggregate } from '../kernel/aggregate.js';
 import { keyTaken } from '../kernel/command-context.js';
 import type { RecordedEvent } from '../kernel/event.js';
-import type { Appended } from '../kernel/ports/event-store.js';
-import { type Content, MAX_INLINE_BYTES } from '../kernel/ports/payload-store.js';
+import type { StreamParked } from '../kernel/fault.js';
+import type { Appended, EventStore } from '../kernel/ports/event-store.js';
+import { type Content, MAX_INLINE_BYTES, type PayloadStore } from '../kernel/ports/payload-store.js';
 import type { CommandContext, Folded, Outcome } from '../kernel/ports/sessions.js';
 import { callerGone } from '../kernel/rpc.js';
 import type { StreamName } from '../kernel/stream.js';
 import { InFlightAppends } from './in-flight.js';
-import type { Session, SessionServices, SessionStart } from './session.js';
 import { type FoldedState, StreamState } from './stream-state.js';
 import { answerCommand, type CommandTurn, type Decided, type ReadTurn, type Turn } from './turn.js';
 import { PipelinedWriter } from './writers/pipelined-writer.js';
 import { SharedWriter } from './writers/shared-writer.js';
 import type { Writer, WriterParts } from './writers/writer.js';
+
+/** The services of the process that sessions need. */
+export type SessionServices = {
+  readonly store: EventStore;
+  readonly payloads: PayloadStore;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  /** The log format in which events are encoded; by default the newest. */
+  readonly format?: () => number;
+  /** True when other processes append to the log too. */
+  readonly isShared?: boolean;
+  /** Called with each stream that cannot be folded. */
+  readonly onParked?: (parked: StreamParked) => void;
+};
+
+/** The input from which a session is made. */
+export type SessionStart<State, Command, Event, Refusal> = {
+  readonly aggregate: Aggregate<State, Command, Event, Refusal>;
+  readonly stream: StreamName;
+  readonly services: SessionServices;
+  /** Called once for each command whose events have become durable. */
+  readonly onDurable: (appended: Appended) => void;
+};
 
 const SESSION_BYTES = 1_000;
 
@@ -22,13 +45,15 @@ const BEFORE_ALL = 0;
 const isLarge = ({ content }: Content): boolean => content.case === 'inline' && content.value.length > MAX_INLINE_BYTES;
 
 /**
- * The session of one stream. Commands are decided one after another, each on a state that includes the events of all
+ * The session of one stream: its state with all events in flight, and the commands and reads that wait for their turns.
+ *
+ * Commands are decided one after another, each on a state that includes the events of all
  * commands before it, durable or not; so the store can commit the events of several commands together. A command is
  * answered when everything that its decision depends on is durable. When an append fails, the state is folded again and
  * the decisions that depended on it are made again. On a shared log, refusals that are not permanent are given only at
  * the head of the stream.
  */
-export class StreamSession<State, Command, Event, Refusal> implements Session<State, Command, Refusal> {
+export class StreamSession<State, Command, Event, Refusal> {
   readonly #aggregate: Aggregate<State, Command, Event, Refusal>;
   readonly #stream: StreamName;
   readonly #services: SessionServices;
@@ -62,6 +87,7 @@ export class StreamSession<State, Command, Event, Refusal> implements Session<St
     this.#writer = services.isShared === true ? new SharedWriter(parts) : new PipelinedWriter(parts);
   }
 
+  /** Decides a command, and records its events. */
   handle(command: Command, context: CommandContext): Promise<Outcome<Refusal>> {
     const ticket = this.#state.nextTicket();
     return new Promise((resolve, reject) =>
@@ -69,10 +95,12 @@ export class StreamSession<State, Command, Event, Refusal> implements Session<St
     );
   }
 
+  /** Computes an answer from the durable state; on a shared log, from all that any process had recorded before. */
   read<Answer>(look: (folded: Folded<State>) => Answer): Promise<Answer> {
     return this.#read(this.#state.nextTicket(), look);
   }
 
+  /** Computes an answer from the durable state that this process knows. */
   readKnown<Answer>(look: (folded: Folded<State>) => Answer): Promise<Answer> {
     return this.#read(BEFORE_ALL, look);
   }
@@ -83,23 +111,28 @@ export class StreamSession<State, Command, Event, Refusal> implements Session<St
     );
   }
 
+  /** To be called with each event of the stream, in order, recorded by any process. */
   observe(event: RecordedEvent): void {
     this.#state.observe(event, this.#isBusy);
     if (!this.#isBusy) this.#foldObserved();
   }
 
+  /** Lets the stream be read again after it was parked. */
   resume(): void {
     this.#state.resume();
   }
 
+  /** The approximate memory, in bytes. */
   size(): number {
     return SESSION_BYTES + this.#state.size();
   }
 
+  /** True when no turn waits and no append is in flight. */
   isIdle(): boolean {
     return this.#queue.length === 0 && this.#inFlight.isEmpty && !this.#isBusy;
   }
 
+  /** True when hardly any further use is expected, as after the end of an execution: it is evicted first. */
   isOver(): boolean {
     const { folded } = this.#state;
     return folded !== undefined && this.#aggregate.isOver?.(folded.state) === true;
