@@ -18,8 +18,7 @@ const schemas: Readonly<Record<Entity, DescMessage>> = {
   task: TaskExecutionEventSchema,
 };
 
-const sameBytes = (a: Uint8Array, b: Uint8Array): boolean =>
-  a.length === b.length && a.every((byte, index) => byte === b[index]);
+const sameBytes = (a: Uint8Array, b: Uint8Array): boolean => Buffer.compare(a, b) === 0;
 
 const canonical = (entity: Entity, message: Uint8Array): Uint8Array =>
   canonicalBytes(schemas[entity], fromBinary(schemas[entity], message));

@@ -22,7 +22,12 @@ export type ChangeServices = { readonly sessions: Sessions; readonly aggregate: 
 /** The longest cause, in characters: a cause is a sentence, not a document. */
 const MAX_CAUSE = 32_000;
 
-const record = async (
+/**
+ * Has a command decided and recorded in the stream of its execution.
+ *
+ * @throws {RpcError} of the refusal, when the command is refused.
+ */
+export const recordCommand = async (
   { sessions, aggregate }: ChangeServices,
   command: ExecutionCommand,
   call: Call,
@@ -40,7 +45,7 @@ export const terminateExecution = async (
 ): Promise<ExecutionTerminateResponse> => {
   if (cause.length > MAX_CAUSE) throw invalid('cause', `longer than ${MAX_CAUSE} characters`);
   const { principal } = call;
-  await record(services, { type: 'TerminateExecution', id: executionIdOf(id), cause, principal }, call);
+  await recordCommand(services, { type: 'TerminateExecution', id: executionIdOf(id), cause, principal }, call);
   return create(ExecutionTerminateResponseSchema);
 };
 
@@ -53,6 +58,6 @@ export const updateExecution = async (
   if ((ExecutionState[state] as string | undefined) === undefined) throw invalid('state');
   const { principal } = call;
   const command = { type: 'UpdateExecution', id: executionIdOf(id), state, tags: tags?.values, principal } as const;
-  await record(services, command, call);
+  await recordCommand(services, command, call);
   return create(ExecutionUpdateResponseSchema);
 };

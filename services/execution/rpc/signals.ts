@@ -14,7 +14,6 @@ import { isCastable } from '../../compiler/types/castability.js';
 import { literalProblem } from '../../compiler/types/literal-map.js';
 import { typeOfLiteral } from '../../compiler/types/literal-type.js';
 import { hasManyParts } from '../../compiler/types/types.js';
-import { contextOf } from '../../kernel/command-context.js';
 import { decodeEvent } from '../../kernel/decode-event.js';
 import { digestOf } from '../../kernel/encoding/digest.js';
 import type { EventLog } from '../../kernel/ports/event-store.js';
@@ -22,10 +21,11 @@ import { bytesOf, MAX_INLINE_BYTES, type PayloadStore } from '../../kernel/ports
 import { type Call, invalid, missing, type Route, route, RpcError } from '../../kernel/rpc.js';
 import type { Sessions } from '../../kernel/ports/sessions.js';
 import { type ExecutionAggregate } from '../aggregate.js';
-import type { CreateSignal, SetSignal } from '../commands.js';
+import type { SetSignal } from '../commands.js';
 import { typeOfSignal } from '../decide/signal.js';
 import { executionCodec } from '../events.js';
-import { refusalError } from './refusals.js';
+import { executionIdOf } from '../execution-id.js';
+import { recordCommand } from './change.js';
 import { executionStream, type ExecutionId } from '../../kernel/execution-id.js';
 
 export type SignalServices = {
@@ -40,24 +40,15 @@ export type SignalServices = {
 type SignalId = { readonly id: ExecutionId; readonly signalId: string };
 
 const MAX_ID_BYTES = 1_024;
-const PARTS = ['project', 'domain', 'name'] as const;
 
 const signalIdOf = (sent: SignalIdentifier | undefined): SignalId => {
   if (sent === undefined) throw missing('id');
-  const { executionId: execution, signalId } = sent;
-  if (execution === undefined) throw missing('execution_id');
+  const { executionId, signalId } = sent;
+  if (executionId === undefined) throw missing('execution_id');
   if (signalId === '') throw missing('signal_id');
-  const empty = PARTS.find((part) => execution[part] === '');
-  if (empty !== undefined) throw missing(empty);
+  const id = executionIdOf(executionId);
   if (Buffer.byteLength(signalId) > MAX_ID_BYTES) throw invalid('signal_id', `longer than ${MAX_ID_BYTES} bytes`);
-  return { id: { project: execution.project, domain: execution.domain, name: execution.name }, signalId };
-};
-
-const record = async (services: SignalServices, command: CreateSignal | SetSignal, call: Call): Promise<void> => {
-  const { sessions, aggregate } = services;
-  const outcome = await sessions.handle(aggregate, executionStream(command.id), command, contextOf(call));
-  call.answeredAt(outcome.position);
-  if (outcome.kind === 'refused') throw refusalError(outcome.refusal, { id: command.id });
+  return { id, signalId };
 };
 
 const typeOf = (type: LiteralType | undefined): LiteralType => {
@@ -100,7 +91,7 @@ const getOrCreate = async (
 ): Promise<Signal> => {
   const signal = signalIdOf(request.id);
   const wanted = typeOf(request.type);
-  await record(services, { type: 'CreateSignal', ...signal, wanted }, call);
+  await recordCommand(services, { type: 'CreateSignal', ...signal, wanted }, call);
   return found(services, signal, wanted);
 };
 
@@ -126,7 +117,7 @@ const set = async (services: SignalServices, request: SignalSetRequest, call: Ca
     isCastableTo: (wanted) => type !== undefined && isCastable(type, wanted),
     principal: call.principal,
   };
-  await record(services, command, call);
+  await recordCommand(services, command, call);
 };
 
 /** The routes of the calls that create, read and set signals. */

@@ -1,3 +1,4 @@
+import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 import { DELIMITED, type Cursor, readLength, readTag, skipValue } from '../../kernel/encoding/wire-cursor.js';
 
 /** `ExecutionCreateRequest.spec` and `.inputs`, and `ExecutionSpec.inputs`, which older clients send. */
@@ -5,23 +6,11 @@ const SPEC = 4;
 const INPUTS = 5;
 const SPEC_INPUTS = 2;
 
-const MAX_DEPTH = 100;
-const VARINT_BITS = 7;
-
 /**
  * The bytes of a message without one field, and the occurrences of that field. Concatenated, the occurrences of a
  * message field are one message.
  */
 type Cut = { readonly rest: readonly Uint8Array[]; readonly occurrences: readonly Uint8Array[] };
-
-const join = (chunks: readonly Uint8Array[]): Uint8Array => Buffer.concat(chunks);
-
-const varint = (value: number): number[] => {
-  const bytes: number[] = [];
-  let left = value;
-  for (; left >= 2 ** VARINT_BITS; left = Math.floor(left / 2 ** VARINT_BITS)) bytes.push((left & 0x7f) | 0x80);
-  return [...bytes, left];
-};
 
 /**
  * Removes a length-delimited field from a message. `changed` may replace other length-delimited fields; it returns
@@ -40,7 +29,7 @@ const cut = (
     const tag = readTag(cursor, bytes.length);
     const number = tag >>> 3;
     if ((tag & 7) !== DELIMITED) {
-      skipValue(cursor, bytes.length, tag, MAX_DEPTH);
+      skipValue(cursor, bytes.length, tag);
       rest.push(bytes.subarray(start, cursor.pos));
       continue;
     }
@@ -67,10 +56,9 @@ export const cutInputs = (request: Uint8Array): CutRequest => {
     if (field !== SPEC) return undefined;
     const { rest, occurrences } = cut(value, SPEC_INPUTS);
     old.push(...occurrences);
-    const spec = join(rest);
-    return join([Uint8Array.from([(SPEC << 3) | DELIMITED, ...varint(spec.length)]), spec]);
+    return new BinaryWriter().tag(SPEC, WireType.LengthDelimited).bytes(Buffer.concat(rest)).finish();
   };
   const { rest, occurrences } = cut(request, INPUTS, withoutOld);
-  const given = join(occurrences);
-  return { rest: join(rest), inputs: given.length > 0 ? given : join(old) };
+  const given = Buffer.concat(occurrences);
+  return { rest: Buffer.concat(rest), inputs: given.length > 0 ? given : Buffer.concat(old) };
 };

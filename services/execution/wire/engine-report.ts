@@ -3,6 +3,7 @@ import { type BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 
 import { ContentSchema } from '../../../proto/gen/platformidl/eventlog/content_pb.js';
 import { keptWriter } from '../../kernel/encoding/kept-writer.js';
+import { delimitedBytes } from '../../kernel/encoding/wire-writer.js';
 import type { Content } from '../../kernel/ports/payload-store.js';
 import { bytesIn, type Fields, fieldsOf, fixed64In, has, longIn, messageIn, numberIn, textIn } from './fields.js';
 
@@ -75,9 +76,6 @@ const writeInstant = (writer: BinaryWriter, number: number, { seconds, nanos }: 
   writer.join();
 };
 
-/** The size of a length on the wire, in bytes. */
-const sizeOfLength = (length: number): number => (length === 0 ? 1 : Math.ceil((32 - Math.clz32(length)) / 7));
-
 const writeContent = (writer: BinaryWriter, number: number, { content }: Content): void => {
   writer.tag(number, WireType.LengthDelimited);
   if (content.case !== 'inline') {
@@ -86,7 +84,7 @@ const writeContent = (writer: BinaryWriter, number: number, { content }: Content
   }
   // The length is known. A fork would copy the whole message to insert the length before it.
   const { length } = content.value;
-  writer.uint32(1 + sizeOfLength(length) + length);
+  writer.uint32(delimitedBytes(length));
   writer.tag(1, WireType.LengthDelimited).bytes(content.value);
 };
 

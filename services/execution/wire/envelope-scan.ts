@@ -17,21 +17,20 @@ import {
   scanTask,
   scanWorkflow,
 } from './envelope.js';
-import { bytesIn, type Fields, fieldsOf, has } from './fields.js';
+import { bits, bytesIn, type Fields, fieldsOf, has, isPlain } from './fields.js';
+import { NODE_ONEOFS } from './node-event-fields.js';
 import { DELIMITED, Malformed, readLength, readTag, skipValue } from '../../kernel/encoding/wire-cursor.js';
 
 /** The layout of an entity's event, by field number. */
 type Layout = {
   readonly entity: Entity;
   readonly event: DescMessage;
-  /** A bit mask of the repeated fields. */
+  /** A bit mask of the fields that are lists. */
   readonly lists: number;
-  /** Bit masks of the oneofs: of their fields only the last one on the wire counts. */
+  /** A bit mask of the fields of each oneof. */
   readonly oneofs: readonly number[];
   readonly scan: (event: Fields, assertOutputSize: OutputLimit) => ScannedFields;
 };
-
-const bits = (...numbers: readonly number[]): number => numbers.reduce((mask, number) => mask | (1 << number), 0);
 
 const layouts: Readonly<Record<Entity, Layout>> = {
   workflow: {
@@ -45,7 +44,7 @@ const layouts: Readonly<Record<Entity, Layout>> = {
     entity: 'node',
     event: NodeExecutionEventSchema,
     lists: 0,
-    oneofs: [bits(5, 20), bits(6, 7, 15), bits(8, 14)],
+    oneofs: NODE_ONEOFS,
     scan: scanNode,
   },
   task: {
@@ -60,19 +59,6 @@ const layouts: Readonly<Record<Entity, Layout>> = {
 /** The field of a request that has the event. */
 const EVENT_FIELD = 2;
 
-/** The deepest nesting of groups in an unknown field that is skipped. */
-const MAX_GROUP_DEPTH = 100;
-
-const concat = (parts: readonly Uint8Array[]): Uint8Array => {
-  const whole = new Uint8Array(parts.reduce((size, part) => size + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    whole.set(part, at);
-    at += part.length;
-  }
-  return whole;
-};
-
 /** Concatenates all occurrences of the event, which is how protobuf merges them. */
 const mergedEvent = (request: Uint8Array): Uint8Array => {
   const parts: Uint8Array[] = [];
@@ -80,14 +66,14 @@ const mergedEvent = (request: Uint8Array): Uint8Array => {
   while (cursor.pos < request.length) {
     const tag = readTag(cursor, request.length);
     if (tag !== ((EVENT_FIELD << 3) | DELIMITED)) {
-      skipValue(cursor, request.length, tag, MAX_GROUP_DEPTH);
+      skipValue(cursor, request.length, tag);
       continue;
     }
     const end = readLength(cursor, request.length);
     parts.push(request.subarray(cursor.pos, end));
     cursor.pos = end;
   }
-  return concat(parts);
+  return Buffer.concat(parts);
 };
 
 const eventOf = (request: Uint8Array): Uint8Array => {
@@ -96,14 +82,9 @@ const eventOf = (request: Uint8Array): Uint8Array => {
   return (fields.repeated & bits(EVENT_FIELD)) === 0 ? bytesIn(fields, EVENT_FIELD) : mergedEvent(request);
 };
 
-/** True when at most one field of a oneof is present. */
-const hasAtMostOne = (present: number): boolean => (present & (present - 1)) === 0;
-
 const scan = (layout: Layout, event: Uint8Array, assertOutputSize: OutputLimit): ScannedFields => {
   const fields = fieldsOf(event, 0, event.length);
-  const isPlain =
-    (fields.repeated & ~layout.lists) === 0 && layout.oneofs.every((mask) => hasAtMostOne(fields.present & mask));
-  if (!isPlain) throw new RepeatedMessageField();
+  if (!isPlain(fields, layout.oneofs, layout.lists)) throw new RepeatedMessageField();
   return layout.scan(fields, assertOutputSize);
 };
 

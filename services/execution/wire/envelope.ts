@@ -2,6 +2,7 @@ import { invalid, missing } from '../../kernel/rpc.js';
 import { type EngineReport, type Entity, instantOf, type TaskId, taskIdOf } from './engine-report.js';
 import { type Fields, has, messageIn, numberIn, sizeIn, textIn } from './fields.js';
 import { isPhase } from '../phases.js';
+import { isTimestamp } from '../../kernel/values/time-range.js';
 import type { ExecutionId } from '../../kernel/execution-id.js';
 
 /** One attempt of one task of a node. */
@@ -53,8 +54,7 @@ const execution = (fields: Fields, number: number): ExecutionId => {
 const occurredAt = (event: Fields, number: number): ReturnType<typeof instantOf> => {
   if (!has(event, number)) throw missing('occurred_at');
   const at = instantOf(nested(event, number));
-  const inRange = at.seconds >= -62_135_596_800n && at.seconds < 253_402_300_800n;
-  if (!inRange || at.nanos < 0 || at.nanos > 999_999_999) throw invalid('occurred_at');
+  if (!isTimestamp(Number(at.seconds), at.nanos)) throw invalid('occurred_at');
   return at;
 };
 

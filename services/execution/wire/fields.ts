@@ -9,7 +9,6 @@ import {
   textAt,
 } from '../../kernel/encoding/wire-cursor.js';
 
-const MAX_GROUP_DEPTH = 100;
 /** Fields above this number are skipped: the bit masks have 32 bits. */
 const MAX_NUMBER = 31;
 
@@ -45,7 +44,7 @@ export const fieldsOf = (bytes: Uint8Array, start: number, end: number): Fields 
     const valueEnd = (tag & 7) === DELIMITED ? readLength(cursor, end) : 0;
     const valueStart = cursor.pos;
     if (valueEnd > 0) cursor.pos = valueEnd;
-    else skipValue(cursor, end, tag, MAX_GROUP_DEPTH);
+    else skipValue(cursor, end, tag);
     if (number <= MAX_NUMBER) note(fields, number, valueStart, cursor.pos);
   }
   return fields;
@@ -65,6 +64,22 @@ const NO_FIELDS: Fields = { bytes: NOTHING, spans: [], present: 0, repeated: 0 }
 
 /** True when the message has a field with this number. */
 export const has = (fields: Fields, number: number): boolean => (fields.present & (1 << number)) !== 0;
+
+/** The bit mask of fields, by their numbers. */
+export const bits = (...numbers: readonly number[]): number =>
+  numbers.reduce((mask, number) => mask | (1 << number), 0);
+
+const hasAtMostOne = (present: number): boolean => (present & (present - 1)) === 0;
+
+/**
+ * True when no field that must be merged is repeated: none but those of `lists` occurs twice, and no oneof has two
+ * fields, of which only the last one on the wire counts.
+ *
+ * @param oneofs a bit mask of the fields of each oneof.
+ * @param lists a bit mask of the fields that are lists.
+ */
+export const isPlain = ({ present, repeated }: Fields, oneofs: readonly number[], lists = 0): boolean =>
+  (repeated & ~lists) === 0 && oneofs.every((mask) => hasAtMostOne(present & mask));
 
 /** The index of the last span of a field, which counts when it is repeated; -1 when the field is absent. */
 const spanOf = (fields: Fields, number: number): number => {

@@ -12,7 +12,7 @@ import {
   TaskNodeMetadataSchema,
   WorkflowNodeMetadataSchema,
 } from '../../../proto/gen/platformidl/event/event_pb.js';
-import { bytesIn, type Fields, fieldsOf, has, longIn, messageIn, numberIn, textIn } from './fields.js';
+import { bits, bytesIn, type Fields, fieldsOf, has, isPlain, longIn, messageIn, numberIn, textIn } from './fields.js';
 
 /** The part of an engine's node event that projections read. */
 export type NodeEventFields = Pick<
@@ -35,19 +35,8 @@ export type NodeEventFields = Pick<
   readonly first: () => Pick<NodeExecutionEvent, 'id' | 'retryGroup' | 'specNodeId'>;
 };
 
-/** Bit masks of the oneofs: of their fields only the last one on the wire counts. */
-const ONEOFS = [
-  [5, 20],
-  [6, 7, 15],
-  [8, 14],
-].map((numbers) => numbers.reduce((mask, number) => mask | (1 << number), 0));
-
-/** True when at most one field of a oneof is present. */
-const hasAtMostOne = (present: number): boolean => (present & (present - 1)) === 0;
-
-/** True when no field is repeated, so that nothing has to be merged. */
-const isPlain = ({ present, repeated }: Fields): boolean =>
-  repeated === 0 && ONEOFS.every((mask) => hasAtMostOne(present & mask));
+/** The oneofs of `NodeExecutionEvent`, each as a bit mask of its fields. */
+export const NODE_ONEOFS: readonly number[] = [bits(5, 20), bits(6, 7, 15), bits(8, 14)];
 
 const decoded = <Desc extends DescMessage>(schema: Desc, fields: Fields, number: number): MessageShape<Desc> =>
   fromBinary(schema, bytesIn(fields, number));
@@ -111,7 +100,7 @@ const nodeEventIn = (fields: Fields): NodeEventFields => ({
  */
 export const readNodeEvent = (message: Uint8Array): NodeEventFields => {
   const fields = fieldsOf(message, 0, message.length);
-  if (isPlain(fields)) return nodeEventIn(fields);
+  if (isPlain(fields, NODE_ONEOFS)) return nodeEventIn(fields);
   const event = fromBinary(NodeExecutionEventSchema, message);
   return { ...event, first: () => event };
 };

@@ -34,7 +34,6 @@ type NameFields = {
 type Found = Record<Part, string>;
 
 const NOTHING: FoundTarget = { project: '', domain: '', name: '' };
-const MAX_GROUP_DEPTH = 100;
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -73,7 +72,7 @@ const scan = (walk: Walk, end: number, depth = 0): void => {
       const stop = readLength(walk, end);
       walk.found[part] = textAt(walk.bytes, walk.pos, stop);
       walk.pos = stop;
-    } else skipValue(walk, end, tag, MAX_GROUP_DEPTH);
+    } else skipValue(walk, end, tag);
   }
 };
 

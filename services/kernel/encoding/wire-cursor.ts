@@ -10,6 +10,8 @@ const END_GROUP = 4;
 /** Wire type of values of four bytes. */
 export const FIXED32 = 5;
 
+/** The levels of nested messages that implementations of protobuf read by default. */
+const MAX_GROUP_DEPTH = 100;
 const MAX_TAG_BYTES = 5;
 const MAX_VARINT_BYTES = 10;
 
@@ -102,7 +104,7 @@ const skipGroup = (cursor: Cursor, end: number, number: number, depth: number): 
 };
 
 /** Skips the value that follows a tag. Groups may be nested up to `depth` levels. */
-export const skipValue = (cursor: Cursor, end: number, tag: number, depth: number): void => {
+export const skipValue = (cursor: Cursor, end: number, tag: number, depth = MAX_GROUP_DEPTH): void => {
   const wireType = tag & 7;
   if (wireType === VARINT) readVarint32(cursor, end);
   else if (wireType === DELIMITED) cursor.pos = readLength(cursor, end);

@@ -18,7 +18,8 @@ type Time = { readonly seconds: bigint; readonly nanos: number };
 /** True for a valid time or duration. Seconds beyond 2^53 may be rounded: they are out of range in any case. */
 export type InRange = (seconds: number, nanos: number) => boolean;
 
-const isTimestamp: InRange = (seconds, nanos) =>
+/** The range check of `google.protobuf.Timestamp`. */
+export const isTimestamp: InRange = (seconds, nanos) =>
   seconds >= FIRST_SECOND && seconds <= LAST_SECOND && nanos >= 0 && nanos < NANOS;
 
 /** Seconds and nanoseconds must have the same sign. */

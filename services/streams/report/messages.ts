@@ -35,7 +35,6 @@ const METHODS: readonly (DescMethodUnary | undefined)[] = [
   createTaskEvent,
 ];
 
-const MAX_GROUP_DEPTH = 100;
 const SEQUENCE = 1 << 3;
 const ITEM = (1 << 3) | DELIMITED;
 const NOTHING = new Uint8Array();
@@ -62,7 +61,7 @@ const scan = (cursor: Cursor, end: number): ReportedEvent => {
       request = field === tag ? Buffer.concat([request, value]) : value;
       method = found;
       field = tag;
-    } else skipValue(cursor, end, tag, MAX_GROUP_DEPTH);
+    } else skipValue(cursor, end, tag);
   }
   return { sequence: BigInt.asUintN(64, sequence), method, request };
 };
@@ -106,7 +105,7 @@ export const reportedEvents = (
         const end = readLength(cursor, batch.length);
         assertTaken(events.length, end);
         events.push(scan(cursor, end));
-      } else skipValue(cursor, batch.length, tag, MAX_GROUP_DEPTH);
+      } else skipValue(cursor, batch.length, tag);
     }
   };
   readable(() => `ReportBatchRequest.events[${events.length}]`, read);

@@ -7,9 +7,6 @@ import {
   skipValue,
 } from '../../../kernel/encoding/wire-cursor.js';
 
-/** Maximum nesting of groups in a field that is skipped. */
-export const MAX_GROUP_DEPTH = 100;
-
 /** The bytes of a nested message or other field, from `start` up to but not including `end`. */
 export type Range = { readonly start: number; readonly end: number };
 
@@ -52,7 +49,7 @@ export const eachField = (
   while (cursor.pos < end) {
     const tag = readTag(cursor, end);
     if (isDelimited(tag)) onRange(tag, readRange(cursor, end));
-    else if (!takeNumber(tag, cursor)) skipValue(cursor, end, tag, MAX_GROUP_DEPTH);
+    else if (!takeNumber(tag, cursor)) skipValue(cursor, end, tag);
   }
 };
 
@@ -62,7 +59,7 @@ export const fieldIn = (bytes: Uint8Array, { start, end }: Range, wanted: number
   let found = NOWHERE;
   while (cursor.pos < end) {
     const tag = readTag(cursor, end);
-    if (!isDelimited(tag)) skipValue(cursor, end, tag, MAX_GROUP_DEPTH);
+    if (!isDelimited(tag)) skipValue(cursor, end, tag);
     else if (tag === wanted) found = readRange(cursor, end);
     else readRange(cursor, end);
   }

@@ -6,7 +6,6 @@ import {
   eachField,
   fieldIn,
   isDelimited,
-  MAX_GROUP_DEPTH,
   NOWHERE,
   lastNumberIn,
   type Range,
@@ -82,7 +81,7 @@ const recordedEvent = (bytes: Buffer, { start, end }: Range): RecordedEvent => {
     if (isDelimited(tag)) noteField(bytes, tag, readRange(cursor, end), fields);
     else if (tag === RECORDED.revision) revision = readVarint64(cursor, end);
     else if (tag === RECORDED.commit) position = readVarint64(cursor, end);
-    else skipValue(cursor, end, tag, MAX_GROUP_DEPTH);
+    else skipValue(cursor, end, tag);
   }
   const { id, stream, custom, data, type } = fields;
   return {
