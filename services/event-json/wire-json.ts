@@ -1,7 +1,7 @@
 import type { DescField, DescMessage, Registry } from '@bufbuild/protobuf';
 import { isWrapperDesc } from '@bufbuild/protobuf/wkt';
 import { BinaryReader, WireType } from '@bufbuild/protobuf/wire';
-import { type JsonBytes, writeByte, writeKey, writeText } from '../kernel/encoding/json-bytes.js';
+import { type JsonBytes, writeByte, writeEncoded, writeText } from '../kernel/encoding/json-bytes.js';
 import {
   CLOSE,
   COMMA,
@@ -90,13 +90,13 @@ const fieldsOf = (
 const writeField = (state: ConversionState, field: FieldWriter, end: number): void => {
   const { json } = state;
   const start = json.length;
-  writeKey(json, field.key);
+  writeEncoded(json, field.key);
   if (field.write(state, end) || !field.isLeftOutAsZero) writeByte(json, COMMA);
   else json.length = start;
 };
 
 const writeZeros = ({ json }: ConversionState, { withZero }: Fields, seen: number): void => {
-  for (const { bit, zero } of withZero) if (zero && (seen & bit) === 0) writeKey(json, zero);
+  for (const { bit, zero } of withZero) if (zero && (seen & bit) === 0) writeEncoded(json, zero);
 };
 
 /**

@@ -42,6 +42,7 @@ import {
 } from './wire/engine-report.js';
 import { isTerminal } from './phases.js';
 
+// Projections and the JSON of events may import only this file of the slice: these exports are for them.
 export type { EngineReport } from './wire/engine-report.js';
 export { reportedEntity } from './wire/engine-report.js';
 export { type FlatFields, flatFields } from './wire/flat-fields.js';

@@ -17,9 +17,7 @@ import type { RpcError } from '../kernel/rpc.js';
 import type { StreamName } from '../kernel/stream.js';
 import type { ExecutionId } from '../kernel/execution-id.js';
 
-/**
- * A stream and the revision up to which it was read. `ExecutionCreated` lists all on which its decision depends.
- */
+/** A stream and the revision up to which it was read. `ExecutionCreated` lists those that its decision depends on. */
 export type StreamRevision = { readonly stream: StreamName; readonly revision: bigint };
 
 /** The status of a project and domain: executions can be launched only where it is `active`. */
@@ -29,7 +27,7 @@ export type ProjectStatus =
 
 /** Reads of projects that a launch needs. */
 export interface Projects {
-  standing(project: string, domain: string): Promise<ProjectStatus>;
+  statusOf(project: string, domain: string): Promise<ProjectStatus>;
   /** The error to throw when nothing can be launched there; `undefined` when launching is allowed. */
   check(project: string, domain: string): Promise<RpcError | undefined>;
 }
@@ -94,7 +92,7 @@ export type LaunchInputs =
 
 /** Launch requests whose inputs are too large to decode on the main thread. */
 export interface LargeLaunches {
-  /** Requests and inputs above this size are handled by this port, in bytes. */
+  /** The size in bytes above which this port handles requests and inputs. */
   readonly aboveBytes: number;
 
   /**

@@ -12,9 +12,12 @@ export type AssignmentOptions = {
   /** Describes this process to readers of the leases; called at each renewal. */
   readonly description?: () => string;
   readonly timers: Timers;
-  /** Called with the partitions of this process from now on; those left out are released once it resolves. */
+  /**
+   * Called with all partitions that this process has from now on. Partitions that it had before, and that are not among
+   * them, are released once the promise resolves.
+   */
   readonly onAssigned: (parts: readonly string[]) => Promise<void>;
-  /** Called with the reason when the leases cannot be read; the process keeps the partitions that it has meanwhile. */
+  /** Called with the error when the leases cannot be read or written; meanwhile the process keeps its partitions. */
   readonly onFailure: (error: unknown) => void;
 };
 

@@ -27,7 +27,7 @@ type CrossingCause = { readonly message: string; readonly stack: string | undefi
 /** A fault as it crosses to another thread, where errors lose their class. */
 export type CrossingFault = {
   readonly fault: FaultCode;
-  /** The arguments that make the fault again. */
+  /** The constructor arguments that rebuild the fault. */
   readonly parts: readonly unknown[];
   /** The error that caused the fault in the first place, if any. */
   readonly cause?: CrossingCause;
@@ -60,13 +60,16 @@ const firstCauseOf = ({ cause }: Error): CrossingCause | undefined => {
   return firstCauseOf(cause) ?? { message: cause.message, stack: cause.stack };
 };
 
-/** Makes a message to another thread of a fault. */
+/** Converts a fault to a message for another thread. */
 export const crossingOf = (fault: Fault): CrossingFault => {
   const cause = firstCauseOf(fault);
   return { fault: fault.code, parts: fault.parts(), ...(cause && { cause }) };
 };
 
-/** Makes the fault again of what {@link crossingOf} has made of it; its cause is an `Error` with the stack of the first cause. */
+/**
+ * Rebuilds a fault from the result of {@link crossingOf}. Its cause is an `Error` with the message and the stack of the
+ * first cause.
+ */
 export const faultOfCrossing = ({ fault, parts, cause }: CrossingFault): Fault => {
   const made = new CLASSES[fault](...(parts as never[]));
   if (cause) made.cause = Object.assign(new Error(cause.message), { stack: cause.stack });

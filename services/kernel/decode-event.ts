@@ -27,6 +27,6 @@ export const decodeEvent = <Event>(codec: EventCodec<Event>, event: RecordedEven
 /**
  * Reads the metadata of an event of a stream.
  *
- * @throws {StreamParked} when a control plane records no such metadata.
+ * @throws {StreamParked} when no control plane can have recorded the metadata.
  */
 export const recordedMetadata = (event: RecordedEvent): EventMetadata => readingEvent(event, () => metadataOf(event));

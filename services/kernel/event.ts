@@ -64,7 +64,7 @@ const parsed = (metadata: string): unknown => {
 /**
  * Reads the metadata of an event that a control plane recorded.
  *
- * @throws {CorruptEvent} when a control plane records no such metadata: another program, or a fault, has written them.
+ * @throws {CorruptEvent} when no control plane can have recorded the metadata: another program or a defect wrote them.
  */
 export const metadataOf = ({ metadata }: Pick<NewEvent, 'metadata'>): EventMetadata => {
   const read = parsed(metadata);
@@ -97,7 +97,7 @@ export const metadataOfAny = ({ metadata }: Pick<NewEvent, 'metadata'>): PlainMe
 
 /**
  * The time at which a control plane recorded an event, in milliseconds since 1970. `undefined` for an event of another
- * writer, whose time may have another unit or be any number: it has no id of a command.
+ * writer, recognized by its lack of a `commandId`: its time may have another unit or be any number.
  */
 export const ownTimeOf = (event: Pick<NewEvent, 'metadata'>): number | undefined => {
   const { commandId, recordedAtMs } = metadataOfAny(event);

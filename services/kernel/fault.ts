@@ -12,7 +12,10 @@ export abstract class Fault extends Error {
     this.name = new.target.name;
   }
 
-  /** The arguments that make this fault again, without its cause, on another thread. A class with more fields adds them. */
+  /**
+   * The constructor arguments, without the cause, that rebuild this fault on another thread. A class with more fields
+   * overrides this method.
+   */
   parts(): readonly unknown[] {
     return [this.message];
   }
@@ -59,7 +62,7 @@ export class OutcomeUnknown extends Fault {
   readonly code = 'outcome-unknown';
 }
 
-/** The store refuses what it was to write, and would refuse it again. Nothing was recorded. */
+/** The store refuses a write, and would refuse it again. Nothing was recorded. */
 export class WriteRefused extends Fault {
   readonly code = 'write-refused';
 }

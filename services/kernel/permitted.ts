@@ -18,7 +18,7 @@ export const denied = (permission: string, { project, domain }: PermissionScope)
 
 /**
  * Checks a permission that the dispatch cannot check, because only the handler knows the scope. Call it before anything
- * is looked up, so that the answer is the same whether it exists or not.
+ * is looked up, so that the answer is the same whether the entity exists or not.
  *
  * @throws {RpcError} PERMISSION_DENIED when the caller does not have it in the scope.
  */

@@ -62,7 +62,7 @@ export const callerGone = (): RpcError => new RpcError('CANCELLED', 'the caller 
 export interface Call {
   /** The authenticated caller; empty when there is no authentication. */
   readonly principal: string;
-  /** That caller and what it may do; `undefined` where every caller may do everything. */
+  /** The identity and the permissions of the caller; `undefined` where every caller may do everything. */
   readonly caller?: Caller | undefined;
   readonly requestId: string;
   /** The W3C trace context (`traceparent`) that the caller sent, or that of the call's own span. */
@@ -92,7 +92,10 @@ export interface Call {
   readonly unread?: (field: string, fault: Fault) => void;
   /** Answers one of the requests that this call carries. */
   readonly answerItem?: ((item: Item) => ItemInProgress) | undefined;
-  /** Called when the command has its place in the queue of its stream; for the item of another call. */
+  /**
+   * Set for a request that came inside another call (a stream or a batch of requests): to be called when the request's
+   * command has its place in the queue of its stream.
+   */
   readonly onQueued?: (() => void) | undefined;
   /** Aborted when the process shuts down: an endless stream then answers the messages that it has taken, and ends. */
   readonly shutdown?: AbortSignal | undefined;

@@ -27,7 +27,7 @@ export type ProjectStatus =
  */
 export interface ProjectDirectory {
   /** The status of a project and domain. */
-  standing(project: string, domain: string): Promise<ProjectStatus>;
+  statusOf(project: string, domain: string): Promise<ProjectStatus>;
   /** The error for a request to this project and domain; `undefined` when they are active. */
   check(project: string, domain: string): Promise<RpcError | undefined>;
   /** The state of a project, whatever the domain. */
@@ -98,7 +98,7 @@ export const projectDirectory = (options: ProjectDirectoryOptions): ProjectDirec
     return isActive(state) ? 'active' : 'inactive';
   };
 
-  const standing = async (id: string, domain: string): Promise<ProjectStatus> => {
+  const statusOf = async (id: string, domain: string): Promise<ProjectStatus> => {
     const stream = projectStream(id);
     const { state, revision } = await read(stream);
     if (state.project === undefined) return { kind: 'unknown-project' };
@@ -108,9 +108,9 @@ export const projectDirectory = (options: ProjectDirectoryOptions): ProjectDirec
   };
 
   return {
-    standing,
+    statusOf,
     check: async (project, domain) => {
-      const { kind } = await standing(project, domain);
+      const { kind } = await statusOf(project, domain);
       return kind === 'active' ? undefined : ERRORS[kind](project, domain);
     },
     lifecycle,

@@ -39,7 +39,7 @@ export type SessionStart<State, Command, Event, Refusal> = {
 
 const SESSION_BYTES = 1_000;
 
-/** The ticket of a read that came before all others: the state as it is folded is new enough for it. */
+/** The ticket of a read for which the state as it is folded is new enough. */
 const BEFORE_ALL = 0;
 
 const isLarge = ({ content }: Content): boolean => content.case === 'inline' && content.value.length > MAX_INLINE_BYTES;

@@ -79,7 +79,7 @@ export class StreamState<State, Command, Event, Refusal> {
     return this.#source.aggregate.sizeOf(folded.state) + keys;
   }
 
-  /** The number of a turn that is requested now. */
+  /** Gives a number to a turn that is requested now: 1 to the first turn of the stream. */
   nextTicket(): number {
     return (this.#lastTicket += 1);
   }
@@ -89,12 +89,12 @@ export class StreamState<State, Command, Event, Refusal> {
     return this.#lastTicket;
   }
 
-  /** True when the state has every event that was recorded before that turn was requested. */
+  /** True when the state has every event that was recorded before the turn with this number was requested. */
   isCurrentFor(ticket: number): boolean {
     return this.#currentForTicket >= ticket;
   }
 
-  /** Notes that the state has every event that was recorded before that turn was requested. */
+  /** Notes that the state has every event that was recorded before the turn with this number was requested. */
   noteCurrentFor(ticket: number): void {
     this.#currentForTicket = Math.max(this.#currentForTicket, ticket);
   }

@@ -20,6 +20,7 @@ export type CommandTurn<Command, Refusal> = {
 /** A read in the queue of its stream. It waits for its turn, and then until everything before it is durable. */
 export type ReadTurn<State> = {
   readonly kind: 'read';
+  /** The number of its turn in the stream, from 1; 0 when the state as it is folded is new enough. */
   readonly ticket: number;
   /** Computes the answer while no command changes the state. */
   readonly look: (folded: Folded<State>) => void;

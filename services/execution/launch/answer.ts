@@ -22,7 +22,7 @@ export type Launched =
       readonly position?: bigint;
     };
 
-/** Statuses that are about the state of the machinery and say nothing about the request. */
+/** The statuses of temporary failures, which do not mean that the request is wrong. */
 const TRANSIENT: ReadonlySet<StatusCode> = new Set([
   'ABORTED',
   'CANCELLED',

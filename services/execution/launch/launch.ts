@@ -86,7 +86,7 @@ const assertLiterals = (given: GivenInputs): void => {
 /** The label and the annotation that a bridge sets on the objects of executions. */
 const BRIDGE_KEYS = ['flightlog.io/bridge', 'flightlog.io/launch-id'];
 
-/** Removes from the spec of a child what the bridge has set on the object of its parent: engines pass that on. */
+/** Removes from the spec of a child the keys that a bridge has set on the object of its parent: engines copy them. */
 const removeBridgeKeys = ({ metadata, labels, annotations }: ExecutionSpec): void => {
   if (metadata?.mode !== ExecutionMode.CHILD_WORKFLOW) return;
   for (const values of [labels?.values, annotations?.values]) for (const key of BRIDGE_KEYS) delete values?.[key];
@@ -241,7 +241,7 @@ const launchAs = async (services: LaunchServices, id: ExecutionId, asked: Launch
  * Launches the launch plan or task of a request: checks it, completes its inputs and its configuration, takes a slot
  * where the launch plan limits concurrency, and creates the execution's stream.
  *
- * @throws {RpcError} a transient status; {@link Fault} when the machinery has failed. Both say nothing about the request.
+ * @throws {RpcError} of a temporary failure, and {@link Fault}: neither means that the request is wrong.
  */
 export const launch = (services: LaunchServices, asked: Launch, actor: Actor): Promise<Launched> => {
   const id = idOf(services, asked.request, actor);

@@ -80,7 +80,7 @@ export const resolveConfiguration = async (
   const isPlan = target.kind === 'launch-plan';
   const plan = isPlan ? target.spec : undefined;
   const attributes = await recorded.of({ project, domain, workflow: target.workflowId.name });
-  const standing = await projects.standing(project, domain);
+  const status = await projects.statusOf(project, domain);
   const sources: EngineSources = {
     spec,
     plan,
@@ -90,7 +90,7 @@ export const resolveConfiguration = async (
     domain,
     inheritedLabel: inherited.clusterLabel ?? '',
   };
-  const projectLabels = standing.kind === 'active' ? standing.labels : {};
+  const projectLabels = status.kind === 'active' ? status.labels : {};
   const config = resolveConfig({
     spec,
     plan,
@@ -105,6 +105,10 @@ export const resolveConfiguration = async (
     assertEntries('annotations', config.annotations, platform.maxAnnotations);
   }
   assertPool(sources, id);
-  const places = [standing.kind === 'active' ? standing.read : undefined, ...target.read, attributes.read];
-  return { config, engine: resolveEngineSettings(sources), read: places.filter((place) => place !== undefined) };
+  const revisions = [status.kind === 'active' ? status.read : undefined, ...target.read, attributes.read];
+  return {
+    config,
+    engine: resolveEngineSettings(sources),
+    read: revisions.filter((revision) => revision !== undefined),
+  };
 };

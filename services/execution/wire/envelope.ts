@@ -23,7 +23,7 @@ export type Envelope = Omit<EngineReport, 'message' | 'closed' | 'samePhase'> & 
 /** The fields that are read from the event itself. */
 export type ScannedFields = Omit<Envelope, 'entity' | 'message' | 'messageHash'>;
 
-/** Throws when outputs are too large, by their size in bytes. */
+/** Throws when outputs of this size, in bytes, are too large. */
 export type OutputLimit = (bytes: number) => void;
 
 /** Thrown when a singular message occurs twice: protobuf merges the two, so the slow path has to decode the event. */

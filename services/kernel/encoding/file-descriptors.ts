@@ -2,7 +2,7 @@ import { fileDesc as describedByLibrary, type GenFile } from '@bufbuild/protobuf
 
 export * from '@bufbuild/protobuf/codegenv2';
 
-/** A file that seems to import no others. */
+/** The descriptor of a file without its imports. */
 const alone = (file: GenFile): GenFile => Object.create(file, { dependencies: { value: [] } }) as GenFile;
 
 /**

@@ -45,12 +45,12 @@ export const writeText = (json: JsonBytes, text: string): void => {
   json.length += json.bytes.write(text, json.length, 'utf8');
 };
 
-/** Writes bytes that are already JSON. Meant for short values. */
-export const writeKey = (json: JsonBytes, key: Uint8Array): void => {
-  ensureCapacity(json, key.length);
+/** Writes bytes that are already JSON, such as a key with its colon. Meant for short values. */
+export const writeEncoded = (json: JsonBytes, encoded: Uint8Array): void => {
+  ensureCapacity(json, encoded.length);
   const { bytes } = json;
   let at = json.length;
-  for (const byte of key) bytes[at++] = byte;
+  for (const byte of encoded) bytes[at++] = byte;
   json.length = at;
 };
 

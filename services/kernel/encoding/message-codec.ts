@@ -24,7 +24,7 @@ export type EventShape<Data> = {
  * Completes a payload reference. The payload store leaves a plain object, and the encoder needs a message with its type
  * name.
  */
-const settle = (part: Content | undefined): void => {
+const completeReference = (part: Content | undefined): void => {
   if (part?.content.case !== 'ref') return;
   const value = { ...part.content.value, $typeName: REF_TYPE };
   part.content = { case: 'ref', value };
@@ -36,7 +36,7 @@ export const eventShape = <Desc extends DescMessage>(
   contents: EventShape<MessageShape<Desc>>['contents'] = () => [],
 ): EventShape<MessageShape<Desc>> => ({
   encode: (data) => {
-    contents(data).forEach(settle);
+    contents(data).forEach(completeReference);
     return toBinary(schema, data);
   },
   decode: (bytes) => fromBinary(schema, bytes),
@@ -63,8 +63,8 @@ export const messageCodec = <Event extends AnyEvent>(
   shapes: Shapes<Event>,
   lifts: Upcasters<Event> = {},
 ): EventCodec<Event> => {
-  // A row takes exactly the data of its event type; the compiler cannot prove it.
   const lifting = new Map(Object.entries(lifts));
+  // A row takes exactly the data of its event type; the compiler cannot prove it.
   const rows = new Map(Object.entries(shapes) as [string, EventShape<unknown>][]);
   const rowOf = (type: string): EventShape<unknown> => {
     const row = rows.get(type);

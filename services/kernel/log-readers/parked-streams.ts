@@ -11,7 +11,7 @@ export interface ParkedStreams {
   /** In the order in which they were found. */
   readonly all: () => readonly StreamParked[];
   /**
-   * Forgets a stream, all of whose events could be read again: calls the folds of `onResuming` with it, and then all
+   * Forgets a stream whose events can all be read again: calls the folds of `onResuming` with it, and then all
    * listeners of `onResumed`, also when a fold has failed.
    *
    * @throws what the first fold that has failed throws.

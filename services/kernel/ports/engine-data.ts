@@ -6,7 +6,7 @@ export interface EngineData {
   /**
    * Reads the object at an address, such as `s3://bucket/key`, once there is memory for it.
    *
-   * @returns the bytes; `undefined` for an address that is in none of the stores, which is not looked at.
+   * @returns the bytes; `undefined` for an address outside the configured stores, which is not requested.
    * @throws {EngineDataUnusable} when there is no such object, or it is too large.
    * @throws {StoreUnavailable} when it could not be read.
    */

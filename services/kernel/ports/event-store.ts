@@ -81,8 +81,8 @@ export interface EventLog {
   readonly copyOf?: string | undefined;
 
   /**
-   * Set where the log is read from its own file, so that its head is never that of a node that lags behind: positions
-   * above the head are of a log that was lost.
+   * Set where the log is read from its own file. Its head is then never that of a node that lags behind, so a position
+   * above the head belongs to a log that was lost.
    */
   readonly isLocal?: true;
 

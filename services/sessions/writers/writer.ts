@@ -7,13 +7,13 @@ import type { CommandTurn, Decided, InFlight } from '../turn.js';
 /** Appends the events of decided commands to one stream. */
 export interface Writer<State, Command, Event, Refusal> {
   /**
-   * True when other processes may have recorded events that the state lacks, before that turn was requested.
+   * True when the state may lack events that other processes recorded before the turn with this number was requested.
    */
   mayLackEvents(ticket: number): boolean;
   /**
    * Appends the events of a command that was decided on the current state. Answers it, or has it decided again.
    *
-   * @param othersWait true when other turns of the stream wait behind it.
+   * @param othersWait true when other turns of the stream wait behind this one.
    * @returns a promise only when the stream has to wait for the append.
    */
   append(

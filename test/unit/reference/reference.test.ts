@@ -20,7 +20,7 @@ describe('the directory of projects', () => {
   afterAll(() => registry.close());
 
   const kindOf = async (project: string, domain: string): Promise<string> =>
-    (await registry.directory.standing(project, domain)).kind;
+    (await registry.directory.statusOf(project, domain)).kind;
 
   it('tells an active project, an unknown domain and an unknown project apart', async () => {
     expect(await kindOf('flytesnacks', 'production')).toBe('active');
@@ -40,7 +40,7 @@ describe('the directory of projects', () => {
     const labels = { values: { team: 'geo' } };
     await registry.ask('UpdateProject', ProjectSchema, create(ProjectSchema, { id: 'flytesnacks', labels }));
     const { revision } = (await registry.events()).at(-1)!;
-    expect(await registry.directory.standing('flytesnacks', 'staging')).toEqual({
+    expect(await registry.directory.statusOf('flytesnacks', 'staging')).toEqual({
       kind: 'active',
       labels: { team: 'geo' },
       read: { stream: 'project-flytesnacks', revision },

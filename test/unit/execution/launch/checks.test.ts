@@ -192,7 +192,7 @@ describe('the target of a launch', () => {
     const { projects, singleTasks } = plane.services;
     const check = () => Promise.resolve((checks += 1) === 2 ? barred : undefined);
     const closed = {
-      projects: { standing: (...given) => projects.standing(...given), check } satisfies LaunchServices['projects'],
+      projects: { statusOf: (...given) => projects.statusOf(...given), check } satisfies LaunchServices['projects'],
     };
     expect(await errorOf(launchedTask({}, closed))).toBe('FAILED_PRECONDITION: the project is archived');
     let prepared = 0;
@@ -248,14 +248,14 @@ describe('the creation that a launch records', () => {
   it('has the labels of an active project, and the streams that were read', async () => {
     const { projects } = plane.services;
     const check = () => Promise.resolve(undefined);
-    const active: LaunchServices['projects']['standing'] = async (...given) => ({
-      ...(await projects.standing(...given)),
+    const active: LaunchServices['projects']['statusOf'] = async (...given) => ({
+      ...(await projects.statusOf(...given)),
       ...({ labels: { team: 'apollo' } } as object),
     });
-    const labelled = await createdBy(launched({}, { services: { projects: { check, standing: active } } }));
+    const labelled = await createdBy(launched({}, { services: { projects: { check, statusOf: active } } }));
     expect([labelled.config?.labels?.values, labelled.read.length]).toEqual([{ team: 'apollo' }, 2]);
-    const standing = () => Promise.resolve({ kind: 'inactive', ...{ labels: { a: 'b' }, read: {} } } as const);
-    const inactive = await createdBy(launched({}, { services: { projects: { check, standing } } }));
+    const statusOf = () => Promise.resolve({ kind: 'inactive', ...{ labels: { a: 'b' }, read: {} } } as const);
+    const inactive = await createdBy(launched({}, { services: { projects: { check, statusOf } } }));
     expect([inactive.config?.labels?.values, inactive.read.length]).toEqual([{}, 1]);
   });
 
