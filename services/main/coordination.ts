@@ -14,11 +14,11 @@ export type Coordination = {
   readonly close: () => Promise<void>;
 };
 
-/** The work that a process shares with other processes. */
+/** The division of the work on views and reactors between this process and others. */
 export type Sharing = {
-  /** No other process uses its views or runs reactors on its log. */
+  /** True when the process does all of this work itself, and keeps its checkpoints in files. */
   readonly isAlone: boolean;
-  /** Work is divided by leases. */
+  /** True when leases divide the work among the processes. */
   readonly leases: boolean;
 };
 

@@ -55,7 +55,10 @@ const catchUp = async (
   }
 };
 
-/** True when no other process writes the views of this process or runs reactors on its log. */
+/**
+ * True when this process alone writes its views, and runs all reactors without leases: it has all roles, and the log or
+ * the views are in its data directory.
+ */
 const isAlone = ({ role, read_store: views }: Configuration, { log }: Foundation): boolean =>
   standsAlone(role) && (log.source.kind === 'embedded' || views.kind === 'sqlite');
 
