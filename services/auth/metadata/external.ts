@@ -38,7 +38,8 @@ const answerOf = (found: z.output<typeof document>): Answer => ({
 });
 
 /**
- * The metadata of an external issuer: fetched on request, and kept for ten minutes; longer while it cannot be reached.
+ * The metadata of an external issuer: fetched on request, once for all calls that wait for it, and kept for ten minutes;
+ * longer while the issuer cannot be reached.
  */
 export const externalMetadata = (
   issuer: string,
@@ -46,13 +47,19 @@ export const externalMetadata = (
   now: () => number = Date.now,
 ): SignInMetadataSource['server'] => {
   let kept: { readonly answer: Answer; readonly at: number } | undefined;
-  return async () => {
-    if (kept && now() - kept.at < KEPT_MS) return kept.answer;
+  let fetching: Promise<Answer> | undefined;
+  const fetchAnswer = async (): Promise<Answer> => {
     try {
       kept = { answer: answerOf(document.parse(await issuerDocument(issuer, fetchJson))), at: now() };
     } catch {
       if (!kept) throw new RpcError('UNAVAILABLE', `the issuer ${issuer} does not answer`, [], RETRY_S * 1_000);
+    } finally {
+      fetching = undefined;
     }
     return kept.answer;
+  };
+  return () => {
+    if (kept && now() - kept.at < KEPT_MS) return Promise.resolve(kept.answer);
+    return (fetching ??= fetchAnswer());
   };
 };

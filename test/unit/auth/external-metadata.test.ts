@@ -1,0 +1,42 @@
+import { expect, it } from 'vitest';
+
+import { externalMetadata } from '../../../services/auth/metadata/external.js';
+
+const ISSUER = 'https://issuer.example';
+const TEN_MINUTES_MS = 600_000;
+
+const clock = { now: 0 };
+let isAway = false;
+let asked: string[] = [];
+
+const metadata = externalMetadata(
+  ISSUER,
+  async (url) => {
+    asked.push(url);
+    await Promise.resolve();
+    if (isAway) throw new Error('away');
+    return { issuer: ISSUER, token_endpoint: `${ISSUER}/token` };
+  },
+  () => clock.now,
+);
+
+it('the metadata of an issuer are UNAVAILABLE until it has answered once', async () => {
+  isAway = true;
+  await expect(metadata()).rejects.toMatchObject({ code: 'UNAVAILABLE', retryAfterMs: 5_000 });
+});
+
+it('the metadata of an issuer are fetched once for calls that wait together, and kept for ten minutes', async () => {
+  [isAway, asked] = [false, []];
+  const answers = await Promise.all([metadata(), metadata(), metadata()]);
+  for (const answer of answers) expect(answer).toMatchObject({ issuer: ISSUER, tokenEndpoint: `${ISSUER}/token` });
+  clock.now += TEN_MINUTES_MS - 1;
+  await metadata();
+  expect(asked).toEqual([`${ISSUER}/.well-known/openid-configuration`]);
+});
+
+it('the metadata of an issuer that is away are those that it gave last', async () => {
+  [isAway, asked] = [true, []];
+  clock.now += TEN_MINUTES_MS;
+  expect(await metadata()).toMatchObject({ issuer: ISSUER });
+  expect(asked).toHaveLength(2);
+});
