@@ -1,16 +1,29 @@
 import type { DescField, DescMessage, JsonObject, JsonValue } from '@bufbuild/protobuf';
 
-import { invalid } from '../../kernel/rpc.js';
+import { invalid, type RpcError } from '../../kernel/rpc.js';
 import { fieldPath } from '../field-path.js';
 import type { BindingMatch, PathValue } from './bindings.js';
 import { valueJson } from './values.js';
 
 const nameOf = (path: readonly DescField[]): string => path.map(({ name }) => name).join('.');
 
-/** Returns the object that contains the last field of a path; creates missing objects on the way. */
+const givenTwice = (path: readonly DescField[]): RpcError => invalid(nameOf(path), 'given more than once');
+
+const isObject = (json: JsonValue): json is JsonObject =>
+  typeof json === 'object' && json !== null && !Array.isArray(json);
+
+/**
+ * Returns the object that contains the last field of a path; creates missing objects on the way.
+ *
+ * @throws {RpcError} INVALID_ARGUMENT when a message on the way was given as one value, such as a duration.
+ */
 const holder = (root: JsonObject, path: readonly DescField[]): JsonObject => {
   let within = root;
-  for (const { name } of path.slice(0, -1)) within = (within[name] ??= {}) as JsonObject;
+  for (const { name } of path.slice(0, -1)) {
+    const inner = (within[name] ??= {});
+    if (!isObject(inner)) throw givenTwice(path);
+    within = inner;
+  }
   return within;
 };
 
@@ -18,7 +31,7 @@ const put = (root: JsonObject, path: readonly DescField[], value: JsonValue): vo
   const last = path.at(-1);
   if (!last) return;
   const within = holder(root, path);
-  if (within[last.name] !== undefined) throw invalid(nameOf(path), 'given more than once');
+  if (within[last.name] !== undefined) throw givenTwice(path);
   within[last.name] = value;
 };
 
@@ -39,7 +52,7 @@ const putQuery = (root: JsonObject, path: readonly DescField[], key: string | un
     const given = entriesOf(field, texts);
     if (given.length > 0) put(root, path, given);
   } else {
-    if (texts.length > 1) throw invalid(nameOf(path), 'given more than once');
+    if (texts.length > 1) throw givenTwice(path);
     put(root, path, valueJson(field, first));
   }
 };

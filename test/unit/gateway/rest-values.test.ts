@@ -78,6 +78,15 @@ describe('a value in a query', () => {
     expect(() => query(LabelsSchema, 'values[a]=1&values[a]=2')).toThrow('values');
   });
 
+  it.each(['expires_in=1s&expires_in.seconds=2', 'expires_in.seconds=2&expires_in=1s'])(
+    'is refused when it is given as a whole and in parts: %s',
+    (text) => {
+      expect(() => query(CreateUploadLocationRequestSchema, text)).toThrow(
+        /^invalid value for expires_in.*: given more than once$/,
+      );
+    },
+  );
+
   it('changes nothing but the request, whatever a map key is called', () => {
     const json = query(LabelsSchema, 'values[__proto__]=1');
     expect(Object.keys(json['values'] as object)).toEqual(['__proto__']);
