@@ -1,5 +1,4 @@
-/** The longest delay of a platform timer; a longer one overflows and fires at once. */
-const MAX_DELAY_MS = 2 ** 31 - 1;
+import { MAX_TIMER_MS } from '../kernel/ports/timers.js';
 
 /** The clock and the timers of the platform. A pending timer does not keep the process alive. */
 export const systemTimers = {
@@ -7,7 +6,7 @@ export const systemTimers = {
   after: (delayMs: number, run: () => void): (() => void) => {
     let cancel = (): void => undefined;
     const arm = (leftMs: number): void => {
-      const partMs = Math.min(leftMs, MAX_DELAY_MS);
+      const partMs = Math.min(leftMs, MAX_TIMER_MS);
       const timer = setTimeout(() => (leftMs > partMs ? arm(leftMs - partMs) : run()), partMs);
       timer.unref();
       cancel = () => clearTimeout(timer);

@@ -9,7 +9,7 @@ import { contextOf } from '../kernel/command-context.js';
 import { FORMAT_WITH_RETRIES } from '../kernel/log-format.js';
 import type { EventLog } from '../kernel/ports/event-store.js';
 import type { Sessions } from '../kernel/ports/sessions.js';
-import { type Call, missing, route, type Route, RpcError } from '../kernel/rpc.js';
+import { type Call, invalid, missing, route, type Route, RpcError } from '../kernel/rpc.js';
 import type { StreamName } from '../kernel/stream.js';
 import { parkedStreamAggregate } from './decider.js';
 import { RETRIES_STREAM } from './events.js';
@@ -35,11 +35,13 @@ const assertThere = async ({ log }: ParkedStreamServices, stream: string): Promi
 };
 
 /**
- * Only the process that has parked a stream knows it, and that may be another one. So the stream has to exist, and need
- * not be parked here.
+ * Records the request for all processes. Only the process that has parked the stream knows that it is parked, and may be
+ * another than this one: so the stream has to exist, but need not be parked here.
  */
 const retry = async (services: ParkedStreamServices, { stream }: ParkedStreamRequest, call: Call) => {
   if (stream === '') throw missing('stream');
+  // The binding of the embedded log ends a text at its first NUL, so it would find another stream.
+  if (stream.includes('\0')) throw invalid('stream', 'it has a NUL character');
   assertFormat(services.format());
   await assertThere(services, stream);
   const command = { type: 'RetryParkedStream', stream } as const;

@@ -1,3 +1,4 @@
+import { MAX_TIMER_MS } from '../../kernel/ports/timers.js';
 import { invalid, RpcError } from '../../kernel/rpc.js';
 import type { Deadline } from './call.js';
 import type { Interceptor } from './dispatch.js';
@@ -6,8 +7,6 @@ const UNITS_MS = { H: 3_600_000, M: 60_000, S: 1_000, m: 1, u: 1e-3, n: 1e-6 } a
 const TIMEOUT = /^(\d{1,8})([HMSmun])$/;
 /** Characters of a value that an error message quotes. */
 const SHOWN = 100;
-
-const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /**
  * Parses the `grpc-timeout` header (`5S`, `200m`).

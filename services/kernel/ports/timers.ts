@@ -9,3 +9,6 @@ export interface Timers {
    */
   after(delayMs: number, run: () => void): () => void;
 }
+
+/** The longest delay of `setTimeout`, in milliseconds; a longer one overflows, and the timer fires at once. */
+export const MAX_TIMER_MS = 2 ** 31 - 1;

@@ -67,6 +67,11 @@ describe('RetryParkedStream', () => {
     expect(await recordedIn(RETRIES_STREAM)).toHaveLength(2);
   });
 
+  it('refuses a name with a NUL, at which the embedded log would end the name', async () => {
+    await expect(ask(`${executionStream('e0')}\0more`)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+    expect(await recordedIn(RETRIES_STREAM)).toHaveLength(0);
+  });
+
   it('refuses a stream that is not there, and a log of a format without such requests', async () => {
     await expect(ask('')).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
     await expect(ask(executionStream('nothing'))).rejects.toMatchObject({ code: 'NOT_FOUND' });

@@ -1,4 +1,5 @@
 import type { RecordedEvent } from '../../../kernel/event.js';
+import { MAX_TIMER_MS } from '../../../kernel/ports/timers.js';
 import type { ConfiguredGroup } from './configuration.js';
 import { ConsumerGroup } from './delivery/consumer-group.js';
 import type { Consumer } from './delivery/consumer-pool.js';
@@ -187,7 +188,8 @@ export class RunningGroup {
       this.#state.expire(this.#services.now());
       this.#proceed();
     };
-    this.#timer = setTimeout(expire, Math.max(1, due - this.#services.now()));
+    const delayMs = Math.max(1, due - this.#services.now());
+    this.#timer = setTimeout(expire, Math.min(delayMs, MAX_TIMER_MS));
   }
 
   #reached<Result>(work: () => Promise<Result>): Promise<Result> {

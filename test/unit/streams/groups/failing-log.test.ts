@@ -122,4 +122,17 @@ describe('a consumer group whose log fails', () => {
     const running = await groups.running(group);
     await expect.poll(() => running.counts().parked).toBe(1);
   });
+
+  it('waits for answers for months without waking again and again', async () => {
+    const warnings: string[] = [];
+    const onWarning = ({ name }: Error): void => void warnings.push(name);
+    process.on('warning', onWarning);
+    const settings = { ...SETTINGS, messageTimeoutMs: 2 ** 31 };
+    await groups.update({ ...group, settings });
+    const { ids } = await connected();
+    await expect.poll(() => ids.length).toBe(1);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    process.off('warning', onWarning);
+    expect(warnings).toEqual([]);
+  });
 });
