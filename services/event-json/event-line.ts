@@ -5,7 +5,7 @@ import { uuidText } from '../kernel/encoding/id-text.js';
  * Formats one event for people and programs, as `log cat` prints it: one line of JSON, with its line break. An event of
  * another writer has no `recordedAt` when its metadata has no time.
  */
-export const lineOf = async (
+export const eventLine = async (
   event: RecordedEvent,
   dataOf: (event: RecordedEvent) => Promise<Buffer>,
 ): Promise<string> => {

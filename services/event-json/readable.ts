@@ -38,7 +38,7 @@ import { CorruptEvent, CorruptPayload, UnknownEvent } from '../kernel/fault.js';
 import type { RecordedEvent } from '../kernel/event.js';
 import { copyOf, type JsonBytes, openJson } from '../kernel/encoding/json-bytes.js';
 import type { Content, PayloadRef, PayloadStore } from '../kernel/ports/payload-store.js';
-import { type Opens, type WireJson, wireJson } from './wire-json.js';
+import { type ContentSchemaOf, type WireJson, wireJson } from './wire-json.js';
 
 /** The messages that events are stored as. */
 export const eventRegistry = createRegistry(
@@ -82,7 +82,7 @@ export const COMPILED: Readonly<Record<string, DescMessage>> = {
 };
 
 /** Finds the message in a content field; `undefined` where it is not known. */
-export const contentIn: Opens = ({ jsonName, parent }) => {
+export const contentSchemaOf: ContentSchemaOf = ({ jsonName, parent }) => {
   if (jsonName === 'compiled') return COMPILED[parent.name];
   return jsonName === 'message' ? REPORTED[parent.name] : CONTENTS[jsonName];
 };
@@ -113,7 +113,7 @@ const writers = new Map<string, WireJson>();
 
 const writerOf = (event: RecordedEvent): WireJson => {
   const type = writtenAs(event);
-  const writer = writers.get(type) ?? wireJson(schemaOf(type), eventRegistry, contentIn, isNotFlat);
+  const writer = writers.get(type) ?? wireJson(schemaOf(type), eventRegistry, contentSchemaOf, isNotFlat);
   writers.set(type, writer);
   return writer;
 };
@@ -152,7 +152,7 @@ const withCanonicalContents = (as: DescMessage, data: Uint8Array): Uint8Array =>
   for (const field of as.fields) {
     const part = field.message?.typeName === ContentSchema.typeName ? (fields[field.localName] as Content) : undefined;
     if (part?.content.case !== 'inline') continue;
-    part.content = { case: 'inline', value: canonical(contentIn(field, data), part.content.value) };
+    part.content = { case: 'inline', value: canonical(contentSchemaOf(field, data), part.content.value) };
   }
   return toBinary(as, message);
 };

@@ -184,7 +184,7 @@ const contentShape = (
 };
 
 /** Gives the message that a content field of an event holds; `undefined` where it is not known. */
-export type Opens = (field: DescField, event: Uint8Array) => DescMessage | undefined;
+export type ContentSchemaOf = (field: DescField, event: Uint8Array) => DescMessage | undefined;
 
 /**
  * Appends the JSON of an encoded event to `json`.
@@ -210,13 +210,13 @@ export type WireJsonOptions = {
 export const wireJson = (
   schema: DescMessage,
   registry: Registry,
-  opens: Opens,
+  contentSchemaOf: ContentSchemaOf,
   isWanted: (field: DescField) => boolean = () => true,
 ): WireJson => {
   const compile = compiler(registry);
   const own = (field: DescField): FieldShape | undefined =>
     field.fieldKind === 'message' && field.message.typeName === CONTENT
-      ? contentShape(field.message, (event) => opens(field, event), compile)
+      ? contentShape(field.message, (event) => contentSchemaOf(field, event), compile)
       : undefined;
   const fields = fieldsOf(schema, compile, { own, isWanted });
   return (bytes, json, { head, isLenient = false } = {}) => {

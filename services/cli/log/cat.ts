@@ -15,7 +15,7 @@ import {
 } from './cat-selection.js';
 import { openOwnLog } from '../../main/log/log-source.js';
 import { openPayloads } from '../../main/payloads.js';
-import { lineOf } from '../../event-json/event-line.js';
+import { eventLine } from '../../event-json/event-line.js';
 import { readable } from '../../event-json/readable.js';
 import { printUnknownTypes } from './unknown-types.js';
 import { OperatorError, forSetting } from '../../config/operator-errors.js';
@@ -48,7 +48,7 @@ const printer = ({ payloads, selection, after, limit, found }: Cat) => {
   return async (events: readonly RecordedEvent[]): Promise<boolean> => {
     for (const event of events.filter(isWanted)) {
       if (left <= 0) break;
-      if (!process.stdout.write(await lineOf(event, dataOf))) await once(process.stdout, 'drain');
+      if (!process.stdout.write(await eventLine(event, dataOf))) await once(process.stdout, 'drain');
       found.add(event.type);
       left -= 1;
     }

@@ -9,7 +9,7 @@ import { categoryOf } from '../../kernel/stream.js';
 import { checkpointAnswer, tailEventAnswer } from '../../streams/tail/answers.js';
 import { encodeOnce } from '../../streams/tail/encode-once.js';
 import type { TailEncoding } from '../../streams/tail/tail.js';
-import { lineOf } from '../../event-json/event-line.js';
+import { eventLine } from '../../event-json/event-line.js';
 import { readable, wholeEventEncoder } from '../../event-json/readable.js';
 import { codecs } from '../models.js';
 
@@ -46,7 +46,7 @@ export const tailEncodings = (payloads: PayloadStore): Readonly<Record<TailForm,
     events: {
       name: 'events',
       event: encodeOnce(async (event) => {
-        const line = await lineOf(event, dataOf);
+        const line = await eventLine(event, dataOf);
         return encodedEvent({ id: event.position.toString(), type: 'event', data: line.trimEnd() });
       }),
       checkpoint: (position) => {
@@ -57,7 +57,7 @@ export const tailEncodings = (payloads: PayloadStore): Readonly<Record<TailForm,
     json: {
       name: 'json',
       event: encodeOnce(async (event) => {
-        const value = (await lineOf(event, dataOf)).trimEnd();
+        const value = (await eventLine(event, dataOf)).trimEnd();
         return messageOf(tailEventAnswer(event, { case: 'json', value }));
       }),
       checkpoint,

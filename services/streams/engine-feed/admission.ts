@@ -25,8 +25,8 @@ type Kept = { readonly kept: WorkJoin['leases']; readonly aborts: readonly (() =
 const NONE_KEPT: Kept = { kept: [], aborts: [] };
 
 /**
- * Tells an engine which of its executions ended before it joined. The board sends the end of an execution that is open
- * there; only the others are read.
+ * Tells an engine which of its executions ended before it joined. Only executions that are not open on the board are
+ * read: the board itself sends the end of an open one.
  */
 const tellEnds = (
   { leases, onFailure }: Pick<FeedServices, 'leases' | 'onFailure'>,

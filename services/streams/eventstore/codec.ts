@@ -7,6 +7,7 @@ import {
   type MessageShape,
   toBinary,
 } from '@bufbuild/protobuf';
+import { EmptySchema } from '../../../proto/gen/event_store/client/values_pb.js';
 import { errorText } from '../../kernel/error-text.js';
 import { RpcError } from '../../kernel/rpc.js';
 
@@ -22,6 +23,9 @@ export const decoded = <Desc extends DescMessage>(schema: Desc, bytes: Uint8Arra
     throw new RpcError('INVALID_ARGUMENT', `cannot decode ${schema.name}: ${errorText(cause)}`);
   }
 };
+
+/** The message without fields, for cases of a oneof that have no value. */
+export const empty = create(EmptySchema);
 
 /** Encodes an answer. */
 export const encodedMessage = <Desc extends DescMessage>(schema: Desc, message: MessageInitShape<Desc>): Buffer =>

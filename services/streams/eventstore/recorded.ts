@@ -24,7 +24,7 @@ export const TICKS_IN_MS = 10_000n;
 export type ReadContent = NonNullable<MessageInitShape<typeof ReadRespSchema>['content']>;
 
 /** Encodes an answer of a read. */
-export const encoded = (content: ReadContent): Buffer => encodedMessage(ReadRespSchema, { content });
+export const encodedReadAnswer = (content: ReadContent): Buffer => encodedMessage(ReadRespSchema, { content });
 
 /** Converts a log position to the two positions of the protocol, which are equal here. */
 export const positionFields = (position: bigint): { commitPosition: bigint; preparePosition: bigint } => ({
@@ -36,17 +36,17 @@ export const positionFields = (position: bigint): { commitPosition: bigint; prep
 export const createdText = (recordedAtMs: number): string => String(BigInt(Math.trunc(recordedAtMs)) * TICKS_IN_MS);
 
 /** An event in the protocol, with its position. */
-type ReadEvent = {
+type ProtocolEvent = {
   readonly event: MessageInitShape<typeof ReadResp_ReadEvent_RecordedEventSchema>;
   readonly position: { readonly case: 'commitPosition'; readonly value: bigint };
 };
 
 /** Converts an event to its form in the protocol. */
-export const readEvent = async (
+export const protocolEvent = async (
   event: RecordedEvent,
   form: UuidForm,
   present: EventDataEncoder,
-): Promise<ReadEvent> => {
+): Promise<ProtocolEvent> => {
   const { data, isJson } = await present(event);
   const { custom, recordedAtMs } = propertiesOf(event);
   const recorded = {

@@ -1,5 +1,5 @@
 import { create } from '@bufbuild/protobuf';
-import { EmptySchema, type UUID, UUIDSchema } from '../../../proto/gen/event_store/client/values_pb.js';
+import { type UUID, UUIDSchema } from '../../../proto/gen/event_store/client/values_pb.js';
 import { uuidText } from '../../kernel/encoding/id-text.js';
 import { invalid } from '../../kernel/rpc.js';
 
@@ -12,9 +12,6 @@ export const uuidFormOf = (
 ): UuidForm => option?.content.case ?? 'string';
 
 const TEXT = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/iu;
-
-/** The message without fields, for cases of a oneof that have no value. */
-export const empty = create(EmptySchema);
 
 /**
  * Reads the 16 bytes of a UUID.

@@ -30,9 +30,9 @@ export const openInFlight = ({ answerItem }: Call): EventsInFlight => {
   const lastAnswers = new Map<string, Promise<void>>();
   let events = 0;
   let bytes = 0;
-  let onLeft = (): void => undefined;
+  let onAnswered = (): void => undefined;
 
-  const left = (): Promise<void> => new Promise((resolve) => (onLeft = resolve));
+  const nextAnswer = (): Promise<void> => new Promise((resolve) => (onAnswered = resolve));
   const isFull = (size: number): boolean => events >= MAX_EVENTS || (events > 0 && bytes + size > MAX_BYTES);
 
   const dispatch = ({ method, request }: ReportedEvent, onAnswer: OnAnswer, onQueued: () => void): Promise<void> => {
@@ -43,7 +43,7 @@ export const openInFlight = ({ answerItem }: Call): EventsInFlight => {
       events -= 1;
       bytes -= request.length;
       onAnswer(given);
-      onLeft();
+      onAnswered();
     });
     lastAnswers.set(target, answered);
     return answered;
@@ -56,18 +56,18 @@ export const openInFlight = ({ answerItem }: Call): EventsInFlight => {
     const answered = dispatch(event, onAnswer, () => queue.note());
     if (queue.isIn) return undefined;
     const queued = new Promise<void>((resolve) => (queue.note = resolve));
-    return Promise.race([queued, answered]); // it may fail before it is queued
+    return Promise.race([queued, answered]); // the event may fail before it is queued
   };
 
   const beginLater = async (event: ReportedEvent, onAnswer: OnAnswer): Promise<void> => {
-    while (isFull(event.request.length)) await left();
+    while (isFull(event.request.length)) await nextAnswer();
     await begin(event, onAnswer);
   };
 
   return {
     take: (event, onAnswer) => (isFull(event.request.length) ? beginLater(event, onAnswer) : begin(event, onAnswer)),
     settled: async () => {
-      while (events > 0) await left();
+      while (events > 0) await nextAnswer();
     },
   };
 };

@@ -14,7 +14,10 @@ export type Matches = (event: RecordedEvent) => boolean | Promise<boolean>;
 
 type Labels = Readonly<Record<string, string>>;
 
-/** The labels of the execution of a stream: empty for another stream; `unreadable` where the event with them is. */
+/**
+ * Reads the labels of the execution of a stream: none for a stream of another category; `unreadable` when the event that
+ * has them cannot be read.
+ */
 export type LabelsOf = (stream: StreamName) => Promise<Labels | 'unreadable'>;
 
 const MAX_KNOWN = 10_000;

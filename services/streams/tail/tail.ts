@@ -35,7 +35,7 @@ const CHECKPOINT_MS = 5_000;
 
 type Page = { readonly events: readonly RecordedEvent[]; readonly position: bigint };
 
-/** The next page after a position: from the live feed, or from the log where the feed has it no more. */
+/** Reads the next page after a position: from the live feed, or from the log when the feed no longer has it. */
 const nextPage = async ({ log, feed }: TailSources, after: bigint, request: TailRequest): Promise<Page> => {
   const live = feed.after(after);
   const reached = feed.position();

@@ -14,7 +14,7 @@ import { copyOf, openJson, writeText } from '../../../services/kernel/encoding/j
 import type { RecordedEvent } from '../../../services/kernel/event.js';
 import { CorruptEvent, CorruptPayload, StoreUnavailable, UnknownEvent } from '../../../services/kernel/fault.js';
 import type { Content, PayloadStore } from '../../../services/kernel/ports/payload-store.js';
-import { lineOf } from '../../../services/event-json/event-line.js';
+import { eventLine } from '../../../services/event-json/event-line.js';
 import type { StreamName } from '../../../services/kernel/stream.js';
 import { type EventType, eventTypes } from '../../../services/event-json/event-types.js';
 import { codecs } from '../../../services/main/models.js';
@@ -141,7 +141,7 @@ describe('the line of an event that another program has written', () => {
   ])('has of its metadata %s what can be read', async (metadata, shownMetadata) => {
     const event = { ...theirs, metadata };
     const { position, stream, type, id, revision, ...others } = JSON.parse(
-      await lineOf(event, readable(NOTHING)),
+      await eventLine(event, readable(NOTHING)),
     ) as Record<string, unknown>;
     expect({ position, stream, type, revision }).toEqual({
       position: 1,

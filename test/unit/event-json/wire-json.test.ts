@@ -25,12 +25,12 @@ import { openJson } from '../../../services/kernel/encoding/json-bytes.js';
 import { wireJson } from '../../../services/event-json/wire-json.js';
 import { eventTypes } from '../../../services/event-json/event-types.js';
 import { codecs } from '../../../services/main/models.js';
-import { contentIn, eventRegistry } from '../../../services/event-json/readable.js';
+import { contentSchemaOf, eventRegistry } from '../../../services/event-json/readable.js';
 import { eventOf } from '../../support/requests/event-values.js';
 
 const written = (schema: DescMessage, event: Uint8Array): unknown => {
   const json = openJson();
-  if (!wireJson(schema, eventRegistry, contentIn)(event, json)) return undefined;
+  if (!wireJson(schema, eventRegistry, contentSchemaOf)(event, json)) return undefined;
   return JSON.parse(json.bytes.toString('utf8', 0, json.length));
 };
 
@@ -66,7 +66,7 @@ const byLibrary = (schema: DescMessage, event: Uint8Array): unknown => {
     const json = libraryJson(schema, event);
     for (const field of schema.fields) {
       const content = json[field.jsonName] as { readonly inline?: string } | undefined;
-      const inner = field.message?.typeName === ContentSchema.typeName ? contentIn(field, event) : undefined;
+      const inner = field.message?.typeName === ContentSchema.typeName ? contentSchemaOf(field, event) : undefined;
       if (inner && content?.inline !== undefined)
         json[field.jsonName] = libraryJson(inner, Buffer.from(content.inline, 'base64'));
     }

@@ -6,7 +6,7 @@ import type { RecordedEvent } from '../../../services/kernel/event.js';
 import type { StreamName } from '../../../services/kernel/stream.js';
 import { eventAnswer } from '../../../services/streams/eventstore/read/event-answer.js';
 import { metadataFor, propertiesOf } from '../../../services/streams/eventstore/event-metadata.js';
-import { readEvent, storedForm } from '../../../services/streams/eventstore/recorded.js';
+import { protocolEvent, storedForm } from '../../../services/streams/eventstore/recorded.js';
 
 const anyText = fc.string({ unit: 'grapheme', maxLength: 200 });
 const recordedAtMs = fc.integer({ min: 0, max: 4_102_444_800_000 });
@@ -40,7 +40,7 @@ describe('an event that is sent to a reader of port 2113', () => {
   it('decodes to the message that the protobuf library would send', async () => {
     await fc.assert(
       fc.asyncProperty(event, fc.constantFrom('string' as const, 'structured' as const), async (given, form) => {
-        const value = await readEvent(given, form, storedForm);
+        const value = await protocolEvent(given, form, storedForm);
         const expected = create(ReadRespSchema, { content: { case: 'event', value } });
         const sent = fromBinary(ReadRespSchema, Uint8Array.from(await eventAnswer(given, form, storedForm)));
         expect(sent).toEqual(fromBinary(ReadRespSchema, toBinary(ReadRespSchema, expected)));

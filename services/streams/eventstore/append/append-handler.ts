@@ -16,10 +16,9 @@ import {
 } from './append-request.js';
 import { writtenFields } from './batch-answer.js';
 import { openBatchStream } from './batch-append.js';
-import { decoded, encodedMessage } from '../codec.js';
+import { decoded, empty, encodedMessage } from '../codec.js';
 import { WrongVersion } from '../failure.js';
 import { type Shutdown, unlessSignalled } from '../shutdown.js';
-import { empty } from '../uuid.js';
 
 const expectedOption = (expected: Expected) => {
   if (typeof expected === 'bigint') return { case: 'expectedRevision', value: expected } as const;

@@ -106,8 +106,9 @@ const appendMetadata = async (
 };
 
 /**
- * Before an append to a stream that EventStoreDB has deleted, limits what is hidden to the events that are there, as it
- * does itself. All other metadata stays. An append that the store is going to refuse changes nothing.
+ * Before an append to a stream that EventStoreDB has deleted, changes the stream's metadata so that only the present
+ * events stay hidden, as EventStoreDB does. All other metadata stays. An append that the store is going to refuse
+ * changes nothing.
  */
 const showLaterEvents = async (
   writing: AppendServices,

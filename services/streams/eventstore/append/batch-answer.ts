@@ -18,11 +18,10 @@ import {
 import { MAX_APPEND_BYTES } from '../../../kernel/ports/event-store.js';
 import { AppendTooLarge } from '../../../kernel/fault.js';
 import type { AppendResult } from './append.js';
-import { encodedMessage } from '../codec.js';
+import { empty, encodedMessage } from '../codec.js';
 import { callFailureOf, StreamTombstoned, WrongVersion } from '../failure.js';
 import { type GrpcStatus, grpcStatusNumber } from '../../../kernel/grpc-status.js';
 import { positionFields } from '../recorded.js';
-import { empty } from '../uuid.js';
 
 /** The parts of a batch append request that its answer repeats. */
 export type BatchAppendRequest = { readonly correlationId: UUID | undefined; readonly options: Options };

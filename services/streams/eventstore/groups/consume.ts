@@ -10,11 +10,11 @@ import type { RecordedEvent } from '../../../kernel/event.js';
 import type { EncodedCall, EncodedHandler } from '../../../kernel/ports/encoded-calls.js';
 import { asError } from '../../../kernel/error-text.js';
 import { invalid, missing } from '../../../kernel/rpc.js';
-import { encodedMessage } from '../codec.js';
-import { type EventDataEncoder, readEvent } from '../recorded.js';
+import { empty, encodedMessage } from '../codec.js';
+import { type EventDataEncoder, protocolEvent } from '../recorded.js';
 import { decodedRequest } from '../request-text.js';
 import { type Shutdown, unlessSignalled } from '../shutdown.js';
-import { empty, uuidBytes, type UuidForm, uuidFormOf } from '../uuid.js';
+import { uuidBytes, type UuidForm, uuidFormOf } from '../uuid.js';
 import type { Refusal } from './delivery/delivery.js';
 import { groupOf, type GroupName, groupKeyOf, groupSourceOf } from './group-name.js';
 import type { GroupRegistry } from './groups.js';
@@ -40,12 +40,12 @@ const delivery = async (
   retries: number,
   { form, present }: { readonly form: UuidForm; readonly present: EventDataEncoder },
 ): Promise<Buffer> => {
-  const read = await readEvent(event, form, present);
+  const shown = await protocolEvent(event, form, present);
   const count =
     retries === 0
       ? ({ case: 'noRetryCount', value: empty } as const)
       : ({ case: 'retryCount', value: retries } as const);
-  return encodedMessage(ReadRespSchema, { content: { case: 'event', value: { ...read, count } } });
+  return encodedMessage(ReadRespSchema, { content: { case: 'event', value: { ...shown, count } } });
 };
 
 const idsOf = (ids: readonly UUID[]): readonly string[] =>

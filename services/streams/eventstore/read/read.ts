@@ -5,7 +5,7 @@ import { errorOfStore, StreamTombstoned } from '../failure.js';
 import { eventAnswer } from './event-answer.js';
 import { propertiesOf } from '../event-metadata.js';
 import type { From, ReadPlan } from './read-request.js';
-import { encoded, type EventDataEncoder, type ReadContent } from '../recorded.js';
+import { encodedReadAnswer, type EventDataEncoder, type ReadContent } from '../recorded.js';
 import { streamIdentifierOf } from '../stream-identifier.js';
 import type { StreamRulesTable, StreamRules } from '../stream-rules.js';
 import { createYieldTurn } from './turns.js';
@@ -100,7 +100,7 @@ async function* readStream(
   const last = await lastRevision(reading.log, stream);
   const first = last === undefined ? 0n : firstVisible(ruled, last);
   if (last === undefined || first > last) {
-    yield encoded({ case: 'streamNotFound', value: { streamIdentifier: streamIdentifierOf(stream) } });
+    yield encodedReadAnswer({ case: 'streamNotFound', value: { streamIdentifier: streamIdentifierOf(stream) } });
     return;
   }
   let isEmpty = true;
@@ -108,7 +108,7 @@ async function* readStream(
     isEmpty = false;
     yield await eventAnswer(event, form, reading.present);
   }
-  for (const end of endsOf(plan, { first, last }, isEmpty)) yield encoded(end);
+  for (const end of endsOf(plan, { first, last }, isEmpty)) yield encodedReadAnswer(end);
 }
 
 const logPages = (

@@ -5,13 +5,13 @@ import { eventAnswer } from './event-answer.js';
 import { StreamTombstoned } from '../failure.js';
 import { firstVisible, lastRevision, type ReadServices } from './read.js';
 import type { From, ReadPlan } from './read-request.js';
-import { encoded, positionFields } from '../recorded.js';
+import { encodedReadAnswer, positionFields } from '../recorded.js';
 import { createYieldTurn } from './turns.js';
 
 /** Sends an encoded answer, and resolves when the client can take the next one. */
 export type Send = (answer: Buffer) => Promise<void>;
 
-const CAUGHT_UP = encoded({ case: 'caughtUp', value: {} });
+const CAUGHT_UP = encodedReadAnswer({ case: 'caughtUp', value: {} });
 
 /** Sends what a subscription has examined. */
 type Sender = {
@@ -28,7 +28,7 @@ const sender = ({ present }: ReadServices, { form, filter }: ReadPlan, send: Sen
   let last = after;
   const sendCheckpoint = async (position: bigint): Promise<void> => {
     [examined, last] = [0, position];
-    await send(encoded({ case: 'checkpoint', value: positionFields(position) }));
+    await send(encodedReadAnswer({ case: 'checkpoint', value: positionFields(position) }));
   };
   const forward = async (event: RecordedEvent): Promise<void> => {
     await turn();
@@ -132,6 +132,6 @@ export const openSubscription = async (
 ): Promise<Subscription> => {
   const { stream } = plan;
   if (stream !== undefined && (await reading.rules.of(stream)).isTombstoned) throw new StreamTombstoned(stream);
-  await send(encoded({ case: 'confirmation', value: { subscriptionId } }));
+  await send(encodedReadAnswer({ case: 'confirmation', value: { subscriptionId } }));
   return stream === undefined ? followAll(reading, plan, send) : followStream(reading, { ...plan, stream }, send);
 };

@@ -3,7 +3,7 @@ import { NEWEST_FORMAT } from '../../../../services/kernel/log-format.js';
 import { ENGINE_REPORTED } from '../../../../services/execution/events.js';
 import { type EventType, eventTypes } from '../../../../services/event-json/event-types.js';
 import { codecs } from '../../../../services/main/models.js';
-import { lineOf } from '../../../../services/event-json/event-line.js';
+import { eventLine } from '../../../../services/event-json/event-line.js';
 import { wholeEventEncoder, readable } from '../../../../services/event-json/readable.js';
 import { messageMaker } from '../../../../services/reactors/export-to-kafka/message.js';
 import { definitionSamples } from './definitions.js';
@@ -30,7 +30,7 @@ const payloads = {
 };
 
 const catLineOf = async (event: RecordedEvent): Promise<SampledType['catLine']> =>
-  JSON.parse(await lineOf(event, readable(payloads))) as SampledType['catLine'];
+  JSON.parse(await eventLine(event, readable(payloads))) as SampledType['catLine'];
 
 const toMessage = messageMaker({
   logId: '4840a941-dec6-4d4b-b036-6929f53bff43',
