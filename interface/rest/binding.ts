@@ -16,7 +16,7 @@ const VARIABLE = /\{([\w.]+)\}/gu;
 const textOf = (value: JsonValue | undefined): string =>
   typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? String(value) : '';
 
-/** The value of a field path such as `id.project`; removed, so that the rest goes to the query. */
+/** Takes the value of a field path such as `id.project` out of the fields, so that only the others go to the query. */
 const take = (fields: JsonObject, path: string): string => {
   const names = path.split('.');
   const last = names.pop() ?? '';
@@ -37,7 +37,7 @@ const addQuery = (query: URLSearchParams, value: JsonValue, name: string): void 
 const templateOf = ({ pattern }: Pick<HttpRule, 'pattern'>): string =>
   typeof pattern.value === 'string' ? pattern.value : '';
 
-/** The binding whose path has all its values: lists are bound with a name and without. */
+/** The first binding for which the request has all values of the path: lists have a binding with a name and one without. */
 const ruleFor = (rule: HttpRule, fields: JsonObject): HttpRule => {
   const isFull = ({ pattern }: HttpRule): boolean =>
     [...templateOf({ pattern }).matchAll(VARIABLE)].every(

@@ -20,7 +20,7 @@ type Options = {
   readonly cached: number;
 };
 
-/** The record of a name. What was verified before counts for as long as the record says the same. */
+/** The record of a name. A password that was verified counts for as long as the record is the same. */
 type Found = User | Client | undefined;
 
 type Verified = { readonly record: Found; readonly caller: Caller };

@@ -43,7 +43,7 @@ export const clientCertificateOf = ({ subject, subjectaltname, valid_to: end }: 
   };
 };
 
-/** Certificates by connection: reading one takes longer than all else that a call needs of it. */
+/** The certificates that were read, by connection: to read one takes longer than everything else that a call does with it. */
 const known = new WeakMap<Socket, ClientCertificate>();
 
 /** The client certificate of a connection; `undefined` without TLS, and without one of the configured authority. */

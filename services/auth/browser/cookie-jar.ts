@@ -45,8 +45,8 @@ const isBegun = (content: Readonly<Record<string, unknown>> | undefined): conten
   content !== undefined && ['state', 'nonce', 'verifier', 'target'].every((name) => typeof content[name] === 'string');
 
 /**
- * Makes the jar of a server. With the path `/` no other host of the domain can set its cookies, and so sign a person in
- * under another name. Below a path prefix other programs of the host do not get them.
+ * Makes the jar of a server. With TLS and the path `/`, no other host of the domain can set its cookies, and so sign a
+ * person in under another name. Below a path prefix, browsers do not send them to other programs of the host.
  */
 export const cookieJar = ({ baseUrl, sealer: seal, now }: Options): CookieJar => {
   const isSecure = (): boolean => baseUrl().startsWith('https:');

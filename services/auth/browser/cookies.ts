@@ -1,4 +1,4 @@
-/** A cookie of ours: only sent over HTTP, to the paths that begin with `path`. */
+/** A cookie of this server. Scripts cannot read it; browsers send it to the paths that begin with `path`. */
 export type Cookie = {
   readonly name: string;
   readonly value: string;

@@ -16,7 +16,7 @@ import { type Claims, wordsOf } from '../tokens/claims.js';
 
 /** An OpenID Connect provider that signs people in for this authorization server. */
 export type UpstreamProvider = {
-  /** Stands before the names of its people, with a colon, so that they are never those of people here. */
+  /** The prefix of the names of its people, before a colon, so that no such name is that of a user of this server. */
   readonly id: string;
   /** The name that the login page shows. */
   readonly name: string;
