@@ -71,11 +71,14 @@ const withClosure = (execution: Execution, changed: Partial<ExecutionClosure>): 
 export const getAnswer = (document: ExecutionDocument): Execution =>
   showsAbort(document) ? withClosure(document.execution, { outputResult: abortResult(document) }) : document.execution;
 
-/**
- * Makes the execution that lists return, from the one that `getAnswer` gives: outputs are omitted, and the message of an
- * error is shortened. Inputs need not be omitted: they are read from the log when a caller asks for them.
- */
-export const listElement = (execution: Execution): Execution => {
+const withoutInputs = (execution: Execution): Execution => {
+  if (execution.spec === undefined) return execution;
+  // oxlint-disable-next-line typescript/no-deprecated -- flyteconsole still sends inputs in the spec
+  const { inputs, ...spec } = execution.spec;
+  return inputs === undefined ? execution : { ...execution, spec };
+};
+
+const shortResult = (execution: Execution): Execution => {
   const { outputResult: result } = closureOf(execution);
   if (result.case === 'outputData') return withClosure(execution, { outputResult: { case: undefined } });
   if (result.case !== 'error') return execution;
@@ -83,3 +86,9 @@ export const listElement = (execution: Execution): Execution => {
   if (message === result.value.message) return execution;
   return withClosure(execution, { outputResult: errorResult({ ...result.value, message }) });
 };
+
+/**
+ * Makes the execution that lists return, from the one that `getAnswer` gives: inputs and outputs are omitted, and the
+ * message of an error is shortened.
+ */
+export const listElement = (execution: Execution): Execution => shortResult(withoutInputs(execution));

@@ -6,7 +6,8 @@ import {
 } from '../../proto/gen/platformidl/admin/execution_pb.js';
 import { assertTimes, type LargeRequests, type Route, route, type Call, RpcError } from '../kernel/rpc.js';
 import { type RelaunchServices, recover, relaunch } from './launch/relaunch.js';
-import { givenInputs, launch, type Actor } from './launch/launch.js';
+import { givenInputs } from './launch/given-inputs.js';
+import { launch, type Actor } from './launch/launch.js';
 import { terminateExecution, updateExecution } from './rpc/change.js';
 import { signalRoutes, type SignalServices } from './rpc/signals.js';
 import { eventRoutes, type EventServices } from './rpc/events.js';

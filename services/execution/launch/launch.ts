@@ -11,7 +11,6 @@ import {
   type WorkflowExecutionConfig,
 } from '../../../proto/gen/platformidl/admin/matchable_resource_pb.js';
 import type { Identifier } from '../../../proto/gen/platformidl/core/identifier_pb.js';
-import { type LiteralMap, LiteralMapSchema } from '../../../proto/gen/platformidl/core/literals_pb.js';
 import { type ExecutionCreated, ExecutionCreatedSchema } from '../../../proto/gen/platformidl/eventlog/execution_pb.js';
 import { launchInputs } from '../../compiler/launch-inputs.js';
 import { literalMapProblem } from '../../compiler/types/literal-map.js';
@@ -25,6 +24,7 @@ import { namespaceOf } from '../platform.js';
 import type { LargeLaunches, LaunchInputs } from '../ports.js';
 import { type Launched, type LaunchRefusal, errorsAsRefusals } from './answer.js';
 import { assertConfig, resolveConfiguration, type ConfigServices } from './resolve-configuration.js';
+import { type GivenInputs, removeInputs } from './given-inputs.js';
 import { type Inherited, inheritanceOf, type LineageServices } from './lineage.js';
 import { slotFor, type SlotServices } from './slot.js';
 import { assertLaunchable, type Target, launchTarget, type TargetServices } from './target.js';
@@ -39,9 +39,6 @@ export type LaunchServices = TargetServices &
     readonly largeLaunches: LargeLaunches;
   };
 
-/** The inputs of a caller: a decoded map, or the bytes of a large one. */
-export type GivenInputs = LiteralMap | Uint8Array;
-
 /** A request to launch a launch plan or a task. Its mode and its parent, if it has one, are in the spec's metadata. */
 export type Launch = { readonly request: ExecutionCreateRequest; readonly given: GivenInputs };
 
@@ -53,13 +50,6 @@ export type Actor = CommandContext & {
 
 const requestedNotifications = ({ notificationOverrides }: ExecutionSpec): readonly Notification[] =>
   notificationOverrides.case === 'notifications' ? notificationOverrides.value.notifications : [];
-
-/** The inputs of a request. Older clients send them inside the spec. */
-export const givenInputs = ({ inputs, spec }: ExecutionCreateRequest): LiteralMap => {
-  const isEmpty = Object.keys(inputs?.literals ?? {}).length === 0;
-  // oxlint-disable-next-line typescript/no-deprecated -- flyteconsole still sends it
-  return (isEmpty ? spec?.inputs : inputs) ?? create(LiteralMapSchema);
-};
 
 /** The parts of a request whose fields have been checked, each by itself. */
 type CheckedRequest = {
@@ -92,9 +82,11 @@ const removeBridgeKeys = ({ metadata, labels, annotations }: ExecutionSpec): voi
   for (const values of [labels?.values, annotations?.values]) for (const key of BRIDGE_KEYS) delete values?.[key];
 };
 
-const checkedRequest = ({ spec }: ExecutionCreateRequest, given: GivenInputs): CheckedRequest => {
+const checkedRequest = (request: ExecutionCreateRequest, given: GivenInputs): CheckedRequest => {
+  const { spec } = request;
   if (spec === undefined) throw missing('spec');
   removeBridgeKeys(spec);
+  removeInputs(request);
   const launches = assertLaunchable(spec.launchPlan);
   assertLiterals(given);
   assertNotifications(requestedNotifications(spec));
@@ -146,8 +138,6 @@ const storedSpec = (
   context: Context,
 ): ExecutionSpec => {
   const { id, target, inherited } = context;
-  // oxlint-disable-next-line typescript/no-deprecated -- inputs have a place of their own
-  delete spec.inputs;
   const metadata = (spec.metadata ??= create(ExecutionMetadataSchema));
   metadata.principal = inherited.principal ?? context.principal;
   metadata.nesting = inherited.nesting ?? metadata.nesting;

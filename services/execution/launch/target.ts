@@ -90,7 +90,8 @@ export const assertLaunchable = (sent: Identifier | undefined): Identifier => {
   if (LAUNCHABLE[id.resourceType] === undefined)
     throw new RpcError(
       'INVALID_ARGUMENT',
-      `Invalid reference entity resource type [${ResourceType[id.resourceType]}], only [LAUNCH_PLAN, TASK] allowed`,
+      `Invalid reference entity resource type [${ResourceType[id.resourceType] ?? id.resourceType}], ` +
+        'only [LAUNCH_PLAN, TASK] allowed',
     );
   return id;
 };

@@ -415,6 +415,24 @@ const SHOWN: readonly Shown[] = [
   },
   { rule: 'with the spec of the request', change: withSpec(EVERYTHING), spec: EVERYTHING },
   {
+    rule: 'with inputs in the spec when its request had them there',
+    change: all(withInputs(literals({})), withSpec({ inputs: { literals: { name: literal('Ada') } } })),
+    spec: { inputs: literals({ name: literal('Ada') }) },
+  },
+  {
+    rule: 'without the inputs in the spec of a request that had others',
+    change: all(
+      withInputs(literals({ name: literal('Ada') })),
+      withSpec({ inputs: literals({ name: literal('Eve') }) }),
+    ),
+    spec: { inputs: undefined },
+  },
+  {
+    rule: 'without inputs in the spec when they were large',
+    change: all(withInputs(literals({})), withSpec({ inputs: literals({ name: literal('x'.repeat(70_000)) }) })),
+    spec: { inputs: undefined },
+  },
+  {
     rule: 'with the generated workflow of a task, and with the task of the request',
     change: task(HELLO_TASK.name),
     closure: { workflowId: { ...HELLO_TASK, resourceType: ResourceType.WORKFLOW, name: '.flytegen.hello.greet' } },
@@ -500,6 +518,13 @@ describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
       expect(timestampMs(closure!.createdAt!)).toBeGreaterThanOrEqual(before);
       expect(timestampMs(closure!.createdAt!)).toBeLessThanOrEqual(Date.now());
     });
+  });
+
+  it('an execution is listed without the inputs in its spec', async () => {
+    const given = literals({ name: literal('Ada') });
+    const { name } = await launch(all(withInputs(literals({})), withSpec({ inputs: given })));
+    const { executions } = await plane[way].call(method.listExecutions, { id: { ...PLACE, name } });
+    expect(executions.map(({ id, spec }) => [id!.name, spec!.inputs])).toEqual([[name, undefined]]);
   });
 
   describe('an execution is found by', () => {

@@ -129,6 +129,9 @@ describe('the request of a launch', () => {
     expect(await errorOf(launched({ launchPlan: { ...plan, resourceType: ResourceType.WORKFLOW } }))).toBe(
       `${WRONG}Invalid reference entity resource type [WORKFLOW], only [LAUNCH_PLAN, TASK] allowed`,
     );
+    expect(await errorOf(launched({ launchPlan: { ...plan, resourceType: 77 as ResourceType } }))).toBe(
+      `${WRONG}Invalid reference entity resource type [77], only [LAUNCH_PLAN, TASK] allowed`,
+    );
   });
 
   it.each<[string, Spec, string]>([
