@@ -31,11 +31,17 @@ export const spanOf = (id: Id, start: Time, end: Time, spans: readonly Span[] = 
     spans: [...spans],
   });
 
-/** The span of an operation; empty when its start or end is unknown, or the end precedes the start. */
-export const operation = (name: Operation, start: Time, end: Time): readonly Span[] => {
+/**
+ * The span of an operation; empty when its start or end is unknown. The end can precede the start, because the control
+ * plane and the engine have clocks of their own.
+ */
+export const operation = (name: Operation, start: Time, end: Time): readonly Span[] =>
+  start === undefined || end === undefined ? [] : [spanOf({ case: 'operationId', value: name }, start, end)];
+
+/** The span of an operation as for {@link operation}; empty also when the end precedes the start. */
+export const operationUnlessNegative = (name: Operation, start: Time, end: Time): readonly Span[] => {
   const took = start && end && durationBetween(timestampOf(start), end);
-  if (took === undefined || took.seconds < 0n || took.nanos < 0) return [];
-  return [spanOf({ case: 'operationId', value: name }, start, end)];
+  return took === undefined || took.seconds < 0n || took.nanos < 0 ? [] : operation(name, start, end);
 };
 
 /** The end of a node or task by its own start and duration; `otherwise` when either is missing. */

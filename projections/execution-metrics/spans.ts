@@ -20,7 +20,7 @@ import {
   upstreamEnd,
   workflowOf,
 } from './run.js';
-import { spanEnd, operation, spanOf } from './span.js';
+import { spanEnd, operation, operationUnlessNegative, spanOf } from './span.js';
 
 type Spans = readonly Span[];
 
@@ -39,7 +39,7 @@ const childrenOf = ({ run, node }: At): Promise<readonly NodeExecution[]> =>
 const allSetup = ({ closure }: At): Spans => operation('NODE_SETUP', closure.createdAt, closure.updatedAt);
 
 const teardown = ({ closure }: At, from: Instant | undefined): Spans =>
-  operation('NODE_TEARDOWN', from, closure.updatedAt);
+  operationUnlessNegative('NODE_TEARDOWN', from, closure.updatedAt);
 
 /**
  * The time at which the nodes of a level could start: the end of the start node, or, without one, the creation of the
@@ -55,7 +55,7 @@ const taskSpan = ({ id, closure }: TaskExecution): Span => {
     ? [
         ...operation('TASK_SETUP', createdAt, startedAt),
         ...operation('TASK_RUNTIME', startedAt, end),
-        ...(closure?.duration ? operation('TASK_TEARDOWN', end, updatedAt) : []),
+        ...(closure?.duration ? operationUnlessNegative('TASK_TEARDOWN', end, updatedAt) : []),
       ]
     : operation('TASK_SETUP', createdAt, updatedAt);
   return spanOf(id ? { case: 'taskId', value: id } : { case: undefined }, createdAt, updatedAt, spans);
@@ -185,12 +185,12 @@ const workflowSpans = async (run: MetricsRun, execution: Execution, depth: numbe
   const { createdAt, updatedAt } = execution.closure ?? {};
   const nodes = await nodesUnder(run, execution.id, '');
   const level = levelOf(nodes, await workflowOf(run, execution));
-  const beginning = beginningOf(level);
-  if (beginning === undefined) return operation('WORKFLOW_SETUP', createdAt, updatedAt);
+  const started = level.byId.get(START_NODE)?.closure?.updatedAt;
+  if (started === undefined) return operation('WORKFLOW_SETUP', createdAt, updatedAt);
   return [
-    ...operation('WORKFLOW_SETUP', createdAt, beginning),
+    ...operation('WORKFLOW_SETUP', createdAt, started),
     ...(await nodeSpans(run, level, depth - 1)),
-    ...operation('WORKFLOW_TEARDOWN', upstreamEnd(level, END_NODE), updatedAt),
+    ...operationUnlessNegative('WORKFLOW_TEARDOWN', upstreamEnd(level, END_NODE), updatedAt),
   ];
 };
 

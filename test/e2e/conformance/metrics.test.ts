@@ -164,6 +164,28 @@ describe.each(['grpc', 'rest'] as const)('spans over %s', (way) => {
     expect(spans.map(nameOf)).toEqual(['WORKFLOW_SETUP']);
   });
 
+  it('of an execution whose start node is not reported yet are WORKFLOW_SETUP alone', async () => {
+    const id = await launchHello(transport, `unstarted-${way}`);
+    await node(id, 'n0', NodePhase.RUNNING, 2);
+    const { spans, startTime, endTime } = await spanOf(transport, id, ALL);
+    expect(spans).toMatchObject([{ id: { value: 'WORKFLOW_SETUP' }, startTime, endTime }]);
+  });
+
+  it('of an engine whose clock is behind have a setup that ends before it starts, and no teardown that does', async () => {
+    const id = await launchHello(transport, `behind-${way}`);
+    const early = -2 * LATER;
+    await node(id, 'start-node', NodePhase.SUCCEEDED, early);
+    await node(id, 'n0', NodePhase.RUNNING, early + 5);
+    await task(id, 0, TaskPhase.RUNNING, early + 6);
+    await task(id, 0, TaskPhase.SUCCEEDED, early + 9);
+    await node(id, 'n0', NodePhase.SUCCEEDED, early + 8);
+    const { spans, startTime } = await spanOf(transport, id, ALL);
+    expect(spans.map(nameOf)).toEqual(['WORKFLOW_SETUP', 'n0', 'WORKFLOW_TEARDOWN']);
+    expect(spans[0]!.startTime).toEqual(startTime);
+    expect(namesAndTimes(spans.slice(0, 1))[0]![2]).toBe(early);
+    expect(spans[1]!.spans.map(nameOf)).toEqual(['NODE_TRANSITION', 'NODE_SETUP', 'attempt 0']);
+  });
+
   it('of a task with two attempts lie one after another, with spans for the times between', async () => {
     const id = await launchHello(transport, `twice-${way}`);
     await node(id, 'start-node', NodePhase.SUCCEEDED, 1);
