@@ -99,7 +99,6 @@ export type ConfigSources = {
   /** The most specific first. */
   readonly attributes: readonly WorkflowExecutionConfig[];
   readonly platform: WorkflowExecutionConfig;
-  readonly projectLabels: Readonly<Record<string, string>>;
   readonly principal: string;
 };
 
@@ -108,16 +107,21 @@ export type ConfigSources = {
  * platform.
  */
 export const resolveConfig = (sources: ConfigSources): WorkflowExecutionConfig => {
-  const { spec, plan, attributes, platform, projectLabels, principal } = sources;
+  const { spec, plan, attributes, platform, principal } = sources;
   const above: readonly ConfigLevel[] = [spec, ...(plan ? [plan] : []), ...attributes];
   const config = mergedConfig([...above, platform]);
   // The deprecated role fields come before the platform's value, and count only where no other level has a security
   // context.
   const securityContext =
     first(above, 'securityContext', hasIdentity) ?? oldSecurityContext(spec, plan) ?? config.securityContext;
-  return {
-    ...config,
-    securityContext: withRunAs(securityContext, principal),
-    labels: create(LabelsSchema, { values: { ...projectLabels, ...config.labels?.values } }),
-  };
+  return { ...config, securityContext: withRunAs(securityContext, principal) };
 };
+
+/** Adds the labels of the project for which the configuration has no label of that key. */
+export const withProjectLabels = (
+  config: WorkflowExecutionConfig,
+  projectLabels: Readonly<Record<string, string>>,
+): WorkflowExecutionConfig => ({
+  ...config,
+  labels: create(LabelsSchema, { values: { ...projectLabels, ...config.labels?.values } }),
+});

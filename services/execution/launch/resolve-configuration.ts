@@ -6,7 +6,7 @@ import type { WorkflowExecutionConfig } from '../../../proto/gen/platformidl/adm
 import type { EngineSettings } from '../../../proto/gen/platformidl/eventlog/execution_pb.js';
 import { assertQualityOfService } from '../../kernel/values/quality-of-service.js';
 import { invalid, RpcError } from '../../kernel/rpc.js';
-import { resolveConfig } from '../config.js';
+import { resolveConfig, withProjectLabels } from '../config.js';
 import { assignedPool, type EngineSources, resolveEngineSettings } from '../engine-settings.js';
 import type { Platform } from '../platform.js';
 import type { Attributes, Projects, StreamRevision } from '../ports.js';
@@ -90,25 +90,15 @@ export const resolveConfiguration = async (
     domain,
     inheritedLabel: inherited.clusterLabel ?? '',
   };
-  const projectLabels = status.kind === 'active' ? status.labels : {};
-  const config = resolveConfig({
-    spec,
-    plan,
-    attributes: attributes.configs,
-    platform: platform.config,
-    projectLabels,
-    principal,
-  });
-  // FlyteAdmin limits labels and annotations only for executions of launch plans, not for those of a single task.
+  const own = resolveConfig({ spec, plan, attributes: attributes.configs, platform: platform.config, principal });
+  // FlyteAdmin limits labels and annotations only for executions of launch plans, not for those of a single task. It
+  // does not count the labels of the project.
   if (isPlan) {
-    assertEntries('labels', config.labels, platform.maxLabels);
-    assertEntries('annotations', config.annotations, platform.maxAnnotations);
+    assertEntries('labels', own.labels, platform.maxLabels);
+    assertEntries('annotations', own.annotations, platform.maxAnnotations);
   }
   assertPool(sources, id);
-  const revisions = [status.kind === 'active' ? status.read : undefined, ...target.read, attributes.read];
-  return {
-    config,
-    engine: resolveEngineSettings(sources),
-    read: revisions.filter((revision) => revision !== undefined),
-  };
+  const config = withProjectLabels(own, status.kind === 'active' ? status.labels : {});
+  const places = [status.kind === 'active' ? status.read : undefined, ...target.read, attributes.read];
+  return { config, engine: resolveEngineSettings(sources), read: places.filter((place) => place !== undefined) };
 };

@@ -80,6 +80,10 @@ const LAUNCHABLE: Readonly<Partial<Record<ResourceType, typeof taskTarget>>> = {
   [ResourceType.TASK]: taskTarget,
 };
 
+/** The name of a type, or its number: the enum is open, and a client may send any number. */
+const typeName = (type: ResourceType): string =>
+  Object.hasOwn(ResourceType, type) ? ResourceType[type] : String(type);
+
 /**
  * Checks that an identifier is complete and names a launch plan or a task.
  *
@@ -90,8 +94,7 @@ export const assertLaunchable = (sent: Identifier | undefined): Identifier => {
   if (LAUNCHABLE[id.resourceType] === undefined)
     throw new RpcError(
       'INVALID_ARGUMENT',
-      `Invalid reference entity resource type [${ResourceType[id.resourceType] ?? id.resourceType}], ` +
-        'only [LAUNCH_PLAN, TASK] allowed',
+      `Invalid reference entity resource type [${typeName(id.resourceType)}], only [LAUNCH_PLAN, TASK] allowed`,
     );
   return id;
 };

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { ExecutionSpecSchema } from '../../../proto/gen/platformidl/admin/execution_pb.js';
 import { LaunchPlanSpecSchema } from '../../../proto/gen/platformidl/admin/launch_plan_pb.js';
 import { WorkflowExecutionConfigSchema } from '../../../proto/gen/platformidl/admin/matchable_resource_pb.js';
-import { resolveConfig } from '../../../services/execution/config.js';
+import { resolveConfig, withProjectLabels } from '../../../services/execution/config.js';
 
 type Level = Parameters<typeof create<typeof WorkflowExecutionConfigSchema>>[1];
 
@@ -12,14 +12,16 @@ type Level = Parameters<typeof create<typeof WorkflowExecutionConfigSchema>>[1];
 const levels = (request: object, plan?: object, ...attributes: Level[]) => onPlatform({}, request, plan, ...attributes);
 
 const onPlatform = (platform: NonNullable<Level>, request: object, plan?: object, ...attributes: Level[]) =>
-  resolveConfig({
-    spec: create(ExecutionSpecSchema, request),
-    plan: plan && create(LaunchPlanSpecSchema, plan),
-    attributes: attributes.map((each) => create(WorkflowExecutionConfigSchema, each)),
-    projectLabels: { team: 'apollo', tier: 'gold' },
-    platform: create(WorkflowExecutionConfigSchema, { maxParallelism: 25, ...platform }),
-    principal: 'ada',
-  });
+  withProjectLabels(
+    resolveConfig({
+      spec: create(ExecutionSpecSchema, request),
+      plan: plan && create(LaunchPlanSpecSchema, plan),
+      attributes: attributes.map((each) => create(WorkflowExecutionConfigSchema, each)),
+      platform: create(WorkflowExecutionConfigSchema, { maxParallelism: 25, ...platform }),
+      principal: 'ada',
+    }),
+    { team: 'apollo', tier: 'gold' },
+  );
 
 const role = (iamRole: string) => ({ securityContext: { runAs: { iamRole } } });
 

@@ -129,7 +129,7 @@ describe('the request of a launch', () => {
     expect(await errorOf(launched({ launchPlan: { ...plan, resourceType: ResourceType.WORKFLOW } }))).toBe(
       `${WRONG}Invalid reference entity resource type [WORKFLOW], only [LAUNCH_PLAN, TASK] allowed`,
     );
-    expect(await errorOf(launched({ launchPlan: { ...plan, resourceType: 77 as ResourceType } }))).toBe(
+    expect(await errorOf(launched({ launchPlan: { ...plan, resourceType: 77 as never } }))).toBe(
       `${WRONG}Invalid reference entity resource type [77], only [LAUNCH_PLAN, TASK] allowed`,
     );
   });
@@ -177,6 +177,18 @@ describe('the request of a launch', () => {
     expect(await answerTo({ annotations: values(3) })).toBe(`${WRONG}annotations has too many entries [3 > 2]`);
     expect(await errorOf(launched({ labels: values(2) }, {}))).toBe('launched');
     expect(await errorOf(launchedTask({ labels: values(2), annotations: values(3) }, { platform }))).toBe('launched');
+  });
+
+  it('may have the labels of its project besides as many as are allowed', async () => {
+    const platform = { ...plane.services.platform, maxLabels: 1 };
+    const { projects } = plane.services;
+    const statusOf: LaunchServices['projects']['statusOf'] = async (...given) => ({
+      ...(await projects.statusOf(...given)),
+      ...({ labels: { team: 'geo' } } as object),
+    });
+    const services = { platform, projects: { check: () => Promise.resolve(undefined), statusOf } };
+    const { config } = await createdBy(launched({ labels: { values: { own: 'v' } } }, { services }));
+    expect(config!.labels!.values).toEqual({ own: 'v', team: 'geo' });
   });
 });
 
