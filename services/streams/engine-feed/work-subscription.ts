@@ -21,6 +21,8 @@ const WORK: EventFilter = {
 
 const RENEWALS: EventFilter = { categories: [ENGINE_SESSION_CATEGORY], types: ['EngineSessionRenewed'] };
 
+const closed = (): RpcError => new RpcError('UNAVAILABLE', 'shutting down');
+
 /**
  * Subscribes to the events that the waiting executions (`WorkItems`) and the sessions of engines are folded from. After
  * a failure it resumes after the last folded event.
@@ -31,6 +33,7 @@ export class WorkSubscription {
   #started: Promise<void> | undefined;
   #position = 0n;
   #isComplete = false;
+  #isClosed = false;
 
   constructor(services: WorkSubscriptionServices) {
     this.#services = services;
@@ -57,6 +60,11 @@ export class WorkSubscription {
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#unsubscribe();
+  }
+
+  async #unsubscribe(): Promise<void> {
     this.#isComplete = false;
     await Promise.all(this.#subscriptions.map((each) => each.close()));
   }
@@ -65,6 +73,7 @@ export class WorkSubscription {
   async #subscribe(): Promise<void> {
     const { log, take } = this.#services;
     const head = await log.head();
+    if (this.#isClosed) throw closed();
     await new Promise<void>((resolve, reject) => {
       const work = log.subscribe({ after: this.#position, filter: WORK }, ({ events, position }, isLive) => {
         for (const event of events) {
@@ -76,15 +85,14 @@ export class WorkSubscription {
       });
       const renewals = log.subscribe({ after: head, filter: RENEWALS }, ({ events }) => events.forEach(take));
       this.#subscriptions = [work, renewals];
-      const closed = (): void => reject(new RpcError('UNAVAILABLE', 'shutting down'));
-      for (const { ended } of this.#subscriptions) ended.then(closed, reject);
+      for (const { ended } of this.#subscriptions) ended.then(() => reject(closed()), reject);
     });
     this.#isComplete = true;
     for (const { ended } of this.#subscriptions) ended.catch((error: unknown) => this.#broken(error));
   }
 
   async #stop(): Promise<void> {
-    await this.close();
+    await this.#unsubscribe();
     this.#subscriptions = [];
     this.#started = undefined;
   }

@@ -56,6 +56,27 @@ describe('the log subscription of the waiting work', () => {
     await board.close();
   });
 
+  it('stays closed when it is closed while its start reads the head of the log', async () => {
+    let closing: Promise<void> | undefined;
+    let subscriptions = 0;
+    const subscription: WorkSubscription = new WorkSubscription({
+      log: {
+        subscribe: (...given) => {
+          subscriptions += 1;
+          return store.subscribe(...given);
+        },
+        head: () => {
+          closing ??= subscription.close();
+          return store.head();
+        },
+      },
+      ...{ take: () => undefined, onBroken: unused },
+    });
+    await expect(subscription.start()).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    await closing;
+    expect([subscriptions, subscription.isComplete()]).toEqual([0, false]);
+  });
+
   it('resumes after the last folded event when it has broken, and folds no event twice', async () => {
     const folded: string[] = [];
     let isAway = true;
