@@ -1,8 +1,7 @@
 import { existsSync, lstatSync, mkdirSync, statSync } from 'node:fs';
 import { mkdir, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-
-const codeOf = (error: unknown): unknown => (error as NodeJS.ErrnoException).code;
+import { fileErrorCode } from './file-error.js';
 
 /** The error for a path that exists and is no folder. */
 const noFolder = (path: string, error: unknown): unknown =>
@@ -20,8 +19,8 @@ const createdIn = async (path: string): Promise<boolean> => {
     await mkdir(path);
     return true;
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return false;
-    if (codeOf(error) !== 'EEXIST') throw error;
+    if (fileErrorCode(error) === 'ENOENT') return false;
+    if (fileErrorCode(error) !== 'EEXIST') throw error;
     const found = await stat(path).catch(() => undefined);
     if (found?.isDirectory() === true) return true;
     throw noFolder(path, error);
@@ -56,7 +55,7 @@ export const createPrivateFolder = (path: string): void => {
   try {
     mkdirSync(path, { mode: 0o700 });
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') throw noFolderIn(parent);
+    if (fileErrorCode(error) === 'ENOENT') throw noFolderIn(parent);
     // Another process may have just created it.
     if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) throw noFolder(path, error);
   }

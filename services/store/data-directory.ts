@@ -14,6 +14,7 @@ import {
 import { dirname, join, resolve } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { DataDirectoryInUse, DataDirectoryUnusable } from '../kernel/fault.js';
+import { fileErrorCode } from './file-error.js';
 import { type FileLock, lockFile, type LockMode } from './file-lock.js';
 import { fileProblem } from './log/sqlite-fault.js';
 import { errorText } from '../kernel/error-text.js';
@@ -39,7 +40,7 @@ const isAlive = (pid: number): boolean => {
   try {
     return process.kill(pid, 0);
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
+    return fileErrorCode(error) === 'EPERM';
   }
 };
 
@@ -80,7 +81,7 @@ const make = (directory: string): void => {
   try {
     mkdirSync(directory);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error; // another process has just created it
+    if (fileErrorCode(error) !== 'EEXIST') throw error; // another process has just created it
   }
   syncFolder(dirname(directory));
 };

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { link, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { createFolder } from './create-folder.js';
+import { fileErrorCode } from './file-error.js';
 import { pathIdentity } from './path-identity.js';
 
 /** Number of folders remembered as durable, so that most writes sync only one folder. */
@@ -22,15 +23,12 @@ export type DurableFiles = {
    * @returns true when the file was created; false when `path` exists already.
    */
   create(path: string, bytes: AsyncIterable<Uint8Array>): Promise<boolean>;
-  /** Makes the entries of a folder durable. */
-  sync(folder: string): Promise<void>;
 };
 
 type Bytes = Uint8Array | AsyncIterable<Uint8Array>;
 
-const meansExists = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'EEXIST';
-
-const sync = async (path: string): Promise<void> => {
+/** Makes the entries of a folder durable. */
+export const syncFolder = async (path: string): Promise<void> => {
   const handle = await open(path, 'r');
   try {
     await handle.sync();
@@ -55,7 +53,7 @@ const linked = async (partial: string, path: string): Promise<boolean> => {
     await link(partial, path);
     return true;
   } catch (error) {
-    if (meansExists(error)) return false;
+    if (fileErrorCode(error) === 'EEXIST') return false;
     throw error;
   }
 };
@@ -84,7 +82,7 @@ export const durableFiles = (root: string): DurableFiles => {
     if (known.has(path)) return;
     await createFolder(path);
     if (path.length > root.length) await folder(dirname(path));
-    await sync(dirname(path));
+    await syncFolder(dirname(path));
     if (known.size >= MAX_KNOWN_FOLDERS) known.clear();
     known.add(path);
   };
@@ -119,7 +117,7 @@ export const durableFiles = (root: string): DurableFiles => {
     } finally {
       await rm(partial, { force: true });
     }
-    await sync(dirname(path));
+    await syncFolder(dirname(path));
     assertInPlace();
   };
 
@@ -133,7 +131,6 @@ export const durableFiles = (root: string): DurableFiles => {
 
   return {
     folder,
-    sync,
     create,
     write: (path, bytes) => writeThenMove(path, bytes, (partial) => rename(partial, path)),
   };

@@ -23,7 +23,7 @@ const holdThread = (ms?: number): void => {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 };
 
-/** Suspends the process; this thread goes no further before that, although another thread may get the signal. */
+/** Suspends the process. This thread is blocked until then, because the signal may reach another thread first. */
 const suspendProcess = (): void => {
   process.kill(process.pid, 'SIGSTOP');
   holdThread(STOP_MS);

@@ -2,6 +2,7 @@ import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { StoreUnavailable } from '../kernel/fault.js';
 import type { Checkpoint } from '../kernel/ports/checkpoint.js';
+import { fileErrorCode, ifExists } from './file-error.js';
 import { pathIdentity } from './path-identity.js';
 import { errorText } from '../kernel/error-text.js';
 
@@ -14,18 +15,12 @@ const positionIn = (text: string, wanted: string): bigint => {
   return logId === wanted && /^\d{1,19}\n$/u.test(position) ? BigInt(position.trim()) : 0n;
 };
 
-const codeOf = (error: unknown): unknown => (error as NodeJS.ErrnoException).code;
-
 const unlessThere = (error: unknown): void => {
-  if (codeOf(error) !== 'EEXIST') throw error;
+  if (fileErrorCode(error) !== 'EEXIST') throw error;
 };
 
 /** The text of a file; empty when there is no such file. */
-const textOf = (path: string): Promise<string> =>
-  readFile(path, 'utf8').catch((error: unknown) => {
-    if (codeOf(error) === 'ENOENT') return '';
-    throw error;
-  });
+const textOf = async (path: string): Promise<string> => (await ifExists(readFile(path, 'utf8'))) ?? '';
 
 const faulty = async <Result>(what: string, work: () => Promise<Result>): Promise<Result> => {
   try {

@@ -4,7 +4,10 @@ import { isBusy } from './log/sqlite-fault.js';
 /** Lock mode: `alone` is exclusive; `together` is shared with other processes that also use `together`. */
 export type LockMode = 'alone' | 'together';
 
-/** A lock that is held until `close`, or until the process ends. Keep it referenced: the garbage collector closes it. */
+/**
+ * A lock that is held until `close`, or until the process ends. Keep a reference to it: the garbage collector releases a
+ * lock without one.
+ */
 export interface FileLock {
   close(): void;
 }

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { closeSync, fsyncSync, linkSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-
 import { DataDirectoryUnusable } from '../kernel/fault.js';
 import { errorText } from '../kernel/error-text.js';
+import { fileErrorCode } from './file-error.js';
 
 const KEY_BYTES = 32;
 const OWNER_ONLY = 0o600;
@@ -12,7 +12,7 @@ const read = (file: string): Uint8Array | undefined => {
   try {
     return Buffer.from(readFileSync(file, 'utf8'), 'base64');
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    if (fileErrorCode(error) === 'ENOENT') return undefined;
     throw error;
   }
 };
@@ -37,7 +37,7 @@ const make = (file: string): void => {
   try {
     linkSync(own, file);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    if (fileErrorCode(error) !== 'EEXIST') throw error;
   } finally {
     rmSync(own, { force: true });
   }

@@ -2,5 +2,5 @@ import { workerData } from 'node:worker_threads';
 import { answerCalls } from '../thread-calls.js';
 import { stateDatabase } from './state-database.js';
 
-const directory = workerData as string;
-answerCalls(stateDatabase(directory));
+// Started by sqlite-authorization-state.ts, with the data directory as its data.
+answerCalls(stateDatabase(workerData as string));

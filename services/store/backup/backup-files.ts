@@ -1,6 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { ifExists } from '../file-error.js';
 import { filesIn } from '../targets/object-target.js';
 
 /** Size in bytes of every chunk of a file but the last. */
@@ -30,10 +31,6 @@ export const CONTROL_PLANE_FILES = ['link.key', 'users.json', 'clients.json'] as
 /** True for one of the {@link CONTROL_PLANE_FILES}. They change in place and hold secrets; uploads never change. */
 export const isControlPlaneFile = (path: string): boolean => CONTROL_PLANE_FILES.some((name) => name === path);
 
-const unlessMissing = (error: unknown): undefined => {
-  if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-};
-
 /** The files of a data directory. */
 export const directoryFiles = (directory: string): BackupFiles => ({
   find: async () => {
@@ -41,7 +38,7 @@ export const directoryFiles = (directory: string): BackupFiles => ({
     const found = new Map<string, FoundFile>();
     for (const [path, sizeBytes] of uploads) found.set(`${UPLOADS}${path}`, { sizeBytes });
     for (const name of CONTROL_PLANE_FILES) {
-      const file = await stat(join(directory, name)).catch(unlessMissing);
+      const file = await ifExists(stat(join(directory, name)));
       if (file) found.set(name, { sizeBytes: file.size });
     }
     return found;

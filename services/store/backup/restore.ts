@@ -6,11 +6,13 @@ import type { RecordedEvent } from '../../kernel/event.js';
 import { CorruptPayload, DataDirectoryUnusable, StoreUnavailable } from '../../kernel/fault.js';
 import type { PayloadStore } from '../../kernel/ports/payload-store.js';
 import type { StreamName } from '../../kernel/stream.js';
-import type { Append } from '../log/append-batch.js';
+import type { Append } from '../append.js';
 import { contentHash } from '../payloads/content-hash.js';
 import { createFolder } from '../create-folder.js';
 import { type DataDirectoryLock, LOCK_FILES, lockDataDirectory } from '../data-directory.js';
-import { durableFiles } from '../durable-files.js';
+import { durableFiles, syncFolder } from '../durable-files.js';
+import { errorText } from '../../kernel/error-text.js';
+import { ifExists } from '../file-error.js';
 import { filePayloadStore } from '../payloads/file-payload-store.js';
 import { payloadPath } from '../payloads/object-name.js';
 import { payloadsNamedBy } from '../payloads/payload-references.js';
@@ -56,7 +58,7 @@ type Prepared = { readonly unfinished: string; readonly lock: DataDirectoryLock 
 
 const prepared = async (directory: string): Promise<Prepared> => {
   await createFolder(directory).catch((error: unknown) => {
-    throw new DataDirectoryUnusable(`${directory} cannot be created: ${(error as Error).message}`, error);
+    throw new DataDirectoryUnusable(`${directory} cannot be created: ${errorText(error)}`, error);
   });
   const isLock = (name: string): boolean => LOCK_FILES.includes(name);
   const contents = async (): Promise<string[]> => (await readdir(directory)).filter((name) => !isLock(name));
@@ -144,13 +146,11 @@ const restoreFile = async ({ target, bucket }: Restore, to: string, file: Backed
 /** Moves the log last: a directory without it is recognized as an interrupted restore. */
 const moveIntoPlace = async (from: string, directory: string): Promise<void> => {
   for (const name of ['payloads', 'files', ...CONTROL_PLANE_FILES, 'log.db']) {
-    await rename(join(from, name), join(directory, name)).catch((error: unknown) => {
-      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-    });
-    await durableFiles(directory).sync(directory);
+    await ifExists(rename(join(from, name), join(directory, name)));
+    await syncFolder(directory);
   }
   await rm(from, { recursive: true });
-  await durableFiles(directory).sync(dirname(directory));
+  await syncFolder(dirname(directory));
 };
 
 /** Restores everything into a folder. */

@@ -1,7 +1,8 @@
 import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
 import type { RecordedEvent } from '../../kernel/event.js';
-import { type Append, packAppends, unpackAppends } from '../log/append-batch.js';
+import type { Append } from '../append.js';
+import { packAppends, unpackAppends } from '../log/append-batch.js';
 
 const [compress, decompress] = [promisify(gzip), promisify(gunzip)];
 

@@ -1,6 +1,10 @@
 /** The host and port of a server. */
 export type NodeAddress = { readonly host: string; readonly port: number };
 
+/** An address as `HOST:PORT`, with an IPv6 address in brackets. */
+export const hostAndPort = ({ host, port }: NodeAddress): string =>
+  `${host.includes(':') ? `[${host}]` : host}:${port}`;
+
 /** A parsed connection string of an event store. */
 export type EventstoreAddress = {
   readonly hosts: readonly NodeAddress[];

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { EventStoreDBClient } from '@eventstore/db-client';
 import type { Appended, EventStore, Subscription } from '../../kernel/ports/event-store.js';
 import { StoreUnavailable } from '../../kernel/fault.js';
-import { checkAppend } from '../append-check.js';
+import { checkAppend } from '../append.js';
 import { appendClient } from './append-client.js';
 import { appender, appenderInOrder } from './appender.js';
 import { deniedAppends } from './denied-appends.js';
@@ -151,9 +151,10 @@ export const eventstoreEventStore = async ({
       return subscription;
     },
     append: async (stream, expected, events): Promise<Appended> => {
-      checkAppend(stream, expected, events);
+      const append = { stream, expected, events };
+      checkAppend(append);
       if (isClosed) throw new StoreUnavailable('the event store is closed');
-      return denied.noted(appends.append({ stream, expected, events }));
+      return denied.noted(appends.append(append));
     },
     denied: () => denied.why(),
     close: async () => {

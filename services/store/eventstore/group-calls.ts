@@ -36,7 +36,8 @@ type Internals = {
 const asIs = (bytes: Buffer): Buffer => bytes;
 
 /**
- * Makes the calls of a connection string. They connect when the first of them is made; the caller closes them.
+ * Prepares calls to the event store of a connection string. The first call connects; the caller closes the connection by
+ * `close`.
  *
  * @throws {StoreUnavailable} when the connection string is invalid.
  */

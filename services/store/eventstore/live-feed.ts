@@ -40,8 +40,8 @@ const silent = (): StoreUnavailable =>
   new StoreUnavailable('the log has newer events, and the subscription has delivered none of them');
 
 /** Removes events that were delivered before: a node that lags behind sends again what another node has sent. */
-const eventsAfter = (position: bigint, brought: readonly ReadAnswer[]): readonly RecordedEvent[] =>
-  brought.filter(isEvent).filter((event) => event.position > position);
+const eventsAfter = (position: bigint, answers: readonly ReadAnswer[]): readonly RecordedEvent[] =>
+  answers.filter(isEvent).filter((event) => event.position > position);
 
 /**
  * Follows the log from a position, including events of other writers, so that its position is comparable with the head.

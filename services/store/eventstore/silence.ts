@@ -1,15 +1,15 @@
 /** The progress of a subscription. */
 export type SubscriptionProgress = {
-  /** Counts everything that is received, also what is no event. */
+  /** Counts everything that is received, not only events. */
   readonly receivedCount: number;
   /** The position of the last event received. */
   readonly position: bigint;
 };
 
 /**
- * The interval of checks, in milliseconds. It takes two to find silence: the first reads the head of the log, and the
- * second sees that the events up to it have not been received. When the server has lost the subscription and the log
- * grows, that is found within three intervals.
+ * The interval of checks, in milliseconds. Silence is found by two checks in a row: the first reads the head of the log,
+ * and the second sees that the events up to that head have not been received. So a subscription that the server has lost
+ * while the log grows is found within three intervals.
  */
 const CHECK_INTERVAL_MS = 1_500;
 

@@ -27,12 +27,12 @@ const eventBuffer = (sources: Sources, after: bigint) => {
   let events: RecordedEvent[] = [];
   let isOverfull = false;
   let wake = (): void => undefined;
-  const { from, stop } = sources.feed.listen(after, (come) => {
-    if (events.length + come.length > MAX_BUFFERED) {
+  const { from, stop } = sources.feed.listen(after, (arrived) => {
+    if (events.length + arrived.length > MAX_BUFFERED) {
       isOverfull = true;
       events = [];
     }
-    if (!isOverfull) events.push(...come);
+    if (!isOverfull) events.push(...arrived);
     wake();
   });
   return {
@@ -62,7 +62,7 @@ export const subscribe = (sources: Sources, options: Omit<ReadLogOptions, 'limit
   let next = options;
   let buffer: ReturnType<typeof eventBuffer> | undefined;
 
-  const hand = async (page: LogPage, isLive: boolean): Promise<void> => {
+  const deliver = async (page: LogPage, isLive: boolean): Promise<void> => {
     if (isClosed()) return;
     next = { after: page.position, ...(filter && { filter }) };
     await onPage(page, isLive);
@@ -72,20 +72,20 @@ export const subscribe = (sources: Sources, options: Omit<ReadLogOptions, 'limit
   const catchUp = async (upTo: bigint): Promise<void> => {
     for await (const page of sources.read(next, upTo)) {
       if (isClosed()) return;
-      await hand({ ...page, hasNext: page.position < upTo }, false);
+      await deliver({ ...page, hasNext: page.position < upTo }, false);
     }
   };
 
   const listen = async (): Promise<void> => {
     buffer = eventBuffer(sources, next.after);
     if (buffer.from > next.after) await catchUp(buffer.from);
-    await hand({ events: [], position: next.after, hasNext: buffer.hasAfter(next.after) }, true);
+    await deliver({ events: [], position: next.after, hasNext: buffer.hasAfter(next.after) }, true);
     while (!isClosed() && !buffer.isOverfull()) {
       const fresh = (await buffer.take()).filter((event) => event.position > next.after);
       const last = fresh.at(-1)?.position;
       if (last === undefined) continue;
       const events = fresh.filter((event) => isWanted(filter, event));
-      await hand({ events, position: last, hasNext: buffer.hasAfter(last) }, true);
+      await deliver({ events, position: last, hasNext: buffer.hasAfter(last) }, true);
     }
   };
 

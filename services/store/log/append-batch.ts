@@ -1,12 +1,6 @@
 import type { ExpectedRevision } from '../../kernel/ports/event-store.js';
 import type { NewEvent } from '../../kernel/event.js';
-
-/** An append that is sent to the writer. */
-export type Append = {
-  readonly stream: string;
-  readonly expected: ExpectedRevision;
-  readonly events: readonly NewEvent[];
-};
+import type { Append } from '../append.js';
 
 /** Revision and position of the last event of an append that was recorded. */
 export type Placement = { readonly revision: number; readonly position: number };

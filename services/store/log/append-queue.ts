@@ -2,7 +2,8 @@ import type { Worker } from 'node:worker_threads';
 import type { Appended } from '../../kernel/ports/event-store.js';
 import { faultOfCrossing } from '../../kernel/crossing-faults.js';
 import { OutcomeUnknown, RevisionConflict, StoreUnavailable } from '../../kernel/fault.js';
-import { packAppends, type Append } from './append-batch.js';
+import type { Append } from '../append.js';
+import { packAppends } from './append-batch.js';
 import type { WriterAnswer, FromWriter } from './writer-messages.js';
 
 /** An append with the callbacks of its caller. */

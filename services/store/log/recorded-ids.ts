@@ -1,5 +1,6 @@
 import type { NewEvent } from '../../kernel/event.js';
-import type { Append, Placement } from './append-batch.js';
+import type { Append } from '../append.js';
+import type { Placement } from './append-batch.js';
 import { type Database } from './schema.js';
 import type { StreamHead } from './stream-heads.js';
 

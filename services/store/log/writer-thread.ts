@@ -1,7 +1,8 @@
 import { parentPort, receiveMessageOnPort, workerData, type MessagePort } from 'node:worker_threads';
 import { crossingOf } from '../../kernel/crossing-faults.js';
 import { Fault, OutcomeUnknown, StoreUnavailable } from '../../kernel/fault.js';
-import { unpackAppends, type Append } from './append-batch.js';
+import type { Append } from '../append.js';
+import { unpackAppends } from './append-batch.js';
 import { kindHeadsIn, publishHead } from './head.js';
 import { openForWriting } from './schema.js';
 import { logWriter, type LogWriter } from './writer.js';

@@ -1,6 +1,7 @@
 import type { NewEvent } from '../../kernel/event.js';
 import { categoryOf } from '../../kernel/stream.js';
-import type { Append, Placement } from './append-batch.js';
+import type { Append } from '../append.js';
+import type { Placement } from './append-batch.js';
 import { failPoint } from '../fail-point.js';
 import type { KindHeads } from './kind-heads.js';
 import { kindsOf, type EventKind, type Kinds } from './kinds.js';
@@ -86,11 +87,11 @@ const settled = <Result>(transaction: () => Result): Result => {
 
 /** Settings of a writer besides its connection. */
 type LogWriterOptions = {
-  /** Event types that a scan finds faster than an index. */
+  /** Event types that make up the bulk of the log; a scan finds them faster than an index. */
   readonly hotTypes: readonly string[];
   /** Position of the last event. */
   readonly head: number;
-  /** The writer notes the kinds that it records here. */
+  /** The writer notes here the position of each event that is not hot, before it commits it. */
   readonly kindHeads: KindHeads;
 };
 

@@ -1,15 +1,15 @@
-import { link, opendir, open, rename, stat, unlink } from 'node:fs/promises';
+import { link, opendir, rename, stat, unlink } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { StoreUnavailable } from '../../kernel/fault.js';
 import type { PayloadObject, PayloadObjects } from '../../kernel/ports/payload-objects.js';
 import { quarantineName, objectNamed } from './object-name.js';
+import { syncFolder } from '../durable-files.js';
 import { failPoint } from '../fail-point.js';
+import { fileErrorCode, ifExists } from '../file-error.js';
 import { errorText } from '../../kernel/error-text.js';
 
 /** Number of files whose times are read concurrently. */
 const PAGE = 256;
-
-const codeOf = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? '';
 
 /**
  * Awaits a file operation that another process may have made impossible.
@@ -21,7 +21,7 @@ const did = async (work: Promise<unknown>, unless = 'ENOENT'): Promise<boolean> 
     await work;
     return true;
   } catch (error) {
-    if (codeOf(error) === unless) return false;
+    if (fileErrorCode(error) === unless) return false;
     throw error;
   }
 };
@@ -34,23 +34,11 @@ const faulty = async <Result>(path: string, work: () => Promise<Result>): Promis
   }
 };
 
-const sync = async (folder: string): Promise<void> => {
-  const handle = await open(folder, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-};
-
 /** The files below a folder in pages; those of one folder are together and sorted by name. */
 const filesBelow = async function* (root: string, below: string): AsyncGenerator<readonly string[]> {
   const names: string[] = [];
-  const folder = await opendir(join(root, below)).catch((error: unknown) => {
-    if (codeOf(error) === 'ENOENT') return [];
-    throw error;
-  });
-  for await (const entry of folder) {
+  const folder = await ifExists(opendir(join(root, below)));
+  for await (const entry of folder ?? []) {
     const path = below ? `${below}/${entry.name}` : entry.name;
     if (entry.isFile()) names.push(path);
     else if (entry.isDirectory() && path !== '.partial') yield* filesBelow(root, path);
@@ -79,7 +67,7 @@ export const filePayloadObjects = ({ directory }: { readonly directory: string }
     if (aside === undefined) return;
     const [from, to] = [join(root, aside), join(root, path)];
     await did(link(from, to), 'EEXIST');
-    await sync(dirname(to));
+    await syncFolder(dirname(to));
     await did(unlink(from));
   };
 

@@ -3,21 +3,11 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { StoreUnavailable } from '../../kernel/fault.js';
 import type { PayloadRef, PayloadStore } from '../../kernel/ports/payload-store.js';
 import { contentHash, verifiedBytes } from './content-hash.js';
-import { durableFiles } from '../durable-files.js';
+import { durableFiles, syncFolder } from '../durable-files.js';
 import { failPoint } from '../fail-point.js';
+import { ifExists } from '../file-error.js';
 import { payloadPath, quarantinePrefix } from './object-name.js';
 import { errorText } from '../../kernel/error-text.js';
-
-const isMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT';
-
-const orMissing = async <Result>(work: Promise<Result>): Promise<Result | undefined> => {
-  try {
-    return await work;
-  } catch (error) {
-    if (isMissing(error)) return undefined;
-    throw error;
-  }
-};
 
 /** Converts file system errors into faults. */
 const faulty = async <Result>(what: string, path: string, work: () => Promise<Result>): Promise<Result> => {
@@ -35,23 +25,23 @@ const faulty = async <Result>(what: string, path: string, work: () => Promise<Re
  * @returns true when the file is still there afterwards.
  */
 const renewed = async (path: string, sizeBytes: number): Promise<boolean> => {
-  const there = await orMissing(stat(path));
+  const there = await ifExists(stat(path));
   if (there?.size !== sizeBytes) return false;
   const now = new Date();
-  await orMissing(utimes(path, now, now));
+  await ifExists(utimes(path, now, now));
   // The cleanup renames a file before it checks its time, so a file that is still here has kept the new time.
-  return (await orMissing(stat(path))) !== undefined;
+  return (await ifExists(stat(path))) !== undefined;
 };
 
 const readAside = async (path: string): Promise<Uint8Array | undefined> => {
-  const names = (await orMissing(readdir(dirname(path)))) ?? [];
+  const names = (await ifExists(readdir(dirname(path)))) ?? [];
   const aside = names.find((name) => name.startsWith(quarantinePrefix(basename(path))));
-  return aside === undefined ? undefined : orMissing(readFile(join(dirname(path), aside)));
+  return aside === undefined ? undefined : ifExists(readFile(join(dirname(path), aside)));
 };
 
 /** Reads a file, also one that the cleanup has quarantined or is restoring. */
 const readWhole = async (path: string): Promise<Uint8Array | undefined> =>
-  (await orMissing(readFile(path))) ?? (await readAside(path)) ?? orMissing(readFile(path));
+  (await ifExists(readFile(path))) ?? (await readAside(path)) ?? ifExists(readFile(path));
 
 /**
  * Keeps payloads as files, `payloads/<scope>/<aa>/<sha256>` below the data directory. All work is done on the thread
@@ -68,7 +58,7 @@ export const filePayloadStore = ({ directory }: { readonly directory: string }):
     if (!(await renewed(path, bytes.length))) return files.write(path, bytes);
     // An earlier process may have been killed after it wrote the file and before it synced the folder.
     await files.folder(dirname(path));
-    await files.sync(dirname(path));
+    await syncFolder(dirname(path));
   };
 
   /** Concurrent writes of the same content share one write. */

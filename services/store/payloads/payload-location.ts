@@ -68,7 +68,7 @@ export const payloadLocation = (text: string): PayloadLocation | string => {
 const isSameEndpoint = (one?: string, other?: string): boolean =>
   one === other || (one !== undefined && other !== undefined && new URL(one).href === new URL(other).href);
 
-/** True when the keys below a location can be those of payloads or uploads of a payload location. */
+/** True when objects below the location `other` can be payloads or uploads of the payload store at `payloads`. */
 export const sharesKeys = (payloads: PayloadLocation, other: PayloadLocation): boolean =>
   payloads.kind === 's3' &&
   other.kind === 's3' &&

@@ -2,6 +2,7 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { DataDirectoryInUse, StoreUnavailable } from '../../kernel/fault.js';
 import { durableFiles } from '../durable-files.js';
+import { ifExists } from '../file-error.js';
 import { type FileLock, lockFile } from '../file-lock.js';
 import { errorText } from '../../kernel/error-text.js';
 
@@ -41,13 +42,11 @@ export interface ObjectTarget {
   close(): Promise<void>;
 }
 
-const codeOf = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? '';
-
+/** @returns `undefined` when a file or folder of the operation does not exist. */
 const faulty = async <Result>(what: string, work: () => Promise<Result>): Promise<Result | undefined> => {
   try {
-    return await work();
+    return await ifExists(work());
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return undefined;
     throw new StoreUnavailable(`${what}: ${errorText(error)}`, error);
   }
 };
@@ -56,11 +55,8 @@ const faulty = async <Result>(what: string, work: () => Promise<Result>): Promis
 export const filesIn = async (root: string): Promise<ReadonlyMap<string, number>> => {
   const sizes = new Map<string, number>();
   const walk = async (folder: string): Promise<void> => {
-    const entries = await readdir(join(root, folder), { withFileTypes: true }).catch((error: unknown) => {
-      if (codeOf(error) === 'ENOENT') return [];
-      throw error;
-    });
-    for (const entry of entries) {
+    const entries = await ifExists(readdir(join(root, folder), { withFileTypes: true }));
+    for (const entry of entries ?? []) {
       const path = folder === '' ? entry.name : `${folder}/${entry.name}`;
       if (entry.isDirectory() && entry.name !== '.partial') await walk(path);
       else if (entry.isFile()) sizes.set(path, (await stat(join(root, path))).size);

@@ -75,6 +75,12 @@ export const s3Target = async (location: S3Location, purpose: string): Promise<O
   const client = s3Client(location, { requestMs: 60_000 });
   await assertBucket(client, location);
   const shown = `s3://${Bucket}/${prefix}`;
+  const objectAt = (path: string): ObjectAddress => ({
+    client,
+    Bucket,
+    Key: `${prefix}${path}`,
+    what: `${purpose} ${shown}${path}`,
+  });
   return {
     shown,
     sizes: async () => {
@@ -85,19 +91,12 @@ export const s3Target = async (location: S3Location, purpose: string): Promise<O
       });
       return sizes;
     },
-    read: (path) =>
-      fromS3(`${purpose} ${shown}${path} cannot be read`, async () => {
-        const { Body } = await client.send(new GetObjectCommand({ Bucket, Key: `${prefix}${path}` }));
-        return Body?.transformToByteArray();
-      }),
+    read: async (path) => (await versionOf(objectAt(path)))?.bytes,
     write: async (path, Body) => {
       const put = new PutObjectCommand({ Bucket, Key: `${prefix}${path}`, Body });
       await callS3(`${purpose} ${shown}${path} cannot be written`, () => client.send(put));
     },
-    openExclusively: (path) =>
-      exclusiveObject({ client, Bucket, Key: `${prefix}${path}`, what: `${purpose} ${shown}${path}` }, () =>
-        inUse(purpose, shown),
-      ),
+    openExclusively: (path) => exclusiveObject(objectAt(path), () => inUse(purpose, shown)),
     close: () => {
       client.destroy();
       return Promise.resolve();

@@ -21,6 +21,7 @@ interface LinkTokens {
 
 const ALGORITHM = 'HS256';
 const AUDIENCE = 'flightlog-file-link';
+
 /**
  * The key that links are signed with, `link.key` in the data directory; created if missing. If it is lost, existing
  * links become invalid; nothing else is affected.

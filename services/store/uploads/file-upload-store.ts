@@ -14,6 +14,7 @@ import {
 } from '../../kernel/ports/uploads.js';
 import { type DurableFiles, durableFiles } from '../durable-files.js';
 import { failPoint } from '../fail-point.js';
+import { fileErrorCode } from '../file-error.js';
 import { fileLinks, type LinkClaims, linkKey } from './file-links.js';
 import { errorText } from '../../kernel/error-text.js';
 
@@ -40,8 +41,6 @@ class Unfit extends Error {
 const NOT_A_FILE = new Set(['ENOENT', 'ENOTDIR', 'EISDIR']);
 const IN_THE_WAY = new Set(['ENOTDIR', 'EISDIR', 'EEXIST']);
 
-const codeOf = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? '';
-
 const unavailable = (path: string, error: unknown): StoreUnavailable =>
   new StoreUnavailable(`upload ${path}: ${errorText(error)}`, error);
 
@@ -55,7 +54,7 @@ const ifThere = async <Result>(path: string, work: () => Promise<Result>): Promi
   try {
     return await work();
   } catch (error) {
-    if (NOT_A_FILE.has(codeOf(error))) return undefined;
+    if (NOT_A_FILE.has(fileErrorCode(error))) return undefined;
     throw unavailable(path, error);
   }
 };
@@ -151,7 +150,7 @@ export const fileUploadStore = ({ directory, maxBytes, publicUrl, now }: FileUpl
       await store(file, body, [claims.md5, stated.md5]);
     } catch (error) {
       if (error instanceof Unfit) return error.why;
-      if (IN_THE_WAY.has(codeOf(error))) return 'upload-exists';
+      if (IN_THE_WAY.has(fileErrorCode(error))) return 'upload-exists';
       throw unavailable(file, error);
     }
     failPoint('after-upload');

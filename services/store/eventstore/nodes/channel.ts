@@ -7,7 +7,8 @@ import {
   toBinary,
 } from '@bufbuild/protobuf';
 import { Channel, Client, credentials, Metadata } from '@grpc/grpc-js';
-import type { NodeAddress } from '../address.js';
+import { hostAndPort, type NodeAddress } from '../address.js';
+import { MAX_RECEIVED_BYTES } from '../wire/messages.js';
 import { NodeCredentials } from './node-credentials.js';
 import type { NodeSettings } from './settings.js';
 
@@ -18,23 +19,23 @@ export type NodeChannel = {
   readonly cut: () => void;
 };
 
-/** Large enough for every event that a server may have written. */
-const MAX_RECEIVED_BYTES = 17 * 1024 * 1024;
 const NEVER_MS = 2 ** 31 - 1;
 
-const authority = ({ host, port }: NodeAddress): string => `${host.includes(':') ? `[${host}]` : host}:${port}`;
-
-/** @param name the name in the certificate, when it is not the host. */
+/**
+ * Opens a channel to a node; it connects with its first call. The caller closes it.
+ *
+ * @param name the name in the certificate, when it is not the host.
+ */
 export const nodeChannel = (node: NodeAddress, settings: NodeSettings, name: string = node.host): NodeChannel => {
   const { intervalMs, timeoutMs } = settings.keepAlive;
-  const way = new NodeCredentials(name, settings.tls);
-  const channel = new Channel(authority(node), way, {
+  const nodeCredentials = new NodeCredentials(name, settings.tls);
+  const channel = new Channel(hostAndPort(node), nodeCredentials, {
     'grpc.keepalive_time_ms': intervalMs ?? NEVER_MS,
     'grpc.keepalive_timeout_ms': timeoutMs ?? NEVER_MS,
     'grpc.max_receive_message_length': MAX_RECEIVED_BYTES,
     'grpc.use_local_subchannel_pool': 1,
   });
-  return { channel, cut: () => way.cut() };
+  return { channel, cut: () => nodeCredentials.cut() };
 };
 
 /**

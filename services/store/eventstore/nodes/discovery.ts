@@ -1,7 +1,7 @@
 import { lookup } from 'node:dns/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type ClusterInfo, Gossip } from '../../../../proto/gen/event_store/client/gossip_pb.js';
-import type { NodeAddress } from '../address.js';
+import { hostAndPort, type NodeAddress } from '../address.js';
 import { textOf } from '../eventstore-fault.js';
 import { ask, nodeChannel } from './channel.js';
 import { leaderOf } from './leader.js';
@@ -38,14 +38,10 @@ const membersBy = async (seed: Seed, settings: NodeSettings): Promise<ClusterInf
   }
 };
 
-const shownSeed = ({ host, port }: Seed): string => `${host}:${port}`;
-
-const shown = (seeds: readonly Seed[]): string => seeds.map(shownSeed).join(', ');
-
-/** The error of a search in which no node has answered; it has the error of each. */
+/** The error of a search in which no node has answered, with the error of each node. */
 const noAnswer = (seeds: readonly Seed[], asked: readonly PromiseSettledResult<void>[]): AggregateError => {
   const reasons = asked.map((each): unknown => (each.status === 'rejected' ? each.reason : undefined));
-  const why = seeds.map((seed, i) => `${shownSeed(seed)} (${textOf(reasons[i])})`);
+  const why = seeds.map((seed, i) => `${hostAndPort(seed)} (${textOf(reasons[i])})`);
   return new AggregateError(reasons, `no node of the cluster answers: ${why.join(', ')}`);
 };
 
@@ -63,7 +59,7 @@ const clusterLeader = async (settings: NodeSettings): Promise<NodeAddress> => {
   await Promise.race([all, first.then(() => pause(OTHERS_MS))]);
   const leader = leaderOf(answers);
   if (leader) return leader;
-  if (answers.length > 0) throw new Error(`none of ${shown(seeds)} reports a leader`);
+  if (answers.length > 0) throw new Error(`none of ${seeds.map(hostAndPort).join(', ')} reports a leader`);
   throw noAnswer(seeds, await all);
 };
 

@@ -2,7 +2,7 @@ import {
   type ClusterInfo,
   MemberInfo_VNodeState as State,
 } from '../../../../proto/gen/event_store/client/gossip_pb.js';
-import type { NodeAddress } from '../address.js';
+import { hostAndPort, type NodeAddress } from '../address.js';
 
 const leadersIn = ({ members }: ClusterInfo): readonly NodeAddress[] =>
   members.flatMap(({ state, isAlive, httpEndPoint }) =>
@@ -18,7 +18,7 @@ const leadersIn = ({ members }: ClusterInfo): readonly NodeAddress[] =>
 export const leaderOf = (answers: readonly ClusterInfo[]): NodeAddress | undefined => {
   const votes = new Map<string, { readonly leader: NodeAddress; count: number }>();
   for (const leader of answers.flatMap(leadersIn)) {
-    const key = `${leader.host}:${leader.port}`;
+    const key = hostAndPort(leader);
     const vote = votes.get(key) ?? { leader, count: 0 };
     vote.count += 1;
     votes.set(key, vote);

@@ -1,15 +1,21 @@
 import { once } from 'node:events';
 import { isIP, type Socket } from 'node:net';
-import { connect, type SecureContext } from 'node:tls';
+import { connect, type ConnectionOptions, type SecureContext } from 'node:tls';
 import { CallCredentials, ChannelCredentials } from '@grpc/grpc-js';
 
 type Connector = ReturnType<ChannelCredentials['_createSecureConnector']>;
 
-/** Starts TLS on a connection. The certificate must be for `host`, which is sent to the server if it is a name. */
+/** The options of a TLS connection whose certificate must be for `host`, which is sent to the server if it is a name. */
+export const tlsOptions = (host: string, secureContext: SecureContext): ConnectionOptions => ({
+  host,
+  secureContext,
+  ALPNProtocols: ['h2'],
+  ...(isIP(host) === 0 && { servername: host }), // server names (SNI) must not be IP addresses (RFC 6066, section 3)
+});
+
+/** Starts TLS on a connection. */
 const secured = async (socket: Socket, host: string, secureContext: SecureContext): Promise<Socket> => {
-  // Server names (SNI) must not be IP addresses (RFC 6066, section 3).
-  const servername = isIP(host) === 0 ? { servername: host } : {};
-  const tls = connect({ socket, host, secureContext, ALPNProtocols: ['h2'], ...servername });
+  const tls = connect({ socket, ...tlsOptions(host, secureContext) });
   await once(tls, 'secureConnect');
   return tls;
 };

@@ -1,8 +1,9 @@
 import { connect, type ClientHttp2Session, type ClientHttp2Stream, type OutgoingHttpHeaders } from 'node:http2';
-import { connect as connectPlain, isIP, type Socket } from 'node:net';
+import { connect as connectPlain, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
-import type { NodeAddress } from '../address.js';
+import { hostAndPort, type NodeAddress } from '../address.js';
 import { NodeUnreached } from '../eventstore-fault.js';
+import { tlsOptions } from './node-credentials.js';
 import type { NodeSettings } from './settings.js';
 
 /** An HTTP/2 connection to one node for the calls that carry events. It is opened with the first call. */
@@ -28,9 +29,7 @@ const MAX_SESSION_MB = 1_000_000;
 
 const socketTo = ({ host, port }: NodeAddress, { tls: secureContext }: NodeSettings): Socket => {
   if (secureContext === undefined) return connectPlain({ host, port, noDelay: true });
-  // Server names (SNI) must not be IP addresses (RFC 6066, section 3).
-  const servername = isIP(host) === 0 ? { servername: host } : {};
-  return connectTls({ host, port, secureContext, ALPNProtocols: ['h2'], ...servername }).setNoDelay(true);
+  return connectTls({ port, ...tlsOptions(host, secureContext) }).setNoDelay(true);
 };
 
 /** Sends pings while calls are open, and breaks the connection when one is not answered in time. */
@@ -57,7 +56,11 @@ const keepAlive = (
   });
 };
 
-/** @param node a host and port; with TLS, the certificate must be for the host. */
+/**
+ * Makes the session of a node; it connects with its first call.
+ *
+ * @param node a host and port; with TLS, the certificate must be for the host.
+ */
 export const nodeSession = (node: NodeAddress, settings: NodeSettings): NodeSession => {
   let present: ClientHttp2Session | undefined;
   let isCut = false;
@@ -65,8 +68,7 @@ export const nodeSession = (node: NodeAddress, settings: NodeSettings): NodeSess
 
   const connected = (): ClientHttp2Session => {
     const scheme = settings.tls === undefined ? 'http' : 'https';
-    const host = node.host.includes(':') ? `[${node.host}]` : node.host;
-    const session = connect(`${scheme}://${host}:${node.port}`, {
+    const session = connect(`${scheme}://${hostAndPort(node)}`, {
       createConnection: () => socketTo(node, settings),
       settings: { initialWindowSize: WINDOW_BYTES, enablePush: false },
       maxSessionMemory: MAX_SESSION_MB,

@@ -19,8 +19,8 @@ const rank = (version: string): number => {
  * @throws {StoreUnavailable} when it is older than 23.10, or does not report a version, as old servers do not.
  */
 export const assertNewEnough = (version: string | undefined): void => {
-  const is = rank(version ?? '');
-  if (is === 0 || is >= rank(OLDEST)) return;
+  const actual = rank(version ?? '');
+  if (actual === 0 || actual >= rank(OLDEST)) return;
   const found = version === undefined ? 'does not report its version' : `has version ${version}`;
   throw new StoreUnavailable(`the event store ${found}; ${OLDEST} or later is required`);
 };

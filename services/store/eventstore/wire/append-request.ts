@@ -1,14 +1,12 @@
 import { uuidText } from '../../../kernel/encoding/id-text.js';
 import type { ExpectedRevision } from '../../../kernel/ports/event-store.js';
 import type { NewEvent } from '../../../kernel/event.js';
+import type { Append } from '../../append.js';
 import { varintBytes, WireWriter, delimitedBytes } from '../../../kernel/encoding/wire-writer.js';
 
 /** The content of an append request. */
-export type AppendMessage = {
-  readonly stream: string;
-  readonly expected: ExpectedRevision;
-  readonly events: readonly NewEvent[];
-  /** The time until which the server may write it, in seconds since 1970. */
+export type AppendMessage = Append & {
+  /** The time until which the server may write the events, in seconds since 1970. */
   readonly deadlineSeconds: number;
 };
 

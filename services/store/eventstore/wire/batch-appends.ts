@@ -8,7 +8,7 @@ type Waiting = { readonly resolve: (appended: Appended) => void; readonly reject
 /** Sends appends over one client. */
 export interface BatchAppends {
   /**
-   * Sends an append; those of one client reach the server in the order of these calls.
+   * Sends an append; the appends of one client reach the server in the order of these calls.
    *
    * @throws the library's error for a refusal or for the end of the connection.
    */
@@ -16,8 +16,8 @@ export interface BatchAppends {
 }
 
 /**
- * Opens one batch stream. Appends sent on it are answered on it, or fail when it ends. Those of one turn of the event loop are
- * sent together.
+ * Opens one batch stream. Appends sent on it are answered on it, or fail when it ends. The appends of one turn of the
+ * event loop are sent together.
  */
 const appendStream = (client: NodeClient, onEnd: () => void): BatchAppends => {
   const waiting = new Map<number, Waiting>();
@@ -59,7 +59,10 @@ const appendStream = (client: NodeClient, onEnd: () => void): BatchAppends => {
   };
 };
 
-/** Sends all appends of a client over one stream. When it ends, all of them fail, and the next append opens another. */
+/**
+ * Sends all appends of a client over one batch stream. When the stream ends, the appends in flight fail, and the next
+ * append opens another stream.
+ */
 export const batchAppends = (client: NodeClient): BatchAppends => {
   let current: BatchAppends | undefined;
   const open = (): BatchAppends => {

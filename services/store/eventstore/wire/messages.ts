@@ -1,7 +1,7 @@
 import { HEAD_BYTES } from '../../../kernel/encoding/grpc-frame.js';
 
-/** Large enough for every event that a server may have written. */
-const MAX_RECEIVED_BYTES = 17 * 1024 * 1024;
+/** The maximum size of a received message: large enough for every event that a server may have written. */
+export const MAX_RECEIVED_BYTES = 17 * 1024 * 1024;
 
 /** @throws {Error} when the message is compressed or too large. */
 const lengthAt = (bytes: Buffer, at: number): number => {

@@ -1,7 +1,13 @@
 import { MAX_APPEND_BYTES, type ExpectedRevision } from '../kernel/ports/event-store.js';
 import type { NewEvent } from '../kernel/event.js';
 import { AppendTooLarge } from '../kernel/fault.js';
-import type { StreamName } from '../kernel/stream.js';
+
+/** The events to append to one stream, all or none, and the revision that the stream is expected to be at. */
+export type Append = {
+  readonly stream: string;
+  readonly expected: ExpectedRevision;
+  readonly events: readonly NewEvent[];
+};
 
 const sizeOf = (events: readonly NewEvent[]): number =>
   events.reduce(
@@ -16,7 +22,7 @@ const sizeOf = (events: readonly NewEvent[]): number =>
  * @throws {AppendTooLarge} above 1,000,000 bytes.
  * @throws {RangeError} when no adapter could accept it: a bug of the caller.
  */
-export const checkAppend = (stream: StreamName, expected: ExpectedRevision, events: readonly NewEvent[]): void => {
+export const checkAppend = ({ stream, expected, events }: Append): void => {
   if (events.length === 0) throw new RangeError(`an append to ${stream} needs an event`);
   if (events.some(({ id }) => id.length !== 16)) throw new RangeError(`an event id for ${stream} is not of 16 bytes`);
   if ([stream, ...events.flatMap(({ type, metadata }) => [type, metadata])].some((text) => text.includes('\0')))
