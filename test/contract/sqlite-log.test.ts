@@ -308,6 +308,19 @@ describe('readers', () => {
     await writer.ended;
   });
 
+  it('in another process read the log also where changes of its folder cannot be watched', async () => {
+    const directory = newDirectory();
+    const store = await openStore(directory);
+    await store.append(streamName('execution', ['a']), 'any', [workEvent(0, 0)]);
+    const reader = await openReader({ directory });
+    renameSync(directory, `${directory}-moved`);
+    const read = new Promise<number>((resolve) => {
+      reader.subscribe({ after: 0n }, ({ events }) => resolve(events.length));
+    });
+    expect(await read).toBe(1);
+    renameSync(`${directory}-moved`, directory);
+  });
+
   it('in another process refuse the head of a log that cannot be read with a rejection', async () => {
     const directory = newDirectory();
     await (await openStore(directory)).close();
@@ -377,6 +390,14 @@ describe('a data directory', () => {
     lock.release();
   });
 
+  it('whose lock is damaged is refused with the file of the lock and the reason', async () => {
+    const directory = newDirectory();
+    writeFileSync(join(directory, 'lock.db'), 'no lock '.repeat(1_000));
+    await expect(lockDataDirectory(directory)).rejects.toThrow(
+      `data directory ${directory} cannot be used: ${directory}/lock.db: it is damaged (file is not a database)`,
+    );
+  });
+
   it('that cannot be made is refused with its path and the reason', async () => {
     const file = join(newDirectory(), 'file');
     writeFileSync(file, 'in the way');
@@ -425,7 +446,7 @@ describe('a damaged log', () => {
   it('that is no log at all is refused and left as it is', async () => {
     const { directory, file } = await written();
     writeFileSync(file, 'this is not a log '.repeat(1_000));
-    await refusedUnchanged(directory, file, /damaged: this is not a log/u);
+    await refusedUnchanged(directory, file, /it is damaged \(file is not a database\)/u);
   });
 
   it('that was cut off is refused and left as it is', async () => {

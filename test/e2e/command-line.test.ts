@@ -328,7 +328,9 @@ describe('a log or data directory that does not exist or cannot be used', () => 
     const args = ['--insecure', '--grpc-port', '0', '--http-port', '0', '--data', directory];
     const { code, stderr } = await run(['serve', ...args]);
     expect(code).toBe(1);
-    expect(stderr).toMatch(/^flightlog: data: log .*log\.db cannot be used: it is damaged: this is not a log.*\n$/u);
+    expect(stderr).toMatch(
+      /^flightlog: data: log .*log\.db cannot be used: it is damaged \(file is not a database\).*\n$/u,
+    );
     expect(readdirSync(directory)).not.toContain('views.db');
   });
 });

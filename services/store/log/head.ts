@@ -1,5 +1,5 @@
 /// <reference lib="es2024.sharedmemory" />
-import { watch } from 'node:fs';
+import { type FSWatcher, watch } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { KIND_CELLS, kindHeads, type KindHeads } from './kind-heads.js';
 
@@ -12,8 +12,9 @@ export type LogHead = {
 };
 
 /**
- * The head of the log, and where available the head of the events that are not hot (`kinds.ts`): it does not move while
- * only hot events are committed.
+ * The head of the log, and in the process that writes the log also the head of the rare events: those that are not hot
+ * (events that engines report are hot), or are the first of their kind. It does not move while only hot events are
+ * committed.
  */
 export type LogHeads = LogHead & { readonly rare?: LogHead };
 
@@ -26,7 +27,10 @@ const COMMITS = 1;
 const RARE = 2;
 const HEAD_CELLS = 3;
 
-/** Listeners are also called this often, in case a notification is lost; no reader depends on it otherwise. */
+/**
+ * The interval at which listeners are also called, in milliseconds, in case a notification is lost or changes of the file
+ * cannot be watched.
+ */
 const FALLBACK_MS = 1_000;
 
 /** Allocates the memory in which threads share the head, and the heads of the kinds. */
@@ -133,6 +137,20 @@ export const headFor = (head: LogHeads, wantsHot: () => boolean): LogHead => {
  */
 const LOOKS_MS = [1, 5, 25, 100] as const;
 
+/**
+ * Watches the files of a folder.
+ *
+ * @returns `undefined` when the system has no further watcher (on Linux, each user has a limited number), or the folder
+ * does not exist.
+ */
+const watcherOf = (folder: string, onChange: (name: string | null) => void): FSWatcher | undefined => {
+  try {
+    return watch(folder, (_, name) => onChange(name)).on('error', () => undefined);
+  } catch {
+    return undefined;
+  }
+};
+
 /** The head of a log that another process writes; file system notifications trigger a look at it. */
 export const headOfFile = (path: string, position: () => number): LogHead => ({
   position,
@@ -149,12 +167,12 @@ export const headOfFile = (path: string, position: () => number): LogHead => ({
       }
     };
     // Watches the folder and not the file: the write-ahead log comes and goes with its writer.
-    const watcher = watch(dirname(path), (_, name) => {
+    const watcher = watcherOf(dirname(path), (name) => {
       if (name === null || name.startsWith(basename(path))) lookSoon();
     });
     const fallback = setInterval(listener, FALLBACK_MS);
     return () => {
-      watcher.close();
+      watcher?.close();
       clearInterval(fallback);
       for (const look of looks) clearTimeout(look);
     };

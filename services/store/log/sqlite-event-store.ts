@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import type { Appended, EventStore } from '../../kernel/ports/event-store.js';
-import { checkAppend } from '../append-check.js';
+import { checkAppend } from '../append.js';
 import { appendQueue, type OnCommit } from './append-queue.js';
 import { publishedTimes, sharedHead } from './head.js';
 import { logPath, type Synchronous } from './schema.js';
@@ -47,7 +47,10 @@ export const sqliteEventStore = async (options: SqliteEventStoreOptions): Promis
   );
   await queue.ready;
   const readerSource: LogReaderSource = { head };
-  const reader = await sqliteLogReader({ directory, source: readerSource });
+  const reader = await sqliteLogReader({ directory, source: readerSource }).catch(async (error: unknown) => {
+    await queue.close();
+    throw error;
+  });
 
   return {
     ...reader,
@@ -56,8 +59,9 @@ export const sqliteEventStore = async (options: SqliteEventStoreOptions): Promis
     commits: () => publishedTimes(head) - 1,
     append: (stream, expected, events): Promise<Appended> =>
       new Promise((resolve, reject) => {
-        checkAppend(stream, expected, events);
-        queue.add({ append: { stream, expected, events }, resolve, reject });
+        const append = { stream, expected, events };
+        checkAppend(append);
+        queue.add({ append, resolve, reject });
       }),
     close: async () => {
       // The writer closes last: it merges the write-ahead log into the file.

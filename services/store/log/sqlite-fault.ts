@@ -9,7 +9,7 @@ const REASONS: Readonly<Record<number, string>> = {
   11: 'it is damaged',
   13: 'the disk is full',
   14: 'it cannot be opened',
-  26: 'it is damaged: this is not a log',
+  26: 'it is damaged',
 };
 
 /**
