@@ -130,13 +130,18 @@ export const listPage = async (listed: Listed, scope: ListScope, request: ListRe
 
 /**
  * Answers a request for names: the distinct values of the field that the list is sorted by, with filters applied. The
- * request may reverse the order, but not sort by another field.
+ * request may reverse the order, but not sort by another field; only by one whose value the scope sets, such as the
+ * project, which all names have in common.
  *
  * @throws {RpcError} as `listPage`.
  */
-export const listNames = async (listed: Listed, scope: ListScope, request: ListRequest): Promise<NamePage> => {
+export const listNames = async (listed: Listed, scope: ListScope, sent: ListRequest): Promise<NamePage> => {
+  const common = scope.where.filter(({ is }) => is === '=').map(({ field }) => field);
+  const { field: name } = listed.order;
+  const isByCommon = sent.sortBy !== undefined && common.includes(sent.sortBy.key);
+  const request = isByCommon ? { ...sent, sortBy: { ...sent.sortBy, key: name } } : sent;
   const query = await inTime(listed, request, queryOf(listed, scope, request));
-  if (query.orderBy.field !== listed.order.field) throw notAKey(request.sortBy?.key ?? '', [listed.order.field]);
+  if (query.orderBy.field !== name) throw notAKey(request.sortBy?.key ?? '', [name, ...common]);
   const { values, hasMore } = await inTime(listed, request, listed.store.findDistinct(listed.collection, query));
   const last = values.at(-1);
   return { values, token: hasMore && last !== undefined ? pageToken(query.orderBy, { value: last, key: '' }) : '' };

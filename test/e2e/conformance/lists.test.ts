@@ -428,6 +428,20 @@ describe.each(['grpc', 'rest'] as const)('a list over %s', (way) => {
     expect(await names('eq(version,v9)')).toEqual([]);
   });
 
+  it.each(['project', 'domain', 'name'])('of names is sorted by the %s', async (key) => {
+    const sortBy = { key, direction: Direction.ASCENDING };
+    const { entities } = await transport.call(method.listTaskIds, { ...PLACE, sortBy });
+    expect(entities.map(({ name }) => name)).toEqual(['hello.greet']);
+  });
+
+  it('of names is not sorted by a column in which versions of a name differ', async () => {
+    const sortBy = { key: 'version', direction: Direction.ASCENDING };
+    expect(await transport.attempt(method.listTaskIds, { ...PLACE, sortBy })).toMatchObject({
+      code: 'INVALID_ARGUMENT',
+      message: "invalid sort key 'version': the keys are name, project, domain",
+    });
+  });
+
   it('of active launch plans has the active one', async () => {
     const { launchPlans } = await transport.call(method.listActiveLaunchPlans, PLACE);
     expect(launchPlans.map(({ id }) => id!.name)).toEqual(['hello.hello']);
