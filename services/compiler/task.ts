@@ -26,7 +26,7 @@ const podProblems = ({ podSpec }: K8sPod): readonly CompileProblem[] =>
   (podSpec ? (podContainers(podSpec) ?? []) : [])
     .filter(({ name }) => typeof name !== 'string' || !DNS_LABEL.test(name))
     .map(({ name }) =>
-      compileProblem('InvalidValue', `container name ${JSON.stringify(name)} is not a DNS-1123 label`),
+      compileProblem('InvalidValue', `container name ${JSON.stringify(name ?? '')} is not a DNS-1123 label`),
     );
 
 const targetProblems = (template: TaskTemplate): readonly CompileProblem[] => {

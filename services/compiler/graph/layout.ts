@@ -75,11 +75,11 @@ const laidOut = (node: Node): Node => ({
 
 const laidOutInside = (node: Node, branchId: string): Node => laidOut({ ...node, id: idInside(branchId, node.id) });
 
-const completeInterface = (typed: TypedInterface | undefined): TypedInterface =>
-  create(TypedInterfaceSchema, {
-    inputs: typed?.inputs ?? create(VariableMapSchema),
-    outputs: typed?.outputs ?? create(VariableMapSchema),
-  });
+const completeInterface = (typed: TypedInterface | undefined): TypedInterface => ({
+  ...(typed ?? create(TypedInterfaceSchema)),
+  inputs: typed?.inputs ?? create(VariableMapSchema),
+  outputs: typed?.outputs ?? create(VariableMapSchema),
+});
 
 /** The template of a compiled workflow: with a start and an end node, and every reference resolved. */
 export const laidOutTemplate = (template: WorkflowTemplate): WorkflowTemplate => {

@@ -1,8 +1,7 @@
-import { Cron } from 'croner';
 import type { Schedule } from '../../../proto/gen/platformidl/admin/schedule_pb.js';
 import type { ParameterMap } from '../../../proto/gen/platformidl/core/interface_pb.js';
 import { SimpleType } from '../../../proto/gen/platformidl/core/types_pb.js';
-import { errorText } from '../../kernel/error-text.js';
+import { cronFieldsProblem } from '../../kernel/values/cron-fields.js';
 
 /** An interval in Go's duration notation: `@every 1h30m`. */
 const EVERY =
@@ -14,7 +13,6 @@ const ALIASES = new Set([
   ...['years', 'months', 'weeks', 'days', 'hours'],
 ]);
 const ZONE = /^(?:CRON_TZ|TZ)=(\S+) +/u;
-const FIELDS = 5;
 /**
  * The longest expression, in characters: the checks below read it character by character, and real ones are shorter.
  */
@@ -25,25 +23,6 @@ const isZone = (name: string): boolean => {
     return Boolean(new Intl.DateTimeFormat('en', { timeZone: name }));
   } catch {
     return false;
-  }
-};
-
-/**
- * A field has numbers, names, lists, ranges and steps. `croner`, which parses the fields here, also accepts `L` and `#`;
- * they are refused, because the parser of Flyte's own control plane, `robfig/cron`, does not know them.
- */
-const FIELD = /^(?:[\d*?,/-]|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|sun|mon|tue|wed|thu|fri|sat)+$/iu;
-
-const fieldsProblem = (text: string): string | undefined => {
-  const fields = text.trim().split(/\s+/u);
-  if (fields.length !== FIELDS) return `expected exactly ${FIELDS} fields, found ${fields.length}: [${text}]`;
-  const odd = fields.find((field) => !FIELD.test(field));
-  if (odd !== undefined) return `failed to parse field [${odd}]`;
-  try {
-    new Cron(fields.join(' '), { paused: true }).stop();
-    return undefined;
-  } catch (error) {
-    return errorText(error);
   }
 };
 
@@ -64,7 +43,7 @@ export const cronProblem = (expression: string): string | undefined => {
   if (zone?.[1] !== undefined && !isZone(zone[1])) return `provided bad location ${zone[1]}`;
   const text = expression.slice(zone?.[0].length ?? 0);
   if (isNamed(text)) return undefined;
-  return text.startsWith('@') ? `unrecognized descriptor: ${text}` : fieldsProblem(text);
+  return text.startsWith('@') ? `unrecognized descriptor: ${text}` : cronFieldsProblem(text);
 };
 
 type Expression = Schedule['ScheduleExpression'];

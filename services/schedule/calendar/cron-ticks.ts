@@ -1,4 +1,5 @@
 import { CronPattern } from 'croner';
+import { fieldsForCroner } from '../../kernel/values/cron-fields.js';
 import { instantInGap, instantsOf, LARGEST_CHANGE_MS, type Zone } from './zone.js';
 
 /** The ticks of a schedule. */
@@ -50,10 +51,9 @@ const wallTimes = (fields: string) => {
  * it is left out.
  */
 export const cronTicks = (text: string, zone: Zone): Ticks => {
-  // For the library `?` is the time at which it reads the text; for clients in the field it is any time.
-  const fields = text.replaceAll('?', '*');
+  const fields = fieldsForCroner(text);
   const nextWall = wallTimes(fields);
-  const everyHour = fields.trim().split(/\s+/u)[HOUR_FIELD]?.startsWith('*') ?? false;
+  const everyHour = fields.split(' ')[HOUR_FIELD]?.startsWith('*') ?? false;
 
   const ticksAt = (wallMs: number): readonly number[] => {
     const instants = instantsOf(zone, wallMs);

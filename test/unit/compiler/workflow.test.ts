@@ -56,6 +56,12 @@ describe('a graph', () => {
     expect(compiled[2]!.inputs[0]!.binding!.value).toMatchObject({ value: { nodeId: 'start-node', var: 'x' } });
   });
 
+  test('keeps fields of its interface that a newer client sends', () => {
+    const newer = [{ no: 603, wireType: 2, data: Uint8Array.of(1, 7) }];
+    const compiled = compiledOf(workflow([taskNode('a', MAKE)], { interface: { ...typed({}, {}), $unknown: newer } }));
+    expect(compiled.primary!.template!.interface!.$unknown).toEqual(newer);
+  });
+
   test('has an upstream entry for a failure node only if an input of it is bound', () => {
     const own = { interface: typed({ x: t.INTEGER }, {}) };
     const without = workflow([taskNode('a', MAKE)], { ...own, failureNode: taskNode('f', MAKE) });

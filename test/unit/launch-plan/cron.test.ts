@@ -7,6 +7,8 @@ describe('a cron expression', () => {
     '*/10 0-6,22 1 * 1-5',
     '0 9 ? JAN-MAR MON',
     '0/15 * * * *',
+    '*/90 */48 */40 */13 */9',
+    '0 0 * * sat-sun,?/2',
     '@hourly',
     '@midnight',
     'hourly',
@@ -29,6 +31,12 @@ describe('a cron expression', () => {
     '0 24 * * *',
     '5-1 * * * *',
     '*/0 * * * *',
+    '/5 * * * *',
+    '**/5 * * * *',
+    '1- * * * *',
+    '1,,2 * * * *',
+    'JAN * * * *',
+    '0 0 * * MONDAY',
     '0 0 L * *',
     '0 0 * * MON#1',
     '0 0 1W * *',
@@ -44,4 +52,12 @@ describe('a cron expression', () => {
     'TZ=UTC',
     `${'1,'.repeat(1_000)}1 * * * *`,
   ])('may not be %j', (text) => expect(cronProblem(text)).toEqual(expect.any(String)));
+
+  it.each([
+    ['60 * * * *', '60 is outside of 0 to 59 in the field of the minute'],
+    ['0 0 0 * *', '0 is outside of 1 to 31 in the field of the day of the month'],
+    ['0 0 * 13 *', '13 is outside of 1 to 12 in the field of the month'],
+    ['0 0 * * fri-mon', 'beginning of range is beyond its end: fri-mon'],
+    ['0 0 L * *', 'failed to parse [L] in the field of the day of the month'],
+  ])('%j is refused with what is wrong in it', (text, problem) => expect(cronProblem(text)).toBe(problem));
 });
