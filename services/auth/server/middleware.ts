@@ -2,7 +2,10 @@ import type { KoaContextWithOIDC, Provider } from 'oidc-provider';
 
 import { ROUTES } from './endpoints.js';
 import { signOutTherePage } from './pages/sign-in.js';
+import { OPENID_SCOPES, SCOPES } from './scopes.js';
 import type { Upstream } from './upstream.js';
+
+const [OK, SEE_OTHER] = [200, 303];
 
 const wantsIdToken = ({ query: { scope } }: KoaContextWithOIDC): boolean =>
   [scope].flat().join(' ').split(' ').includes('openid');
@@ -17,6 +20,13 @@ export const removeUnusedNonce = async (context: KoaContextWithOIDC, next: () =>
   const { nonce, ...others } = context.query;
   if (context.path === ROUTES.authorization && nonce !== undefined && !wantsIdToken(context)) context.query = others;
   await next();
+};
+
+/** Middleware of Koa that lists every scope in the metadata; the library lists only those of OpenID Connect. */
+export const listScopes = async (context: KoaContextWithOIDC, next: () => Promise<unknown>): Promise<void> => {
+  await next();
+  if (context.path.startsWith('/.well-known/') && context.status === OK)
+    context.body = { ...(context.body as object), scopes_supported: [...SCOPES, ...OPENID_SCOPES] };
 };
 
 /** The seconds between two polls of a device: the default of RFC 8628, which some clients want spelled out. */
@@ -61,7 +71,6 @@ export const extendGrants =
   };
 
 const CONFIRMED = `${ROUTES.end_session}/confirm`;
-const [OK, SEE_OTHER] = [200, 303];
 
 const hasSignedOut = ({ method, path, status, oidc }: KoaContextWithOIDC): boolean =>
   method === 'POST' && path === CONFIRMED && status === SEE_OTHER && oidc.params?.['logout'] !== undefined;

@@ -7,7 +7,7 @@ import { adapters } from './adapter.js';
 import { type Clients, isSecret } from './clients.js';
 import { type EndpointLimits, limitEndpoints } from './limited-endpoints.js';
 import { INTERACTIONS } from './interactions.js';
-import { completeDeviceAnswers, extendGrants, removeUnusedNonce, signOutUpstream } from './middleware.js';
+import { completeDeviceAnswers, extendGrants, listScopes, removeUnusedNonce, signOutUpstream } from './middleware.js';
 import { confirmDevicePage, deviceConnectedPage, type DeviceForm, userCodePage } from './pages/device.js';
 import { htmlPage, pageHeaders, html } from './pages/page.js';
 import { failurePage } from './pages/sign-in.js';
@@ -249,6 +249,7 @@ export const makeProvider = (parts: ProviderParts): Provider => {
   const provider = new Provider(parts.issuer, configurationOf(parts));
   provider.proxy = parts.isBehindProxy;
   provider.use(limitEndpoints(parts));
+  provider.use(listScopes);
   provider.use(removeUnusedNonce);
   provider.use(extendGrants(provider, parts.lifetimes.refreshSeconds));
   provider.use(completeDeviceAnswers((context, code) => send(context, userCodePage(deviceForm(context), code))));

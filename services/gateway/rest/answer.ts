@@ -21,6 +21,7 @@ import { OWN_PACKAGE } from '../rpc-status.js';
 import { sendEvents } from './server-sent-events.js';
 import { answerStream, bodyMessages, withLastEventId } from './stream.js';
 import { rpcFailureOf, statuses } from '../status.js';
+import { userHeaders } from './user-headers.js';
 
 const asBuffer = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
@@ -142,7 +143,9 @@ const bodyFor = async (
   if (stream?.takes === 'batches')
     throw new RpcError('UNIMPLEMENTED', `${call.endpoint.name} is served over gRPC only`);
   if (stream) return streamBody(stream, call, { exchange, hosting });
-  return dialectsOf(exchange.request).write.write(call.endpoint.method.output, await answerUnary(call));
+  const answer = await answerUnary(call);
+  void exchange.reply.headers(userHeaders(answer));
+  return dialectsOf(exchange.request).write.write(call.endpoint.method.output, answer);
 };
 
 const deadlineOf = (request: FastifyRequest): Deadline | undefined => {

@@ -11,6 +11,7 @@ import {
   authorizationServer,
 } from '../../../../services/auth/server/authorization-server.js';
 import { clientsFile, clientsOf, hashSecret } from '../../../../services/auth/server/clients.js';
+import { serverMetadata } from '../../../../services/auth/server/endpoints.js';
 import type { SignInAttempt } from '../../../../services/auth/server/sign-in-attempt.js';
 import { hashPassword } from '../../../../services/auth/users/password-hash.js';
 import { usersFile, usersOf } from '../../../../services/auth/users/users.js';
@@ -96,6 +97,7 @@ describe('discovery', () => {
       revocation_endpoint: `${issuer}/oauth2/revoke`,
       jwks_uri: `${issuer}/oauth2/jwks`,
       code_challenge_methods_supported: ['S256'],
+      scopes_supported: expect.arrayContaining([...serverMetadata(issuer).scopesSupported!, 'openid']) as unknown,
     });
   });
 });
