@@ -76,21 +76,25 @@ const assertLiterals = (given: GivenInputs): void => {
 /** The label and the annotation that a bridge sets on the objects of executions. */
 const BRIDGE_KEYS = ['flightlog.io/bridge', 'flightlog.io/launch-id'];
 
+/** The labels that propeller passes on from the object of a parent, besides those of its execution. */
+const PASSED_ON_LABELS = ['execution-id', 'project', 'domain', 'workflow-name'];
+
+const isChild = ({ metadata }: ExecutionSpec): boolean => metadata?.mode === ExecutionMode.CHILD_WORKFLOW;
+
 /** Removes from the spec of a child the keys that a bridge has set on the object of its parent: engines copy them. */
-const removeBridgeKeys = ({ metadata, labels, annotations }: ExecutionSpec): void => {
-  if (metadata?.mode !== ExecutionMode.CHILD_WORKFLOW) return;
+const removeBridgeKeys = ({ labels, annotations }: ExecutionSpec): void => {
   for (const values of [labels?.values, annotations?.values]) for (const key of BRIDGE_KEYS) delete values?.[key];
 };
 
 const checkedRequest = (request: ExecutionCreateRequest, given: GivenInputs): CheckedRequest => {
   const { spec } = request;
   if (spec === undefined) throw missing('spec');
-  removeBridgeKeys(spec);
+  if (isChild(spec)) removeBridgeKeys(spec);
   removeInputs(request);
   const launches = assertLaunchable(spec.launchPlan);
   assertLiterals(given);
   assertNotifications(requestedNotifications(spec));
-  assertLabels(spec.labels);
+  assertLabels(spec.labels, isChild(spec) ? PASSED_ON_LABELS : []);
   assertConfig(spec);
   return { spec, launches };
 };

@@ -30,13 +30,16 @@ const refuse = (what: string, text: string, problem: string | undefined): void =
 
 /**
  * Checks that there are at most 16 labels, and that each is a valid Kubernetes label: a qualified name as its key, and a
- * valid value.
+ * valid value. Labels with one of the `uncounted` keys do not count towards the 16.
  *
  * @throws {RpcError} INVALID_ARGUMENT naming the label.
  */
-export const assertLabels = (labels: { readonly values: Readonly<Record<string, string>> } | undefined): void => {
+export const assertLabels = (
+  labels: { readonly values: Readonly<Record<string, string>> } | undefined,
+  uncounted: readonly string[] = [],
+): void => {
   const entries = Object.entries(labels?.values ?? {});
-  if (entries.length > MAX_ENTRIES)
+  if (entries.filter(([key]) => !uncounted.includes(key)).length > MAX_ENTRIES)
     throw new RpcError('INVALID_ARGUMENT', `labels map cannot exceed ${MAX_ENTRIES} entries`);
   for (const [key, value] of entries) {
     refuse('key', key, keyProblem(key));

@@ -396,6 +396,20 @@ describe('a child execution', () => {
     expect((await createdBy(launched({}))).engine).not.toHaveProperty('clusterLabel');
   });
 
+  it('may have 16 labels besides those that propeller generates for its parent and passes on', async () => {
+    const labels = (count: number) => ({
+      values: {
+        ...Object.fromEntries(Array.from({ length: count }, (_, at) => [`k${at}`, 'v'])),
+        ...{ 'execution-id': 'e1', project: 'flytesnacks', domain: 'development', 'workflow-name': 'hello' },
+      },
+    });
+    const child = childOf(await parentWith({}));
+    const tooMany = `${WRONG}labels map cannot exceed 16 entries`;
+    expect(await errorOf(launched({ ...child, labels: labels(16) }))).toBe('launched');
+    expect(await errorOf(launched({ ...child, labels: labels(17) }))).toBe(tooMany);
+    expect(await errorOf(launched({ labels: labels(13) }))).toBe(tooMany);
+  });
+
   it.each<[string, Spec | undefined]>([
     ['spec', undefined],
     ['metadata', {}],
