@@ -11,7 +11,7 @@ import { type GrpcStatus, grpcStatusNumber } from '../../kernel/grpc-status.js';
 import type { FailedStatus } from '../../kernel/ports/encoded-calls.js';
 import { MAX_APPEND_BYTES } from '../../kernel/ports/event-store.js';
 import { RpcError } from '../../kernel/rpc.js';
-import type { Expected, WriteTarget } from './append/append-request.js';
+import { type Expected, PropertyMissing, REQUIRED_PROPERTIES, type WriteTarget } from './append/append-request.js';
 import { ForwardedFailure, GroupFailure } from './groups/group-failure.js';
 
 /** The status of a failed call, and the trailers that official clients read. */
@@ -67,8 +67,16 @@ const failure = (code: GrpcStatus, details: string, trailers: Readonly<Record<st
   trailers,
 });
 
-const ofRequest = ({ code, message }: RpcError): CallFailure =>
-  failure(code, message, code === 'PERMISSION_DENIED' ? { exception: 'access-denied' } : {});
+const trailersOf = (refusal: RpcError): CallFailure['trailers'] => {
+  if (refusal instanceof PropertyMissing)
+    return {
+      exception: 'missing-required-metadata-property',
+      'required-metadata-properties': REQUIRED_PROPERTIES.join(),
+    };
+  return refusal.code === 'PERMISSION_DENIED' ? { exception: 'access-denied' } : {};
+};
+
+const ofRequest = (refusal: RpcError): CallFailure => failure(refusal.code, refusal.message, trailersOf(refusal));
 
 /** True when the log cannot be used now, and nothing was recorded: a data directory may be moved back. */
 export const isLogAway = (thrown: unknown): boolean =>

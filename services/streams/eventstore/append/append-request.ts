@@ -8,7 +8,7 @@ import type {
 import { MAX_APPEND_BYTES } from '../../../kernel/ports/event-store.js';
 import type { NewEvent } from '../../../kernel/event.js';
 import { AppendTooLarge } from '../../../kernel/fault.js';
-import { invalid, missing } from '../../../kernel/rpc.js';
+import { invalid, missing, RpcError } from '../../../kernel/rpc.js';
 import type { StreamName } from '../../../kernel/stream.js';
 import { metadataFor } from '../event-metadata.js';
 import { assertPropertiesWithoutNul } from '../request-text.js';
@@ -48,9 +48,20 @@ export const writeTargetOf = (
 
 const MAX_TYPE_BYTES = 1_024;
 
-const propertyOf = (metadata: Proposed['metadata'], key: string): string => {
+/** The properties that each proposed event must have. */
+export const REQUIRED_PROPERTIES = ['type', 'content-type'] as const;
+
+/** A proposed event lacks a required property. */
+export class PropertyMissing extends RpcError {
+  constructor(key: string) {
+    super('INVALID_ARGUMENT', `missing proposed_message.metadata.${key}`);
+    this.name = 'PropertyMissing';
+  }
+}
+
+const propertyOf = (metadata: Proposed['metadata'], key: (typeof REQUIRED_PROPERTIES)[number]): string => {
   const value = metadata[key];
-  if (value === undefined || value === '') throw missing(`proposed_message.metadata.${key}`);
+  if (value === undefined || value === '') throw new PropertyMissing(key);
   return value;
 };
 

@@ -52,6 +52,8 @@ const assertCombination = ({ streamOption, countOption, filterOption, readDirect
   if (filterOption.case === undefined) throw invalid('options', 'one of filter and no_filter is needed');
   if (filterOption.case === 'filter' && streamOption.case === 'stream')
     throw invalid('options.filter', 'one stream is read whole');
+  if (!Object.hasOwn(Direction, readDirection))
+    throw invalid('options.read_direction', `${readDirection} is no direction`);
   if (countOption.case === 'subscription' && readDirection === Direction.Backwards)
     throw invalid('options.read_direction', 'a subscription goes forwards');
 };
