@@ -20,10 +20,19 @@ export const wordsOf = (value: unknown): readonly string[] => {
   return Array.isArray(value) ? value.filter((each) => typeof each === 'string') : [];
 };
 
+/** Scopes narrow what a token may do, so a claim that cannot be read must not count as none. */
+const scopesIn = (claims: Claims, name: 'scope' | 'scp'): readonly string[] => {
+  const value = claims[name] ?? [];
+  const isReadable =
+    typeof value === 'string' || (Array.isArray(value) && value.every((each) => typeof each === 'string'));
+  if (!isReadable) throw unauthenticated(`the claim ${name} of the token is neither a text nor a list of texts`);
+  return wordsOf(value);
+};
+
 /**
  * The identity that the claims of a verified token describe.
  *
- * @throws {RpcError} UNAUTHENTICATED when they name neither a subject nor a client.
+ * @throws {RpcError} UNAUTHENTICATED when they name neither a subject nor a client, or have scopes that are no texts.
  */
 export const identityOf = (claims: Claims, issuer: string): Identity => {
   const clientId = textIn(claims, ['client_id', 'azp', 'cid']);
@@ -33,7 +42,7 @@ export const identityOf = (claims: Claims, issuer: string): Identity => {
     principal,
     issuer,
     clientId,
-    scopes: [...wordsOf(claims['scope']), ...wordsOf(claims['scp'])],
+    scopes: [...scopesIn(claims, 'scope'), ...scopesIn(claims, 'scp')],
     claims,
     expiresAt: typeof claims['exp'] === 'number' ? claims['exp'] * MS : undefined,
   };

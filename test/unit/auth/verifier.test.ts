@@ -44,6 +44,17 @@ describe('a token', () => {
     expect(identity).toMatchObject({ principal: 'ada', clientId: 'cli', scopes: ['all', 'offline', 'read'] });
   });
 
+  it.each([
+    ['scp', 5],
+    ['scope', { read: true }],
+    ['scp', ['read', 5]],
+  ])('is refused when its claim %s is %j, which is no scope', async (claim, value) => {
+    const verified = verifierOf().verify(await issuer.token({ [claim]: value }));
+    expect(await verified.then(() => 'accepted', refusalText)).toBe(
+      `UNAUTHENTICATED: the claim ${claim} of the token is neither a text nor a list of texts`,
+    );
+  });
+
   it('without a subject has its client as principal', async () => {
     const { identity } = await verifierOf().verify(await issuer.token({ sub: undefined, client_id: 'engine' }));
     expect(identity.principal).toBe('engine');
