@@ -33,11 +33,14 @@ const linkOf = ({ originalUrl }: FastifyRequest): URL => new URL(`http://link${o
 const bodyOf = ({ body }: FastifyRequest): AsyncIterable<Uint8Array> =>
   body instanceof Readable ? body : Readable.from([]);
 
+/** The value of a header; a client that sends the same one twice means it once. */
+const once = (value: string): string => [...new Set(value.split(/ *, */u))].join(', ');
+
 const claimsOf = ({ headers }: FastifyRequest): PutClaims => {
   const { 'content-length': length, 'content-md5': md5 } = headers;
   return {
     ...(length !== undefined && { sizeBytes: Number(length) }),
-    ...(typeof md5 === 'string' && { md5 }),
+    ...(typeof md5 === 'string' && { md5: once(md5) }),
   };
 };
 

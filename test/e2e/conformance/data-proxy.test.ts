@@ -260,6 +260,12 @@ describe('a PUT to the link of an upload', () => {
     expect(stored()).toEqual(before);
   });
 
+  it('may have its MD5 twice, from a client that sets the header besides those of the answer', async () => {
+    const { signedUrl, headers } = await uploadLocation({ contentMd5: md5('x'), filename: fresh() });
+    const own = { 'content-md5': md5('x').toString('base64') };
+    expect((await put(signedUrl, 'x', { ...headers, ...own })).status).toBe(200);
+  });
+
   it('does not change a file that is there', async () => {
     const request = { filenameRoot: 'kept', filename: fresh() };
     const [one, two] = [await uploadLocation(request), await uploadLocation(request)];
