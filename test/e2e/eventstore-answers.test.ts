@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { create, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ClusterInfoSchema, Gossip } from '../../proto/gen/event_store/client/gossip_pb.js';
 import {
   type CreateReq_OptionsSchema,
   CreateReqSchema,
@@ -296,6 +297,22 @@ describe('the server of the EventStoreDB protocol', () => {
       await append(fresh(), ['A', 'B']);
       const { members: after } = (await (await get('/gossip')).json()) as { members: Record<string, unknown>[] };
       expect(after[0]!['lastCommitPosition']).toBe(Number(before) + 2);
+    });
+
+    it('names the address that the client has connected to, which may be another than it listens on', async () => {
+      const [, port] = server.address.split(':');
+      const gossip = (await (await fetch(`http://localhost:${port}/gossip`)).json()) as Record<string, unknown>;
+      expect([gossip['serverIp'], gossip['serverPort']]).toEqual(['localhost', Number(port)]);
+      const endpointFor = async (authority: string): Promise<unknown> => {
+        const call = { body: framed(new Uint8Array()), headers: { ':authority': authority } };
+        const { messages } = await callRaw(session, `/${Gossip.typeName}/Read`, call);
+        const [member] = fromBinary(ClusterInfoSchema, messages[0]!).members;
+        const { address, port: at } = member!.httpEndPoint!;
+        return [address, at];
+      };
+      expect(await endpointFor('logs.example.com:443')).toEqual(['logs.example.com', 443]);
+      expect(await endpointFor('[fd00::1]:2113')).toEqual(['fd00::1', 2113]);
+      expect(await endpointFor('logs.example.com')).toEqual(['logs.example.com', Number(port)]);
     });
 
     it.each(['/subscriptions/orders/group/info', '/streams/orders', '/', '/info/options'])(

@@ -1,4 +1,4 @@
-import { createServer, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { isLogAway, type ErrorLogger } from './failure.js';
 import { nodeGossip, nodeInfo, type ServedNode } from './node.js';
@@ -25,12 +25,13 @@ const liveStatus = (query: URLSearchParams): number => {
   return Number.isInteger(wanted) && wanted >= 200 && wanted <= 599 ? wanted : 204;
 };
 
-const PAGES: Readonly<
-  Record<string, (node: ServedNode, query: URLSearchParams) => Http1Answer | Promise<Http1Answer>>
-> = {
+/** A request for a page: its query, and the `Host` that the client has sent. */
+type PageRequest = { readonly query: URLSearchParams; readonly host: string | undefined };
+
+const PAGES: Readonly<Record<string, (node: ServedNode, asked: PageRequest) => Http1Answer | Promise<Http1Answer>>> = {
   '/info': () => json(nodeInfo()),
-  '/gossip': async (node) => json(await nodeGossip(node)),
-  '/health/live': (_node, query) => ({ status: liveStatus(query), body: '' }),
+  '/gossip': async (node, { host }) => json(await nodeGossip(node, host)),
+  '/health/live': (_node, { query }) => ({ status: liveStatus(query), body: '' }),
 };
 
 /**
@@ -38,10 +39,13 @@ const PAGES: Readonly<
  *
  * @throws {StoreUnavailable} when the head of the log cannot be read.
  */
-const answerTo = async (node: ServedNode, method: string, url: string): Promise<Http1Answer> => {
+const answerTo = async (
+  node: ServedNode,
+  { method = '', url = '', headers: { host } }: IncomingMessage,
+): Promise<Http1Answer> => {
   const [path = '', query = ''] = url.split('?', 2);
   const page = method === 'GET' || method === 'HEAD' ? PAGES[path] : undefined;
-  if (page !== undefined) return page(node, new URLSearchParams(query));
+  if (page !== undefined) return page(node, { query: new URLSearchParams(query), host });
   const pages = Object.keys(PAGES).join(', ');
   return text(404, `not found: this port speaks gRPC over HTTP/2, and over HTTP/1.1 it has GET ${pages} only\n`);
 };
@@ -54,8 +58,8 @@ const failedAnswer = (thrown: unknown, logger: ErrorLogger): Http1Answer => {
 
 /** Makes an HTTP/1.1 server that answers one request on each connection and then closes it. */
 const answering = (node: ServedNode, logger: ErrorLogger): Server =>
-  createServer(({ method = '', url = '' }, response) => {
-    void answerTo(node, method, url)
+  createServer((request, response) => {
+    void answerTo(node, request)
       .catch((thrown: unknown) => failedAnswer(thrown, logger))
       .then(({ status, contentType, body }) => {
         const type = contentType && { 'content-type': `${contentType}; charset=utf-8` };

@@ -20,7 +20,7 @@ const PROTOCOL_VERSION = '23.10.6';
 export type ServedNode = {
   /** The 16 bytes of a UUID, new for each start of the server. */
   readonly instanceId: Uint8Array;
-  /** The host that clients connect to. */
+  /** The host that it listens on. */
   readonly address: string;
   readonly port: () => number;
   /** The position of the last event of the log. */
@@ -28,18 +28,29 @@ export type ServedNode = {
   readonly now: () => number;
 };
 
+const AUTHORITY = /^(?:\[(?<ipv6>[\da-f:.]+)\]|(?<host>[^:@/[\]]+))(?::(?<port>\d{1,5}))?$/iu;
+
+/**
+ * The endpoint of the node for a client that has sent this authority (`Host` in HTTP/1.1): the one that the client has
+ * connected to, because the one listened on may be a wildcard address, or behind a proxy.
+ */
+const endpointFor = ({ address, port }: ServedNode, authority = ''): { address: string; port: number } => {
+  const { ipv6, host = ipv6, port: given } = AUTHORITY.exec(authority)?.groups ?? {};
+  return { address: host ?? address, port: given === undefined ? port() : Number(given) };
+};
+
 const UNIX_EPOCH_TICKS = 621_355_968_000_000_000n;
 
-/** Builds the answer of Gossip.Read. */
-export const clusterOfOne = ({ instanceId, address, port, now }: ServedNode): ClusterInfo =>
+/** Builds the answer of Gossip.Read for a client that has sent this authority. */
+export const clusterOfOne = (node: ServedNode, authority: string | undefined): ClusterInfo =>
   create(ClusterInfoSchema, {
     members: [
       {
-        instanceId: uuidOf(instanceId, 'string'),
-        timeStamp: UNIX_EPOCH_TICKS + BigInt(now()) * TICKS_IN_MS,
+        instanceId: uuidOf(node.instanceId, 'string'),
+        timeStamp: UNIX_EPOCH_TICKS + BigInt(node.now()) * TICKS_IN_MS,
         state: State.Leader,
         isAlive: true,
-        httpEndPoint: { address, port: port() },
+        httpEndPoint: endpointFor(node, authority),
       },
     ],
   });
@@ -57,11 +68,13 @@ const noTcp = (address: string) => ({
 });
 
 /**
- * Builds the answer of `/gossip` over HTTP/1.1. The checkpoints are positions of this log, which has no epochs.
+ * Builds the answer of `/gossip` over HTTP/1.1 for a client that has sent this `Host`. The checkpoints are positions of this log, which has no epochs.
  *
  * @throws {StoreUnavailable} when the head of the log cannot be read.
  */
-export const nodeGossip = async ({ instanceId, address, port, head, now }: ServedNode): Promise<object> => {
+export const nodeGossip = async (node: ServedNode, host: string | undefined): Promise<object> => {
+  const { instanceId, head, now } = node;
+  const { address, port } = endpointFor(node, host);
   const end = Number(await head());
   const member = {
     instanceId: uuidText(instanceId),
@@ -70,7 +83,7 @@ export const nodeGossip = async ({ instanceId, address, port, head, now }: Serve
     isAlive: true,
     ...noTcp(address),
     httpEndPointIp: address,
-    httpEndPointPort: port(),
+    httpEndPointPort: port,
     lastCommitPosition: end,
     writerCheckpoint: end,
     chaserCheckpoint: end,
@@ -79,7 +92,7 @@ export const nodeGossip = async ({ instanceId, address, port, head, now }: Serve
     isReadOnlyReplica: false,
     esVersion: PROTOCOL_VERSION,
   };
-  return { members: [member], serverIp: address, serverPort: port() };
+  return { members: [member], serverIp: address, serverPort: port };
 };
 
 /** Builds the answer of `/info` over HTTP/1.1. */

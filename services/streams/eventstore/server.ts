@@ -140,7 +140,13 @@ const nodeHandlers = ({ writing }: EventstoreHosting, node: ServedNode): Handler
     ServerFeatures.method.getSupportedMethods,
     unary(() => Promise.resolve(encodedMessage(SupportedMethodsSchema, supportedMethods(writing.access)))),
   ],
-  [Gossip.method.read, unary(() => Promise.resolve(encodedMessage(ClusterInfoSchema, clusterOfOne(node))))],
+  [
+    Gossip.method.read,
+    async (call) => {
+      await call.request();
+      await call.send(encodedMessage(ClusterInfoSchema, clusterOfOne(node, call.header(':authority'))));
+    },
+  ],
 ];
 
 /** After the drain time, connections have this long to receive the final statuses of their calls, in milliseconds. */
