@@ -4,7 +4,7 @@ import type { Sessions } from '../../kernel/ports/sessions.js';
 import type { Timers } from '../../kernel/ports/timers.js';
 import { type DueFacts, type DueTick, dueTicks, type SkippedTicks } from '../../schedule/calendar/due.js';
 import type { Ticks } from '../../schedule/calendar/cron-ticks.js';
-import { activeSegment, type Segment } from '../../schedule/calendar/segments.js';
+import type { Segment } from '../../schedule/calendar/segments.js';
 import { segmentTicks } from '../../schedule/calendar/ticks.js';
 import type { DecideTicks } from '../../schedule/commands.js';
 import { scheduleAggregate } from '../../schedule/decider.js';
@@ -49,11 +49,20 @@ const factsOf = async (
   return { nowMs, segments, ticksOf, catchUp, archived };
 };
 
-const nextMs = ({ segments, archived, ticksOf }: DueFacts, untilMs: number): number | undefined => {
-  const active = activeSegment(segments);
+/**
+ * The first tick after the last decided one, in milliseconds since 1970; none while the project is archived. It may be of
+ * a version that is no longer active, because one decision has a limited number of ticks.
+ */
+const nextMs = ({ segments, archived, ticksOf }: DueFacts, decidedUntilMs: number): number | undefined => {
   const archival = archived.at(-1);
-  const isArchived = archival !== undefined && archival.untilMs === undefined;
-  return active === undefined || isArchived ? undefined : ticksOf(active).after(Math.max(active.fromMs, untilMs));
+  if (archival !== undefined && archival.untilMs === undefined) return undefined;
+  for (const segment of segments) {
+    const { fromMs, untilMs = Infinity } = segment;
+    if (untilMs <= decidedUntilMs) continue;
+    const tick = ticksOf(segment).after(Math.max(fromMs, decidedUntilMs));
+    if (tick !== undefined && tick <= untilMs) return tick;
+  }
+  return undefined;
 };
 
 /** Makes the decision on the ticks of a plan that have become due since the last one, and records it. */

@@ -18,10 +18,22 @@ const LONGEST_MS = 8 * 366 * DAY_MS;
 const timesOfDay = ({ hour, minute }: CronPattern): readonly number[] =>
   hour.flatMap((isHour, h) => minute.flatMap((isMinute, m) => (isHour && isMinute ? [(h * 60 + m) * MINUTE_MS] : [])));
 
-const isDay = ({ day, dayOfWeek, starDOM, starDOW }: CronPattern, date: Date): boolean => {
-  const isDate = day[date.getUTCDate() - 1] !== 0;
-  const isWeekday = dayOfWeek[date.getUTCDay()] !== 0;
-  return starDOM || starDOW ? isDate && isWeekday : isDate || isWeekday;
+// For `robfig/cron` a step of 1 changes nothing: `*/1` is `*`. For the library it is a restriction.
+const isAny = (field: string | undefined): boolean =>
+  field?.split(',').some((each) => /^\*(?:\/1)?$/u.test(each)) ?? false;
+
+/**
+ * Makes the check whether five fields match a date. Of day of month and day of week both must match where one of them is
+ * any day; otherwise one that matches is enough.
+ */
+const dayCheck = (fields: string, { day, dayOfWeek }: CronPattern): ((date: Date) => boolean) => {
+  const [, , dayOfMonth, , weekday] = fields.split(' ');
+  const mustBothMatch = isAny(dayOfMonth) || isAny(weekday);
+  return (date) => {
+    const isDate = day[date.getUTCDate() - 1] !== 0;
+    const isWeekday = dayOfWeek[date.getUTCDay()] !== 0;
+    return mustBothMatch ? isDate && isWeekday : isDate || isWeekday;
+  };
 };
 
 /**
@@ -31,11 +43,12 @@ const isDay = ({ day, dayOfWeek, starDOM, starDOW }: CronPattern, date: Date): b
 const wallTimes = (fields: string) => {
   const pattern = new CronPattern(fields);
   const times = timesOfDay(pattern);
+  const isDay = dayCheck(fields, pattern);
   return (wallMs: number): number | undefined => {
     const date = new Date(Math.floor(wallMs / DAY_MS) * DAY_MS);
     const lastMs = wallMs + LONGEST_MS;
     while (date.getTime() <= lastMs) {
-      const time = isDay(pattern, date) && times.find((each) => date.getTime() + each > wallMs);
+      const time = isDay(date) && times.find((each) => date.getTime() + each > wallMs);
       if (pattern.month[date.getUTCMonth()] === 0) date.setUTCMonth(date.getUTCMonth() + 1, 1);
       else if (time === undefined || time === false) date.setUTCDate(date.getUTCDate() + 1);
       else return date.getTime() + time;

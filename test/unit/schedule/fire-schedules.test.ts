@@ -302,6 +302,31 @@ describe('the schedules of launch plans', () => {
     await process.close();
   });
 
+  it('fire the newest missed tick of a version that has been replaced, when more were missed than one decision has', async () => {
+    const world = openWorld();
+    const yearly = create(ScheduleSchema, {
+      ScheduleExpression: { case: 'cronSchedule', value: { schedule: '@yearly' } },
+    });
+    const missed = 5_100;
+    world.change('a', 'v1');
+    world.timers.advance(missed * MINUTE);
+    const replaced = { atMs: world.timers.now(), version: 'v2', schedule: yearly, principal: 'ada' };
+    world.plans.set('a', {
+      plan: world.plan('a'),
+      segments: withActivation(world.plans.get('a')?.segments ?? [], replaced),
+    });
+    world.timers.advance(2 * MINUTE);
+    const process = openProcess(world, {
+      settings: { ...DEFAULTS, catchUp: { policy: 'last', max: 100, maxAgeMs: Infinity } },
+    });
+    await turns();
+    await process.advance(1);
+    for (let each = 0; each < 3; each += 1) await process.advance(10);
+    expect([...world.launched.values()]).toMatchObject([{ version: 'v1', atMs: minute(missed) }]);
+    expect(await process.stateOf('a')).toMatchObject({ fired: 1, skipped: missed - 1 });
+    await process.close();
+  });
+
   it('have their ticks counted by outcome, and skipped ones by reason', async () => {
     const world = openWorld();
     world.change('a', 'v1');
