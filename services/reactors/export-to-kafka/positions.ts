@@ -32,24 +32,47 @@ type Stored = Omit<ExportPosition, 'position' | 'partitions'> & {
   readonly format?: number;
 };
 
-const storedIn = (value: Buffer, topic: string): Stored => {
+const isStored = (value: unknown): value is Stored => {
+  const { logId, position, parts, worker } = (value ?? {}) as Partial<Record<keyof Stored, unknown>>;
+  return (
+    [logId, worker].every((each) => typeof each === 'string') &&
+    Number.isInteger(parts) &&
+    typeof position === 'string' &&
+    /^\d+$/u.test(position)
+  );
+};
+
+const formatIn = (value: unknown): number => {
+  const { format } = (value ?? {}) as { readonly format?: unknown };
+  return typeof format === 'number' ? format : FORMAT;
+};
+
+const jsonIn = (value: Buffer): unknown => {
   try {
-    return JSON.parse(value.toString()) as Stored;
-  } catch (error) {
-    throw new ExportRefused(
-      `topic ${topic} has something else than positions of an export: publish to other topics (kafka.topic_prefix)`,
-      { cause: error },
-    );
+    return JSON.parse(value.toString());
+  } catch {
+    return undefined;
   }
 };
 
-const parsed = (value: Buffer, topic: string): ExportPosition => {
-  const { position, parts, format = FORMAT, ...others } = storedIn(value, topic);
+/**
+ * Reads the value of a record of the topic of positions.
+ *
+ * @throws {ExportRefused} when it is no position, or a newer release has written it.
+ */
+export const positionIn = (value: Buffer, topic: string): ExportPosition => {
+  const stored = jsonIn(value);
+  const format = formatIn(stored);
   if (format > FORMAT)
     throw new ExportRefused(
       `a newer release has written topic ${topic} (format ${format}; this release knows ${FORMAT}): start that one, or publish to other topics (kafka.topic_prefix)`,
     );
-  return { ...others, partitions: parts, position: BigInt(position) };
+  if (!isStored(stored))
+    throw new ExportRefused(
+      `topic ${topic} has something else than positions of an export: publish to other topics (kafka.topic_prefix)`,
+    );
+  const { logId, position, parts, worker } = stored;
+  return { logId, worker, partitions: parts, position: BigInt(position) };
 };
 
 /**
@@ -71,7 +94,7 @@ export const readPositions = async (kafka: Kafka, prefix: string): Promise<Reado
     { groupPrefix: `${prefix}.export` },
   );
   // Parsed after all are read: the client would retry an error thrown while reading again and again.
-  return new Map([...last].map(([partition, value]) => [Number(partition), parsed(value, topic)]));
+  return new Map([...last].map(([partition, value]) => [Number(partition), positionIn(value, topic)]));
 };
 
 /**

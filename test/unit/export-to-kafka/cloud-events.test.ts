@@ -49,6 +49,11 @@ const json = async (event: RecordedEvent): Promise<Readonly<Record<string, unkno
   JSON.parse((await made(event)).value.toString()) as Readonly<Record<string, unknown>>;
 
 describe('an event as a CloudEvent', () => {
+  it('is valid JSON, whatever type another program has given it', async () => {
+    const event = { ...newEvent('a "type"', new Uint8Array()), metadata: '{}' };
+    expect(await json(recorded(event))).toMatchObject({ type: 'platformidl.eventlog.a "type"' });
+  });
+
   it('has actor, type, time and stream in its attributes', async () => {
     const id = Uint8Array.from({ length: 16 }, (_, at) => at * 17);
     const event = withMetadata(nodeReported('a1b2', 0), {

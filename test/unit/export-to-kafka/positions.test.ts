@@ -1,0 +1,33 @@
+import { describe, expect, it } from 'vitest';
+
+import { ExportRefused } from '../../../services/reactors/export-to-kafka/failure.js';
+import { positionIn, positionRecord } from '../../../services/reactors/export-to-kafka/positions.js';
+
+const TOPIC = 'flightlog.export.positions.v1';
+const found = { logId: '4840a941', position: 9_007_199_254_740_993n, partitions: 4, worker: 'one' };
+
+const read = (text: string) => positionIn(Buffer.from(text), TOPIC);
+
+describe('a record of the topic of positions', () => {
+  it('is read as it was written', () => {
+    expect(read(String(positionRecord(3, found).value))).toEqual(found);
+  });
+
+  it.each([
+    'events',
+    'null',
+    '7',
+    '[]',
+    '{}',
+    '{"logId":"4840a941","position":"-1","parts":1,"worker":"one"}',
+    '{"logId":"4840a941","position":7,"parts":1,"worker":"one"}',
+    '{"logId":"4840a941","position":"7","worker":"one"}',
+  ])('is refused when it is %s', (text) => {
+    expect(() => read(text)).toThrow(ExportRefused);
+    expect(() => read(text)).toThrow(`topic ${TOPIC} has something else than positions of an export`);
+  });
+
+  it('is refused with the format when a newer release has written it', () => {
+    expect(() => read('{"format":2}')).toThrow(`a newer release has written topic ${TOPIC} (format 2`);
+  });
+});
