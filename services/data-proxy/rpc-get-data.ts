@@ -36,7 +36,8 @@ const workedOn = async (
 };
 
 const literalOf = (map: LiteralMap, name: string, { attempt }: DataAddress): GetDataResponse['data'] => {
-  const value = map.literals[name];
+  // Names come from clients, and an object inherits properties such as `constructor`.
+  const value = Object.hasOwn(map.literals, name) ? map.literals[name] : undefined;
   if (value) return { case: 'literal', value };
   const whose = attempt === undefined ? 'node' : 'task';
   throw new RpcError('INVALID_ARGUMENT', `name [${name}] not found in ${whose} execution: flyte_url`);
