@@ -73,7 +73,8 @@ const dynamicSpans = async (at: At, taskEnd: Instant | undefined): Promise<Spans
   if (nodes.length === 0) return operation('NODE_RESET', taskEnd, at.closure.updatedAt);
   const level = levelOf(nodes, await dynamicOf(at.run, at.node));
   return [
-    ...operation('NODE_RESET', taskEnd, beginningOf(level)),
+    // Engines may report the end of the task after the start of the nodes that it has generated.
+    ...operationUnlessNegative('NODE_RESET', taskEnd, beginningOf(level)),
     ...(await nodeSpans(at.run, level, at.depth)),
     ...teardown(at, upstreamEnd(level, END_NODE)),
   ];

@@ -89,6 +89,8 @@ describe('the spans of executions that an engine has run', () => {
         ({ startTime, endTime }) => timestampMs(startTime!) < bounds[0]! || timestampMs(endTime!) > bounds[1]!,
       );
       expect(outside.map(nameOf)).toEqual([]);
+      const negative = flat(root).filter(({ startTime, endTime }) => timestampMs(endTime!) < timestampMs(startTime!));
+      expect(negative.map(nameOf)).toEqual([]);
       const ofTasks = flat(root).flatMap(({ id: of }) =>
         of.case === 'taskId' && of.value.nodeExecutionId!.executionId!.name === id.name
           ? [`${of.value.nodeExecutionId!.nodeId} ${of.value.taskId!.name} ${of.value.retryAttempt}`]
