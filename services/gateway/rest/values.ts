@@ -22,10 +22,10 @@ const NANOSECONDS: Readonly<Record<string, bigint>> = {
 
 /** Parses numbers with units, such as `1h30m` and `-1.5s`: existing clients write durations in a query this way. */
 const durationJson = (name: string, text: string): string => {
-  const match = /^([-+]?)((?:\d+(?:\.\d*)?(?:ns|us|µs|μs|ms|s|m|h))+|0)$/.exec(text);
+  const match = /^([-+]?)((?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+|0)$/.exec(text);
   if (!match) throw invalid(name, `${JSON.stringify(text)} is not a duration such as 1h30m or 1.5s`);
   let nanoseconds = 0n;
-  for (const [, whole, fraction, unit] of (match[2] ?? '').matchAll(/(\d+)(?:\.(\d*))?(ns|us|µs|μs|ms|s|m|h)/g)) {
+  for (const [, whole, fraction, unit] of (match[2] ?? '').matchAll(/(\d*)(?:\.(\d*))?(ns|us|µs|μs|ms|s|m|h)/g)) {
     const scale = NANOSECONDS[unit ?? ''] ?? 0n;
     const digits = (fraction ?? '').slice(0, 18);
     nanoseconds += BigInt(whole ?? 0) * scale + (BigInt(digits || 0) * scale) / 10n ** BigInt(digits.length);
@@ -34,20 +34,22 @@ const durationJson = (name: string, text: string): string => {
   return `${match[1] === '-' ? '-' : ''}${seconds}.${(nanoseconds % SECOND).toString().padStart(9, '0')}s`;
 };
 
+const INTEGER = /^[-+]?(\d+|0[xX][0-9a-fA-F]+)$/;
+
+const integerJson = (name: string, text: string): string => {
+  if (!INTEGER.test(text)) throw invalid(name, `${JSON.stringify(text)} is not a whole number`);
+  const digits = text.replace(/^[-+]/, '');
+  return `${text.startsWith('-') ? '-' : ''}${BigInt(digits)}`;
+};
+
 const enumJson = (name: string, type: DescEnum, text: string): JsonValue => {
-  const value = type.values.find((candidate) => candidate.name === text || String(candidate.number) === text);
+  const number = INTEGER.test(text) ? Number(integerJson(name, text)) : undefined;
+  const value = type.values.find((candidate) => candidate.name === text || candidate.number === number);
   if (!value) {
     const names = type.values.map((each) => each.name).join(', ');
     throw invalid(name, `${JSON.stringify(text)} is not one of ${names}`);
   }
   return value.number;
-};
-
-const integerJson = (name: string, text: string): string => {
-  if (!/^[-+]?(\d+|0[xX][0-9a-fA-F]+)$/.test(text))
-    throw invalid(name, `${JSON.stringify(text)} is not a whole number`);
-  const digits = text.replace(/^[-+]/, '');
-  return `${text.startsWith('-') ? '-' : ''}${BigInt(digits)}`;
 };
 
 const scalarJson = (name: string, scalar: ScalarType, text: string): JsonValue => {

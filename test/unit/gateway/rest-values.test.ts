@@ -22,12 +22,14 @@ describe('a value in a query', () => {
     ['-1.5h', '-5400.000000000s'],
     ['250ms', '0.250000000s'],
     ['3us2ns', '0.000003002s'],
+    ['.5s', '0.500000000s'],
+    ['1.s', '1.000000000s'],
     ['0', '0.000000000s'],
   ])('is the duration %s', (text, json) => {
     expect(query(CreateUploadLocationRequestSchema, `expires_in=${text}`)).toEqual({ expires_in: json });
   });
 
-  it.each(['', '5', 'h', '1h ', '1d', 'P1D'])('is not the duration %j', (text) => {
+  it.each(['', '5', 'h', '.s', '1h ', '1d', 'P1D'])('is not the duration %j', (text) => {
     expect(() => query(CreateUploadLocationRequestSchema, `expires_in=${encodeURIComponent(text)}`)).toThrow(
       'expires_in',
     );

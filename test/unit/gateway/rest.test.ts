@@ -120,7 +120,7 @@ describe('a path', () => {
     expect(got.request).toMatchObject({ id: { project: 'p', domain: 'd', name: '' } });
   });
 
-  it.each(['TASK', '1'])('names an enum as %s', async (value) => {
+  it.each(['TASK', '1', '0x1'])('names an enum as %s', async (value) => {
     await toy.get(`/api/v1/named_entities/${value}/p/d`);
     expect(got.request).toMatchObject({ resourceType: 1, project: 'p' });
   });
