@@ -5,13 +5,17 @@ import {
   TypedInterfaceSchema,
   VariableMapSchema,
 } from '../../../proto/gen/platformidl/core/interface_pb.js';
+import { type Identifier, ResourceType } from '../../../proto/gen/platformidl/core/identifier_pb.js';
 import type { Binding, BindingData } from '../../../proto/gen/platformidl/core/literals_pb.js';
 import {
+  type ArrayNode,
   type BranchNode,
   type IfBlock,
   type IfElseBlock,
   type Node,
   NodeSchema,
+  type TaskNode,
+  type WorkflowNode,
   type WorkflowTemplate,
 } from '../../../proto/gen/platformidl/core/workflow_pb.js';
 import { END, idInside, START } from './node-walk.js';
@@ -59,12 +63,37 @@ const laidOutBranch = (branch: BranchNode, branchId: string): BranchNode =>
 /** Sorts the upstream ids: their order has no meaning, and clients send them in any order. */
 const sortedUpstream = (node: Node): Node => ({ ...node, upstreamNodeIds: [...node.upstreamNodeIds].sort() });
 
+/** A reference with the id that the registered version has: of the type that the field implies, without an `org`. */
+const toRegistered = (id: Identifier, resourceType: ResourceType): Identifier => ({ ...id, resourceType, org: '' });
+
+const taskReference = ({ reference }: TaskNode): TaskNode['reference'] =>
+  reference.case ? { case: reference.case, value: toRegistered(reference.value, ResourceType.TASK) } : reference;
+
+const workflowReference = ({ reference }: WorkflowNode): WorkflowNode['reference'] => {
+  if (reference.case === undefined) return reference;
+  const resourceType = reference.case === 'launchplanRef' ? ResourceType.LAUNCH_PLAN : ResourceType.WORKFLOW;
+  return { case: reference.case, value: toRegistered(reference.value, resourceType) };
+};
+
 const laidOutTarget = (target: Node['target'], id: string): Node['target'] => {
-  if (target.case === 'branchNode') return { case: 'branchNode', value: laidOutBranch(target.value, id) };
-  // The promises of an array node's inner node are not changed.
-  if (target.case === 'arrayNode' && target.value.node)
-    return { case: 'arrayNode', value: { ...target.value, node: sortedUpstream(target.value.node) } };
-  return target;
+  switch (target.case) {
+    case 'branchNode':
+      return { case: 'branchNode', value: laidOutBranch(target.value, id) };
+    case 'arrayNode':
+      return { case: 'arrayNode', value: laidOutArray(target.value) };
+    case 'taskNode':
+      return { case: 'taskNode', value: { ...target.value, reference: taskReference(target.value) } };
+    case 'workflowNode':
+      return { case: 'workflowNode', value: { ...target.value, reference: workflowReference(target.value) } };
+    default:
+      return target;
+  }
+};
+
+/** The promises of an array node's inner node are not changed. */
+const laidOutArray = (array: ArrayNode): ArrayNode => {
+  const { node } = array;
+  return node ? { ...array, node: { ...sortedUpstream(node), target: laidOutTarget(node.target, node.id) } } : array;
 };
 
 const laidOut = (node: Node): Node => ({
@@ -87,6 +116,7 @@ export const laidOutTemplate = (template: WorkflowTemplate): WorkflowTemplate =>
   const ends = [create(NodeSchema, { id: START }), create(NodeSchema, { id: END, inputs: outputs })];
   return {
     ...template,
+    ...(template.id && { id: toRegistered(template.id, ResourceType.WORKFLOW) }),
     interface: completeInterface(template.interface),
     nodes: [...ends, ...template.nodes.map(laidOut)],
     outputs,

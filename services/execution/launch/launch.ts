@@ -90,6 +90,7 @@ const checkedRequest = (request: ExecutionCreateRequest, given: GivenInputs): Ch
   const { spec } = request;
   if (spec === undefined) throw missing('spec');
   if (isChild(spec)) removeBridgeKeys(spec);
+  if (spec.launchPlan) spec.launchPlan.org = '';
   removeInputs(request);
   const launches = assertLaunchable(spec.launchPlan);
   assertLiterals(given);

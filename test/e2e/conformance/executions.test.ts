@@ -601,3 +601,12 @@ describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
     expect((await plane[way].call(method.getExecutionData, { id: elsewhere })).fullOutputs).toBeUndefined();
   });
 });
+
+it.each(['grpc', 'rest'] as const)('the org that a launch names is forgotten, over %s', async (way) => {
+  const sent = request();
+  sent.org = 'ours';
+  sent.spec!.launchPlan!.org = 'ours';
+  const { id } = await plane[way].call(method.createExecution, sent);
+  const { spec } = await plane[way].call(method.getExecution, { id: id! });
+  expect(spec!.launchPlan).toMatchObject({ name: 'hello.hello', org: '' });
+});

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
 import { BooleanExpressionSchema } from '../../../proto/gen/platformidl/core/condition_pb.js';
-import { ResourceType } from '../../../proto/gen/platformidl/core/identifier_pb.js';
+import { IdentifierSchema, ResourceType } from '../../../proto/gen/platformidl/core/identifier_pb.js';
 import { ArrayNodeSchema, type Node } from '../../../proto/gen/platformidl/core/workflow_pb.js';
 import { collectedErrors } from '../../../services/compiler/compile-error.js';
 import { topologicalOrder } from '../../../services/compiler/graph/order.js';
@@ -54,6 +54,28 @@ describe('a graph', () => {
     expect(compiled.map(({ id }) => id)).toEqual(['start-node', 'end-node', 'b', 'c', 'a']);
     expect(compiled[2]!.upstreamNodeIds).toEqual(['a', 'c']);
     expect(compiled[2]!.inputs[0]!.binding!.value).toMatchObject({ value: { nodeId: 'start-node', var: 'x' } });
+  });
+
+  test('refers to tasks and workflows by the ids that these are registered with', () => {
+    const sent = { ...idOf('w'), resourceType: ResourceType.UNSPECIFIED, org: 'o' };
+    const task = taskNode('a', MAKE);
+    if (task.target.case === 'taskNode') Object.assign(task.target.value.reference.value!, sent, { name: MAKE });
+    const own = node('b', { case: 'workflowNode', value: { reference: { case: 'launchplanRef', value: sent } } });
+    const sub = node('c', {
+      case: 'workflowNode',
+      value: { reference: { case: 'subWorkflowRef', value: { ...sent, name: 's' } } },
+    });
+    const array = node('m', { case: 'arrayNode', value: create(ArrayNodeSchema, { node: task }) });
+    const inner = workflow([taskNode('x', MAKE)], {
+      id: create(IdentifierSchema, { ...sent, name: 's' }),
+      interface: typed({}, {}),
+    });
+    const { primary, subWorkflows } = compiledOf(workflow([task, own, sub, array]), [inner]);
+    const ids = JSON.stringify([primary, subWorkflows], (_, value: unknown) =>
+      typeof value === 'bigint' ? String(value) : value,
+    );
+    expect(ids).not.toMatch(/"org":"o"|"resourceType":0/u);
+    expect(subWorkflows[0]!.template!.id!.resourceType).toBe(ResourceType.WORKFLOW);
   });
 
   test('keeps fields of its interface that a newer client sends', () => {
