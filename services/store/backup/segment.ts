@@ -1,6 +1,6 @@
 import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
-import type { RecordedEvent } from '../../kernel/event.js';
+import type { NewEvent, RecordedEvent } from '../../kernel/event.js';
 import type { Append } from '../append.js';
 import { packAppends, unpackAppends } from '../log/append-batch.js';
 
@@ -10,26 +10,48 @@ const [compress, decompress] = [promisify(gzip), promisify(gunzip)];
 const MAX_RUN_BYTES = 500_000;
 
 /** Upper bound of an event's size in an append: UTF-8 needs at most three bytes per UTF-16 code unit. */
-const maxBytesOf = ({ id, type, metadata, data }: RecordedEvent): number =>
+const maxBytesOf = ({ id, type, metadata, data }: NewEvent): number =>
   id.length + 3 * (type.length + metadata.length) + data.length;
 
-/** Converts events to appends that record them again at the same revisions and in the same order. */
-const appendsOf = (events: readonly RecordedEvent[]): Append[] => {
-  const runs: RecordedEvent[][] = [];
+/** An append of events whose first revision is known. */
+const appendAt = (stream: string, revision: bigint, events: readonly NewEvent[]): Append => ({
+  stream,
+  expected: revision === 0n ? 'no-stream' : revision - 1n,
+  events,
+});
+
+/** Splits an append into appends of up to `MAX_RUN_BYTES`, or of one larger event. */
+const split = ({ stream, expected, events }: Append): Append[] => {
+  const runs: NewEvent[][] = [];
   let bytes = 0;
   for (const event of events) {
     const run = runs.at(-1);
     bytes += maxBytesOf(event);
-    if (run?.[0]?.stream === event.stream && bytes <= MAX_RUN_BYTES) run.push(event);
+    if (run && bytes <= MAX_RUN_BYTES) run.push(event);
     else {
       runs.push([event]);
       bytes = maxBytesOf(event);
     }
   }
-  return runs.flatMap((run): Append[] => {
+  let revision = typeof expected === 'bigint' ? expected + 1n : 0n;
+  return runs.map((run) => {
+    const append = appendAt(stream, revision, run);
+    revision += BigInt(run.length);
+    return append;
+  });
+};
+
+/** Converts events to appends that record them again at the same revisions and in the same order. */
+const appendsOf = (events: readonly RecordedEvent[]): Append[] => {
+  const runs: RecordedEvent[][] = [];
+  for (const event of events) {
+    const run = runs.at(-1);
+    if (run?.[0]?.stream === event.stream) run.push(event);
+    else runs.push([event]);
+  }
+  return runs.flatMap((run) => {
     const [first] = run;
-    if (!first) return [];
-    return [{ stream: first.stream, expected: first.revision === 0n ? 'no-stream' : first.revision - 1n, events: run }];
+    return first ? split(appendAt(first.stream, first.revision, run)) : [];
   });
 };
 
@@ -37,6 +59,9 @@ const appendsOf = (events: readonly RecordedEvent[]): Append[] => {
 export const packSegment = (events: readonly RecordedEvent[]): Promise<Uint8Array> =>
   compress(packAppends(appendsOf(events)), { level: 1 });
 
-/** Unpacks the events of `packSegment` as appends. */
+/**
+ * Unpacks the events of `packSegment` as appends that a log accepts; those of earlier releases may be too large, and are
+ * split.
+ */
 export const unpackSegment = async (packed: Uint8Array): Promise<readonly Append[]> =>
-  unpackAppends(await decompress(packed));
+  unpackAppends(await decompress(packed)).flatMap(split);

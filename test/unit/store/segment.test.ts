@@ -1,8 +1,11 @@
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
 import { expect, it } from 'vitest';
 import type { RecordedEvent } from '../../../services/kernel/event.js';
 import { streamName } from '../../../services/kernel/stream.js';
 import { checkAppend } from '../../../services/store/append.js';
 import { packSegment, unpackSegment } from '../../../services/store/backup/segment.js';
+import { packAppends } from '../../../services/store/log/append-batch.js';
 
 const stream = streamName('counted', ['a']);
 
@@ -23,3 +26,21 @@ it.each([
   for (const append of appends) checkAppend(append);
   expect(appends.flatMap((append) => append.events)).toHaveLength(events.length);
 });
+
+it.each([
+  ['creates the stream', 'no-stream', 0n],
+  ['continues it', 6n, 7n],
+] as const)(
+  'a run of an earlier backup that is too large for an append and %s is split',
+  async (_, expected, first) => {
+    const events = alike(300, { type: 'Tick', metadata: '{}', data: new Uint8Array(5_000) });
+    const packed = await promisify(gzip)(packAppends([{ stream, expected, events }]));
+    let next: bigint = first;
+    for (const append of await unpackSegment(packed)) {
+      checkAppend(append);
+      expect(append.expected).toBe(next === 0n ? 'no-stream' : next - 1n);
+      next += BigInt(append.events.length);
+    }
+    expect(next).toBe(first + 300n);
+  },
+);
