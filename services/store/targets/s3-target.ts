@@ -27,8 +27,9 @@ const versionOf = ({ client, Bucket, Key, what }: ObjectAddress): Promise<Versio
 
 const CONFLICTS: ReadonlySet<number | undefined> = new Set([409, 412]);
 
+/** True when the object is of another version than the condition of a write says, or was deleted. */
 const isConflict = (error: unknown): boolean =>
-  error instanceof S3ServiceException && CONFLICTS.has(error.$metadata.httpStatusCode);
+  error instanceof S3ServiceException && (CONFLICTS.has(error.$metadata.httpStatusCode) || error.name === 'NoSuchKey');
 
 /** @returns the tag of the new version; `undefined` when the object is no longer of the version `tag`. */
 const putAfter = (
@@ -37,7 +38,7 @@ const putAfter = (
   tag: string | undefined,
 ): Promise<string | undefined> => {
   const condition = tag === undefined ? { IfNoneMatch: '*' } : { IfMatch: tag };
-  return fromS3(`${what} cannot be written`, async () => {
+  return callS3(`${what} cannot be written`, async () => {
     try {
       return (await client.send(new PutObjectCommand({ Bucket, Key, Body, ...condition }))).ETag;
     } catch (error) {

@@ -51,6 +51,15 @@ describe('a bucket whose requests are answered with the status 404', () => {
     await target.close();
   });
 
+  it('takes no exclusive object, and does not count as one that another process uses', async () => {
+    const target = await s3Target(location, 'backup');
+    const manifest = await target.openExclusively('manifest');
+    await expect(manifest.replace(Buffer.from('content'))).rejects.toThrow(
+      /backup s3:\/\/bucket\/manifest cannot be written/u,
+    );
+    await target.close();
+  });
+
   it('cannot be backed up: it does not count as one without uploads', async () => {
     const files = s3Files(location);
     await expect(files.find()).rejects.toBeInstanceOf(StoreUnavailable);
