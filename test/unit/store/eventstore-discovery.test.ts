@@ -1,9 +1,18 @@
+import { randomBytes } from 'node:crypto';
 import { Server, ServerCredentials } from '@grpc/grpc-js';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { ClusterInfoSchema, Gossip } from '../../../proto/gen/event_store/client/gossip_pb.js';
+import { serveEncoded } from '../../../services/gateway/grpc/encoded.js';
+import type { EncodedHandler } from '../../../services/kernel/ports/encoded-calls.js';
 import { permanentProblem } from '../../../services/main/log/event-store-problem.js';
 import { NodeUnreached } from '../../../services/store/eventstore/eventstore-fault.js';
 import { nodeToCall } from '../../../services/store/eventstore/nodes/discovery.js';
 import { nodeSettings } from '../../../services/store/eventstore/nodes/settings.js';
+import { encodedMessage } from '../../../services/streams/eventstore/codec.js';
+import { failedCall } from '../../../services/streams/eventstore/failure.js';
+import { clusterOfOne } from '../../../services/streams/eventstore/node.js';
+
+const neverRead = (): Promise<bigint> => Promise.reject(new Error('the gossip of gRPC does not have the head'));
 
 /** Starts a gRPC server without TLS and without services. */
 const otherServer = async (): Promise<string> => {
@@ -31,6 +40,24 @@ describe('a cluster that is named by several DNS names', () => {
   it('is not found when none of them resolves', async () => {
     const error = await errorOf('esdb+discover://no-such-host.invalid:1,no-other-host.invalid:2?tls=false');
     expect(error.message).toMatch(/no-such-host\.invalid/u);
+  });
+});
+
+describe('a node that names itself as clients have addressed it', () => {
+  it('is found by the DNS name, which its certificate is for, and not by the address of that name', async () => {
+    const node = { instanceId: randomBytes(16), address: '0.0.0.0', port: () => 0, head: neverRead, now: Date.now };
+    const gossip: EncodedHandler = async (call) => {
+      await call.request();
+      await call.send(encodedMessage(ClusterInfoSchema, clusterOfOne(node, call.header(':authority'))));
+    };
+    const server = await serveEncoded({
+      ...{ protocol: 'EventStoreDB protocol', host: '127.0.0.1', port: 0, maxMessageBytes: 1_000 },
+      handlers: new Map([[`/${Gossip.typeName}/Read`, gossip]]),
+      statusOf: (error, path) => failedCall({ error: () => undefined }, path, error),
+    });
+    onTestFinished(() => server.close({ drainMs: 0 }));
+    const found = await nodeToCall(nodeSettings(`esdb+discover://localhost:${server.port}?tls=false`));
+    expect(found).toMatchObject({ host: 'localhost', port: server.port });
   });
 });
 

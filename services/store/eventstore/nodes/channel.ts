@@ -24,12 +24,14 @@ const NEVER_MS = 2 ** 31 - 1;
 /**
  * Opens a channel to a node; it connects with its first call. The caller closes it.
  *
- * @param name the name in the certificate, when it is not the host.
+ * @param name the name in the certificate, when it is not the host. Calls are addressed to it: a node that names itself
+ * as it was addressed then names what its certificate is for.
  */
 export const nodeChannel = (node: NodeAddress, settings: NodeSettings, name: string = node.host): NodeChannel => {
   const { intervalMs, timeoutMs } = settings.keepAlive;
   const nodeCredentials = new NodeCredentials(name, settings.tls);
   const channel = new Channel(hostAndPort(node), nodeCredentials, {
+    'grpc.default_authority': hostAndPort({ ...node, host: name }),
     'grpc.keepalive_time_ms': intervalMs ?? NEVER_MS,
     'grpc.keepalive_timeout_ms': timeoutMs ?? NEVER_MS,
     'grpc.max_receive_message_length': MAX_RECEIVED_BYTES,
