@@ -28,6 +28,7 @@ export const logWatch = (
 ): LogWatch => {
   let open: Promise<Subscription> | undefined;
   let reopening: NodeJS.Timeout | undefined;
+  let isEnded = false;
   const subscribe = async (): Promise<Subscription> => {
     const subscription = log.subscribe({ after: await log.head() }, ({ events }) => onEvents(events));
     subscription.ended.catch(lost);
@@ -35,9 +36,10 @@ export const logWatch = (
   };
   const lost = (): void => {
     open = undefined;
-    reopening = setTimeout(() => void begin().then(onGap, lost), REOPEN_MS).unref();
+    clearTimeout(reopening);
+    if (!isEnded) reopening = setTimeout(() => void opened().then(onGap, lost), REOPEN_MS).unref();
   };
-  const begin = async (): Promise<void> => {
+  const opened = async (): Promise<void> => {
     const opening = (open ??= subscribe());
     try {
       await opening;
@@ -47,8 +49,12 @@ export const logWatch = (
     }
   };
   return {
-    begin,
+    begin: () => {
+      isEnded = false;
+      return opened();
+    },
     end: async () => {
+      isEnded = true;
       clearTimeout(reopening);
       const ending = open;
       open = undefined;
