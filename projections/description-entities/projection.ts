@@ -8,6 +8,7 @@ import {
 } from '../../proto/gen/platformidl/admin/description_entity_pb.js';
 import type { TaskEvent } from '../../services/task/events.js';
 import type { WorkflowEvent } from '../../services/workflow/events.js';
+import { beginningOf } from '../query/clip.js';
 import type { SeenEvent } from '../runtime/read-model.js';
 import type { StoredDocument } from '../runtime/read-store.js';
 import { readModel } from '../runtime/typed-read-model.js';
@@ -17,7 +18,7 @@ import { descriptionEntityCollection } from './columns.js';
 /** A description never changes, so its document is kept in stored form. */
 export type DescriptionDocument = Omit<StoredDocument, 'key' | 'position'>;
 
-/** Characters of a text that filters and sorts use. */
+/** UTF-16 code units of a text that filters and sorts use. */
 const COMPARED = 1_024;
 
 const idFields = ({ id }: DescriptionEntity): StoredDocument['fields'] => {
@@ -29,9 +30,9 @@ const fieldsOf = (entity: DescriptionEntity, event: SeenEvent): StoredDocument['
   ...idFields(entity),
   created_at: microsOf(timestampOfMs(event.metadata.recordedAtMs)),
   recorded: Number(event.position),
-  short_description: entity.shortDescription.slice(0, COMPARED),
-  long_description: (entity.longDescription?.content.value ?? '').slice(0, COMPARED),
-  link: (entity.sourceCode?.link ?? '').slice(0, COMPARED),
+  short_description: beginningOf(entity.shortDescription, COMPARED),
+  long_description: beginningOf(entity.longDescription?.content.value ?? '', COMPARED),
+  link: beginningOf(entity.sourceCode?.link ?? '', COMPARED),
 });
 
 const registered = (

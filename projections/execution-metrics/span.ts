@@ -50,6 +50,7 @@ export const spanEnd = (
   otherwise: Time,
 ): Time => {
   if (startedAt === undefined || duration === undefined) return otherwise;
-  const nanos = startedAt.nanos + duration.nanos;
-  return { seconds: startedAt.seconds + duration.seconds + BigInt(Math.floor(nanos / NANOS)), nanos: nanos % NANOS };
+  const nanos = startedAt.nanos + duration.nanos; // below 0 with a negative duration; the nanos of a time never are
+  const carried = Math.floor(nanos / NANOS);
+  return { seconds: startedAt.seconds + duration.seconds + BigInt(carried), nanos: nanos - carried * NANOS };
 };

@@ -35,8 +35,9 @@ export interface Freshness {
   awaitAcknowledged(call: Call, stream: StreamName, collection: Collection): Promise<FoldUnprojected>;
 
   /**
-   * For a Get that found nothing: gives such a function, without a wait, for all events recorded in the stream, by any
-   * process; `undefined` when the stream has no events. The view may have caught up meanwhile: read it again too.
+   * For a Get that found nothing: returns a function as `awaitAcknowledged` does, without a wait, for all events that any
+   * process has recorded in the stream; `undefined` when the stream has no events. The view may have caught up meanwhile,
+   * so the caller must also read it again.
    */
   recorded(stream: StreamName, collection: Collection): Promise<FoldUnprojected | undefined>;
 
@@ -63,7 +64,7 @@ const awaitMinPosition = async (views: Views, call: Call, scope: ViewScope): Pro
   if (!(await views.reached(call.minPosition, MIN_POSITION_WAIT_MS, scope))) throw behind(call.minPosition);
 };
 
-/** @throws {RpcError} UNAVAILABLE when one of the views is being built: what it has is not complete. */
+/** @throws {RpcError} UNAVAILABLE when one of the views is being built: its documents are not complete. */
 const assertBuilt = (views: Views, collections: readonly Collection[]): void => {
   const building = views.building();
   const found = collections.find(({ name }) => building.includes(name));
@@ -74,9 +75,8 @@ const collectionsIn = (where: readonly Condition[]): readonly Collection[] =>
   where.flatMap((each) => (each.is === 'key of' ? [each.collection, ...collectionsIn(each.where)] : []));
 
 /**
- * Wraps a store so that it refuses queries of a view that is being built, and queries whose conditions look into one.
- *
- * @throws {RpcError} UNAVAILABLE when it is searched.
+ * Wraps a store: a query of a view that is being built throws {@link RpcError} UNAVAILABLE, and so does a query with a
+ * condition on the documents of such a view.
  */
 export const searchingBuiltViews = (store: ReadStore, views: Views): ReadStore => {
   const check = (collection: Collection, { where }: Query): void =>
@@ -90,6 +90,10 @@ export const searchingBuiltViews = (store: ReadStore, views: Views): ReadStore =
     findDistinct: async (collection, query) => {
       check(collection, query);
       return store.findDistinct(collection, query);
+    },
+    countBy: async (collection, query, by) => {
+      check(collection, query);
+      return store.countBy(collection, query, by);
     },
   };
 };

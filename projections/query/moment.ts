@@ -1,13 +1,14 @@
 import { invalid } from '../../services/kernel/rpc.js';
 import type { Moment } from '../runtime/prefix-fold.js';
+import { isDay } from './times.js';
 
 /** Characters of a value that an error message quotes. */
 const SHOWN = 100;
 
 const POSITION = /^(?:(.+)\.)?(\d{1,20})$/su;
 const MAX_POSITION = 2n ** 64n - 1n;
-// RFC 3339; its date, time and offset are checked by Date.parse.
-const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\d{2})$/u;
+// RFC 3339; `isDay` checks the date, and Date.parse the time and the offset.
+const TIME = /^(?<day>\d{4}-\d{2}-\d{2})T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\d{2})$/u;
 
 /**
  * Reads a moment of the past from a field of a request: a position as a number, a position as `flightlog-position` has
@@ -21,7 +22,8 @@ export const momentOf = (text: string, field: string, logId: string): Moment | u
   if (digits !== undefined && log !== logId)
     throw invalid(field, `'${text.slice(0, SHOWN)}' is a position of another log`);
   if (digits !== undefined && BigInt(digits) <= MAX_POSITION) return { position: BigInt(digits) };
-  const timeMs = TIME.test(text) ? Date.parse(text) : NaN;
+  const day = TIME.exec(text)?.groups?.['day'];
+  const timeMs = day !== undefined && isDay(day) ? Date.parse(text) : NaN;
   if (Number.isNaN(timeMs))
     throw invalid(field, `'${text.slice(0, SHOWN)}' is neither a position nor a time such as 2026-03-02T09:58:16Z`);
   return { timeMs };

@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { MongoClient } from 'mongodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { readLabel } from '../../projections/store/mongo/layout.js';
+import { freshMongoViews } from '../../projections/store/mongo/fresh-mongo-views.js';
+import { labelIn, readLabel } from '../../projections/store/mongo/layout.js';
 import type { MongoLocation } from '../../projections/store/mongo/location.js';
 import { flightlog } from '../support/processes/command.js';
 import { dropDatabase, mongoUrl, newMongoLocation } from '../support/servers/mongo-server.js';
@@ -35,6 +36,29 @@ const labelOf = async ({ url, database, shown }: MongoLocation): Promise<unknown
     await client.close();
   }
 };
+
+describe.skipIf(mongoUrl === undefined)('a new copy of the views in a MongoDB', () => {
+  it.each([
+    ['is dropped when it is discarded', false],
+    ['is kept when it is discarded after its activation was carried out, and only the answer was lost', true],
+  ])(
+    '%s',
+    async (_, isInUse) => {
+      const location = newMongoLocation();
+      const fresh = await freshMongoViews(location, 'log-1');
+      await fresh.store.prepare([{ name: 'texts', version: 1, fields: {}, indexes: [] }]);
+      const client = new MongoClient(location.url);
+      const db = client.db(location.database);
+      if (isInUse) await labelIn(db).updateOne({ _id: 'views' }, { $set: { build: 1 } });
+      await fresh.discard();
+      const names = (await db.listCollections({}, { nameOnly: true }).toArray()).map(({ name }) => name);
+      expect(names.includes('texts.v1.r1')).toBe(isInUse);
+      await client.close();
+      await dropDatabase(location);
+    },
+    60_000,
+  );
+});
 
 describe.skipIf(mongoUrl === undefined)('views in a MongoDB', () => {
   const location = newMongoLocation();

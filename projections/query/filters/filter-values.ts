@@ -1,7 +1,7 @@
 import { invalid } from '../../../services/kernel/rpc.js';
 import type { Column, ColumnKind } from '../columns.js';
 import { enumNames } from '../enum-name.js';
-import { indexed } from '../times.js';
+import { indexed, isDay } from '../times.js';
 
 /** A date, or a date and time; without a zone it is UTC. */
 const TIME = /^(\d{4}-\d{2}-\d{2})(?:[Tt ](\d{2}:\d{2}(?::\d{2})?)(?:\.(\d{1,9}))?([Zz]|[+-]\d{2}:\d{2})?)?$/u;
@@ -24,11 +24,6 @@ const MICROS: Readonly<Record<string, number>> = {
 const number = (field: string, text: string): number => {
   if (!WHOLE.test(text)) throw invalid(field, `'${text}' is not a whole number`);
   return Number(text);
-};
-
-const isDay = (day: string): boolean => {
-  const at = Date.parse(`${day}T00:00:00Z`);
-  return !Number.isNaN(at) && new Date(at).toISOString().startsWith(day);
 };
 
 const time = (field: string, text: string): number => {

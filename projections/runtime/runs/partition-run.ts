@@ -65,21 +65,24 @@ const buildingPositions = ({ building }: Groups): ReadonlyMap<string, bigint> =>
 const ageOf = (event: RecordedEvent, atMs: number): number => Math.max(0, atMs - (ownTimeOf(event) ?? atMs));
 
 /**
- * Makes the function that reports progress after a commit of a group. The lag is that of the last event of a known
- * category in the groups in service: events that other applications wrote into the log do not say when they were
- * recorded.
+ * Makes the functions that report progress: after a commit of a group, and at any other time, with the lag as it was. The
+ * lag is that of the last event of a known category in the groups in service: events that other applications wrote into
+ * the log do not say when they were recorded.
  */
 const reporter = ({ now, onProgress }: PartitionRunOptions, groups: Groups) => {
   let lagMs = 0;
-  return ({ group }: GroupRun, last?: RecordedEvent): void => {
-    if (!group.isBuilding) lagMs = last ? ageOf(last, now()) : 0;
+  const report = (): void =>
     onProgress({
       position: positionOf(groups.inService),
       lagMs,
       parked: parkedIn(groups).length,
       ...(groups.building.length > 0 && { building: buildingPositions(groups) }),
     });
+  const reportCommit = ({ group }: GroupRun, last: RecordedEvent | undefined): void => {
+    if (!group.isBuilding) lagMs = last ? ageOf(last, now()) : 0;
+    report();
   };
+  return { report, reportCommit };
 };
 
 /**
@@ -113,7 +116,7 @@ const align = async (options: PartitionRunOptions, runs: readonly GroupRun[]): P
 const followAll = (
   options: PartitionRunOptions,
   groups: Groups,
-  report: ReturnType<typeof reporter>,
+  { reportCommit }: Pick<ReturnType<typeof reporter>, 'reportCommit'>,
 ): FollowingGroup => {
   const runs = [...groups.inService, ...groups.building];
   let isClosing = false;
@@ -130,7 +133,7 @@ const followAll = (
         onReached();
         return false;
       },
-      onBatch: (last) => report(run, last),
+      onBatch: (last) => reportCommit(run, last),
     }),
   );
   const closeAll = async (): Promise<void> => {
@@ -168,18 +171,17 @@ const opened = async (options: PartitionRunOptions, partitions: readonly Partiti
     inService: runs.filter(({ group }) => !group.isBuilding),
     building: runs.filter(({ group }) => group.isBuilding),
   };
-  const report = reporter(options, groups);
-  const reportParked = (): void => groups.inService.slice(0, 1).forEach((run) => report(run));
-  reportParked();
+  const { report, reportCommit } = reporter(options, groups);
+  report();
   return {
     partitions,
     position: () => positionOf(groups.inService),
     parked: () => parkedIn(groups),
     retryParked: async (stream) => {
       for (const { target } of runs) await serially(() => retryParked(log, target, stream));
-      reportParked();
+      report();
     },
-    ...followAll(options, groups, report),
+    ...followAll(options, groups, { reportCommit }),
   };
 };
 

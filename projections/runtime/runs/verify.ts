@@ -14,7 +14,8 @@ const COMPARED = 1_000;
 
 const foldInto = (documents: Map<string, Folded>, { model, keys }: TouchedDocuments, seen: SeenEvent): void => {
   for (const key of keys) {
-    const document = model.fold(documents.get(key)?.document, seen, key);
+    const known = documents.get(key)?.document;
+    const document = model.fold(known, seen, key) ?? known;
     if (document !== undefined) documents.set(key, { document, position: seen.position });
   }
 };

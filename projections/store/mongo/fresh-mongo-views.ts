@@ -17,7 +17,18 @@ const activate = async ({ db }: MongoConnection, before: DatabaseLabel, build: B
     { $set: { build, logId } },
   );
   if (matchedCount === 0) throw new StoreUnavailable('another rebuild has put its views in place meanwhile');
-  await dropOthers(db, [current, build]);
+  await dropOthers(db, [current, build]).catch(() => undefined); // else the next rebuild drops them
+};
+
+/** Drops a build, unless it is in use: an activation that seemed to fail may have been carried out. */
+const discard = async (
+  { db }: MongoConnection,
+  build: Build,
+  shown: string,
+  inUse: readonly Build[],
+): Promise<void> => {
+  const label = await readLabel(db, shown);
+  if (label?.build !== build) await dropOthers(db, inUse);
 };
 
 /**
@@ -46,7 +57,7 @@ export const freshMongoViews = async (location: MongoLocation, logId: string): P
       },
       discard: async () => {
         try {
-          await guarded(() => dropOthers(db, inUse));
+          await guarded(() => discard(connection, build, location.shown, inUse));
         } finally {
           await store.close();
         }

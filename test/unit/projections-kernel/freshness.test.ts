@@ -197,7 +197,11 @@ describe('a view that is being built', () => {
   it('refuses queries of it, and queries of other views with a condition on its documents', async () => {
     const { views } = fixture(undefined);
     const found = { elements: [], values: [], hasMore: false };
-    const store = { find: () => Promise.resolve(found), findDistinct: () => Promise.resolve(found) } as never;
+    const store = {
+      find: () => Promise.resolve(found),
+      findDistinct: () => Promise.resolve(found),
+      countBy: () => Promise.resolve(new Map()),
+    } as never;
     const searched = searchingBuiltViews(store, views);
     const orderBy = { field: 'name', direction: 'ascending' } as const;
     const query = { where: [], orderBy, limit: 1 };
@@ -208,9 +212,12 @@ describe('a view that is being built', () => {
       () => searched.find(collection, query),
       () => searched.findDistinct(collection, query),
       () => searched.find(other, joined),
+      () => searched.countBy(collection, query, 'phase'),
+      () => searched.countBy(other, joined, 'phase'),
     ])
       await expect(refused()).rejects.toMatchObject({ code: 'UNAVAILABLE' });
     views.setPositions(6n);
     await searched.find(other, joined);
+    expect(await searched.countBy(other, joined, 'phase')).toEqual(new Map());
   });
 });

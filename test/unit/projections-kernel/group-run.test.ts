@@ -297,6 +297,20 @@ describe('a run of partitions', () => {
     await next.run.close();
   });
 
+  it('keeps the lag when a parked stream is retried', async () => {
+    const events = recorded([{ stream: 's', type: 'FromTheFuture' }, { stream: 't' }]);
+    const { log, give } = fed(events);
+    const { run, progress } = await start(log);
+    await give(events);
+    await run.retryParked(streamName('tally', ['s']));
+    expect(progress.map(({ lagMs, parked }) => [lagMs, parked])).toEqual([
+      [0, 0],
+      [4_000, 1],
+      [4_000, 1],
+    ]);
+    await run.close();
+  });
+
   it('opens again when another process moves a checkpoint as it opens, and fails with any other error', async () => {
     await stored('tallies.v1', 4n);
     await stored('counts.v1', 4n);
