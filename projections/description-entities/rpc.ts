@@ -18,8 +18,6 @@ export type DescriptionEntityReads = { readonly store: ReadStore; readonly fresh
 type Id = Omit<SentIdentifier, 'resourceType'>;
 type Described = { readonly category: string; readonly stream: (id: Id) => StreamName };
 
-const LIST_FIELDS = { elements: 1, token: 2 };
-
 const CANNOT = 'Cannot get description entities for resource type';
 
 /** The kinds of entities that can have descriptions; launch plans are registered without. */
@@ -67,7 +65,7 @@ const list = async (
   const named = Object.entries(id).map(([field, value]): Condition => ({ field, is: '=', value }));
   const where: readonly Condition[] = [{ field: 'resource_type', is: '=', value: ResourceType[kind] }, ...named];
   const page = await listPage(listed, { where }, request);
-  return listMessage(LIST_FIELDS, page.elements, page.token);
+  return listMessage(page);
 };
 
 /** Routes of the reads of descriptions. */

@@ -2,9 +2,9 @@ import { recordedMetadata } from '../../services/kernel/decode-event.js';
 import type { RecordedEvent } from '../../services/kernel/event.js';
 import { CorruptEvent, StreamParked } from '../../services/kernel/fault.js';
 import type { StreamName } from '../../services/kernel/stream.js';
+import { oneByOne } from '../runtime/one-by-one.js';
 import type { Collection, StoredDocument } from '../runtime/read-store.js';
 import { openExecution, type FoldedExecution, type EventChange, type ExecutionSources } from './folded-execution.js';
-import { oneByOne } from './watched.js';
 
 /** An execution before and after an event. */
 export type ExecutionChange = { readonly before: StoredDocument | undefined; readonly change: EventChange };

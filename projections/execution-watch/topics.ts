@@ -39,7 +39,10 @@ export interface Topics {
 const OVERHEAD_BYTES = 200;
 
 const dropped = (bytes: number): RpcError =>
-  new RpcError('ABORTED', `dropped, because more than ${bytes} bytes of changes were not read; resume from the last`);
+  new RpcError(
+    'ABORTED',
+    `dropped, because more than ${bytes} bytes of changes were not read: resume after the last position received`,
+  );
 
 const end = (topic: Topic, position: WatcherPosition, failure: Error): void => {
   topic.positions.delete(position);

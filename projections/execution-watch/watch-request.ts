@@ -1,5 +1,6 @@
 import type { WatchRequest } from '../../proto/gen/platformidl/eventlog/watch_pb.js';
 import { type FollowForm, invalid, missing } from '../../services/kernel/rpc.js';
+import type { ExecutionFilter } from '../query/execution-reads.js';
 
 /**
  * The name of what a request watches, equal for two requests that watch the same.
@@ -26,21 +27,12 @@ const labelOf = (label: string): readonly [key: string, value: string] => {
   return [key, value];
 };
 
-/** The filter of a watched list. */
-export type WatchFilter = {
-  readonly project: string;
-  readonly domain: string;
-  readonly filters: string;
-  /** Labels that the executions have, with their values. */
-  readonly labels: readonly (readonly [key: string, value: string])[];
-};
-
 /**
  * The filter of a request for a list.
  *
  * @throws {RpcError} INVALID_ARGUMENT naming the field.
  */
-export const filterOf = ({ project, domain, filters, labels }: WatchRequest): WatchFilter => ({
+export const filterOf = ({ project, domain, filters, labels }: WatchRequest): ExecutionFilter => ({
   project,
   domain,
   filters,

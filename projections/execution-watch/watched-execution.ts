@@ -1,9 +1,10 @@
 import { WatchResponse_Kind as Kind } from '../../proto/gen/platformidl/eventlog/watch_pb.js';
 import { executionNotFound } from '../query/execution-identifiers.js';
+import { oneByOne } from '../runtime/one-by-one.js';
 import type { Collection } from '../runtime/read-store.js';
 import { bareAnswer, changeAnswers, stateAnswers, type WatchAnswer } from './answers.js';
 import { openExecution, type FoldedExecution, type EventChange, type ExecutionSources } from './folded-execution.js';
-import { oneByOne, type Watched } from './watched.js';
+import type { Watched } from './watched.js';
 import { type ExecutionId, executionStream, executionText } from '../../services/kernel/execution-id.js';
 
 /** The sources of watched executions, and the collection that has the executions themselves. */

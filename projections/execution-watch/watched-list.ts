@@ -2,11 +2,12 @@ import type { RecordedEvent } from '../../services/kernel/event.js';
 import { StreamParked } from '../../services/kernel/fault.js';
 import type { EventLog } from '../../services/kernel/ports/event-store.js';
 import type { StreamName } from '../../services/kernel/stream.js';
+import { oneByOne } from '../runtime/one-by-one.js';
 import type { StoredDocument } from '../runtime/read-store.js';
 import { changeAnswers, leftAnswer, type WatchAnswer } from './answers.js';
 import type { ExecutionFolds } from './execution-folds.js';
 import type { EventChange } from './folded-execution.js';
-import { oneByOne, type Watched } from './watched.js';
+import type { Watched } from './watched.js';
 
 /** The sources of watched lists. */
 export type ListSources = {

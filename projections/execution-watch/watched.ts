@@ -30,13 +30,3 @@ export interface Watched {
    */
   take(event: RecordedEvent): Promise<readonly WatchAnswer[]>;
 }
-
-/** Makes a function that runs asynchronous work one after another. */
-export const oneByOne = (): (<Result>(work: () => Promise<Result>) => Promise<Result>) => {
-  let last: Promise<unknown> = Promise.resolve();
-  return (work) => {
-    const result = last.then(work);
-    last = result.catch(() => undefined); // the caller handles a failure
-    return result;
-  };
-};

@@ -13,7 +13,7 @@ import { executionStreams } from '../query/execution-identifiers.js';
 import type { Condition, ReadStore } from '../runtime/read-store.js';
 import { executionCollection, executionColumns } from './columns.js';
 import { executionScope } from './matching.js';
-import type { ExecutionReads } from './reads.js';
+import type { ExecutionReads } from '../query/execution-reads.js';
 
 /** The services that counts of executions use. */
 export type ExecutionCounting = Pick<ExecutionReads, 'entities' | 'freshness'> & { readonly store: ReadStore };

@@ -7,17 +7,8 @@ import { completeExecutionId, executionStreams } from '../query/execution-identi
 import { satisfies } from '../query/filters/satisfies.js';
 import type { Condition, StoredDocument } from '../runtime/read-store.js';
 import { executionCollection, executionColumns } from './columns.js';
-import type { ExecutionReads } from './reads.js';
+import type { ExecutionFilter, ExecutionReads } from '../query/execution-reads.js';
 import { executionStream } from '../../services/kernel/execution-id.js';
-
-/** Selects executions of a project and domain. */
-export type ExecutionFilter = {
-  readonly project: string;
-  readonly domain: string;
-  readonly filters: string;
-  /** Labels that the executions have, with their values. */
-  readonly labels: readonly (readonly [key: string, value: string])[];
-};
 
 const ACTIVE = 0;
 

@@ -14,10 +14,8 @@ import { executionNotFound, completeExecutionId, executionStreams } from '../que
 import { executionCollection, executionColumns } from './columns.js';
 import { inputsOf, outputsOf } from './data.js';
 import { executionScope } from './matching.js';
-import type { ExecutionReads } from './reads.js';
+import type { ExecutionReads } from '../query/execution-reads.js';
 import { type ExecutionId, executionStream, executionText } from '../../services/kernel/execution-id.js';
-
-const LIST_FIELDS = { elements: 1, token: 2 };
 
 const found = async (reads: ExecutionReads, sent: ExecutionId | undefined, call: Call): Promise<StoredDocument> => {
   const id = completeExecutionId(sent);
@@ -47,7 +45,7 @@ const list = async (
     order: { field: 'created_at', direction: 'descending' },
   };
   const page = await listPage(listed, executionScope({ project, domain, ...(name && { name }) }), request);
-  return listMessage(LIST_FIELDS, page.elements, page.token);
+  return listMessage(page);
 };
 
 /** Routes of the reads of executions. */

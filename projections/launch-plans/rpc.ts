@@ -1,9 +1,6 @@
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
-import {
-  type NamedEntityIdentifier,
-  NamedEntityIdentifierListSchema,
-} from '../../proto/gen/platformidl/admin/common_pb.js';
+import type { NamedEntityIdentifier } from '../../proto/gen/platformidl/admin/common_pb.js';
 import {
   type ActiveLaunchPlanListRequest,
   LaunchPlanSchema,
@@ -49,15 +46,10 @@ export type LaunchPlanReads = {
   readonly nextFire: NextFire;
 };
 
-const LIST_FIELDS = { elements: 1, token: 2 };
 const ACTIVE: Condition = { field: 'state', is: '=', value: LaunchPlanState.ACTIVE };
 
 const message = ({ elements, token }: ListPage, nextFire: NextFire): Uint8Array =>
-  listMessage(
-    LIST_FIELDS,
-    elements.map((plan) => withNextFire(plan, nextFire)),
-    token,
-  );
+  listMessage({ elements: elements.map((plan) => withNextFire(plan, nextFire)), token });
 
 const found = async (reads: LaunchPlanReads, sent: SentIdentifier | undefined, call: Call): Promise<Uint8Array> => {
   const id = versionOf('LAUNCH_PLAN', withResourceType('LAUNCH_PLAN', sent));
@@ -134,12 +126,8 @@ export const launchPlansRoutes = (reads: LaunchPlanReads): readonly Route[] => {
     route(AdminService.method.listLaunchPlans, async (request, call) =>
       message(await listVersions({ ...list, rpc: 'ListLaunchPlans' }, request.id, request, call), reads.nextFire),
     ),
-    route(AdminService.method.listLaunchPlanIds, async (request, call) => {
-      const { project, domain } = request;
-      const scope = { project, domain };
-      const { values, token } = await listVersionNames({ ...list, rpc: 'ListLaunchPlanIds' }, scope, request, call);
-      const entities = values.map((name) => ({ ...scope, name: String(name) }));
-      return create(NamedEntityIdentifierListSchema, { entities, token });
-    }),
+    route(AdminService.method.listLaunchPlanIds, (request, call) =>
+      listVersionNames({ ...list, rpc: 'ListLaunchPlanIds' }, request, call),
+    ),
   ];
 };

@@ -19,8 +19,6 @@ export type NamedEntityReads = { readonly store: ReadStore; readonly freshness: 
 
 type Place = { readonly project: string; readonly domain: string };
 
-const LIST_FIELDS = { elements: 1, token: 2 };
-
 const CATEGORY_OF: Readonly<Record<Kind, string>> = {
   TASK: TASK_CATEGORY,
   WORKFLOW: WORKFLOW_CATEGORY,
@@ -89,7 +87,7 @@ const list = async (reads: NamedEntityReads, request: NamedEntityListRequest, ca
     order: { field: 'name', direction: 'ascending' },
   };
   const page = await listPage(listed, scopeOf(kind, request), request);
-  return listMessage(LIST_FIELDS, page.elements, page.token);
+  return listMessage(page);
 };
 
 /** Routes of the reads of names. */

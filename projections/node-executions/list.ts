@@ -5,11 +5,11 @@ import type {
 import type { TaskExecutionIdentifier } from '../../proto/gen/platformidl/core/identifier_pb.js';
 import type { Call } from '../../services/kernel/rpc.js';
 import type { StreamName } from '../../services/kernel/stream.js';
-import { type Freshness, latestDocument } from '../query/freshness.js';
-import type { LinkedEntities } from '../query/columns.js';
+import type { ExecutionReads } from '../query/execution-reads.js';
+import { latestDocument } from '../query/freshness.js';
 import { listMessage } from '../query/list-message.js';
 import { type Listed, listPage } from '../query/list-query.js';
-import type { Condition, DocumentReads } from '../runtime/read-store.js';
+import type { Condition } from '../runtime/read-store.js';
 import {
   executionNotFound,
   completeExecutionId,
@@ -20,12 +20,7 @@ import {
 import { nodeExecutionCollection, nodeExecutionColumns } from './columns.js';
 import { executionStream } from '../../services/kernel/execution-id.js';
 
-/** The sources of lists of nodes. */
-export type NodeLists = {
-  readonly store: DocumentReads;
-  readonly entities: LinkedEntities;
-  readonly freshness: Freshness;
-};
+type NodeLists = Pick<ExecutionReads, 'store' | 'entities' | 'freshness'>;
 
 /** Lookup of task executions for lists of their nodes. */
 export interface ParentTasks {
@@ -36,8 +31,6 @@ export interface ParentTasks {
    */
   keyOf(id: TaskExecutionIdentifier | undefined, call: Call): Promise<string>;
 }
-
-const LIST_FIELDS = { elements: 1, token: 2 };
 
 /**
  * The key of the requested parent node; empty for the nodes of the workflow itself. An acknowledged node is found even
@@ -90,7 +83,7 @@ export const listNodes = async (
     },
     request,
   );
-  return listMessage(LIST_FIELDS, page.elements, page.token);
+  return listMessage(page);
 };
 
 /** Lists a page of the nodes that a task execution has created. */
@@ -105,5 +98,5 @@ export const listNodesForTask = async (
   await reads.freshness.waitForPrefix(call, executionStreams(project, domain), nodeExecutionCollection);
   const where: readonly Condition[] = [{ field: 'parent_task', is: '=', value: parentTask }];
   const page = await listPage(listedAs('ListNodeExecutionsForTask', reads), { where }, request);
-  return listMessage(LIST_FIELDS, page.elements, page.token);
+  return listMessage(page);
 };

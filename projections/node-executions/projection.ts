@@ -15,6 +15,7 @@ import { type OpenEntities, OpenEntitiesSchema } from '../../proto/gen/platformi
 import { ENGINE_REPORTED, type ExecutionEvent, readNodeEvent } from '../../services/execution/events.js';
 import type { Content } from '../../services/kernel/ports/payload-store.js';
 import { loadedMessage, readIn } from '../runtime/decoded.js';
+import { streamOfKey } from '../query/document-key.js';
 import { enumName } from '../query/enum-name.js';
 import type { ReadModel, SeenEvent } from '../runtime/read-model.js';
 import { readModel } from '../runtime/typed-read-model.js';
@@ -35,16 +36,13 @@ const resultFields = ({ outputResult: result }: NodeExecutionClosure): Fields =>
 const cacheStatusOf = ({ targetMetadata: { case: kind, value } }: NodeExecutionClosure): FieldValue =>
   kind === 'taskNodeMetadata' ? enumName(CatalogCacheStatus, value.cacheStatus) : null;
 
-/** The stream of a key: the text before the first slash. */
-const streamOf = (key: string): string => key.slice(0, key.indexOf('/'));
-
 const idFields = ({ id }: NodeExecution): Fields => {
   const { project = '', domain = '', name = '' } = id?.executionId ?? {};
   return { execution_project: project, execution_domain: domain, execution_name: name, node_id: id?.nodeId ?? '' };
 };
 
 const fieldsOf = (key: string, document: NodeDocument, closure = closureOf(getAnswer(document))): Fields => ({
-  execution: streamOf(key),
+  execution: streamOfKey(key),
   parent: document.parent,
   parent_task: document.parentTask || null,
   recorded: document.recorded,

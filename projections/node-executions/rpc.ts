@@ -12,20 +12,19 @@ import type { NodeExecutionIdentifier } from '../../proto/gen/platformidl/core/i
 import type { DynamicWorkflowNodeMetadata } from '../../proto/gen/platformidl/event/event_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { type Call, type Route, route, RpcError } from '../../services/kernel/rpc.js';
+import type { ExecutionReads } from '../query/execution-reads.js';
 import { latestDocument } from '../query/freshness.js';
-import { type RecordedContents, type CallContents, contentsFor, unlessUnreadable } from '../query/recorded-contents.js';
+import { type CallContents, contentsFor, unlessUnreadable } from '../query/recorded-contents.js';
 import { UNSIGNED_URLS } from '../query/unsigned-urls.js';
 import type { StoredDocument } from '../runtime/read-store.js';
 import { executionNotFound, nodeExecutionKey, nodeIdOf, nodeText } from '../query/execution-identifiers.js';
 import { nodeExecutionCollection } from './columns.js';
 import { dynamicWorkflowOf, inputsOf, outputsOf } from './data.js';
-import { listNodes, listNodesForTask, type NodeLists, type ParentTasks } from './list.js';
+import { listNodes, listNodesForTask, type ParentTasks } from './list.js';
 import { executionStream } from '../../services/kernel/execution-id.js';
 
-export type NodeExecutionReads = NodeLists & { readonly contents: RecordedContents };
-
 const found = async (
-  reads: NodeExecutionReads,
+  reads: ExecutionReads,
   sent: NodeExecutionIdentifier | undefined,
   call: Call,
 ): Promise<StoredDocument> => {
@@ -80,7 +79,7 @@ const dataOf = async (contents: CallContents, document: StoredDocument): Promise
 };
 
 /** Routes of the reads of node executions. */
-export const nodeExecutionsRoutes = (reads: NodeExecutionReads): readonly Route[] => [
+export const nodeExecutionsRoutes = (reads: ExecutionReads): readonly Route[] => [
   route(AdminService.method.getNodeExecution, async ({ id }, call) => (await found(reads, id, call)).response),
   route(AdminService.method.listNodeExecutions, (request, call) => listNodes(reads, request, call)),
   route(AdminService.method.getNodeExecutionData, async ({ id }, call) =>
@@ -96,7 +95,7 @@ export const nodeExecutionsRoutes = (reads: NodeExecutionReads): readonly Route[
 ];
 
 /** Route of the list of nodes that a task has created. */
-export const nodesForTaskRoutes = (reads: NodeExecutionReads, tasks: ParentTasks): readonly Route[] => [
+export const nodesForTaskRoutes = (reads: ExecutionReads, tasks: ParentTasks): readonly Route[] => [
   route(AdminService.method.listNodeExecutionsForTask, (request, call) =>
     listNodesForTask(reads, tasks, request, call),
   ),

@@ -23,18 +23,11 @@ export type ProjectReads = {
   readonly domains: readonly { readonly id: string; readonly name: string }[];
 };
 
-const LIST_FIELDS = { elements: 1, token: 2 };
-
 /**
  * Adds the domains to an encoded project: the concatenation of two encodings of a message is the encoding of both
  * merged.
  */
-const joined = (project: Uint8Array, domains: Uint8Array): Uint8Array => {
-  const both = new Uint8Array(project.length + domains.length);
-  both.set(project);
-  both.set(domains, project.length);
-  return both;
-};
+const joined = (project: Uint8Array, domains: Uint8Array): Uint8Array => Buffer.concat([project, domains]);
 
 /** The domains of a project in which the caller may read. */
 const domainsOf = ({ domains }: ProjectReads, project: Uint8Array, access: Access): Uint8Array => {
@@ -70,11 +63,8 @@ const list = async (reads: ProjectReads, request: ProjectListRequest, call: Call
   const notArchived = { field: 'state', is: '<>', value: State.ARCHIVED } as const;
   const access = accessOf(call);
   const page = await listPage(listed, { where: readableBy(access), unlessFiltered: [notArchived] }, request);
-  return listMessage(
-    LIST_FIELDS,
-    page.elements.map((project) => joined(project, domainsOf(reads, project, access))),
-    page.token,
-  );
+  const elements = page.elements.map((project) => joined(project, domainsOf(reads, project, access)));
+  return listMessage({ ...page, elements });
 };
 
 /** Routes of the reads of projects. */

@@ -9,3 +9,6 @@ const escape = (part: string): string =>
 /** Key of a document that a stream feeds; different streams or parts never share a key. */
 export const documentKey = (stream: StreamName, ...parts: readonly string[]): string =>
   [stream, ...parts.map(escape)].join('/');
+
+/** The stream of a document's key. */
+export const streamOfKey = (key: string): StreamName => key.split('/', 1)[0] as StreamName;

@@ -27,7 +27,7 @@ export const pageToken = (order: Order, { value, key }: PageCursor): string =>
 const isValue = (value: unknown): value is FieldValue =>
   value === null || typeof value === 'string' || typeof value === 'number';
 
-const placeOf = (order: Order, token: string): PageCursor | undefined => {
+const cursorOf = (order: Order, token: string): PageCursor | undefined => {
   if (token.length > MAX_TOKEN || !OPAQUE.test(token)) return undefined;
   const parts = jsonOf(Buffer.from(token.slice(1), 'base64url').toString());
   if (!Array.isArray(parts) || parts.length !== 3) return undefined;
@@ -52,7 +52,7 @@ const jsonOf = (text: string): unknown => {
 export const pageStart = (order: Order, token: string, rpc: string): PageStart => {
   if (token === '') return {};
   if (OFFSET.test(token)) return { offset: Number(token) };
-  const after = placeOf(order, token);
+  const after = cursorOf(order, token);
   if (!after) throw new RpcError('INVALID_ARGUMENT', `invalid pagination token ${token.slice(0, 100)} for ${rpc}`);
   return { after };
 };

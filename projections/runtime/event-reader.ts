@@ -28,6 +28,22 @@ export type Entry = {
 };
 
 /**
+ * The entry with only the wanted ones of the documents that it touches; `undefined` when none is left. An entry that
+ * cannot be read is returned as it is, because folding it must fail.
+ */
+export const onlyWanted = (
+  entry: Entry | undefined,
+  isWanted: (collection: string, key: string) => boolean,
+): Entry | undefined => {
+  if (entry?.seen === undefined) return entry;
+  const touched = entry.touched.flatMap(({ model, keys }) => {
+    const kept = keys.filter((key) => isWanted(model.collection.name, key));
+    return kept.length === 0 ? [] : [{ model, keys: kept }];
+  });
+  return touched.length === 0 ? undefined : { ...entry, touched };
+};
+
+/**
  * True when the event itself causes the error, so that a retry would fail again; false for failures of the
  * infrastructure.
  */
@@ -48,7 +64,7 @@ const poisonOf = (event: RecordedEvent, error: unknown): Entry => {
  */
 export type EventReader = (event: RecordedEvent) => Entry | undefined | Promise<Entry>;
 
-const bringIn = async (contents: readonly Content[], payloads: PayloadStore): Promise<number> => {
+const loadContents = async (contents: readonly Content[], payloads: PayloadStore): Promise<number> => {
   let bytes = 0;
   for (const each of contents) {
     const value = await bytesOf(each, payloads);
@@ -135,7 +151,7 @@ export const eventReader = ({ codecs, payloads, models }: EventSources): EventRe
     const seen = new DecodedEvent(event, body);
     const refs = codec.contents(body).filter(({ content }) => content.case === 'ref');
     if (refs.length === 0) return entryOf(event, seen, interested, event.data.length);
-    return bringIn(refs, payloads)
+    return loadContents(refs, payloads)
       .then((bytes) => entryOf(event, seen, interested, event.data.length + bytes))
       .catch((error: unknown) => poisonOf(event, error));
   };

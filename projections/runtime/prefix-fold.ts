@@ -1,7 +1,7 @@
 import { ownTimeOf, type RecordedEvent } from '../../services/kernel/event.js';
 import type { EventLog } from '../../services/kernel/ports/event-store.js';
 import type { StreamName } from '../../services/kernel/stream.js';
-import { type Entry, eventReader, type EventSources } from './event-reader.js';
+import { type Entry, eventReader, type EventSources, onlyWanted } from './event-reader.js';
 import { type Folding, folding, type HeldDocument, parkedBy, storedDocumentOf } from './folding.js';
 import type { DocumentReads, ReadStore, StoredDocument } from './read-store.js';
 
@@ -90,14 +90,6 @@ const endIn = (page: readonly RecordedEvent[], moment: Moment | undefined): numb
 
 const isFull = ({ documents, bytes }: ReturnType<Folding['pending']>, memory: FoldMemory): boolean =>
   documents > memory.maxDocuments || bytes > memory.maxEventBytes;
-
-const narrowed = (entry: Entry, isWanted: NonNullable<Prefix['isWanted']>): Entry => ({
-  ...entry,
-  touched: entry.touched.flatMap(({ model, keys }) => {
-    const kept = keys.filter((key) => isWanted(model.collection.name, key));
-    return kept.length === 0 ? [] : [{ model, keys: kept }];
-  }),
-});
 
 /** The keys of documents, by the name of their collection. */
 type Keys = ReadonlyMap<string, Set<string>>;
@@ -218,7 +210,7 @@ const spilling = ({ models, openStore }: PrefixSources, memory: FoldMemory, enco
  */
 export const foldPrefix = async (
   sources: PrefixSources,
-  { stream, until, isWanted }: Prefix,
+  { stream, until, isWanted = () => true }: Prefix,
   memory: FoldMemory = MEMORY,
 ): Promise<FoldedPrefix> => {
   const read = eventReader(sources);
@@ -227,15 +219,12 @@ export const foldPrefix = async (
   let position = 0n;
   let isClosed = false;
 
-  const wantedOf = (entry: Entry | undefined): readonly Entry[] => {
-    const wanted = entry && isWanted ? narrowed(entry, isWanted) : entry;
-    return wanted && (wanted.touched.length > 0 || !wanted.seen) ? [wanted] : [];
-  };
   const take = async (events: readonly RecordedEvent[]): Promise<void> => {
     const entries: Entry[] = [];
     for (const event of events) {
       const reading = read(event);
-      entries.push(...wantedOf(reading instanceof Promise ? await reading : reading));
+      const entry = onlyWanted(reading instanceof Promise ? await reading : reading, isWanted);
+      if (entry) entries.push(entry);
     }
     await documents.fold(entries);
     position = events.at(-1)?.position ?? position;

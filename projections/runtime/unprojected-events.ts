@@ -2,7 +2,7 @@ import type { RecordedEvent } from '../../services/kernel/event.js';
 import type { EventLog } from '../../services/kernel/ports/event-store.js';
 import { StoreUnavailable } from '../../services/kernel/fault.js';
 import type { StreamName } from '../../services/kernel/stream.js';
-import { type Entry, eventReader, type EventSources } from './event-reader.js';
+import { eventReader, type EventSources, onlyWanted } from './event-reader.js';
 import { type Folding, folding, parkedBy } from './folding.js';
 import type { ReadStore, StoredDocument } from './read-store.js';
 import { viewPartitionOf } from './partitions.js';
@@ -60,16 +60,10 @@ const firstAfter = async (log: UnprojectedOptions['log'], stream: StreamName, po
   return 0n;
 };
 
-const isWanted = (wanted: WantedDocuments, key: string): boolean =>
-  'key' in wanted ? key === wanted.key : key.startsWith(wanted.under);
-
-const narrowedTo = (wanted: WantedDocuments, entry: Entry): Entry => {
-  const touched = entry.touched.flatMap(({ model, keys }) => {
-    const kept = keys.filter((key) => isWanted(wanted, key));
-    return kept.length === 0 ? [] : [{ model, keys: kept }];
-  });
-  return { ...entry, touched };
-};
+const isWantedBy =
+  (wanted: WantedDocuments) =>
+  (_collection: string, key: string): boolean =>
+    'key' in wanted ? key === wanted.key : key.startsWith(wanted.under);
 
 /** Reads and folds one event at a time, so that only one event's large contents are in memory. */
 const foldPage = async (
@@ -79,11 +73,8 @@ const foldPage = async (
   wanted: WantedDocuments,
 ): Promise<void> => {
   for (const event of page) {
-    const entry = await read(event);
-    if (entry === undefined) continue;
-    const narrowed = narrowedTo(wanted, entry);
-    // An event that cannot be read has no `seen`; it is folded all the same, which throws its `PoisonEntry`.
-    if (narrowed.touched.length > 0 || narrowed.seen === undefined) await documents.fold([narrowed]);
+    const entry = onlyWanted(await read(event), isWantedBy(wanted));
+    if (entry) await documents.fold([entry]);
   }
 };
 
@@ -101,12 +92,15 @@ export const unprojectedEvents = (options: UnprojectedOptions): UnprojectedEvent
     // contains.
     const from = await firstAfter(log, wanted.stream, await projectedUpTo(options, wanted));
     const read = eventReader({ ...options, models: followed });
-    const documents = folding(readStore, 0); // a cache of 0 bytes: only changed documents are held
+    const documents = folding(readStore, 0); // never trimmed, so the size of its cache is of no effect
     for await (const page of log.readStream(wanted.stream, { from })) {
       await foldPage(documents, page, read, wanted);
       if (documents.pending().documents > MAX_DOCUMENTS)
-        throw new StoreUnavailable(`the views lack more than ${MAX_DOCUMENTS} documents of ${wanted.stream}`);
-      if (now() > until) throw new StoreUnavailable(`the views are behind by more than ${limitMs} ms of folding`);
+        throw new StoreUnavailable(`more than ${MAX_DOCUMENTS} documents of ${wanted.stream} are not projected yet`);
+      if (now() > until)
+        throw new StoreUnavailable(
+          `folding the events of ${wanted.stream} that are not projected yet takes more than ${limitMs} ms`,
+        );
     }
     return documents.changes().map(({ document }) => document);
   };

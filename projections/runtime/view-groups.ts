@@ -49,7 +49,7 @@ const plannedOf = (models: Models, progress: StoredProgress, partitions: readonl
   return [...planned.values()];
 };
 
-/** The parked streams of groups in one partition, each from the lowest position from which one of them has parked it. */
+/** The parked streams of some groups in one partition; of a stream that several groups have parked, the lowest position. */
 const lowestParked = (
   parked: readonly ParkedStream[],
   groups: ReadonlySet<string>,

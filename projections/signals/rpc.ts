@@ -11,8 +11,6 @@ import { executionStream } from '../../services/kernel/execution-id.js';
 
 export type SignalReads = { readonly store: ReadStore; readonly freshness: Freshness };
 
-const LIST_FIELDS = { elements: 1, token: 2 };
-
 /**
  * Lists a page of the signals of an execution, in the order in which gates asked for them; empty for an execution that
  * does not exist.
@@ -29,7 +27,7 @@ const list = async ({ store, freshness }: SignalReads, request: SignalListReques
   };
   const scope: ListScope = { where: [{ field: 'execution', is: '=', value: executionStream(id) }] };
   const page = await listPage(listed, scope, request);
-  return listMessage(LIST_FIELDS, page.elements, page.token);
+  return listMessage(page);
 };
 
 /** Routes of the reads of signals. */

@@ -49,6 +49,10 @@ const sorted = (where: readonly Condition[]): Plan => ({ index: undefined, alter
 const longest = (indexes: readonly (readonly string[])[]): readonly string[] | undefined =>
   indexes.toSorted((a, b) => b.length - a.length)[0];
 
+/** True when no document can match a query. */
+export const isImpossible = ({ where }: Query): boolean =>
+  where.some((each) => each.is === 'in' && each.values.length === 0);
+
 /** Chooses the longest index that has the query's order once its other fields are bound. */
 export const queryPlanOf = (collection: Collection, query: Query): Plan => {
   const sort = query.orderBy.field;

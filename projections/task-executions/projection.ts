@@ -6,9 +6,9 @@ import { TaskExecutionEventSchema } from '../../proto/gen/platformidl/event/even
 import { type OpenEntities, OpenEntitiesSchema } from '../../proto/gen/platformidl/eventlog/execution_pb.js';
 import { ENGINE_REPORTED, type ExecutionEvent, readNodeEvent } from '../../services/execution/events.js';
 import type { Content } from '../../services/kernel/ports/payload-store.js';
-import type { StreamName } from '../../services/kernel/stream.js';
 import { taskStream } from '../../services/task/events.js';
 import { loadedMessage, readIn } from '../runtime/decoded.js';
+import { streamOfKey } from '../query/document-key.js';
 import { enumName } from '../query/enum-name.js';
 import type { ReadModel, SeenEvent } from '../runtime/read-model.js';
 import { readModel } from '../runtime/typed-read-model.js';
@@ -21,9 +21,6 @@ import { closed, opened, reported } from './fold.js';
 
 type Fields = StoredDocument['fields'];
 
-/** The stream of a key: the text before the first slash. */
-const streamOf = (key: string): StreamName => key.slice(0, key.indexOf('/')) as StreamName;
-
 const taskFields = ({ id }: TaskExecution): Fields => {
   const { taskId, retryAttempt = 0 } = id ?? {};
   const { project = '', domain = '', name = '', version = '' } = taskId ?? {};
@@ -33,7 +30,7 @@ const taskFields = ({ id }: TaskExecution): Fields => {
 const nodeFields = (key: string, { id }: TaskExecution): Fields => {
   const { nodeId = '', executionId } = id?.nodeExecutionId ?? {};
   const { project = '', domain = '', name = '' } = executionId ?? {};
-  const execution = streamOf(key);
+  const execution = streamOfKey(key);
   return {
     execution,
     node: nodeExecutionKey(execution, nodeId),

@@ -9,27 +9,17 @@ import {
 } from '../../proto/gen/platformidl/admin/task_execution_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { type Call, type Route, route } from '../../services/kernel/rpc.js';
-import type { Freshness } from '../query/freshness.js';
-import type { LinkedEntities } from '../query/columns.js';
+import type { ExecutionReads } from '../query/execution-reads.js';
 import { listMessage } from '../query/list-message.js';
 import { type Listed, listPage } from '../query/list-query.js';
-import { type RecordedContents, type CallContents, contentsFor } from '../query/recorded-contents.js';
+import { type CallContents, contentsFor } from '../query/recorded-contents.js';
 import { UNSIGNED_URLS } from '../query/unsigned-urls.js';
-import type { DocumentReads, StoredDocument } from '../runtime/read-store.js';
+import type { StoredDocument } from '../runtime/read-store.js';
 import { executionStreams, nodeExecutionKey, nodeIdOf } from '../query/execution-identifiers.js';
 import { taskExecutionCollection, taskExecutionColumns } from './columns.js';
 import { inputsOf, outputsOf } from './data.js';
 import { findTask } from './find.js';
 import { executionStream } from '../../services/kernel/execution-id.js';
-
-export type TaskExecutionReads = {
-  readonly store: DocumentReads;
-  readonly entities: LinkedEntities;
-  readonly freshness: Freshness;
-  readonly contents: RecordedContents;
-};
-
-const LIST_FIELDS = { elements: 1, token: 2 };
 
 /** Names from which clients build links to the data. */
 const urlsOf = ({ id }: TaskExecution): FlyteURLs => {
@@ -56,7 +46,7 @@ const dataOf = async (contents: CallContents, document: StoredDocument): Promise
 
 /** Lists a page of the attempts of one node; empty for a node that does not exist. */
 const list = async (
-  { store, entities, freshness }: TaskExecutionReads,
+  { store, entities, freshness }: ExecutionReads,
   request: TaskExecutionListRequest,
   call: Call,
 ): Promise<Uint8Array> => {
@@ -76,11 +66,11 @@ const list = async (
   };
   const node = nodeExecutionKey(executionStream(executionId), nodeId);
   const page = await listPage(listed, { where: [{ field: 'node', is: '=', value: node }] }, request);
-  return listMessage(LIST_FIELDS, page.elements, page.token);
+  return listMessage(page);
 };
 
 /** Routes of the reads of task executions. */
-export const taskExecutionsRoutes = (reads: TaskExecutionReads): readonly Route[] => [
+export const taskExecutionsRoutes = (reads: ExecutionReads): readonly Route[] => [
   route(AdminService.method.getTaskExecution, async ({ id }, call) => (await findTask(reads, id, call)).response),
   route(AdminService.method.listTaskExecutions, (request, call) => list(reads, request, call)),
   route(AdminService.method.getTaskExecutionData, async ({ id }, call) =>

@@ -1,6 +1,3 @@
-import { create } from '@bufbuild/protobuf';
-
-import { NamedEntityIdentifierListSchema } from '../../proto/gen/platformidl/admin/common_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { versionNotFound, type SentIdentifier, versionOf, withResourceType } from '../../services/kernel/identifier.js';
 import { type Call, type Route, route } from '../../services/kernel/rpc.js';
@@ -12,8 +9,6 @@ import { listVersionNames, listVersions } from '../query/versions/version-list.j
 import { workflowCollection, workflowColumns } from './columns.js';
 
 export type WorkflowReads = { readonly store: ReadStore; readonly freshness: Freshness };
-
-const LIST_FIELDS = { elements: 1, token: 2 };
 
 const found = async (reads: WorkflowReads, sent: SentIdentifier | undefined, call: Call): Promise<Uint8Array> => {
   const id = versionOf('WORKFLOW', withResourceType('WORKFLOW', sent));
@@ -28,16 +23,11 @@ export const workflowsRoutes = (reads: WorkflowReads): readonly Route[] => {
   const list = { ...reads, category: WORKFLOW_CATEGORY, collection: workflowCollection, columns: workflowColumns };
   return [
     route(AdminService.method.getWorkflow, ({ id }, call) => found(reads, id, call)),
-    route(AdminService.method.listWorkflows, async (request, call) => {
-      const page = await listVersions({ ...list, rpc: 'ListWorkflows' }, request.id, request, call);
-      return listMessage(LIST_FIELDS, page.elements, page.token);
-    }),
-    route(AdminService.method.listWorkflowIds, async (request, call) => {
-      const { project, domain } = request;
-      const scope = { project, domain };
-      const { values, token } = await listVersionNames({ ...list, rpc: 'ListWorkflowIds' }, scope, request, call);
-      const entities = values.map((name) => ({ ...scope, name: String(name) }));
-      return create(NamedEntityIdentifierListSchema, { entities, token });
-    }),
+    route(AdminService.method.listWorkflows, async (request, call) =>
+      listMessage(await listVersions({ ...list, rpc: 'ListWorkflows' }, request.id, request, call)),
+    ),
+    route(AdminService.method.listWorkflowIds, (request, call) =>
+      listVersionNames({ ...list, rpc: 'ListWorkflowIds' }, request, call),
+    ),
   ];
 };

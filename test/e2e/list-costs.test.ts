@@ -109,7 +109,7 @@ describe.each([200, 100_000])('a page of a list of %i executions, or half as man
       most = Math.max(most, process.memoryUsage().rss);
     }, 2);
     const { elements, token } = await listPage(listed, scope, request);
-    const message = listMessage({ elements: 1, token: 2 }, elements, token);
+    const message = listMessage({ elements, token });
     most = Math.max(most, process.memoryUsage().rss);
     clearInterval(sampling);
     expect([elements.length, token]).toEqual([count, '']);

@@ -1,8 +1,13 @@
+import { create } from '@bufbuild/protobuf';
+import {
+  type NamedEntityIdentifierList,
+  NamedEntityIdentifierListSchema,
+} from '../../../proto/gen/platformidl/admin/common_pb.js';
 import { type Call, missing } from '../../../services/kernel/rpc.js';
 import { streamName } from '../../../services/kernel/stream.js';
 import type { Columns, LinkedEntities } from '../columns.js';
 import type { Freshness } from '../freshness.js';
-import { type ListPage, type ListRequest, listNames, listPage, type NamePage } from '../list-query.js';
+import { type ListPage, type ListRequest, listNames, listPage } from '../list-query.js';
 import type { Collection, Condition, ReadStore } from '../../runtime/read-store.js';
 
 /** A kind of versioned entity and where it is listed from. */
@@ -63,12 +68,16 @@ export const listVersions = async (
  */
 export const listVersionNames = async (
   list: VersionList & { readonly rpc: string },
-  sent: VersionScope,
-  request: ListRequest,
+  request: ListRequest & Pick<VersionScope, 'project' | 'domain'>,
   call: Call,
-): Promise<NamePage> => {
-  const { project, domain } = assertScope(sent);
-  await ready(list, call, sent);
+): Promise<NamedEntityIdentifierList> => {
+  const { project, domain } = assertScope(request);
+  const scope = { project, domain };
+  await ready(list, call, scope);
   const order = { field: 'name', direction: 'ascending' } as const;
-  return listNames({ ...list, order }, { where: whereOf({ project, domain }) }, request);
+  const { values, token } = await listNames({ ...list, order }, { where: whereOf(scope) }, request);
+  return create(NamedEntityIdentifierListSchema, {
+    entities: values.map((name) => ({ ...scope, name: String(name) })),
+    token,
+  });
 };

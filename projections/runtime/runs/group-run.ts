@@ -5,6 +5,7 @@ import { categoryOf, type StreamName } from '../../../services/kernel/stream.js'
 import type { EventSources } from '../event-reader.js';
 import type { EntryBatchLimits } from '../entry-batch.js';
 import type { Gathered } from '../batch-writer.js';
+import type { OneByOne } from '../one-by-one.js';
 import { type Projector, projector } from '../projector.js';
 import type { ReadStore } from '../read-store.js';
 import type { ViewGroup } from '../view-groups.js';
@@ -18,9 +19,6 @@ export type GroupRun = { readonly group: ViewGroup; readonly target: Projector }
  */
 export type OnUnavailable = (why: StoreUnavailable, times: number) => Promise<void>;
 
-/** Runs pieces of work one at a time, in the order of the calls. */
-export type Serially = <Result>(work: () => Promise<Result>) => Promise<Result>;
-
 /** Options of the run of a group. */
 export type GroupRunOptions = EventSources & {
   readonly log: EventLog;
@@ -28,9 +26,9 @@ export type GroupRunOptions = EventSources & {
   /** Limits of what the projector folds at once. */
   readonly limits?: EntryBatchLimits;
   /**
-   * Called after a large batch of a group in service that reached the head of the log. More events are coming then: a short pause makes the
-   * next transaction larger, and a transaction of few events costs nearly as much as one of many. Not called behind the
-   * head, where the next batch is full without a pause.
+   * Called after a large batch of a group in service that reached the head of the log. More events are coming then: a
+   * short pause makes the next transaction larger, and a transaction of few events costs nearly as much as one of many.
+   * Not called behind the head, where the next batch is full without a pause.
    */
   readonly pauseAfterLarge?: () => Promise<void>;
   /** Called after each batch of a group that is being built, so that the group in service has precedence. */
@@ -42,7 +40,7 @@ export type GroupRunOptions = EventSources & {
    * Without this callback, such a failure ends the run.
    */
   readonly onUnavailable?: OnUnavailable;
-  readonly serially: Serially;
+  readonly serially: OneByOne;
   /** True once the owner of the run has closed it; retries stop then. */
   readonly isClosed: () => boolean;
 };

@@ -34,7 +34,7 @@ export type ShareOptions = EventSources & {
   readonly heldBytes?: number;
 };
 
-/** Builds a share of the views, on any thread. */
+/** Builds a share of the views. */
 export interface ShareBuilder {
   /**
    * Projects the log into the share's partitions.
@@ -43,14 +43,18 @@ export interface ShareBuilder {
    */
   build(onProgress: OnRebuildProgress): Promise<number>;
   /**
-   * Compares the stored documents of the sampled streams with a fold of each stream by itself, and documents that several streams feed with a
-   * fold of all events in memory.
+   * Compares the stored documents of the sampled streams with a fold of each stream by itself, and documents that
+   * several streams feed with a fold of all events in memory.
    *
    * @returns the number of streams verified.
    * @throws {Error} naming the first document that differs.
    */
   verify(onProgress: OnRebuildProgress): Promise<number>;
-  /** Stops the builder in any phase. */
+}
+
+/** Builds a share of the views on another thread. */
+export interface ThreadedShareBuilder extends ShareBuilder {
+  /** Stops the thread, in any phase. */
   close(): Promise<void>;
 }
 
@@ -71,15 +75,15 @@ export const shareBuilder = (options: ShareOptions): ShareBuilder => {
   let count = 0;
 
   const build = async (onProgress: OnRebuildProgress): Promise<number> => {
-    const how = { onPoison: 'stop', cacheBytes } as const;
-    const target = await projector({ ...options, ...how, readStore: store, logId: log.logId, onEntry: shared.see });
+    const own = { readStore: store, logId: log.logId, cacheBytes, onEntry: shared.see };
+    const target = await projector({ ...options, ...own, onPoison: 'stop' });
     const total = Number(await log.head());
     const report = (): void => onProgress({ phase: 'build', done: Number(last), total, count });
     for await (const { events, position } of log.readLog({ after: 0n })) {
-      const own = events.filter((event) => target.wants(event));
-      await target.take(own, position, true);
-      for (const event of own) sample.add(event);
-      count += own.length;
+      const wanted = events.filter((event) => target.wants(event));
+      await target.take(wanted, position, true);
+      for (const event of wanted) sample.add(event);
+      count += wanted.length;
       last = position;
       report();
     }
@@ -102,5 +106,5 @@ export const shareBuilder = (options: ShareOptions): ShareBuilder => {
     return streams.length;
   };
 
-  return { build, verify, close: () => Promise.resolve() };
+  return { build, verify };
 };

@@ -2,7 +2,12 @@ import type { EventLog } from '../../../services/kernel/ports/event-store.js';
 import type { EventSources } from '../event-reader.js';
 import { type Partition, PARTITIONS } from '../partitions.js';
 import type { ReadStore } from '../read-store.js';
-import { type OnRebuildProgress, type RebuildProgress, type ShareBuilder, shareBuilder } from './rebuild-share.js';
+import {
+  type OnRebuildProgress,
+  type RebuildProgress,
+  shareBuilder,
+  type ThreadedShareBuilder,
+} from './rebuild-share.js';
 
 /** A new copy of the views, built beside the one in use. */
 export interface FreshViews {
@@ -10,7 +15,7 @@ export interface FreshViews {
   readonly store: ReadStore;
   /** Replaces the views in use, which are kept so that one can go back to them. Closes `store`. */
   activate(): Promise<void>;
-  /** Deletes the new copy and leaves the views in use as they are. Closes `store`. */
+  /** Deletes the new copy, unless it is in use already, and leaves the views in use as they are. Closes `store`. */
   discard(): Promise<void>;
 }
 
@@ -26,7 +31,7 @@ export type RebuildOptions = EventSources & {
   /** Partitions that are built on the calling thread; all by default. */
   readonly partitions?: readonly Partition[];
   /** Builders of the other partitions. `rebuildViews` closes them. */
-  readonly others?: readonly ShareBuilder[];
+  readonly others?: readonly ThreadedShareBuilder[];
 };
 
 /** Result of a rebuild. */

@@ -1,8 +1,9 @@
 import { CheckpointMoved } from '../../../services/kernel/fault.js';
 import { logEndText } from '../../../services/kernel/log-readers/log-end.js';
 import type { StreamName } from '../../../services/kernel/stream.js';
-import { isMoved, retryWhileUnavailable, type Serially } from './group-run.js';
+import { isMoved, retryWhileUnavailable } from './group-run.js';
 import { type PartitionRun, type PartitionRunOptions, runPartitions } from './partition-run.js';
+import { oneByOne } from '../one-by-one.js';
 import { highestOf, MAX_POSITION, type Partition, PARTITIONS } from '../partitions.js';
 import type { Checkpoint, ParkedStream } from '../read-store.js';
 import { storedProgress } from '../stored-progress.js';
@@ -83,15 +84,6 @@ const prepareWhatIsGone = async (options: RunnerOptions, before: bigint): Promis
   await prepare(options);
 };
 
-const oneAtATime = (): Serially => {
-  let last: Promise<unknown> = Promise.resolve();
-  return (work) => {
-    const result = last.then(work);
-    last = result.catch(() => undefined);
-    return result;
-  };
-};
-
 const startOver = async (options: RunnerOptions): Promise<void> => {
   const why = await reasonToRebuild(options);
   if (why === undefined) return;
@@ -121,7 +113,7 @@ export const runProjections = async (options: RunnerOptions): Promise<RunningPro
   await prepare(options);
   await startOver(options);
   await warnIfLogIsBehind(options);
-  const serially = oneAtATime();
+  const serially = oneByOne();
   const state = { isClosed: false, partitions: options.partitions ?? PARTITIONS };
   const isClosed = (): boolean => state.isClosed;
   const open = (): Promise<PartitionRun> => runPartitions({ ...options, serially, isClosed }, state.partitions);

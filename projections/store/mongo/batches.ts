@@ -10,7 +10,7 @@ import type {
 } from '../../runtime/read-store.js';
 import { storedText } from '../stored-text.js';
 import { type DriverRow, writtenOf } from './documents.js';
-import { split, putChunks, removeChunks } from './large-documents.js';
+import { type BuildSession, split, putChunks, removeChunks } from './large-documents.js';
 import { type Build, collectionName, ofBuild } from './names.js';
 
 /** A stored checkpoint; `batch` is the ID of the last batch that moved it. */
@@ -46,9 +46,6 @@ const changedOf = (documents: WriteBatch['documents']): readonly Changed[] => {
   }
   return [...byName.values()];
 };
-
-/** A transaction on one build of the views. */
-type BuildSession = { readonly db: Db; readonly build: Build; readonly session: ClientSession };
 
 const isAsRead = (row: CheckpointRow | undefined, from: Checkpoint | undefined): boolean =>
   row?.logId === from?.logId && row?.position === from?.position;
@@ -111,9 +108,9 @@ const putDocuments = async ({ db, build, session }: BuildSession, { collection, 
   const rows = db.collection<DriverRow>(name);
   const seen = await seenOf(rows, [...puts.keys()].map(storedText), session);
   const written = [...puts.values()].flatMap(({ document, isLate = false }) => {
-    const written = writtenOf(collection, document);
-    const before = seen.get(written._id);
-    const row = inPlaceOf(before, written, isLate);
+    const encoded = writtenOf(collection, document);
+    const before = seen.get(encoded._id);
+    const row = inPlaceOf(before, encoded, isLate);
     return row ? [{ ...split(name, row), before }] : [];
   });
   const replaced = written.flatMap(({ before }) => before ?? []);

@@ -24,11 +24,14 @@ const isFinal = (error: unknown): boolean =>
   error instanceof MongoMissingCredentialsError ||
   (error instanceof MongoError && error.name === 'MongoCompatibilityError');
 
+/** Server error code `DuplicateKey`: a document with the key exists already. */
+export const DUPLICATE_KEY = 11_000;
+
 /**
  * Server error codes about the documents of a write: `DocumentValidationFailure`, `TransactionTooLarge`, `DuplicateKey`
  * and `BSONObjectTooLarge`.
  */
-const REFUSED_WRITES: ReadonlySet<unknown> = new Set([121, 257, 11_000, 10_334]);
+const REFUSED_WRITES: ReadonlySet<unknown> = new Set([121, 257, DUPLICATE_KEY, 10_334]);
 
 /** True for an error about the documents of a write, which the server would refuse again. */
 export const isRefusedWrite = (error: unknown): boolean =>

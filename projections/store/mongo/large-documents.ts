@@ -49,7 +49,7 @@ export const split = (name: string, row: DriverRow): { row: DriverRow; chunks: r
 };
 
 /** A transaction on one build of the views. */
-type BuildSession = { readonly db: Db; readonly build: Build; readonly session: ClientSession };
+export type BuildSession = { readonly db: Db; readonly build: Build; readonly session: ClientSession };
 
 /**
  * Writes chunks before the transaction that refers to them, because within it they could exceed the server's limit.

@@ -1,6 +1,7 @@
 import { type Collection, MongoServerError } from 'mongodb';
 import type { AuthorizationState, FoundObject, StoredKey } from '../../../services/kernel/ports/authorization-state.js';
 import { connect } from './connection.js';
+import { DUPLICATE_KEY } from './driver-faults.js';
 import type { MongoLocation } from './location.js';
 
 type ObjectRow = {
@@ -17,7 +18,6 @@ type ObjectRow = {
 
 type KeyRow = { readonly _id: string; readonly jwk: string; readonly createdAt: number };
 
-const DUPLICATE_KEY = 11_000;
 const CONNECTIONS = 4;
 
 const idOf = (kind: string, key: string): string => `${kind}:${key}`;

@@ -2,6 +2,7 @@ import { type AnyBulkWriteOperation, type Collection, MongoBulkWriteError } from
 import type { Checkpoint } from '../../../services/kernel/ports/checkpoint.js';
 import { LEASE_MS, type Leases } from '../../../services/kernel/ports/leases.js';
 import { type MongoConnection, connect } from './connection.js';
+import { DUPLICATE_KEY } from './driver-faults.js';
 import type { MongoLocation } from './location.js';
 
 type LeaseRow = {
@@ -22,7 +23,6 @@ export type MongoLeases = Leases & {
   checkpoint(name: string, logId: string): Checkpoint;
 };
 
-const DUPLICATE_KEY = 11_000;
 /** Leases that expired longer ago than this are deleted. */
 const FORGOTTEN_MS = 60_000;
 

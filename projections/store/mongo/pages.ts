@@ -1,7 +1,7 @@
 import type { AggregationCursor, Db, Document, FindCursor } from 'mongodb';
-import { PageTooLarge } from '../../../services/kernel/fault.js';
 import type { Collection, Found, Query } from '../../runtime/read-store.js';
-import { queryPlanOf } from '../query-plan.js';
+import { assertPageBytes } from '../page-bytes.js';
+import { isImpossible, queryPlanOf } from '../query-plan.js';
 import { originalText, storedQuery } from '../stored-text.js';
 import { excludesEmpty, tightened } from '../tightened-query.js';
 import { filled, mongoFilter, isKeyOf, joined, linkedDocumentStages, searchFilter } from './conditions.js';
@@ -30,9 +30,6 @@ export type PageQuery = {
 };
 
 type PageRow = Loadable & { readonly f?: Readonly<Record<string, StoredField>> };
-
-/** Limit of a page; more than any client accepts in one response. */
-const MAX_PAGE_BYTES = 256 * 1024 * 1024;
 
 /** Documents per batch of a cursor. */
 const MAX_ROWS = 1_000;
@@ -84,10 +81,6 @@ const partsAfter = ({ fields }: Collection, query: Query): readonly Document[] =
   return isUp ? [same, { [path]: filled(fields[orderBy.field]) }] : [same];
 };
 
-/** True when no document can match. */
-export const isImpossible = ({ where }: Query): boolean =>
-  where.some((each) => each.is === 'in' && each.values.length === 0);
-
 const pageQueriesOf = (collection: Collection, query: Query): readonly Omit<PageQuery, 'limit'>[] => {
   const path = storedPath(query.orderBy.field);
   const direction = query.orderBy.direction === 'ascending' ? 1 : -1;
@@ -119,16 +112,6 @@ async function* rowsOf(reader: PageReader, collection: Collection, query: Query)
 }
 
 /**
- * Adds the size of an element to that of its page.
- *
- * @throws {PageTooLarge} when the page exceeds the limit.
- */
-const sized = (bytes: number, element: Uint8Array): number => {
-  if (bytes + element.length <= MAX_PAGE_BYTES) return bytes + element.length;
-  throw new PageTooLarge(`the page is larger than ${MAX_PAGE_BYTES} bytes`);
-};
-
-/**
  * Finds a page.
  *
  * @throws {PageTooLarge} when the page exceeds the limit of a response.
@@ -145,7 +128,8 @@ export const findPage = async (reader: PageReader, collection: Collection, given
     if (elements.length === limit && last)
       return { elements, next: { value: fieldValueOf(last.f?.[query.orderBy.field]), key: originalText(last._id) } };
     const { element } = await loaded(reader.db, reader.build, collectionName(collection, reader.build), row);
-    bytes = sized(bytes, element);
+    bytes += element.length;
+    assertPageBytes(bytes);
     elements.push(element);
     last = row;
   }

@@ -1,11 +1,11 @@
 import type { Document } from 'mongodb';
 import type { Collection, FieldValue, Query, ValueCounts } from '../../runtime/read-store.js';
 import { exceptions, type FoundValues } from '../distinct-values.js';
-import { valuesPlanOf, queryPlanOf } from '../query-plan.js';
+import { isImpossible, valuesPlanOf, queryPlanOf } from '../query-plan.js';
 import { originalValue, storedQuery } from '../stored-text.js';
 import { tightened } from '../tightened-query.js';
 import { filled, mongoFilter, joined, linkedDocumentStages } from './conditions.js';
-import { type PageReader, findRows, isImpossible, type PageQuery, remainingMs } from './pages.js';
+import { type PageReader, findRows, type PageQuery, remainingMs } from './pages.js';
 import { indexName, storedPath, collectionName } from './names.js';
 
 type ValueRow = { readonly f: Readonly<Record<string, FieldValue>> };

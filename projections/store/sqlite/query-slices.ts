@@ -1,11 +1,8 @@
-import { PageTooLarge } from '../../../services/kernel/fault.js';
+import { assertPageBytes } from '../page-bytes.js';
 import type { Slice } from './query-messages.js';
 
 /** Size at which a slice is sent. */
 const SLICE_BYTES = 1024 * 1024;
-
-/** Limit of a page; more than any client accepts in one response. */
-const MAX_PAGE_BYTES = 256 * 1024 * 1024;
 
 /** Collects elements into slices, so that a long page is never entirely in the memory of the reading thread. */
 export type Slices = {
@@ -29,7 +26,7 @@ export const slices = (send: (slice: Slice) => void): Slices => {
   };
   const add = (element: Uint8Array): void => {
     total += element.length;
-    if (total > MAX_PAGE_BYTES) throw new PageTooLarge(`the page is larger than ${MAX_PAGE_BYTES} bytes`);
+    assertPageBytes(total);
     if (ends.length > 0 && used + element.length > bytes.length) flush();
     if (ends.length === 0) bytes = new Uint8Array(Math.max(SLICE_BYTES, element.length));
     bytes.set(element, used);

@@ -21,7 +21,7 @@ const TAKE = `
   ON CONFLICT DO UPDATE SET owner = excluded.owner, until = excluded.until
   WHERE claims.owner = excluded.owner OR claims.until <= :now`;
 
-// A table of its own, because releases before this one write rows of three columns into the other.
+// A table of its own, because earlier releases write rows of three columns into `claims`.
 const DESCRIBE = `
   INSERT INTO descriptions SELECT name, owner, :text FROM claims WHERE name = :name AND owner = :owner
   ON CONFLICT DO UPDATE SET owner = excluded.owner, text = excluded.text`;

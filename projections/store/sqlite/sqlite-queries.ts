@@ -9,11 +9,12 @@ import type {
   ValueCounts,
 } from '../../runtime/read-store.js';
 import type { Sql } from './condition-sql.js';
-import { distinctValues, type FoundValues } from '../distinct-values.js';
+import type { FoundValues } from '../distinct-values.js';
 import { rowCounts } from './examined-rows.js';
-import { queryPlanOf } from '../query-plan.js';
+import { isImpossible, queryPlanOf } from '../query-plan.js';
 import { conditionsAfter, countsSql, pageSql, type PlannedQuery } from './query-sql.js';
 import { searchedRows } from './search-pages.js';
+import { distinctValues } from './sqlite-values.js';
 import { originalText, originalValue, storedQuery } from '../stored-text.js';
 import { tightened } from '../tightened-query.js';
 import { QueryTooSlow } from '../../../services/kernel/fault.js';
@@ -81,8 +82,6 @@ const statements = (db: Database): ((text: string) => Statement) => {
     return statement;
   };
 };
-
-const isImpossible = ({ where }: Query): boolean => where.some((each) => each.is === 'in' && each.values.length === 0);
 
 function* indexedRows(rowsOf: (sql: Sql) => Iterable<PageRow>, run: PlannedQuery, query: Query): Generator<PageRow> {
   let missing = query.limit;

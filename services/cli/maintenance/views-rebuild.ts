@@ -1,6 +1,10 @@
 import { resolve } from 'node:path';
 import { rebuildViews as rebuild, VERIFIED_STREAMS } from '../../../projections/runtime/runs/rebuild.js';
-import { type RebuildProgress, type ShareBuilder, sharesOf } from '../../../projections/runtime/runs/rebuild-share.js';
+import {
+  type RebuildProgress,
+  type ThreadedShareBuilder,
+  sharesOf,
+} from '../../../projections/runtime/runs/rebuild-share.js';
 import { Fault } from '../../kernel/fault.js';
 import { lockDataDirectory } from '../../store/data-directory.js';
 import type { Configuration } from '../../config/configuration.js';
@@ -41,7 +45,7 @@ const HELD_BYTES: Readonly<Record<LogSource['kind'], number>> = { embedded: 0, e
 
 type Where = Pick<RebuildThreadData, 'directory' | 'location'>;
 
-const othersOf = (shares: ReturnType<typeof sharesOf>, where: Where): readonly ShareBuilder[] =>
+const othersOf = (shares: ReturnType<typeof sharesOf>, where: Where): readonly ThreadedShareBuilder[] =>
   shares.map((partitions) => threadedShare({ ...where, partitions, verifiedStreams: VERIFIED_STREAMS / 2 }));
 
 /**

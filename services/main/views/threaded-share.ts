@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import type { OnRebuildProgress, ShareBuilder } from '../../../projections/runtime/runs/rebuild-share.js';
+import type { OnRebuildProgress, ThreadedShareBuilder } from '../../../projections/runtime/runs/rebuild-share.js';
 import { faultOfCrossing } from '../../kernel/crossing-faults.js';
 import type { RebuildStep, RebuildThreadData, RebuildThreadMessage } from './rebuild-thread.js';
 
@@ -8,12 +8,12 @@ import type { RebuildStep, RebuildThreadData, RebuildThreadMessage } from './reb
  *
  * @throws {Fault} from `build` and `verify`, when the log or the store of the views cannot be used.
  */
-export const threadedShare = (workerData: RebuildThreadData): ShareBuilder => {
+export const threadedShare = (workerData: RebuildThreadData): ThreadedShareBuilder => {
   const worker = new Worker(new URL('./rebuild-thread.js', import.meta.url), { workerData });
   const failed = new Promise<never>((_, reject) => worker.once('error', reject));
   failed.catch(() => undefined); // not unhandled: the current or the next step rejects with it
 
-  /** Runs a step on the thread; gives its count, as {@link ShareBuilder} defines it. */
+  /** Runs a step on the thread; gives its count, as {@link ThreadedShareBuilder} defines it. */
   const step = (name: RebuildStep, onProgress: OnRebuildProgress): Promise<number> =>
     new Promise((resolve, reject) => {
       failed.catch(reject);

@@ -1,7 +1,7 @@
 import { filterOf } from '../../../projections/execution-watch/watch-request.js';
 import type { ReadList, Watches } from '../../../projections/execution-watch/watches.js';
 import { matchingExecutions } from '../../../projections/executions/matching.js';
-import type { ExecutionReads } from '../../../projections/executions/reads.js';
+import type { ExecutionReads } from '../../../projections/query/execution-reads.js';
 import { ExecutionWatchService } from '../../../proto/gen/platformidl/eventlog/watch_pb.js';
 import { encodedEvent } from '../../gateway/rest/server-sent-events.js';
 import { type Call, type FollowRoute, RpcError } from '../../kernel/rpc.js';

@@ -184,7 +184,7 @@ it('a list message is the concatenation of its elements', () => {
   const projects = ['a', 'b'.repeat(200), ''].map((id) => create(ProjectSchema, { id, name: id }));
   const elements = projects.map((project) => toBinary(ProjectSchema, project));
   for (const token of ['', 'next']) {
-    const message = listMessage({ elements: 1, token: 2 }, elements, token);
+    const message = listMessage({ elements, token });
     expect(message).toEqual(toBinary(ProjectsSchema, create(ProjectsSchema, { projects, token })));
     expect(fromBinary(ProjectsSchema, message).token).toBe(token);
   }

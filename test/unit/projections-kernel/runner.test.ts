@@ -501,9 +501,10 @@ describe('a rebuild', () => {
   const rebuildShared = (of: number, some: Partial<typeof sources> = {}) => {
     const fresh = freshSqliteViews({ directory });
     const [first, ...rest] = sharesOf(of);
-    const others = rest.map((partitions) =>
-      shareBuilder({ ...sources, ...some, log, store: fresh.store, partitions, verifiedStreams: 100 }),
-    );
+    const others = rest.map((partitions) => ({
+      ...shareBuilder({ ...sources, ...some, log, store: fresh.store, partitions, verifiedStreams: 100 }),
+      close: () => Promise.resolve(),
+    }));
     return rebuild({ ...some, fresh, partitions: first ?? [], others });
   };
 
