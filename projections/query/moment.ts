@@ -10,6 +10,12 @@ const MAX_POSITION = 2n ** 64n - 1n;
 // RFC 3339; `isDay` checks the date, and Date.parse the time and the offset.
 const TIME = /^(?<day>\d{4}-\d{2}-\d{2})T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\d{2})$/u;
 
+/** Milliseconds since 1970; NaN for a text that is no time. */
+const timeOf = (text: string): number => {
+  const day = TIME.exec(text)?.groups?.['day'];
+  return day !== undefined && isDay(day) ? Date.parse(text) : NaN;
+};
+
 /**
  * Reads a moment of the past from a field of a request: a position as a number, a position as `flightlog-position` has
  * it, or a time of RFC 3339. Empty is now, `undefined`.
@@ -22,8 +28,7 @@ export const momentOf = (text: string, field: string, logId: string): Moment | u
   if (digits !== undefined && log !== logId)
     throw invalid(field, `'${text.slice(0, SHOWN)}' is a position of another log`);
   if (digits !== undefined && BigInt(digits) <= MAX_POSITION) return { position: BigInt(digits) };
-  const day = TIME.exec(text)?.groups?.['day'];
-  const timeMs = day !== undefined && isDay(day) ? Date.parse(text) : NaN;
+  const timeMs = timeOf(text);
   if (Number.isNaN(timeMs))
     throw invalid(field, `'${text.slice(0, SHOWN)}' is neither a position nor a time such as 2026-03-02T09:58:16Z`);
   return { timeMs };
