@@ -2,7 +2,6 @@ import { create } from '@bufbuild/protobuf';
 import type { Notification } from '../../../proto/gen/platformidl/admin/common_pb.js';
 import {
   type ExecutionCreateRequest,
-  ExecutionMetadata_ExecutionMode as ExecutionMode,
   ExecutionMetadataSchema,
   type ExecutionSpec,
 } from '../../../proto/gen/platformidl/admin/execution_pb.js';
@@ -25,6 +24,7 @@ import type { LargeLaunches, LaunchInputs } from '../ports.js';
 import { type Launched, type LaunchRefusal, errorsAsRefusals } from './answer.js';
 import { assertConfig, resolveConfiguration, type ConfigServices } from './resolve-configuration.js';
 import { type GivenInputs, removeInputs } from './given-inputs.js';
+import { isChild, uncountedLabels } from './passed-on-labels.js';
 import { type Inherited, inheritanceOf, type LineageServices } from './lineage.js';
 import { slotFor, type SlotServices } from './slot.js';
 import { assertLaunchable, type Target, launchTarget, type TargetServices } from './target.js';
@@ -76,11 +76,6 @@ const assertLiterals = (given: GivenInputs): void => {
 /** The label and the annotation that a bridge sets on the objects of executions. */
 const BRIDGE_KEYS = ['flightlog.io/bridge', 'flightlog.io/launch-id'];
 
-/** The labels that propeller passes on from the object of a parent, besides those of its execution. */
-const PASSED_ON_LABELS = ['execution-id', 'project', 'domain', 'workflow-name'];
-
-const isChild = ({ metadata }: ExecutionSpec): boolean => metadata?.mode === ExecutionMode.CHILD_WORKFLOW;
-
 /** Removes from the spec of a child the keys that a bridge has set on the object of its parent: engines copy them. */
 const removeBridgeKeys = ({ labels, annotations }: ExecutionSpec): void => {
   for (const values of [labels?.values, annotations?.values]) for (const key of BRIDGE_KEYS) delete values?.[key];
@@ -95,7 +90,7 @@ const checkedRequest = (request: ExecutionCreateRequest, given: GivenInputs): Ch
   const launches = assertLaunchable(spec.launchPlan);
   assertLiterals(given);
   assertNotifications(requestedNotifications(spec));
-  assertLabels(spec.labels, isChild(spec) ? PASSED_ON_LABELS : []);
+  assertLabels(spec.labels, uncountedLabels(spec));
   assertConfig(spec);
   return { spec, launches };
 };

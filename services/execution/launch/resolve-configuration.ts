@@ -10,6 +10,7 @@ import { resolveConfig, withProjectLabels } from '../config.js';
 import { assignedPool, type EngineSources, resolveEngineSettings } from '../engine-settings.js';
 import type { Platform } from '../platform.js';
 import type { Attributes, Projects, StreamRevision } from '../ports.js';
+import { uncountedLabels } from './passed-on-labels.js';
 import type { Target } from './target.js';
 import type { ExecutionId } from '../../kernel/execution-id.js';
 
@@ -59,8 +60,10 @@ const assertPool = (sources: EngineSources, { project, domain }: ExecutionId): v
     );
 };
 
-const assertEntries = (field: string, map: { readonly values: object } | undefined, most: number): void => {
-  const count = Object.keys(map?.values ?? {}).length;
+type Entries = { readonly values: object } | undefined;
+
+const assertEntries = (field: string, map: Entries, most: number, uncounted: readonly string[] = []): void => {
+  const count = Object.keys(map?.values ?? {}).filter((key) => !uncounted.includes(key)).length;
   if (most > 0 && count > most)
     throw new RpcError('INVALID_ARGUMENT', `${field} has too many entries [${count} > ${most}]`);
 };
@@ -94,7 +97,7 @@ export const resolveConfiguration = async (
   // FlyteAdmin limits labels and annotations only for executions of launch plans, not for those of a single task. It
   // does not count the labels of the project.
   if (isPlan) {
-    assertEntries('labels', own.labels, platform.maxLabels);
+    assertEntries('labels', own.labels, platform.maxLabels, uncountedLabels(spec));
     assertEntries('annotations', own.annotations, platform.maxAnnotations);
   }
   assertPool(sources, id);

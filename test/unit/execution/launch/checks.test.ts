@@ -396,18 +396,35 @@ describe('a child execution', () => {
     expect((await createdBy(launched({}))).engine).not.toHaveProperty('clusterLabel');
   });
 
+  const labels = (count: number) => ({
+    values: {
+      ...Object.fromEntries(Array.from({ length: count }, (_, at) => [`k${at}`, 'v'])),
+      ...{ 'execution-id': 'e1', project: 'flytesnacks', domain: 'development', 'workflow-name': 'hello' },
+    },
+  });
+
   it('may have 16 labels besides those that propeller generates for its parent and passes on', async () => {
-    const labels = (count: number) => ({
-      values: {
-        ...Object.fromEntries(Array.from({ length: count }, (_, at) => [`k${at}`, 'v'])),
-        ...{ 'execution-id': 'e1', project: 'flytesnacks', domain: 'development', 'workflow-name': 'hello' },
-      },
-    });
     const child = childOf(await parentWith({}));
     const tooMany = `${WRONG}labels map cannot exceed 16 entries`;
     expect(await errorOf(launched({ ...child, labels: labels(16) }))).toBe('launched');
     expect(await errorOf(launched({ ...child, labels: labels(17) }))).toBe(tooMany);
     expect(await errorOf(launched({ labels: labels(13) }))).toBe(tooMany);
+  });
+
+  it('may have as many labels as the platform allows besides those that were passed on', async () => {
+    const child = childOf(await parentWith({}));
+    const services = { platform: { ...plane.services.platform, maxLabels: 2 } };
+    expect(await errorOf(launched({ ...child, labels: labels(2) }, { services }))).toBe('launched');
+    expect(await errorOf(launched({ ...child, labels: labels(3) }, { services }))).toBe(
+      `${WRONG}labels has too many entries [3 > 2]`,
+    );
+  });
+
+  it('can be relaunched with all its labels', async () => {
+    const name = newName();
+    await createdBy(launched({ ...childOf(await parentWith({})), labels: labels(16) }, { name }));
+    const relaunched = relaunch(plane.services, { id: { ...place, name }, name: '' } as never, actorOf());
+    expect((await createdBy(relaunched)).spec!.labels).toMatchObject(labels(16));
   });
 
   it.each<[string, Spec | undefined]>([
