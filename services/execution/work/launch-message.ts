@@ -1,5 +1,6 @@
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import type { ExecutionSpec } from '../../../proto/gen/platformidl/admin/execution_pb.js';
 import {
   type CompiledWorkflowClosure,
   CompiledWorkflowClosureSchema,
@@ -144,6 +145,13 @@ const inputOf = ({ id, inputs, maxInlineBytes }: LaunchFacts): WorkLaunch['input
   };
 };
 
+/** The spec without the inputs of the caller: the complete inputs are in the message, or too large for it. */
+const withoutInputs = (spec: ExecutionSpec): ExecutionSpec => {
+  // oxlint-disable-next-line typescript/no-deprecated -- flyteconsole still sends inputs in the spec
+  const { inputs, ...rest } = spec;
+  return inputs === undefined ? spec : rest;
+};
+
 const timesOf = ({ createdAtMs, timeoutMs }: LaunchFacts) => ({
   createdAt: timestampFromMs(createdAtMs),
   ...(timeoutMs > 0 && { deadline: timestampFromMs(createdAtMs + timeoutMs) }),
@@ -158,7 +166,7 @@ export const launchMessage = (facts: LaunchFacts, state: LaunchState): WorkLaunc
     ...(taskId && { taskId }),
     workflow: workflowOf(facts),
     input: inputOf(facts),
-    ...(spec && { spec }),
+    ...(spec && { spec: withoutInputs(spec) }),
     ...(config && { config }),
     ...(engine && { settings: settingsOf(engine) }),
     containers: [...containersOf(facts.workflow.closure, engine?.taskResources)],

@@ -434,8 +434,8 @@ export type WorkLaunch = Message<"platformidl.eventlog.WorkLaunch"> & {
   } | { case: undefined; value?: undefined };
 
   /**
-   * As GetExecution shows it: mode, nesting, parent and reference execution, namespace, tags. What is merged of several
-   * levels is in `config`.
+   * As GetExecution shows it, without inputs: mode, nesting, parent and reference execution, namespace, tags. What is
+   * merged of several levels is in `config`.
    *
    * @generated from field: platformidl.admin.ExecutionSpec spec = 11;
    */

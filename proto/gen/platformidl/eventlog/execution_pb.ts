@@ -43,7 +43,7 @@ export type ExecutionCreated = Message<"platformidl.eventlog.ExecutionCreated"> 
   id?: WorkflowExecutionIdentifier | undefined;
 
   /**
-   * As GetExecution shows it, without inputs.
+   * As GetExecution shows it. Has inputs only when its request had them there, up to 64 KiB.
    *
    * @generated from field: platformidl.admin.ExecutionSpec spec = 2;
    */

@@ -6,6 +6,7 @@ import { CompiledWorkflowClosureSchema } from '../../../../proto/gen/platformidl
 import { QualityOfService_Tier as Tier } from '../../../../proto/gen/platformidl/core/execution_pb.js';
 import { ResourceType } from '../../../../proto/gen/platformidl/core/identifier_pb.js';
 import { LiteralMapSchema } from '../../../../proto/gen/platformidl/core/literals_pb.js';
+import { WorkLaunchSchema } from '../../../../proto/gen/platformidl/eventlog/engine_work_pb.js';
 import { ExecutionCreatedSchema } from '../../../../proto/gen/platformidl/eventlog/execution_pb.js';
 import type { LeaseWork } from '../../../../services/execution/commands.js';
 import { NODE, TASK, WORKFLOW } from '../../../../services/execution/phases.js';
@@ -71,6 +72,14 @@ describe('the launch of an execution', () => {
   ] as const)('has %s up to the size that the engine takes, and a reference above it', (_, bytes, field, name) => {
     expect(launchMessage({ ...FACTS, maxInlineBytes: bytes }, {})[field].case).toBe(name);
     expect(launchMessage({ ...FACTS, maxInlineBytes: bytes - 1 }, {})[field].case).toBe(`${name}Reference`);
+  });
+
+  it('has the spec without the inputs that its request had there', () => {
+    const spec = { inputs: { literals: { name: { hash: 'x'.repeat(10_000) } } }, tags: ['a'] };
+    const message = messageOf({ spec });
+    expect(message.spec?.tags).toEqual(['a']);
+    expect(toBinary(WorkLaunchSchema, message).length).toBeLessThan(2_000);
+    expect(messageOf({ spec: { tags: ['b'] } }).spec?.tags).toEqual(['b']);
   });
 
   it('refers to a large workflow and large inputs by path and size', () => {
