@@ -52,4 +52,14 @@ describe('the answer of UserInfo over REST', () => {
     user.additionalClaims = { 'a b': 1, 'a\r\nb': 1, '': 1, long: 'x'.repeat(5_000), short: 1 };
     expect(await userHeadersOf()).toEqual({ 'x-user-claim-': '1', 'x-user-claim-short': '1' });
   });
+
+  it('has no more headers than clients accept, however many claims there are', async () => {
+    user.subject = 'ada';
+    const many = Array.from({ length: 20 }, (_, at) => [`groups${at}`, 'x'.repeat(1_500)] as const);
+    user.additionalClaims = { ...Object.fromEntries(many), short: 1 };
+    const headers = await userHeadersOf();
+    expect(Object.keys(headers)).toEqual([
+      ...['x-user-claim-groups0', 'x-user-claim-groups1', 'x-user-claim-short', 'x-user-subject'],
+    ]);
+  });
 });
