@@ -20,9 +20,10 @@ const SPENT: Readonly<Record<string, Spent>> = {
   NODE_IDLE: 'waiting',
 };
 
+/** The segment of an operation; `undefined` also when it ends before its start, by the clocks of two computers. */
 const segmentOf = ({ id, startTime, endTime }: Span): Segment | undefined => {
   const [from, to] = [msOf(startTime), msOf(endTime)];
-  if (id.case !== 'operationId' || from === undefined || to === undefined) return undefined;
+  if (id.case !== 'operationId' || from === undefined || to === undefined || to < from) return undefined;
   return { from, to, operation: id.value, spent: SPENT[id.value] ?? 'overhead' };
 };
 

@@ -57,6 +57,11 @@ describe('the time spent in an execution', () => {
     expect(segments.get('n1')).toEqual([{ operation: 'NODE_TRANSITION', from: 120, to: 125, spent: 'waiting' }]);
   });
 
+  it('leaves out an operation that ends before its start, because two computers have different clocks', () => {
+    const late = [operation('WORKFLOW_SETUP', 10, 4), operation('WORKFLOW_TEARDOWN', 20, 25)];
+    expect(totalsOf(segmentsOf(create(SpanSchema, { spans: late })))).toEqual([['WORKFLOW_TEARDOWN', 5]]);
+  });
+
   it('is inside a node while no operation of the node runs, and that is left out of the sums', () => {
     const below = node('n2-0-n0', [operation('TASK_RUNTIME', 31, 90)], [30, 90]);
     const parent = node('n2', [operation('NODE_SETUP', 20, 30), below, operation('NODE_TEARDOWN', 95, 99)], [20, 99]);
