@@ -14,6 +14,7 @@ import type { CallApi } from './api-caller.js';
 
 const { method } = AdminService;
 
+/** The IDs of the nodes that every workflow has at its beginning and at its end. */
 export const START_NODE = 'start-node';
 export const END_NODE = 'end-node';
 
@@ -133,6 +134,7 @@ const choicesOf = ({ target }: Node): readonly Node[] => {
 const withChoices = (nodes: readonly Node[]): readonly Node[] =>
   nodes.flatMap((node) => [node, ...withChoices(choicesOf(node))]);
 
+/** Puts nodes together with the workflow that they are nodes of: by default the primary one of the closure. */
 export const levelOf = (
   nodes: readonly NodeExecution[],
   closure: CompiledWorkflowClosure | undefined,

@@ -21,7 +21,7 @@ import { inputsOf, outputsOf } from './data.js';
 import { findTask } from './find.js';
 import { executionStream } from '../../services/kernel/execution-id.js';
 
-/** Names from which clients build links to the data. */
+/** The `flyte://` URLs by which clients refer to the inputs and the outputs of an attempt. */
 const urlsOf = ({ id }: TaskExecution): FlyteURLs => {
   const { nodeId = '', executionId } = id?.nodeExecutionId ?? {};
   const { project = '', domain = '', name = '' } = executionId ?? {};

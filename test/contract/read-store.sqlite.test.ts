@@ -5,7 +5,13 @@ import { expect, it } from 'vitest';
 import type { Collection, ReadStore } from '../../projections/runtime/read-store.js';
 import { servingReadStore } from '../../projections/store/sqlite/serving-read-store.js';
 import { sqliteReadStore } from '../../projections/store/sqlite/sqlite-read-store.js';
-import { DataDirectoryUnusable, QueryTooSlow, StoreUnavailable, TooManyQueries } from '../../services/kernel/fault.js';
+import {
+  DataDirectoryUnusable,
+  PageTooLarge,
+  QueryTooSlow,
+  StoreUnavailable,
+  TooManyQueries,
+} from '../../services/kernel/fault.js';
 import { readStoreContract } from './read-store.contract.js';
 
 const newDirectory = (): string => mkdtempSync(join(tmpdir(), 'flightlog-views-'));
@@ -56,6 +62,19 @@ it('a SQLite read store gives up a query that takes longer than its limit', asyn
   const count = serving.countBy(things, { where: [], orderBy, limit: 1 }, 'size');
   await expect(count).rejects.toBeInstanceOf(QueryTooSlow);
   await serving.close();
+  await store.close();
+});
+
+it('a SQLite read store refuses a page that is too large as such, also after its time limit', async () => {
+  const store = sqliteReadStore({ directory: undefined, mode: 'read-write', queryLimitMs: 0 });
+  await writeThings(store, 1);
+  const refuse = (): never => {
+    const startedAt = performance.now();
+    while (performance.now() - startedAt < 2); // longer than the limit
+    throw new PageTooLarge('the page is too large');
+  };
+  const found = store.findEach(things, { where: [], orderBy, limit: 10 }, refuse);
+  await expect(found).rejects.toBeInstanceOf(PageTooLarge);
   await store.close();
 });
 

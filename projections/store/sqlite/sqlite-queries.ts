@@ -17,12 +17,12 @@ import { searchedRows } from './search-pages.js';
 import { distinctValues } from './sqlite-values.js';
 import { originalText, originalValue, storedQuery } from '../stored-text.js';
 import { tightened } from '../tightened-query.js';
-import { QueryTooSlow } from '../../../services/kernel/fault.js';
+import { Fault, QueryTooSlow } from '../../../services/kernel/fault.js';
 
 /**
  * Limits the time of queries: `within` runs one. The driver cannot interrupt a statement, so a query that scans rows
  * calls `within_time()` regularly, which fails the query when its time is up. A query of several statements calls
- * `assertInTime` between them.
+ * `assertInTime` between them. A {@link Fault} of the query, such as a page that is too large, is thrown as it is.
  */
 const timeLimit = (
   db: InstanceType<typeof DatabaseSync>,
@@ -42,7 +42,8 @@ const timeLimit = (
     try {
       return query();
     } catch (error) {
-      throw isOver() ? new QueryTooSlow(`the query took longer than its limit of ${limitMs} ms`, error) : error;
+      if (error instanceof Fault || !isOver()) throw error;
+      throw new QueryTooSlow(`the query took longer than its limit of ${limitMs} ms`, error);
     }
   };
   return { within, assertInTime };

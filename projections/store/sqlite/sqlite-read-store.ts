@@ -76,7 +76,7 @@ const whole = (db: Database): Database => {
  *
  * @throws {DataDirectoryUnusable} when a newer release has written the file.
  */
-const known = (db: Database, path: string): void => {
+const assertKnownFormat = (db: Database, path: string): void => {
   try {
     checkFormat(db, path);
   } catch (error) {
@@ -96,7 +96,7 @@ export const checkViewsFile = (directory: string): Promise<void> =>
     const path = join(directory, VIEWS_FILE);
     if (!existsSync(path)) return;
     const db = new DatabaseSync(path, { readOnly: true, timeout: 5_000 });
-    known(db, path);
+    assertKnownFormat(db, path);
     db.close();
   });
 
@@ -107,7 +107,7 @@ const open = ({ directory, mode, file = VIEWS_FILE, isGrowing = false }: SqliteR
   if (!isReadOnly && directory !== undefined) mkdirSync(directory, { recursive: true });
   const path = directory === undefined ? TEMPORARY : join(directory, file);
   const db = new DatabaseSync(path, { readOnly: isReadOnly, timeout: 5_000 });
-  known(db, path);
+  assertKnownFormat(db, path);
   db.exec('PRAGMA cache_size = -32000; PRAGMA temp_store = MEMORY;');
   if (isReadOnly) return whole(db);
   db.exec(
