@@ -6,6 +6,7 @@ import {
   WorkflowExecutionGetMetricsResponseSchema,
 } from '../../proto/gen/platformidl/admin/execution_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
+import { accessOf } from '../../services/kernel/permitted.js';
 import { type Call, type Route, route } from '../../services/kernel/rpc.js';
 import { completeExecutionId } from '../query/execution-identifiers.js';
 import { apiCaller } from './api-caller.js';
@@ -24,7 +25,8 @@ const metrics = async (
   const ask = apiCaller(reads, call);
   const execution = await ask(AdminService.method.getExecution, { id });
   const depth = request.depth < 0 ? MAX_DEPTH : Math.min(request.depth, MAX_DEPTH);
-  const span = await workflowSpan({ ask, left: MAX_NODES }, execution, depth);
+  const mayRead = (project: string, domain: string): boolean => accessOf(call).may('read', project, domain);
+  const span = await workflowSpan({ ask, mayRead, left: MAX_NODES }, execution, depth);
   return create(WorkflowExecutionGetMetricsResponseSchema, { span });
 };
 

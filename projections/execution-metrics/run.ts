@@ -18,8 +18,14 @@ const { method } = AdminService;
 export const START_NODE = 'start-node';
 export const END_NODE = 'end-node';
 
-/** The reads of one request, and the number of nodes and tasks that it may still read. */
-export type MetricsRun = { readonly ask: CallApi; left: number };
+/** The reads of one request. */
+export type MetricsRun = {
+  readonly ask: CallApi;
+  /** True when the caller has the permission to read in a project and domain. */
+  readonly mayRead: (project: string, domain: string) => boolean;
+  /** The number of nodes and tasks that may still be read. */
+  left: number;
+};
 
 /** The nodes under one parent, with the workflow that they are nodes of. */
 export type NodesOfParent = {
@@ -114,11 +120,15 @@ export const dynamicOf = async (
   return (await unlessAbsent(run.ask(method.getDynamicNodeWorkflow, { id })))?.compiledWorkflow;
 };
 
-/** The execution that a node has started; `undefined` when there is none. */
+/**
+ * The execution that a node has started; `undefined` when there is none, or when the caller may not read it: it may be of
+ * another project or domain than the node.
+ */
 export const readChild = async (run: MetricsRun, { closure }: NodeExecution): Promise<Execution | undefined> => {
   const target = closure?.targetMetadata;
-  if (target?.case !== 'workflowNodeMetadata' || target.value.executionId === undefined) return undefined;
-  return unlessAbsent(run.ask(method.getExecution, { id: target.value.executionId }));
+  const id = target?.case === 'workflowNodeMetadata' ? target.value.executionId : undefined;
+  if (id === undefined || !run.mayRead(id.project, id.domain)) return undefined;
+  return unlessAbsent(run.ask(method.getExecution, { id }));
 };
 
 /** The nodes that a branch may choose. */
