@@ -1,4 +1,4 @@
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 import { connect as connectHttp2 } from 'node:http2';
 import { Readable } from 'node:stream';
@@ -44,6 +44,26 @@ it('a stream that ends without an event is answered with no events', async () =>
   const answer = await fetch(toy.url + PATH, { signal: AbortSignal.timeout(5_000) });
   expect(answer.headers.get('content-type')).toBe('text/event-stream; charset=utf-8');
   expect(await answer.text()).toBe('');
+  await toy.close();
+});
+
+it('a stream whose client leaves before the first event is ended, and others are answered', async () => {
+  const { route } = endless();
+  const [steps, leaving] = [new EventEmitter(), new AbortController()];
+  const follow: FollowRoute['follow'] = async function* (_request, _call, { gone }) {
+    steps.emit('opened');
+    await once(gone, 'abort');
+    steps.emit('left');
+    yield* [];
+  };
+  const toy = await overHttp([{ ...route, follow }]);
+  const [opened, left] = [once(steps, 'opened'), once(steps, 'left')];
+  const refused = expect(fetch(toy.url + PATH, { signal: leaving.signal })).rejects.toThrow('aborted');
+  await opened;
+  leaving.abort();
+  await Promise.all([refused, left]);
+  await new Promise(setImmediate);
+  expect((await toy.get('/healthcheck')).status).toBeLessThan(500);
   await toy.close();
 });
 
