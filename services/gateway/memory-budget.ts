@@ -56,14 +56,20 @@ type Ledger = {
 /** The memory that one call holds. */
 type Account = { readonly ledger: Ledger; readonly reader: Reader; heldBytes: number; sendingBytes: number };
 
-type Waiting = { readonly account: Account; readonly bytes: number; readonly enter: () => void };
+type Waiting = {
+  readonly account: Account;
+  readonly bytes: number;
+  readonly enter: () => void;
+  /** Refuses the call for lack of memory. */
+  readonly refuse: () => void;
+};
 
 type Place = 'here' | 'on this connection';
 
 /** Makes the error for a call that gets no memory. */
 type Exhausted = (where: Place) => RpcError;
 
-/** The most calls that wait for memory; further ones are refused. */
+/** The most calls that wait for memory; for each further one, a call is refused. */
 const MAX_WAITING = 1_000;
 const RETRY_AFTER_MS = 1_000;
 
@@ -105,6 +111,13 @@ const admit = (ledger: Ledger): void => {
   }
 };
 
+/**
+ * The call to refuse when too many wait: the newest of those that wait for memory of their own connection, so that such
+ * calls take no place from other connections; `undefined` when there are none.
+ */
+const surplusOf = ({ waiting }: Ledger): Waiting | undefined =>
+  [...waiting].findLast(({ account, bytes }) => isOwnFull(account, bytes));
+
 const reserve = (account: Account, bytes: number, abandoned: AbortSignal): Promise<void> => {
   if (abandoned.aborted) return Promise.reject(callerGone());
   const { ledger } = account;
@@ -120,19 +133,18 @@ const reserve = (account: Account, bytes: number, abandoned: AbortSignal): Promi
       end();
       resolve();
     };
-    const refuse = (error: RpcError): void => {
+    const fail = (error: RpcError): void => {
       end();
       reject(error);
     };
-    const refuseForLack = (): void => refuse(exhausted(fullPlace(account, bytes)));
-    const abandon = (): void => refuse(callerGone());
-    const each: Waiting = { account, bytes, enter };
-    const timer = setTimeout(refuseForLack, limits.waitMs);
+    const refuse = (): void => fail(exhausted(fullPlace(account, bytes)));
+    const abandon = (): void => fail(callerGone());
+    const each: Waiting = { account, bytes, enter, refuse };
+    const timer = setTimeout(refuse, limits.waitMs);
     abandoned.addEventListener('abort', abandon);
     waiting.add(each);
     admit(ledger);
-    // Only now: the calls that wait may be those of one connection, whose limit does not concern this call.
-    if (waiting.size > MAX_WAITING && waiting.has(each)) refuseForLack();
+    if (waiting.size > MAX_WAITING) (surplusOf(ledger) ?? each).refuse();
   });
 };
 

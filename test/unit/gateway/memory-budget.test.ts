@@ -89,6 +89,24 @@ describe('a memory budget', () => {
       expect(`${status} ${String(reason)}`).toContain('on this connection');
   });
 
+  it('lets a call of another connection wait while 1,000 calls of one connection wait for its own memory', async () => {
+    const budget = answerBudget(limits({ waitMs: 30_000 }));
+    closing.push(budget.close);
+    const busy = socket();
+    const full = budget.open(busy);
+    await full.reserve(3 * ANSWER_BYTES);
+    const calls = Array.from({ length: 1_000 }, () => budget.open(busy));
+    const waiting = Promise.allSettled(calls.map((call) => call.reserve(1)));
+    const other = budget.open(socket());
+    await other.reserve(3 * ANSWER_BYTES);
+    const last = budget.open(socket()).reserve(1);
+    other.release();
+    await last;
+    for (const call of calls) call.release();
+    const reasons = (await waiting).map((each) => (each.status === 'rejected' ? String(each.reason) : ''));
+    expect(reasons.filter((text) => text.includes('on this connection'))).toHaveLength(1);
+  });
+
   it('says "here" when the memory of all connections is full, and gives a call with memory more of it', async () => {
     const budget = answerBudget(limits({ waitMs: 50 }));
     closing.push(budget.close);
