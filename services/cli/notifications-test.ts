@@ -18,7 +18,7 @@ const NOTE = 'This is a test message, sent by `flightlog notifications test`.';
 const EXECUTION = { project: 'test', domain: 'test', name: 'test' };
 
 /** The execution that the test message is about; it does not exist. It has succeeded, so that PagerDuty raises no alarm. */
-const factsAt = (nowMs: number): MessageContent => ({
+const contentAt = (nowMs: number): MessageContent => ({
   execution: EXECUTION,
   eventId: '',
   revision: 0n,
@@ -36,11 +36,11 @@ const factsAt = (nowMs: number): MessageContent => ({
 });
 
 const messageTo = (channel: string, { templates }: ConfiguredChannel, recipient: string): Message => {
-  const facts = factsAt(Date.now());
-  const { revision, phase } = facts;
+  const content = contentAt(Date.now());
+  const { revision, phase } = content;
   const key = { id: randomUUID().replaceAll('-', ''), execution: EXECUTION, revision, phase, channel, recipient };
   const body = `${NOTE}\n\n${templates.body}`;
-  return composeMessage({ ...templates, subject: `Test: ${templates.subject}`, body }, key, facts, {
+  return composeMessage({ ...templates, subject: `Test: ${templates.subject}`, body }, key, content, {
     isRepeat: false,
     digest: [],
   });

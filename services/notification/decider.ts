@@ -62,26 +62,26 @@ const keyOf = ({ message }: MessageState): MessageKey => ({
   execution: message.execution ?? { project: '', domain: '', name: '' },
 });
 
-const FINISHED: readonly MessageState['standing']['kind'][] = ['sent', 'given-up', 'digested'];
+const FINISHED: readonly MessageState['status']['kind'][] = ['sent', 'given-up', 'digested'];
 
-const isFinished = ({ standing }: MessageState): boolean => FINISHED.includes(standing.kind);
+const isFinished = ({ status }: MessageState): boolean => FINISHED.includes(status.kind);
 
 /** Why an attempt cannot begin now; `undefined` when it can. */
 export const obstacle = (
   known: MessageState,
   { nowMs, lostAfterMs }: Pick<BeginNotification, 'nowMs' | 'lostAfterMs'>,
 ): NotificationRefusal | undefined => {
-  const { standing } = known;
+  const { status } = known;
   if (isFinished(known)) return { kind: 'finished' };
-  if (standing.kind === 'waiting' && standing.nextAttemptAtMs > nowMs)
-    return { kind: 'not-due', againAtMs: standing.nextAttemptAtMs };
-  if (standing.kind === 'sending' && standing.sinceMs + lostAfterMs > nowMs)
-    return { kind: 'in-progress', againAtMs: standing.sinceMs + lostAfterMs };
+  if (status.kind === 'waiting' && status.nextAttemptAtMs > nowMs)
+    return { kind: 'not-due', againAtMs: status.nextAttemptAtMs };
+  if (status.kind === 'sending' && status.sinceMs + lostAfterMs > nowMs)
+    return { kind: 'in-progress', againAtMs: status.sinceMs + lostAfterMs };
   return undefined;
 };
 
 /** True when an attempt is recorded as running; {@link obstacle} has found that it runs for too long. */
-const isLost = (known: MessageState | undefined): boolean => known?.standing.kind === 'sending';
+const isLost = (known: MessageState | undefined): boolean => known?.status.kind === 'sending';
 
 const startOf = (
   known: MessageState | undefined,
@@ -100,7 +100,7 @@ const startOf = (
 const begin = ({ messages }: NotificationState, command: BeginNotification): Verdict => {
   const { message, attempt, nowMs } = command;
   const known = messages.get(message.id);
-  if (known?.standing.kind === 'sending' && known.standing.attempt === attempt) return accepted();
+  if (known?.status.kind === 'sending' && known.status.attempt === attempt) return accepted();
   const refusal = known && obstacle(known, command);
   if (refusal) return refused(refusal);
   if (known && isLost(known) && known.unknowns + 1 >= MAX_UNKNOWN)
@@ -134,13 +134,13 @@ const end = ({ messages }: NotificationState, command: EndNotification): Verdict
   const known = messages.get(messageId);
   if (!known) return refused({ kind: 'no-such-message' });
   if (outcome.kind === 'sent') {
-    if (known.standing.kind === 'sent') return accepted();
+    if (known.status.kind === 'sent') return accepted();
     const { answer } = outcome;
     const sentAt = timestampFromMs(nowMs);
     const data = create(NotificationSentSchema, { messageId, attempt, answer, sentAt });
     return accepted({ type: 'NotificationSent', data });
   }
-  const isCurrent = known.standing.kind === 'sending' && known.standing.attempt === attempt;
+  const isCurrent = known.status.kind === 'sending' && known.status.attempt === attempt;
   return isCurrent ? failed(known, command) : accepted();
 };
 
@@ -166,7 +166,7 @@ const digest = ({ messages }: NotificationState, { message, digest: by, nowMs }:
 const resend = ({ messages }: NotificationState, { messageId, principal, nowMs }: ResendNotification): Verdict => {
   const known = messages.get(messageId);
   if (!known) return refused({ kind: 'no-such-message' });
-  if (known.standing.kind === 'sending') return refused({ kind: 'in-progress', againAtMs: nowMs });
+  if (known.status.kind === 'sending') return refused({ kind: 'in-progress', againAtMs: nowMs });
   const requestedAt = timestampFromMs(nowMs);
   const data = create(NotificationResendRequestedSchema, { message: known.message, principal, requestedAt });
   return accepted({ type: 'NotificationResendRequested', data });

@@ -35,17 +35,17 @@ const STATUSES: Readonly<Record<MessageStatus['kind'], NotificationStatus>> = {
   digested: NotificationStatus.DIGESTED,
 };
 
-const shownMessage = ({ message, standing, attempts, mayHaveArrived }: MessageState): Notification => {
+const shownMessage = ({ message, status, attempts, mayHaveArrived }: MessageState): Notification => {
   const { id, revision, phase, channel, recipient, runningLongerThan } = message;
   return create(NotificationSchema, {
     ...{ id, revision, phase, channel, recipient, attempts, mayHaveArrived },
-    status: STATUSES[standing.kind],
-    since: timestampFromMs(standing.sinceMs),
-    answer: standing.kind === 'sent' ? standing.answer : '',
-    reason: 'reason' in standing ? standing.reason : '',
+    status: STATUSES[status.kind],
+    since: timestampFromMs(status.sinceMs),
+    answer: status.kind === 'sent' ? status.answer : '',
+    reason: 'reason' in status ? status.reason : '',
     ...(runningLongerThan && { runningLongerThan }),
-    ...(standing.kind === 'digested' && { digestId: standing.id, digestExecution: standing.execution }),
-    ...(standing.kind === 'waiting' && { nextAttemptAt: timestampFromMs(standing.nextAttemptAtMs) }),
+    ...(status.kind === 'digested' && { digestId: status.id, digestExecution: status.execution }),
+    ...(status.kind === 'waiting' && { nextAttemptAt: timestampFromMs(status.nextAttemptAtMs) }),
   });
 };
 

@@ -20,7 +20,7 @@ export type MessageStatus =
 /** A message and its status. */
 export type MessageState = {
   readonly message: NotificationMessage;
-  readonly standing: MessageStatus;
+  readonly status: MessageStatus;
   /** Attempts so far. */
   readonly attempts: number;
   /** Attempts of which it is not known whether they sent the message, since it was last asked for. */
@@ -45,9 +45,9 @@ const started = (
   { attempt, startedAt, isRepeat, digest }: NotificationStarted,
 ): MessageState => ({
   message,
-  standing: { kind: 'sending', attempt, sinceMs: msOf(startedAt) },
+  status: { kind: 'sending', attempt, sinceMs: msOf(startedAt) },
   attempts: (before?.attempts ?? 0) + 1,
-  unknowns: (before?.unknowns ?? 0) + (before?.standing.kind === 'sending' ? 1 : 0),
+  unknowns: (before?.unknowns ?? 0) + (before?.status.kind === 'sending' ? 1 : 0),
   mayHaveArrived: isRepeat,
   digest: before?.digest ?? digest,
 });
@@ -55,7 +55,7 @@ const started = (
 const unsent = (
   before: MessageState | undefined,
   message: NotificationMessage,
-  standing: MessageStatus,
+  status: MessageStatus,
 ): MessageState => ({
   attempts: 0,
   unknowns: 0,
@@ -63,19 +63,19 @@ const unsent = (
   digest: [],
   ...before,
   message,
-  standing,
+  status,
 });
 
 const changed = (before: MessageState, event: NotificationEvent): MessageState => {
   if (event.type === 'NotificationSent') {
     const { answer, sentAt } = event.data;
-    return { ...before, standing: { kind: 'sent', answer, sinceMs: msOf(sentAt) }, mayHaveArrived: true };
+    return { ...before, status: { kind: 'sent', answer, sinceMs: msOf(sentAt) }, mayHaveArrived: true };
   }
   if (event.type !== 'NotificationFailed') return before;
   const { reason, failedAt, nextAttemptAt, isUnknown } = event.data;
   return {
     ...before,
-    standing: { kind: 'waiting', reason, sinceMs: msOf(failedAt), nextAttemptAtMs: msOf(nextAttemptAt) },
+    status: { kind: 'waiting', reason, sinceMs: msOf(failedAt), nextAttemptAtMs: msOf(nextAttemptAt) },
     unknowns: before.unknowns + (isUnknown ? 1 : 0),
     mayHaveArrived: before.mayHaveArrived || isUnknown,
   };
@@ -102,8 +102,8 @@ const withMessage = (
     }
     case 'NotificationResendRequested': {
       const sinceMs = msOf(event.data.requestedAt);
-      const standing = { kind: 'waiting', reason: '', sinceMs, nextAttemptAtMs: sinceMs } as const;
-      return { ...unsent(before, message, standing), unknowns: 0 };
+      const status = { kind: 'waiting', reason: '', sinceMs, nextAttemptAtMs: sinceMs } as const;
+      return { ...unsent(before, message, status), unknowns: 0 };
     }
     default:
       return before;

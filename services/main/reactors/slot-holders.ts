@@ -7,7 +7,7 @@ import { launchPlanSlots, type SlotHolders, type Slots } from '../../reactors/re
 
 /** Reads and voids attempts to create executions that have slots, by the executions' own streams. */
 export const slotHolders = (sessions: Sessions, aggregate: ExecutionAggregate): SlotHolders => ({
-  standing: (id, attempt) =>
+  statusOf: (id, attempt) =>
     sessions.read(aggregate, executionStream(id), ({ state }) => attemptStatus(state, attempt)),
   fence: (id, attempt) =>
     sessions.handle(

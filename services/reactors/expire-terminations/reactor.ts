@@ -15,8 +15,8 @@ import { hexText } from '../../kernel/encoding/id-text.js';
 const LAST_EVENTS = 8;
 
 /**
- * True when the last events of an execution's stream show that it has ended. False may be wrong, so the caller then
- * uses the full state of the execution.
+ * True when the last events of an execution's stream show that it has ended. It may be false for one that has ended, so
+ * the caller then decides on the full state.
  */
 export const hasEnded = async (log: Pick<EventLog, 'readStream'>, stream: StreamName): Promise<boolean> => {
   for await (const page of log.readStream(stream, { direction: 'backwards', limit: LAST_EVENTS }))
@@ -45,7 +45,7 @@ export type ExpiryOptions = {
   readonly givingUp?: DeadLetterRule;
 };
 
-/** A command to send some time after events of some types; `name` is its actor. */
+/** A command to send some time after events of some types; `name` is recorded as its actor. */
 type Expiry = {
   readonly name: string;
   readonly types: readonly string[];
@@ -69,15 +69,15 @@ const itemOf = (event: RecordedEvent): Item | undefined => {
   return { stream: event.stream, id: { project, domain, name }, cause: hexText(event.id), traceParent };
 };
 
-const follow = ({ name, types, command: type }: Expiry, options: ExpiryOptions): MeasuredReactor => {
+const expiring = ({ name, types, command: type }: Expiry, options: ExpiryOptions): MeasuredReactor => {
   const { log, handle, afterMs } = options;
-  const settle = async ({ stream, id, cause, traceParent }: Item): Promise<undefined> => {
+  const work = async ({ stream, id, cause, traceParent }: Item): Promise<undefined> => {
     if (await hasEnded(log, stream)) return undefined;
     const context = { actor: name, commandId: `${name}-${cause}`, causationId: cause, traceParent };
     await handle(stream, { type, id, afterMs }, context);
     return undefined;
   };
-  return whenDue({ ...options, filter: { categories: [EXECUTION_CATEGORY], types }, itemOf, settle });
+  return whenDue({ ...options, filter: { categories: [EXECUTION_CATEGORY], types }, itemOf, work });
 };
 
 /**
@@ -85,7 +85,7 @@ const follow = ({ name, types, command: type }: Expiry, options: ExpiryOptions):
  * requested or an engine announced it, also across restarts.
  */
 export const expireTerminations = (options: ExpiryOptions): MeasuredReactor =>
-  follow(
+  expiring(
     {
       name: 'expire-terminations',
       types: ['TerminationRequested', 'TerminationAnnounced'],
@@ -96,4 +96,4 @@ export const expireTerminations = (options: ExpiryOptions): MeasuredReactor =>
 
 /** Aborts executions that take too long: `afterMs` after each was created. */
 export const timeOutExecutions = (options: ExpiryOptions): MeasuredReactor =>
-  follow({ name: 'time-out-executions', types: ['ExecutionCreated'], command: 'TimeOutExecution' }, options);
+  expiring({ name: 'time-out-executions', types: ['ExecutionCreated'], command: 'TimeOutExecution' }, options);

@@ -37,7 +37,7 @@ export interface DeadLetters {
    */
   again(): readonly DeadLetterRecord[];
   /**
-   * Gives work up.
+   * Records that work is given up.
    *
    * @throws {Error} when the reactor has too many dead letters.
    */
@@ -79,7 +79,7 @@ export const letterOf = (event: FailedEvent, error: unknown, attempts: number): 
   return { position, stream, revision, sinceMs, reason, attempts, parked: error instanceof StreamParked };
 };
 
-/** For a reactor that gives nothing up. */
+/** The dead letters of a reactor that never gives work up: it has none. */
 export const NO_DEAD_LETTERS: DeadLetters = {
   ready: () => Promise.resolve(),
   has: () => false,

@@ -22,12 +22,12 @@ export type WhenDueOptions<Item> = {
   readonly afterMs: number;
   readonly timers: Timers;
   /**
-   * Extracts what to keep of an event until it is due; `undefined` when there is nothing to do. When this or `settle`
+   * Extracts what to keep of an event until it is due; `undefined` when there is nothing to do. When this or `work`
    * throws `StreamParked`, the event becomes a dead letter that is tried again at the next start.
    */
   readonly itemOf: (event: RecordedEvent) => Item | undefined;
   /** Does the work for an item that is due. Must be idempotent. */
-  readonly settle: (item: Item) => Promise<WorkResult>;
+  readonly work: (item: Item) => Promise<WorkResult>;
   /**
    * Called with every failure. A failed item is retried until it becomes a dead letter; one of a parked stream is not
    * retried.
@@ -55,13 +55,14 @@ export interface MeasuredReactor extends Reactor {
 /** Eight attempts take between five and ten minutes. */
 const RETRY: WorkRetryPolicy = { firstMs: 5_000, maxMs: 300_000, giveUpAttempts: 8 };
 const MAX_WAITING = 10_000;
+/** Interval in milliseconds at which work that must wait checks whether the events of the start have been read. */
 const NOT_LIVE_MS = 100;
 
 /**
  * An event to work on, and the item that was made of it; none until the event of a dead letter is read again. `isAgain`
  * where a dead letter is being tried again.
  */
-type Placed<Item> = FailedEvent & { item?: Item | undefined; readonly isAgain?: true };
+type DueEvent<Item> = FailedEvent & { item?: Item | undefined; readonly isAgain?: true };
 
 /** A wait that ends at the next call of `wake`. */
 const wakeable = () => {
@@ -70,7 +71,7 @@ const wakeable = () => {
   return { wake: () => wake(), wait };
 };
 
-/** The positions that are not done, in the order of the log, which is the order of insertion. */
+/** The positions whose work is not done, in the order of the log, which is the order of insertion. */
 const openPositions = (onFailure: (error: unknown) => void) => {
   const undone = new Set<bigint>();
   const read = { position: 0n, reached: (() => Promise.resolve()) as OnReached };
@@ -104,49 +105,49 @@ const working = <Item>(
   state: { readonly isLive: boolean },
   onWork: () => void,
 ) => {
-  const { log, timers, givingUp, itemOf, settle } = options;
+  const { log, timers, givingUp, itemOf } = options;
   /** The dead letters that are being tried again; true for one that has to be tried once more after that. */
   const again = new Map<string, boolean>();
 
   // The checkpoint has passed dead letters, so that their positions hold nothing.
-  const end = (placed: Placed<Item>): void => {
-    if (!placed.isAgain) {
-      positions.end(placed.position);
+  const end = (due: DueEvent<Item>): void => {
+    if (!due.isAgain) {
+      positions.end(due.position);
       return;
     }
-    const isOnceMore = again.get(letterKey(placed)) === true;
-    again.delete(letterKey(placed));
-    if (isOnceMore) tryAgain(placed);
+    const isOnceMore = again.get(letterKey(due)) === true;
+    again.delete(letterKey(due));
+    if (isOnceMore) tryAgain(due);
   };
 
-  const itemAgain = async (placed: Placed<Item>): Promise<Item | undefined> => {
-    const event = await readEvent(log, placed);
+  const itemAgain = async (due: DueEvent<Item>): Promise<Item | undefined> => {
+    const event = await readEvent(log, due);
     return event && itemOf(event);
   };
 
-  const work = async (placed: Placed<Item>): Promise<WorkResult> => {
+  const attempt = async (due: DueEvent<Item>): Promise<WorkResult> => {
     onWork();
-    if (letters.isSkipped(placed)) return undefined;
+    if (letters.isSkipped(due)) return undefined;
     if (options.onlyLive === true && !state.isLive) return { againAtMs: timers.now() + NOT_LIVE_MS };
-    placed.item ??= await itemAgain(placed);
-    const worked = placed.item === undefined ? undefined : await settle(placed.item);
+    due.item ??= await itemAgain(due);
+    const worked = due.item === undefined ? undefined : await options.work(due.item);
     if (worked !== undefined) return worked;
-    await letters.settle(placed);
-    if (placed.isAgain) again.set(letterKey(placed), false);
+    await letters.settle(due);
+    if (due.isAgain) again.set(letterKey(due), false);
     return undefined;
   };
 
-  const park = async (placed: Placed<Item>, error: StreamParked): Promise<void> => {
+  const park = async (due: DueEvent<Item>, error: StreamParked): Promise<void> => {
     if (!givingUp) return;
-    await letters.record(letterOf(placed, error, 1));
-    end(placed);
+    await letters.record(letterOf(due, error, 1));
+    end(due);
   };
 
-  const queue = workQueue<Placed<Item>>({
+  const queue = workQueue<DueEvent<Item>>({
     ...options,
     retry: { ...RETRY, giveUpAfterMs: givingUp?.afterMs ?? Infinity },
-    work,
-    giveUp: (placed, error, attempts) => letters.record(letterOf(placed, error, attempts)),
+    work: attempt,
+    giveUp: (due, error, attempts) => letters.record(letterOf(due, error, attempts)),
     onParked: park,
     onDone: end,
   });

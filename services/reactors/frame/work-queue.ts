@@ -8,14 +8,14 @@ export type WorkResult = { readonly againAtMs: number } | undefined;
 
 export type WorkQueueOptions<Item> = {
   readonly timers: Timers;
-  /** Works on an item that is due. Must be idempotent: after a restart it is done again. */
+  /** Works on an item that is due. Must be idempotent: after a restart the work may be done again. */
   readonly work: (item: Item) => Promise<WorkResult>;
   /** Called when an item will not be worked on again: it is finished, or was given up. */
   readonly onDone?: (item: Item) => void;
   /** Called with every failure; the item is retried, except where its stream is parked: then it is forgotten. */
   readonly onFailure: (error: unknown) => void;
   readonly retry: WorkRetryPolicy;
-  /** Records that an item was given up after failing so often in a row. When this fails, it is retried once more. */
+  /** Records that an item was given up after `attempts` failures in a row. When that fails, the item is retried. */
   readonly giveUp?: (item: Item, error: unknown, attempts: number) => Promise<void>;
   /** Called before an item is forgotten because its stream is parked. When this fails, the item is retried. */
   readonly onParked?: (item: Item, error: StreamParked) => Promise<void>;
@@ -50,10 +50,13 @@ export interface WorkQueue<Item> {
 
 /** With this many failed items waiting for a retry, no new items are started. */
 const MAX_FAILED = 1_000;
-/** The clock is looked at as often as this, in milliseconds, because it may be set forward. */
+/** The longest time in milliseconds until the clock is read again: it may have been set forward. */
 const LOOK_MS = 30_000;
 
-/** `sinceMs` is when it was first due. */
+/**
+ * An item in the queue. `sinceMs` is when it was first due, `attempts` how often in a row it has failed, and `failedAtMs`
+ * when it failed first of these.
+ */
 type Entry<Item> = Due & {
   readonly item: Item;
   readonly sinceMs: number;

@@ -12,7 +12,7 @@ import { channelLimit, type Limits } from './limits.js';
 import { type DueMessage, messageRecords } from './records.js';
 import { composeMessage, type Templates } from './message/message.js';
 
-/** A channel with what it may do and how its messages are written. */
+/** A channel with its limits, the templates of its messages, and the limits of its digests. */
 export type ConfiguredChannel = {
   readonly channel: Channel;
   readonly limits: Limits;
@@ -57,25 +57,25 @@ export const attempts = (options: AttemptOptions) => {
   const channels = new Map([...options.channels].map(([name, each]) => [name, opened(each)]));
   const { lostAfterMs, handle, known, recordDigested } = messageRecords(options);
 
-  /** Forgets the message as a digest; its members without an outcome are placed again. */
-  const settled = ({ key }: DueMessage): void => channels.get(key.channel)?.digests.settled(key.id);
+  /** Forgets the digest that the message is, if it is one; its members without an outcome are placed again. */
+  const forgetDigest = ({ key }: DueMessage): void => channels.get(key.channel)?.digests.forget(key.id);
 
   const giveUp = async (due: DueMessage, reason: string): Promise<undefined> => {
     const { key } = due;
     await handle(due, { type: 'GiveUpNotification', message: key, reason, nowMs: timers.now() }, randomUUID());
     onOutcome(key.channel, 'given-up');
-    settled(due);
+    forgetDigest(due);
     return undefined;
   };
 
   const send = async (due: DueMessage, to: OpenChannel, attempt: string): Promise<WorkResult> => {
-    const { key, facts, sinceMs } = due;
+    const { key, content, sinceMs } = due;
     const { count, mayHaveArrived, digest } = await known(key);
     // A lost attempt may have recorded only some members of the digest.
     if (count === 1 || mayHaveArrived) await recordDigested(due, digest);
-    settled(due);
+    forgetDigest(due);
     const names = digest.map(({ execution }) => execution?.name ?? '');
-    const message = composeMessage(to.templates, key, facts, { isRepeat: mayHaveArrived, digest: names });
+    const message = composeMessage(to.templates, key, content, { isRepeat: mayHaveArrived, digest: names });
     const outcome = await to.channel.send(message, AbortSignal.any([closing, AbortSignal.timeout(timeoutMs)]));
     const nowMs = timers.now();
     const asked = outcome.kind === 'failed' ? (outcome.retryAfterMs ?? 0) : 0;
@@ -95,8 +95,8 @@ export const attempts = (options: AttemptOptions) => {
   };
 
   /** Only a message that was never tried joins a digest, or becomes one. */
-  const placed = ({ key, facts }: DueMessage, { digests }: OpenChannel, isKnown: boolean): Placed =>
-    isKnown ? { kind: 'send', digest: [] } : digests.place(key, facts, timers.now());
+  const placed = ({ key, content }: DueMessage, { digests }: OpenChannel, isKnown: boolean): Placed =>
+    isKnown ? { kind: 'send', digest: [] } : digests.place(key, content, timers.now());
 
   /**
    * Makes one attempt to send a message, if it is due.
@@ -105,16 +105,16 @@ export const attempts = (options: AttemptOptions) => {
    */
   return async (due: DueMessage): Promise<WorkResult> => {
     const { key, sinceMs } = due;
-    const { isKnown, inTheWay } = await known(key);
-    if (inTheWay?.kind === 'finished') {
-      settled(due);
+    const { isKnown, refusal } = await known(key);
+    if (refusal?.kind === 'finished') {
+      forgetDigest(due);
       return undefined;
     }
     const to = channels.get(key.channel);
     if (!to) return giveUp(due, `there is no channel ${key.channel}`);
     if (timers.now() - sinceMs > retry.giveUpAfterMs) return giveUp(due, 'it was due too long ago');
     // A message that cannot be sent now uses nothing of the limits of its channel.
-    if (inTheWay) return afterRefusal(inTheWay);
+    if (refusal) return afterRefusal(refusal);
     const place = placed(due, to, isKnown);
     if (place.kind === 'later') return { againAtMs: place.atMs };
     const permit = to.limit.take(timers.now());

@@ -23,10 +23,10 @@ export interface Digests {
    * Forgets a digest: the messages that it stands for have their outcome, or it is not sent. Those without an outcome
    * are placed again.
    */
-  settled(digestId: string): void;
+  forget(digestId: string): void;
 }
 
-/** One message stands for at most this many: they are all in one event. */
+/** The most messages that one digest stands for: all of them are in one event. */
 const MAX_MEMBERS = 500;
 /** Time from the end of a window until its messages are looked at again, in milliseconds. */
 const AFTER_MS = 1_000;
@@ -63,7 +63,7 @@ const later = (atMs: number): Placed => ({ kind: 'later', atMs });
 /** Makes the digests of a process. Where another process takes over, it counts from the beginning. */
 export const openDigests = ({ after, windowMs }: DigestLimits): Digests => {
   const groups = new Map<string, Group>();
-  /** Those that are not settled, by the ids of their messages. */
+  /** The digests that are not forgotten yet, by the ids of their messages. */
   const digests = new Map<string, Digest>();
   const state = { tidyAtMs: 0 };
 
@@ -126,6 +126,6 @@ export const openDigests = ({ after, windowMs }: DigestLimits): Digests => {
       const digest = digests.get(group.digestId);
       return digest ? collect(digest, group, key, nowMs) : begin(group, key, nowMs);
     },
-    settled: (digestId) => void digests.delete(digestId),
+    forget: (digestId) => void digests.delete(digestId),
   };
 };

@@ -8,7 +8,7 @@ import { notificationAggregate } from '../../notification/decider.js';
 import { notificationStream } from '../../notification/events.js';
 import { type MeasuredReactor, whenDue } from '../frame/when-due.js';
 import type { WorkResult } from '../frame/work-queue.js';
-import { longRunningContent, type NotifiableEvent, phaseBrought, readFacts } from './message-content.js';
+import { longRunningContent, type NotifiableEvent, phaseBrought, readContent } from './message-content.js';
 import { messagesAbout } from './recipients.js';
 import { type NotifyOptions, sending } from './sending.js';
 import { EXECUTION_CATEGORY, type ExecutionId } from '../../kernel/execution-id.js';
@@ -47,15 +47,15 @@ export const notifyLongRunning = ({ isRunning, ...options }: LongRunningOptions)
       [...state.messages.values()].some(({ message }) => message.runningLongerThan !== undefined),
     );
 
-  const settle = async ({ cause, recordedAtMs }: Item): Promise<WorkResult> => {
+  const work = async ({ cause, recordedAtMs }: Item): Promise<WorkResult> => {
     const isDue = await isRunning(cause.stream);
-    const facts = await readFacts(cause, options);
-    if (!facts || (!isDue && !(await hasBegun(facts.execution)))) return undefined;
-    const content = longRunningContent(facts, afterMs);
+    const found = await readContent(cause, options);
+    if (!found || (!isDue && !(await hasBegun(found.execution)))) return undefined;
+    const content = longRunningContent(found, afterMs);
     const keys = messagesAbout(content, routing).map((key) => ({ ...key, runningLongerThan: durationFromMs(afterMs) }));
     return send(keys, content, recordedAtMs + afterMs);
   };
 
   const filter = { categories: [EXECUTION_CATEGORY], types: TYPES };
-  return reactorOf(whenDue<Item>({ ...options, filter, concurrency: CONCURRENCY, itemOf, settle }));
+  return reactorOf(whenDue<Item>({ ...options, filter, concurrency: CONCURRENCY, itemOf, work }));
 };

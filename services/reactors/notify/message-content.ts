@@ -35,7 +35,7 @@ export type MessageContent = {
   readonly runningLongerThanMs?: number | undefined;
   /** W3C trace context of the request behind the event. */
   readonly traceParent?: string | undefined;
-  /** Why it has not succeeded, as the engine or the caller said it; empty where nothing is said. */
+  /** Why the execution has not succeeded, in the words of the engine or the caller; empty where neither gave a reason. */
   readonly error: string;
   /** The id of the node that failed first; empty where none did. */
   readonly failingNode: string;
@@ -48,7 +48,7 @@ export type MessageContent = {
   readonly isDisabled: boolean;
 };
 
-export type FactsOptions = {
+export type ContentOptions = {
   readonly log: Pick<EventLog, 'readStream'>;
   readonly payloads: Pick<PayloadStore, 'get'>;
 };
@@ -82,10 +82,10 @@ export const phaseBrought = (event: ExecutionEvent): Phase | undefined => {
   }
 };
 
-type Said = { readonly error: string; readonly occurredAtMs?: number };
+type Explanation = { readonly error: string; readonly occurredAtMs?: number };
 
 /** The reason that an event gives, and the time when it happened. */
-const saidIn = async (event: ExecutionEvent, payloads: FactsOptions['payloads']): Promise<Said> => {
+const explanationIn = async (event: ExecutionEvent, payloads: ContentOptions['payloads']): Promise<Explanation> => {
   if (event.type === 'TerminationRequested' || event.type === 'ExecutionExpired') return { error: event.data.cause };
   if (event.type !== 'WorkflowPhaseReported') return { error: '' };
   const bytes = await bytesOf(event.data.message, payloads as PayloadStore);
@@ -97,7 +97,7 @@ const saidIn = async (event: ExecutionEvent, payloads: FactsOptions['payloads'])
 };
 
 const readEvents = async (
-  log: FactsOptions['log'],
+  log: ContentOptions['log'],
   stream: StreamName,
   from: bigint,
   to: bigint,
@@ -117,7 +117,10 @@ const failingNodeIn = (events: readonly RecordedEvent[]): string => {
 };
 
 /** The events up to the cause, in which the node that failed is looked for. */
-const readUpTo = (log: FactsOptions['log'], { stream, revision }: NotifiableEvent): Promise<readonly RecordedEvent[]> =>
+const readUpTo = (
+  log: ContentOptions['log'],
+  { stream, revision }: NotifiableEvent,
+): Promise<readonly RecordedEvent[]> =>
   readEvents(log, stream, revision > LOOKED_BACK ? revision - LOOKED_BACK : 0n, revision);
 
 const idOf = ({ id }: ExecutionCreated): ExecutionId => ({
@@ -130,7 +133,7 @@ const idOf = ({ id }: ExecutionCreated): ExecutionId => ({
 const disablesAll = ({ spec }: ExecutionCreated): boolean =>
   spec?.notificationOverrides.case === 'disableAll' && spec.notificationOverrides.value;
 
-const factsOfCreated = (created: ExecutionCreated) => ({
+const contentOfCreated = (created: ExecutionCreated) => ({
   execution: idOf(created),
   workflow: created.workflowId,
   launchPlan: created.launchPlanId,
@@ -155,16 +158,16 @@ const notifiedIn = (cause: RecordedEvent | undefined) => {
 
 type Notified = NonNullable<ReturnType<typeof notifiedIn>>;
 
-const factsOf = async (
+const contentOf = async (
   { cause, event, phase }: Notified,
   created: ExecutionCreated,
-  payloads: FactsOptions['payloads'],
+  payloads: ContentOptions['payloads'],
 ) => {
   const { recordedAtMs, traceparent: traceParent } = recordedMetadata(cause);
-  const { error, occurredAtMs = recordedAtMs } = await saidIn(event, payloads);
+  const { error, occurredAtMs = recordedAtMs } = await explanationIn(event, payloads);
   const { id: eventId, revision } = cause;
   return {
-    ...factsOfCreated(created),
+    ...contentOfCreated(created),
     eventId: hexText(eventId),
     revision,
     phase,
@@ -176,15 +179,15 @@ const factsOf = async (
 };
 
 /**
- * Reads the facts of an event of an execution.
+ * Reads the content of the messages about an event of an execution.
  *
  * @returns `undefined` when the event brought no phase that messages can be about.
  * @throws {StreamParked} when the execution's stream cannot be read.
  * @throws {Fault} when the log or a payload cannot be read.
  */
-export const readFacts = async (
+export const readContent = async (
   at: NotifiableEvent,
-  { log, payloads }: FactsOptions,
+  { log, payloads }: ContentOptions,
 ): Promise<MessageContent | undefined> => {
   const [first] = await readEvents(log, at.stream, 0n, 0n);
   const before = await readUpTo(log, at);
@@ -192,7 +195,7 @@ export const readFacts = async (
   const notified = notifiedIn(before.find(({ revision }) => revision === at.revision));
   if (!first || !created || !notified) return undefined;
   const createdAtMs = recordedMetadata(first).recordedAtMs;
-  return { ...(await factsOf(notified, created, payloads)), failingNode: failingNodeIn(before), createdAtMs };
+  return { ...(await contentOf(notified, created, payloads)), failingNode: failingNodeIn(before), createdAtMs };
 };
 
 /** The content of a message about an execution that was still running `runningLongerThanMs` after an event. */

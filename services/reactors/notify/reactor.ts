@@ -7,7 +7,7 @@ import type { MessageKey } from '../../notification/commands.js';
 import { NOTIFICATION_CATEGORY, notificationCodec } from '../../notification/events.js';
 import { type MeasuredReactor, whenDue } from '../frame/when-due.js';
 import type { WorkResult } from '../frame/work-queue.js';
-import { longRunningContent, type NotifiableEvent, phaseBrought, readFacts } from './message-content.js';
+import { longRunningContent, type NotifiableEvent, phaseBrought, readContent } from './message-content.js';
 import { messagesAbout, phasesWithMessages } from './recipients.js';
 import { type NotifyOptions, sending } from './sending.js';
 import { EXECUTION_CATEGORY } from '../../kernel/execution-id.js';
@@ -48,14 +48,14 @@ export const notify = (options: NotifyOptions): MeasuredReactor => {
     return { cause: { stream: event.stream, revision: event.revision }, sinceMs: recordedMetadata(event).recordedAtMs };
   };
 
-  const settle = async ({ cause, sinceMs, resent }: Item): Promise<WorkResult> => {
-    const facts = await readFacts(cause, options);
-    if (!facts) return undefined;
-    if (!resent) return send(messagesAbout(facts, routing), facts, sinceMs);
+  const work = async ({ cause, sinceMs, resent }: Item): Promise<WorkResult> => {
+    const content = await readContent(cause, options);
+    if (!content) return undefined;
+    if (!resent) return send(messagesAbout(content, routing), content, sinceMs);
     const { runningLongerThan } = resent;
     return send(
       [resent],
-      runningLongerThan ? longRunningContent(facts, durationMs(runningLongerThan)) : facts,
+      runningLongerThan ? longRunningContent(content, durationMs(runningLongerThan)) : content,
       sinceMs,
     );
   };
@@ -64,5 +64,5 @@ export const notify = (options: NotifyOptions): MeasuredReactor => {
     categories: [EXECUTION_CATEGORY, NOTIFICATION_CATEGORY],
     types: [...EXECUTION_TYPES, 'NotificationResendRequested'],
   };
-  return reactorOf(whenDue<Item>({ ...options, filter, afterMs: 0, concurrency: CONCURRENCY, itemOf, settle }));
+  return reactorOf(whenDue<Item>({ ...options, filter, afterMs: 0, concurrency: CONCURRENCY, itemOf, work }));
 };

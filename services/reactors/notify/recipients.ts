@@ -61,9 +61,9 @@ const applies = (rule: RoutingRule, { execution, phase, labels, runningLongerTha
   (runningLongerThanMs === undefined ? rule.phases.includes(phase) : rule.longRunning) &&
   Object.entries(rule.labels).every(([label, value]) => labels[label] === value);
 
-const ofRules = (facts: MessageContent, { rules, isMail }: Routing): readonly Recipient[] =>
+const ofRules = (content: MessageContent, { rules, isMail }: Routing): readonly Recipient[] =>
   rules
-    .filter((rule) => applies(rule, facts))
+    .filter((rule) => applies(rule, content))
     .flatMap(({ channel, recipients }) => onChannel(channel, recipients, isMail(channel)));
 
 /** The id of a message: the same for every attempt, and another one for every event, channel and recipient. */
@@ -76,11 +76,11 @@ const messageIdOf = ({ eventId, runningLongerThanMs }: MessageContent, { channel
  * The messages about an event, each to one recipient and none twice, in the order of the execution's entries and then
  * of the rules. None where the execution has disabled all of them.
  */
-export const messagesAbout = (facts: MessageContent, routing: Routing): readonly MessageKey[] => {
-  if (facts.isDisabled) return [];
-  const { execution, revision, phase } = facts;
-  const keys = [...ofEntries(facts, routing), ...ofRules(facts, routing)].map((to): MessageKey => ({
-    id: messageIdOf(facts, to),
+export const messagesAbout = (content: MessageContent, routing: Routing): readonly MessageKey[] => {
+  if (content.isDisabled) return [];
+  const { execution, revision, phase } = content;
+  const keys = [...ofEntries(content, routing), ...ofRules(content, routing)].map((to): MessageKey => ({
+    id: messageIdOf(content, to),
     execution,
     revision,
     phase,

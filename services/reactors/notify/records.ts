@@ -9,7 +9,7 @@ import type { MessageContent } from './message-content.js';
 /** A message that is due. */
 export type DueMessage = {
   readonly key: MessageKey;
-  readonly facts: MessageContent;
+  readonly content: MessageContent;
   /** When the message was first due, or asked for again; milliseconds since 1970. */
   readonly sinceMs: number;
 };
@@ -29,7 +29,7 @@ const LOST_AFTER_TIMEOUTS = 2;
 type KnownMessage = {
   readonly isKnown: boolean;
   /** Why no attempt can begin now. */
-  readonly inTheWay: NotificationRefusal | undefined;
+  readonly refusal: NotificationRefusal | undefined;
   readonly count: number;
   readonly mayHaveArrived: boolean;
   readonly digest: readonly NotificationMessage[];
@@ -53,12 +53,12 @@ type MessageRecords = {
 /** Opens the records of messages. */
 export const messageRecords = ({ sessions, timers, timeoutMs, onOutcome }: RecordsOptions): MessageRecords => {
   const lostAfterMs = LOST_AFTER_TIMEOUTS * timeoutMs;
-  const handle: MessageRecords['handle'] = ({ key, facts }, command, step) =>
+  const handle: MessageRecords['handle'] = ({ key, content }, command, step) =>
     sessions.handle(notificationAggregate, notificationStream(key.execution), command, {
       actor: 'notify',
       commandId: `notify-${key.id}-${step}`,
-      causationId: facts.eventId,
-      traceParent: facts.traceParent,
+      causationId: content.eventId,
+      traceParent: content.traceParent,
     });
 
   const recordOne = async (due: DueMessage, { execution, ...rest }: NotificationMessage): Promise<void> => {
@@ -80,8 +80,8 @@ export const messageRecords = ({ sessions, timers, timeoutMs, onOutcome }: Recor
       sessions.read(notificationAggregate, notificationStream(key.execution), ({ state }) => {
         const message = state.messages.get(key.id);
         const { attempts: count = 0, mayHaveArrived = false, digest = [] } = message ?? {};
-        const inTheWay = message && obstacle(message, { nowMs: timers.now(), lostAfterMs });
-        return { isKnown: message !== undefined, inTheWay, count, mayHaveArrived, digest };
+        const refusal = message && obstacle(message, { nowMs: timers.now(), lostAfterMs });
+        return { isKnown: message !== undefined, refusal, count, mayHaveArrived, digest };
       }),
     recordDigested: async (due, digest) => {
       await Promise.all(digest.map((each) => recordOne(due, each)));

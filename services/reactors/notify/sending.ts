@@ -4,10 +4,10 @@ import type { MessageKey } from '../../notification/commands.js';
 import type { DeadLetterRule, MeasuredReactor } from '../frame/when-due.js';
 import type { WorkResult } from '../frame/work-queue.js';
 import { type AttemptOptions, attempts } from './attempt.js';
-import type { FactsOptions, MessageContent } from './message-content.js';
+import type { ContentOptions, MessageContent } from './message-content.js';
 import type { Routing } from './recipients.js';
 
-export type NotifyOptions = FactsOptions &
+export type NotifyOptions = ContentOptions &
   Omit<AttemptOptions, 'closing'> & {
     readonly log: Pick<EventLog, 'subscribe' | 'readStream'>;
     readonly checkpoint: Checkpoint;
@@ -31,19 +31,19 @@ const earliest = (worked: readonly WorkResult[]): WorkResult => {
 type Sending = {
   readonly routing: Routing;
   /** Makes one attempt for each message that is due. */
-  readonly send: (keys: readonly MessageKey[], facts: MessageContent, sinceMs: number) => Promise<WorkResult>;
-  /** Makes the reactor of what follows the log; it closes the channels. */
+  readonly send: (keys: readonly MessageKey[], content: MessageContent, sinceMs: number) => Promise<WorkResult>;
+  /** Makes a reactor that aborts attempts and closes the channels when it is closed. */
   readonly reactorOf: (following: MeasuredReactor) => MeasuredReactor;
 };
 
-/** Opens what the reactors that send messages have in common. */
+/** Opens the routing, the attempts and the channels for a reactor that sends messages. */
 export const sending = ({ routing: routes, ...options }: NotifyOptions): Sending => {
   const closing = new AbortController();
   const attempt = attempts({ ...options, closing: closing.signal });
   return {
     routing: { ...routes, isMail: (name: string) => options.channels.get(name)?.channel.isMail === true },
-    send: async (keys, facts, sinceMs) =>
-      earliest(await Promise.all(keys.map((key) => attempt({ key, facts, sinceMs })))),
+    send: async (keys, content, sinceMs) =>
+      earliest(await Promise.all(keys.map((key) => attempt({ key, content, sinceMs })))),
     reactorOf: (following) => ({
       ended: following.ended,
       figures: () => following.figures(),

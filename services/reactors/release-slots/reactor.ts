@@ -14,7 +14,7 @@ import { hexText } from '../../kernel/encoding/id-text.js';
 export type ReleaseSlotsOptions = {
   readonly log: Pick<EventLog, 'subscribe' | 'readStream'>;
   readonly checkpoint: Checkpoint;
-  readonly slots: Pick<Slots, 'settle'>;
+  readonly slots: Pick<Slots, 'releaseUnneeded'>;
   readonly streamOf: (id: ExecutionId) => StreamName;
   readonly timers: Timers;
   /**
@@ -42,7 +42,7 @@ type WatchedSlot = {
 
 /** Time in milliseconds from one check of a slot to the next. */
 const EVERY_MS = 1_000;
-/** Number of executions checked in that time; with more slots each is checked less often. */
+/** Number of slots checked in this time; with more of them, each is checked less often. */
 const CHECKS_PER_INTERVAL = 100;
 
 /**
@@ -68,7 +68,7 @@ const isOver = async (slot: WatchedSlot, { log, streamOf, timers }: ReleaseSlots
       slot.next = event.revision + 1n;
     }
   }
-  if (hasEnded) slot.next = 0n;
+  if (hasEnded) slot.next = 0n; // found again when the release fails
   return hasEnded || (!slot.isCreated && timers.now() - slot.held.sinceMs >= FENCED_AFTER_MS);
 };
 
@@ -110,7 +110,7 @@ const heldSlots = (now: () => number) => {
 
 /**
  * Releases the slots of executions that have ended or were never created. It follows the slots, and reads the new
- * events of the executions that have them once in a while: to follow all reports of engines would cost a read of every
+ * events of the executions that have them at intervals: to follow all reports of engines would cost a read of every
  * event for the sake of a few.
  */
 export const releaseSlots = (options: ReleaseSlotsOptions): MeasuredReactor => {
@@ -119,7 +119,7 @@ export const releaseSlots = (options: ReleaseSlotsOptions): MeasuredReactor => {
 
   const release = async (slot: WatchedSlot): Promise<boolean> => {
     if (!(await isOver(slot, options)) || !held.has(slot)) return false;
-    return slots.settle(slot.stream, slot.held, `release-slots-${hexText(slot.id)}`);
+    return slots.releaseUnneeded(slot.stream, slot.held, `release-slots-${hexText(slot.id)}`);
   };
 
   return whenDue<WatchedSlot>({
@@ -129,7 +129,7 @@ export const releaseSlots = (options: ReleaseSlotsOptions): MeasuredReactor => {
     maxWaiting: Infinity,
     onlyLive: true,
     itemOf: held.take,
-    settle: async (slot) => {
+    work: async (slot) => {
       if (!held.has(slot)) return undefined;
       if (!(await release(slot)))
         return { againAtMs: timers.now() + EVERY_MS * Math.max(1, held.count() / CHECKS_PER_INTERVAL) };

@@ -7,8 +7,8 @@ import type { ExecutionId } from '../../kernel/execution-id.js';
 import { type LaunchPlanName } from '../../kernel/identifier.js';
 
 /**
- * Attempts to create executions that have slots, as the streams of the executions have them. Each attempt has a random
- * id.
+ * Reads and voids attempts to create executions that have slots. They are recorded in the streams of the executions;
+ * each attempt has a random id.
  */
 export interface SlotHolders {
   /**
@@ -16,7 +16,7 @@ export interface SlotHolders {
    * `running` while the execution that it created runs, and `over` after that, or when `fence` has voided it, or when
    * another attempt has created the execution.
    */
-  standing(id: ExecutionId, attempt: string): Promise<'pending' | 'running' | 'over'>;
+  statusOf(id: ExecutionId, attempt: string): Promise<'pending' | 'running' | 'over'>;
   /** Prevents an attempt from creating the execution; does nothing when it has created it already. */
   fence(id: ExecutionId, attempt: string): Promise<unknown>;
 }
@@ -53,19 +53,19 @@ export interface Slots {
    *
    * @returns true when at least one was released.
    */
-  clear(stream: StreamName): Promise<boolean>;
+  releaseAllUnneeded(stream: StreamName): Promise<boolean>;
   /**
    * Releases one slot if it is no longer needed.
    *
    * @param commandId id of the command that releases it.
    * @returns true when it was released.
    */
-  settle(stream: StreamName, held: SlotHolder, commandId: string): Promise<boolean>;
+  releaseUnneeded(stream: StreamName, held: SlotHolder, commandId: string): Promise<boolean>;
 }
 
 /**
- * An attempt that has not created its execution after this time, in milliseconds, may be voided (`fence`). Until it is,
- * it can still create it.
+ * An attempt that has not created its execution after this time, in milliseconds, may be voided (`fence`). Until it
+ * is voided, it can still create the execution.
  */
 export const FENCED_AFTER_MS = 60_000;
 /** Maximum number of attempts to take a slot in one call: other requests may take each slot that becomes free. */
@@ -75,10 +75,10 @@ const isOver = async (
   { holders, now }: SlotsOptions,
   { execution, attempt, sinceMs }: SlotHolder,
 ): Promise<boolean> => {
-  const standing = await holders.standing(execution, attempt);
-  if (standing !== 'pending' || now() - sinceMs < FENCED_AFTER_MS) return standing === 'over';
+  const status = await holders.statusOf(execution, attempt);
+  if (status !== 'pending' || now() - sinceMs < FENCED_AFTER_MS) return status === 'over';
   await holders.fence(execution, attempt);
-  return (await holders.standing(execution, attempt)) === 'over';
+  return (await holders.statusOf(execution, attempt)) === 'over';
 };
 
 const context = (commandId: string = randomUUID()) => ({ actor: 'launch-plan-slots', commandId });
@@ -86,7 +86,7 @@ const context = (commandId: string = randomUUID()) => ({ actor: 'launch-plan-slo
 /** Makes the `Slots` that send their commands through the sessions of this process. */
 export const launchPlanSlots = (options: SlotsOptions): Slots => {
   const { sessions, now } = options;
-  const clearing = new Map<StreamName, Promise<boolean>>();
+  const passes = new Map<StreamName, Promise<boolean>>();
 
   const release = async (
     stream: StreamName,
@@ -96,26 +96,26 @@ export const launchPlanSlots = (options: SlotsOptions): Slots => {
     await sessions.handle(slotsAggregate, stream, { type: 'ReleaseSlot', execution, attempt }, context(commandId));
   };
 
-  const settle = async (stream: StreamName, held: SlotHolder, commandId?: string): Promise<boolean> => {
+  const releaseUnneeded = async (stream: StreamName, held: SlotHolder, commandId?: string): Promise<boolean> => {
     if (!(await isOver(options, held))) return false;
     await release(stream, held, commandId);
     return true;
   };
 
-  const clearAll = async (stream: StreamName): Promise<boolean> => {
+  const releaseEach = async (stream: StreamName): Promise<boolean> => {
     const holders = await sessions.read(slotsAggregate, stream, ({ state }) => [...state.holders.values()]);
     let isFreed = false;
     for (const held of holders) {
-      if (await settle(stream, held)) isFreed = true;
+      if (await releaseUnneeded(stream, held)) isFreed = true;
     }
     return isFreed;
   };
 
-  // Concurrent refusals share one clearing.
-  const clear = (stream: StreamName): Promise<boolean> => {
-    const running = clearing.get(stream) ?? clearAll(stream).finally(() => clearing.delete(stream));
-    clearing.set(stream, running);
-    return running;
+  // Requests that are refused at the same time share one pass over the holders.
+  const releaseAllUnneeded = (stream: StreamName): Promise<boolean> => {
+    const pass = passes.get(stream) ?? releaseEach(stream).finally(() => passes.delete(stream));
+    passes.set(stream, pass);
+    return pass;
   };
 
   /** True when a slot is free now: another request may have released one between the refusal and this check. */
@@ -125,12 +125,12 @@ export const launchPlanSlots = (options: SlotsOptions): Slots => {
   /** The slot of an execution, taken by any request; `undefined` when it was released in the meantime. */
   const heldBy = async (stream: StreamName, execution: ExecutionId): Promise<Slot | undefined> => {
     const held = await sessions.read(slotsAggregate, stream, ({ state }) => holderOf(state, execution));
-    return held && { attempt: held.attempt, release: () => settle(stream, held) };
+    return held && { attempt: held.attempt, release: () => releaseUnneeded(stream, held) };
   };
 
   return {
-    clear,
-    settle,
+    releaseAllUnneeded,
+    releaseUnneeded,
     take: async (plan, execution, max) => {
       const stream = slotsStream(plan);
       const attempt = randomUUID();
@@ -140,7 +140,7 @@ export const launchPlanSlots = (options: SlotsOptions): Slots => {
         if (kind === 'accepted') {
           const slot = await heldBy(stream, execution);
           if (slot !== undefined) return slot;
-        } else if (!(await clear(stream)) && !(await hasFreeSlot(stream, max))) return undefined;
+        } else if (!(await releaseAllUnneeded(stream)) && !(await hasFreeSlot(stream, max))) return undefined;
       }
       return undefined;
     },

@@ -134,7 +134,7 @@ const runAll = async (scheduler: Scheduler, all: readonly Step[], ids: Ids, cloc
       case 'end':
         return end(process, ids.execution(name));
       case 'clear':
-        return process.slots.clear(slotsStream(ids.plan(plan)));
+        return process.slots.releaseAllUnneeded(slotsStream(ids.plan(plan)));
       case 'wait':
         clock.now += FENCED_AFTER_MS;
         return undefined;
@@ -207,7 +207,7 @@ describe('the slots of launch plans, as two processes take them', () => {
         const { sessions, slots } = openProcess(store, clock);
         for (const which of [0, 1]) {
           const stream = slotsStream(ids.plan(which));
-          await slots.clear(stream);
+          await slots.releaseAllUnneeded(stream);
           const holders = await sessions.read(slotsAggregate, stream, ({ state }) => [...state.holders.values()]);
           const isOf = ([, attempt]: [string, string]): boolean => plans.get(attempt) === stream;
           const open = [...(counted.at(-1) ?? [])].filter(isOf).map(([name]) => name);

@@ -37,7 +37,7 @@ describe('messages about failures of one launch plan', () => {
     place('lead', WINDOW_MS);
     expect(place('b', WINDOW_MS + 1_000)).toMatchObject({ kind: 'later' });
     expect(place('lead', WINDOW_MS + 2_000)).toEqual(send('b'));
-    digests.settled('lead');
+    digests.forget('lead');
     expect(place('d', 3 * WINDOW_MS)).toEqual(send());
   });
 
@@ -61,7 +61,7 @@ describe('messages about failures of one launch plan', () => {
 
   it('are sent when the one that was to be their digest is given up', () => {
     const { digests, place } = collecting();
-    digests.settled('lead');
+    digests.forget('lead');
     expect(place('b', WINDOW_MS + 1_000)).toEqual(send());
   });
 

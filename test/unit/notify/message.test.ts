@@ -34,8 +34,8 @@ describe('a template', () => {
   });
 
   it('does not read what comes from users as a template', () => {
-    const facts = { ...failure, error: '{{ project }}' };
-    expect(fillTemplate('{{ error }}', valuesOf(facts, ''))).toContain('[{{ project }}]');
+    const content = { ...failure, error: '{{ project }}' };
+    expect(fillTemplate('{{ error }}', valuesOf(content, ''))).toContain('[{{ project }}]');
   });
 
   it('says nothing of an error or a node when there is none', () => {
@@ -45,20 +45,20 @@ describe('a template', () => {
   });
 
   it('encodes values in the link', () => {
-    const facts = { ...failure, execution: { ...failure.execution, name: 'a/b?"c' } };
-    expect(valuesOf(facts, templates.link).get('link')).toBe('https://console.example.com/shop/a%2Fb%3F%22c');
+    const content = { ...failure, execution: { ...failure.execution, name: 'a/b?"c' } };
+    expect(valuesOf(content, templates.link).get('link')).toBe('https://console.example.com/shop/a%2Fb%3F%22c');
   });
 });
 
 describe('a message', () => {
   it('has its subject on one line', () => {
-    const facts = { ...failure, execution: { ...failure.execution, name: 'a\r\nBcc: eve@example.com' } };
-    expect(messageTo('ann@example.com', facts).subject).toBe('shop/production: a Bcc: eve@example.com has failed');
+    const content = { ...failure, execution: { ...failure.execution, name: 'a\r\nBcc: eve@example.com' } };
+    expect(messageTo('ann@example.com', content).subject).toBe('shop/production: a Bcc: eve@example.com has failed');
   });
 
   it('has one sender, whatever users write', () => {
-    const facts = { ...failure, execution: { ...failure.execution, project: '"a" <eve@example.com>,\r\nBcc: bo' } };
-    expect(messageTo('ann@example.com', facts).sender).toBe(
+    const content = { ...failure, execution: { ...failure.execution, project: '"a" <eve@example.com>,\r\nBcc: bo' } };
+    expect(messageTo('ann@example.com', content).sender).toBe(
       'flightlog a eve example.com Bcc bo <flightlog@example.com>',
     );
   });
@@ -78,8 +78,8 @@ describe('a message', () => {
 
   it('fills a template of HTML with escaped values', () => {
     const { key } = messageTo('ann@example.com');
-    const facts = { ...failure, error: '<img src=x onerror="run()">' };
-    const { html } = composeMessage({ ...templates, html: '<b>{{ phase }}</b>{{ error }}' }, key, facts, {
+    const content = { ...failure, error: '<img src=x onerror="run()">' };
+    const { html } = composeMessage({ ...templates, html: '<b>{{ phase }}</b>{{ error }}' }, key, content, {
       isRepeat: false,
       digest: [],
     });

@@ -26,8 +26,8 @@ const routing = (rules: readonly RoutingRule[] = [], slack = 'mail'): Routing =>
   isMail: (channel) => channel === 'mail',
   rules,
 });
-const to = (facts: MessageContent, routes: Routing): readonly string[] =>
-  messagesAbout(facts, routes).map(({ channel, recipient }) => `${channel}:${recipient}`);
+const to = (content: MessageContent, routes: Routing): readonly string[] =>
+  messagesAbout(content, routes).map(({ channel, recipient }) => `${channel}:${recipient}`);
 const entry = (kind: 'email' | 'slack' | 'pagerDuty', recipientsEmail: string[], phases = [Phase.FAILED]) =>
   create(NotificationSchema, { phases, type: { case: kind, value: { recipientsEmail } } as never });
 
@@ -40,9 +40,9 @@ describe('the entries of an execution', () => {
     expect(to({ ...failure, entries: [entry('email', ['ann@example.com'], [])] }, routing())).toEqual([]);
   });
   it('for Slack are mail, or one message where a channel is configured', () => {
-    const facts = { ...failure, entries: [entry('slack', ['a@slack.example', 'b@slack.example'])] };
-    expect(to(facts, routing())).toEqual(['mail:a@slack.example', 'mail:b@slack.example']);
-    expect(to(facts, routing([], 'team'))).toEqual(['team:']);
+    const content = { ...failure, entries: [entry('slack', ['a@slack.example', 'b@slack.example'])] };
+    expect(to(content, routing())).toEqual(['mail:a@slack.example', 'mail:b@slack.example']);
+    expect(to(content, routing([], 'team'))).toEqual(['team:']);
   });
   it('without a channel go nowhere', () => {
     expect(to({ ...failure, entries: [entry('pagerDuty', ['x@example.com'])] }, routing())).toEqual([]);
@@ -59,7 +59,7 @@ describe('the entries of an execution', () => {
 });
 
 describe('a rule', () => {
-  const facts = { ...failure, entries: [] };
+  const content = { ...failure, entries: [] };
   it.each<[string, Partial<RoutingRule>, boolean]>([
     ['for everything', {}, true],
     ['of the project', { projects: ['other', 'shop'] }, true],
@@ -71,7 +71,7 @@ describe('a rule', () => {
     ['with a label of another value', { labels: { team: 'support' } }, false],
     ['with a label that it has not', { labels: { team: 'sales', tier: '' } }, false],
   ])('%s, %j, applies: %s', (_, given, doesApply) => {
-    expect(to(facts, routing([{ ...rule, ...given }]))).toEqual(doesApply ? ['hook:'] : []);
+    expect(to(content, routing([{ ...rule, ...given }]))).toEqual(doesApply ? ['hook:'] : []);
   });
   it('does not apply where the execution has disabled all messages', () => {
     expect(to({ ...failure, isDisabled: true }, routing([rule]))).toEqual([]);
@@ -88,7 +88,7 @@ describe('a rule', () => {
 });
 
 describe('the id of a message', () => {
-  const ids = (facts: MessageContent): readonly string[] => messagesAbout(facts, routing()).map(({ id }) => id);
+  const ids = (content: MessageContent): readonly string[] => messagesAbout(content, routing()).map(({ id }) => id);
   it('is the same for the same event, channel and recipient, and no other', () => {
     expect(ids(failure)).toEqual(ids({ ...failure, error: 'another' }));
     expect(new Set([...ids(failure), ...ids({ ...failure, eventId: '0c' })]).size).toBe(4);
@@ -96,15 +96,15 @@ describe('the id of a message', () => {
 });
 
 describe('an execution that runs for long', () => {
-  const facts = { ...failure, phase: Phase.RUNNING, runningLongerThanMs: 3_600_000 };
+  const content = { ...failure, phase: Phase.RUNNING, runningLongerThanMs: 3_600_000 };
   it('causes messages by rules that ask for it, and by nothing else', () => {
-    expect(to(facts, routing([{ ...rule, phases: [Phase.RUNNING] }]))).toEqual([]);
-    expect(to(facts, routing([{ ...rule, phases: [], longRunning: true }]))).toEqual(['hook:']);
+    expect(to(content, routing([{ ...rule, phases: [Phase.RUNNING] }]))).toEqual([]);
+    expect(to(content, routing([{ ...rule, phases: [], longRunning: true }]))).toEqual(['hook:']);
     expect(to({ ...failure, entries: [] }, routing([{ ...rule, phases: [], longRunning: true }]))).toEqual([]);
   });
   it('causes another message than its phase does', () => {
     const rules = [{ ...rule, phases: [Phase.RUNNING], longRunning: true }];
-    const [long] = messagesAbout(facts, routing(rules));
+    const [long] = messagesAbout(content, routing(rules));
     const [phase] = messagesAbout({ ...failure, phase: Phase.RUNNING }, routing(rules));
     expect([long, phase].map((message) => message?.phase)).toEqual([Phase.RUNNING, Phase.RUNNING]);
     expect(long!.id).not.toBe(phase!.id);

@@ -43,8 +43,8 @@ export const templates: Templates = {
 };
 
 /** The message about the failure to a recipient. */
-export const messageTo = (recipient: string, facts: MessageContent = failure, isRepeat = false): Message => {
-  const { execution, revision, phase } = facts;
+export const messageTo = (recipient: string, content: MessageContent = failure, isRepeat = false): Message => {
+  const { execution, revision, phase } = content;
   const key = { id: `m-${recipient}`, execution, revision, phase, channel: 'mail', recipient };
-  return composeMessage(templates, key, facts, { isRepeat, digest: [] });
+  return composeMessage(templates, key, content, { isRepeat, digest: [] });
 };

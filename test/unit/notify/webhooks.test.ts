@@ -101,8 +101,8 @@ describe('a webhook', () => {
 
 describe('Slack', () => {
   it('gets text without markup of users', async () => {
-    const facts = { ...failure, error: '<!channel> & *more*' };
-    await slackChannel(target('/slack')).send(messageTo('', facts), AbortSignal.timeout(10_000));
+    const content = { ...failure, error: '<!channel> & *more*' };
+    await slackChannel(target('/slack')).send(messageTo('', content), AbortSignal.timeout(10_000));
     expect(posted()).toMatchObject({
       text: 'shop/production: a1b2 has failed',
       mrkdwn: false,
@@ -115,8 +115,8 @@ describe('Slack', () => {
 
   it('gets at most 3,000 characters of a long text, cut between two characters', async () => {
     for (const more of ['', 'x', 'xx', 'xxx']) {
-      const facts = { ...failure, failingNode: `${more}${'&🙂'.repeat(1_000)}` };
-      await slackChannel(target('/slack')).send(messageTo('', facts), AbortSignal.timeout(10_000));
+      const content = { ...failure, failingNode: `${more}${'&🙂'.repeat(1_000)}` };
+      await slackChannel(target('/slack')).send(messageTo('', content), AbortSignal.timeout(10_000));
       const [{ text }] = (JSON.parse(sink.posts.at(-1)?.body ?? '') as { blocks: [{ text: { text: string } }] }).blocks;
       expect(text.text.length).toBeLessThanOrEqual(3_000);
       expect(text.text).toMatch(/(?:&amp;|🙂)$/u);

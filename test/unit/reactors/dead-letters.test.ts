@@ -129,7 +129,7 @@ const open = (): void => {
       if (failure) throw failure;
       return position;
     },
-    settle: (position) => {
+    work: (position) => {
       tried.push(position);
       const failure = failureOf(position);
       if (failure) return Promise.reject(failure);
@@ -375,13 +375,13 @@ describe('work of a parked stream', () => {
     expect(done).toEqual([2n, 1n]);
   });
 
-  it.each(['settle', 'itemOf'] as const)(
+  it.each(['work', 'itemOf'] as const)(
     'is a dead letter as soon as that can be recorded, when %s throws',
     async (failing) => {
       await record(2);
       const parked = (position: bigint) =>
         position === 1n ? new StreamParked(stream, 1n, 'unknown event') : undefined;
-      if (failing === 'settle') failureOf = parked;
+      if (failing === 'work') failureOf = parked;
       else unreadableOf = parked;
       failingRecords = 3;
       open();

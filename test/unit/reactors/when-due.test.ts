@@ -82,7 +82,7 @@ const open = (): void => {
       read.push(position);
       return position;
     },
-    settle: (position) => {
+    work: (position) => {
       tried.push(position);
       return doesFail(position) ? Promise.reject(failure()) : Promise.resolve(undefined);
     },

@@ -23,10 +23,10 @@ const MAX_SUMMARY = 1_024;
  *
  * @see {@link https://developer.pagerduty.com/docs/send-alert-event}
  */
-const eventOf = ({ key, facts, subject, text, link }: Message, routingKey: string) => {
+const eventOf = ({ key, content, subject, text, link }: Message, routingKey: string) => {
   const { project, domain, name } = key.execution;
   const source = `${project}/${domain}/${name}`;
-  const isResolved = facts.phase === Phase.SUCCEEDED;
+  const isResolved = content.phase === Phase.SUCCEEDED;
   const head = { routing_key: routingKey, dedup_key: `flightlog/${source}` };
   if (isResolved) return { ...head, event_action: 'resolve' };
   return {
@@ -35,9 +35,9 @@ const eventOf = ({ key, facts, subject, text, link }: Message, routingKey: strin
     payload: {
       summary: beginningOf(subject, MAX_SUMMARY),
       source,
-      severity: SEVERITIES[facts.phase] ?? 'info',
-      timestamp: new Date(facts.occurredAtMs).toISOString(),
-      custom_details: { text, error: firstLines(facts.error), failing_node: facts.failingNode, message_id: key.id },
+      severity: SEVERITIES[content.phase] ?? 'info',
+      timestamp: new Date(content.occurredAtMs).toISOString(),
+      custom_details: { text, error: firstLines(content.error), failing_node: content.failingNode, message_id: key.id },
     },
     ...(link !== '' && { links: [{ href: link, text: 'Execution' }] }),
   };

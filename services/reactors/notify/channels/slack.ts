@@ -10,7 +10,7 @@ const MAX_TEXT = 3_000;
 /** The beginning of escaped text; a character that was escaped is not cut. */
 const beginningOfEscaped = (escaped: string): string => beginningOf(escaped, MAX_TEXT).replace(/&[a-z]*$/u, '');
 
-/** Only the link is markup, and of what comes from users it has only values encoded for URLs. */
+/** Only the link is markup; values from users in it are encoded for URLs. */
 const blocksOf = ({ slack, link }: Message) => [
   { type: 'section', text: { type: 'plain_text', text: beginningOfEscaped(slack), emoji: false } },
   ...(link === '' ? [] : [{ type: 'section', text: { type: 'mrkdwn', text: `<${escapeSlack(link)}>` } }]),

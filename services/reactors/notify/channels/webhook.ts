@@ -28,26 +28,26 @@ const idOf = (id: Identifier | undefined) =>
   id && { project: id.project, domain: id.domain, name: id.name, version: id.version };
 
 /** The message as a CloudEvent 1.0 in structured JSON. */
-const cloudEventOf = ({ key, facts, isRepeat, subject, link }: Message, logId: string) => ({
+const cloudEventOf = ({ key, content, isRepeat, subject, link }: Message, logId: string) => ({
   specversion: '1.0',
   id: key.id,
   source: `urn:flightlog:${logId}`,
   type: 'flightlog.notification.v1',
   subject: `${key.execution.project}/${key.execution.domain}/${key.execution.name}`,
-  time: new Date(facts.occurredAtMs).toISOString(),
+  time: new Date(content.occurredAtMs).toISOString(),
   datacontenttype: 'application/json',
   data: {
     execution: key.execution,
-    phase: Phase[facts.phase],
-    running_longer_than_ms: facts.runningLongerThanMs,
-    event_id: facts.eventId,
+    phase: Phase[content.phase],
+    running_longer_than_ms: content.runningLongerThanMs,
+    event_id: content.eventId,
     summary: subject,
-    error: firstLines(facts.error),
-    failing_node: facts.failingNode,
-    duration_ms: Math.max(0, facts.occurredAtMs - facts.createdAtMs),
-    workflow: idOf(facts.workflow),
-    launch_plan: idOf(facts.launchPlan),
-    labels: facts.labels,
+    error: firstLines(content.error),
+    failing_node: content.failingNode,
+    duration_ms: Math.max(0, content.occurredAtMs - content.createdAtMs),
+    workflow: idOf(content.workflow),
+    launch_plan: idOf(content.launchPlan),
+    labels: content.labels,
     link,
     is_repeat: isRepeat,
   },

@@ -17,7 +17,7 @@ export type Templates = {
 /** A message as it is sent. */
 export type Message = {
   readonly key: MessageKey;
-  readonly facts: MessageContent;
+  readonly content: MessageContent;
   /** The recipient may have it already. */
   readonly isRepeat: boolean;
   /** The names of the executions whose messages this one stands for. */
@@ -56,10 +56,10 @@ const linkOf = (link: string): string =>
 export const composeMessage = (
   { sender, subject, body, html, link: linkTemplate }: Templates,
   key: MessageKey,
-  facts: MessageContent,
+  content: MessageContent,
   { isRepeat, digest }: Pick<Message, 'isRepeat' | 'digest'>,
 ): Message => {
-  const values = valuesOf(facts, linkTemplate);
+  const values = valuesOf(content, linkTemplate);
   const link = values.get('link') ?? '';
   const notes = [...digestNotes(digest), ...(isRepeat ? [REPEATED] : [])];
   const note = notes.map((each) => `\n\n${each}`).join('');
@@ -67,7 +67,7 @@ export const composeMessage = (
   const ownHtml = html === '' ? `${paragraphOf(text)}${linkOf(link)}` : fillTemplate(html, values, escapeHtml);
   return {
     key,
-    facts,
+    content,
     isRepeat,
     digest,
     link,

@@ -88,16 +88,16 @@ const LONG_RUNNING = 'been running for long';
  *
  * @param linkTemplate the address of an execution in a console, with placeholders; its values are encoded for URLs.
  */
-export const valuesOf = (facts: MessageContent, linkTemplate: string): TemplateValues => {
-  const { execution, phase, error, failingNode, createdAtMs, occurredAtMs, runningLongerThanMs } = facts;
+export const valuesOf = (content: MessageContent, linkTemplate: string): TemplateValues => {
+  const { execution, phase, error, failingNode, createdAtMs, occurredAtMs, runningLongerThanMs } = content;
   const values = new Map<string, string>([
     ...Object.entries(execution),
     ['phase', runningLongerThanMs === undefined ? Phase[phase].toLowerCase() : LONG_RUNNING],
     ['error', error === '' ? '' : ` The execution failed with error: [${firstLines(error)}].`],
     ['failing_node', failingNode === '' ? '' : ` The node that failed is ${failingNode}.`],
     ['duration', durationText(occurredAtMs - createdAtMs)],
-    ...identifierValues('workflow', facts.workflow),
-    ...identifierValues('launch_plan', facts.launchPlan),
+    ...identifierValues('workflow', content.workflow),
+    ...identifierValues('launch_plan', content.launchPlan),
   ]);
   return values.set('link', fillTemplate(linkTemplate, values, encodeURIComponent));
 };
