@@ -43,14 +43,14 @@ type Given = {
   readonly brokers: readonly string[];
   readonly directory: string;
   readonly log: EventLog;
-  readonly presenting: PublishedDataEncoder;
+  readonly dataEncoder: PublishedDataEncoder;
 };
 
 /** The messages that the export creates from the log, in batches, as they are handed to the producer. */
-const batchesOf = async ({ log, presenting }: Given): Promise<readonly (readonly Message[])[]> => {
+const batchesOf = async ({ log, dataEncoder }: Given): Promise<readonly (readonly Message[])[]> => {
   const batches: Message[][] = [[]];
   let bytes = 0;
-  const messageOf = messageMaker({ logId: log.logId, format: 'json', presenting, maxBytes: () => BATCH_BYTES });
+  const messageOf = messageMaker({ logId: log.logId, format: 'json', dataEncoder, maxBytes: () => BATCH_BYTES });
   for await (const { events } of log.readLog({ after: 0n })) {
     for (const event of events) {
       const message = await messageOf(event);
@@ -156,7 +156,7 @@ const measure = async ({ disk, count }: BenchOptions): Promise<readonly Figure[]
   const directory = await recordedLog(disk, 'kafka-export', EXECUTIONS, count * 3);
   const log = await sqliteLogReader({ directory });
   const payloads = filePayloadStore({ directory });
-  const given: Given = { brokers, directory, log, presenting: wholeEventEncoder(payloads) };
+  const given: Given = { brokers, directory, log, dataEncoder: wholeEventEncoder(payloads) };
   try {
     const round = async () => ({ bare: await produceBare(given), exported: await exportAll(given) });
     await round(); // the first round compiles the code of both, in this process and in the broker

@@ -100,13 +100,13 @@ export const exportReplay = (
     assertRange(from, to, flags.to === undefined ? 'the end of the log' : '--to');
     const bar = progressBar();
     const { format } = settings;
-    const presenting = wholeEventEncoder(payloads);
+    const dataEncoder = wholeEventEncoder(payloads);
     const selection = { from, to, filters };
     const onProgress = (position: bigint): void => bar.show(throughLog({ phase: 'replay', position, head: to }));
     const events = await replay({
       kafka,
       log,
-      presenting,
+      dataEncoder,
       format,
       categories,
       topics,

@@ -47,7 +47,7 @@ const isFull = (): boolean => waiting.reduce((sum, each) => sum + each, 0) > BYT
 
 const log = await openLog(source);
 const payloads = await openPayloads({ directory, location });
-const subscription = messagesHere({ log, format, presenting: wholeEventEncoder(payloads) }).follow(
+const subscription = messagesHere({ log, format, dataEncoder: wholeEventEncoder(payloads) }).follow(
   wanted,
   async (messages, position) => {
     const page = packedMessages(messages);

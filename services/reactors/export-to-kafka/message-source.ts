@@ -46,14 +46,14 @@ const isWanted = ({ partition, partitions, maxBytes }: MessageSelection, { strea
 export type SourceOptions = {
   readonly log: EventLog;
   readonly format: ExportFormat;
-  readonly presenting: PublishedDataEncoder;
+  readonly dataEncoder: PublishedDataEncoder;
 };
 
 /** Makes the messages on the calling thread. */
-export const messagesHere = ({ log, format, presenting }: SourceOptions): MessageSource => ({
+export const messagesHere = ({ log, format, dataEncoder }: SourceOptions): MessageSource => ({
   follow: (wanted, onMessages) => {
     const maxBytes = (category: string): number => wanted.maxBytes.get(category) ?? 0;
-    const messageOf = messageMaker({ logId: log.logId, format, presenting, maxBytes });
+    const messageOf = messageMaker({ logId: log.logId, format, dataEncoder, maxBytes });
     return log.subscribe({ after: wanted.after }, async ({ events, position }) => {
       const ours = events.filter((event) => isWanted(wanted, event));
       await onMessages(await makeMessages(ours, messageOf), position);

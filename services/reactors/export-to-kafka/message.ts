@@ -6,13 +6,13 @@ import { dataRefOf, described } from './cloud-events/cloud-event.js';
 import type { Encoding, PublishedDataEncoder } from './cloud-events/encoding.js';
 import { inJson } from './cloud-events/json-event.js';
 import { inProtobuf } from './cloud-events/protobuf-event.js';
-import { subjects } from './cloud-events/stream-attributes.js';
+import { streamAttributes } from './cloud-events/stream-attributes.js';
 
 /** The supported event formats of CloudEvents. */
 export const EXPORT_FORMATS = ['json', 'protobuf'] as const;
 export type ExportFormat = (typeof EXPORT_FORMATS)[number];
 
-const ENCODINGS: Readonly<Record<ExportFormat, (presenting: PublishedDataEncoder) => Encoding>> = {
+const ENCODINGS: Readonly<Record<ExportFormat, (dataEncoder: PublishedDataEncoder) => Encoding>> = {
   json: inJson,
   protobuf: inProtobuf,
 };
@@ -49,7 +49,7 @@ export const sizeOf = ({ key, value }: Pick<Outgoing, 'key' | 'value'>): number 
 export type MessageOptions = {
   readonly logId: string;
   readonly format: ExportFormat;
-  readonly presenting: PublishedDataEncoder;
+  readonly dataEncoder: PublishedDataEncoder;
   /** Maximum message size of a category's topic, in bytes. */
   readonly maxBytes: (category: string) => number;
 };
@@ -83,14 +83,14 @@ const metadataWithout = (event: RecordedEvent): EventMetadata => ({
  * Makes messages of events: CloudEvents in structured mode. An event that is too large for its topic, or cannot be
  * read, is published without its data.
  */
-export const messageMaker = ({ format, logId, presenting, maxBytes }: MessageOptions): MessageMaker => {
-  const encoding = ENCODINGS[format](presenting);
-  const subjectOf = subjects();
+export const messageMaker = ({ format, logId, dataEncoder, maxBytes }: MessageOptions): MessageMaker => {
+  const encoding = ENCODINGS[format](dataEncoder);
+  const attributesOf = streamAttributes();
   return (event) => {
     const metadata = metadataIn(event);
-    const about = described(event, metadata ?? metadataWithout(event), subjectOf(event.stream), logId);
+    const about = described(event, metadata ?? metadataWithout(event), attributesOf(event.stream), logId);
     const { id, type } = about.attributes;
-    const { category, key } = about.subject;
+    const { category, key } = about.stream;
     const message = (value: Buffer): Outgoing => ({
       category,
       key,

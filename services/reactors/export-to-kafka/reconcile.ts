@@ -85,10 +85,10 @@ const inLog = async ({ log, selection, categories }: ReconcileOptions): Promise<
   return expected;
 };
 
-type Odd = { readonly missing: number[]; readonly doubled: number[]; readonly reordered: number[] };
+type Differences = { readonly missing: number[]; readonly doubled: number[]; readonly reordered: number[] };
 
 /** Compares the revisions of one stream. Messages that were published after the last expected event are ignored. */
-const compare = (expected: readonly number[], found: readonly number[]): Odd => {
+const compare = (expected: readonly number[], found: readonly number[]): Differences => {
   const wanted = new Set(expected);
   const seen = new Set<number>();
   const doubled: number[] = [];
@@ -113,7 +113,7 @@ export const reconcile = async (options: ReconcileOptions): Promise<ReconcileRes
   for (const [stream, revisions] of expected) {
     sums.expected += revisions.length;
     for (const [kind, odd] of Object.entries(compare(revisions, found.get(stream) ?? []))) {
-      sums[kind as keyof Odd] += odd.length;
+      sums[kind as keyof Differences] += odd.length;
       examples.push(...odd.slice(0, MAX_EXAMPLES - examples.length).map((revision) => `${kind} ${stream}@${revision}`));
     }
   }

@@ -11,7 +11,7 @@ import { exportPrefixes, openTopic, positionsTopic, topicName, type TopicSetting
 export type ReplayOptions = {
   readonly kafka: Kafka;
   readonly log: EventLog;
-  readonly presenting: PublishedDataEncoder;
+  readonly dataEncoder: PublishedDataEncoder;
   readonly format: ExportFormat;
   readonly categories: readonly string[];
   readonly topics: TopicSettings;
@@ -46,10 +46,10 @@ const assertOther = async ({ kafka, topic, categories, topics: { prefix } }: Rep
  */
 export const replay = async (options: ReplayOptions): Promise<number> => {
   await assertOther(options);
-  const { kafka, log, selection, topic, format, presenting, onProgress } = options;
+  const { kafka, log, selection, topic, format, dataEncoder, onProgress } = options;
   const known = new Set(options.categories);
   const limit = await openTopic(kafka, topic, options.topics);
-  const messageOf = messageMaker({ logId: log.logId, format, presenting, maxBytes: () => limit });
+  const messageOf = messageMaker({ logId: log.logId, format, dataEncoder, maxBytes: () => limit });
   const producer = kafka.producer({
     idempotent: true,
     maxInFlightRequests: 1,

@@ -75,7 +75,7 @@ const readUntil = (
 /** Interval in milliseconds of the check that a topic still has the records to read. */
 const LOOK_MS = 2_000;
 
-/** Rejects when a topic is deleted while it is read: the client would wait for the rest forever. */
+/** Rejects when a topic loses the records that are to be read: the client would wait for them for ever. */
 const watchEnds = (kafka: Kafka, topics: readonly string[], ends: Ends) => {
   let fail: (error: Error) => void = () => undefined;
   const deleted = new Promise<never>((_, reject) => (fail = reject));
@@ -85,7 +85,12 @@ const watchEnds = (kafka: Kafka, topics: readonly string[], ends: Ends) => {
       errorTypesIn(error).includes('UNKNOWN_TOPIC_OR_PARTITION') ? new Map() : undefined,
     );
     const lost = now && [...ends].find(([place, end]) => (now.get(place) ?? 0n) < end);
-    if (lost) fail(new Error(`topic partition ${lost[0]} was deleted while it was read`));
+    if (lost)
+      fail(
+        new Error(
+          `topic partition ${lost[0]} has lost records while it was read: it was deleted, or their retention time has passed`,
+        ),
+      );
   };
   const timer = setInterval(() => void look(), LOOK_MS);
   return { deleted, close: () => clearInterval(timer) };

@@ -36,7 +36,7 @@ const COMPACTED = [
   { name: 'min.cleanable.dirty.ratio', value: '0.1' },
 ];
 
-const created = ({ topic, partitions, policy }: WantedTopic, replicationFactor: number): ITopicConfig => ({
+const configOf = ({ topic, partitions, policy }: WantedTopic, replicationFactor: number): ITopicConfig => ({
   topic,
   numPartitions: partitions,
   replicationFactor,
@@ -88,8 +88,8 @@ const HOPELESS = new Set(['INVALID_TOPIC_EXCEPTION', 'INVALID_PARTITIONS', 'INVA
 
 type CreationError = { readonly topic?: string; readonly type?: string; readonly message: string };
 
-/** Names the topics that could not be created and the reasons, which the client's own error hides. */
-const notMade = (error: unknown): never => {
+/** Throws an error that names the topics that could not be created, with the reasons, which the client's own error hides. */
+const throwNotCreated = (error: unknown): never => {
   const errors = (error as { readonly errors?: readonly CreationError[] }).errors ?? [];
   const [first] = errors;
   if (!first) throw error;
@@ -125,7 +125,7 @@ const makeMissing = async (admin: Admin, topics: readonly ITopicConfig[]): Promi
   const there = new Set(await admin.listTopics());
   const missing = topics.filter(({ topic }) => !there.has(topic));
   // Another process may create them at the same time; the result is checked afterwards.
-  if (missing.length > 0) await admin.createTopics({ topics: missing, waitForLeaders: true }).catch(notMade);
+  if (missing.length > 0) await admin.createTopics({ topics: missing, waitForLeaders: true }).catch(throwNotCreated);
 };
 
 /** Creates missing topics, waits until every partition can be read, and returns the settings of all topics. */
@@ -135,7 +135,7 @@ const readyTopics = (
   replicationFactor: number,
 ): Promise<ReadonlyMap<string, Found>> => {
   const names = wanted.map(({ topic }) => topic);
-  const configs = wanted.map((each) => created(each, replicationFactor));
+  const configs = wanted.map((each) => configOf(each, replicationFactor));
   return onceSettled(async () => {
     await makeMissing(admin, configs);
     await Promise.all(names.map((name) => admin.fetchTopicOffsets(name)));
@@ -163,8 +163,8 @@ export const ensureTopics = async (
   try {
     const found = await readyTopics(admin, wanted, settings.replicationFactor);
     for (const each of wanted) {
-      const is = found.get(each.topic);
-      if (is) assertAsWanted(each, is);
+      const existing = found.get(each.topic);
+      if (existing) assertAsWanted(each, existing);
     }
     return new Map([...found].map(([topic, { maxBytes }]) => [topic, maxBytes]));
   } finally {
@@ -204,14 +204,18 @@ const topicNames = async (kafka: Kafka): Promise<readonly string[]> => {
   }
 };
 
-/** The prefixes of all exports to this cluster: those that have a topic of positions. */
+/** The prefixes of all exports to this cluster, by the names of their topics of positions. */
 export const exportPrefixes = async (kafka: Kafka): Promise<readonly string[]> => {
   const suffix = positionsTopic('');
   const names = await topicNames(kafka);
   return names.filter((name) => name.endsWith(suffix)).map((name) => name.slice(0, -suffix.length));
 };
 
-/** @throws {ExportRefused} when a topic does not exist. */
+/**
+ * Checks that topics exist.
+ *
+ * @throws {ExportRefused} naming those that do not.
+ */
 export const assertThere = async (kafka: Kafka, topics: readonly string[]): Promise<void> => {
   const there = new Set(await topicNames(kafka));
   const missing = topics.filter((topic) => !there.has(topic));

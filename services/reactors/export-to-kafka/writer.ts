@@ -27,8 +27,8 @@ const TRANSACTION_TIMEOUT_MS = 30_000;
 const byTopic = (messages: readonly Outgoing[], topicOf: WriterOptions['topicOf']): TopicMessages[] => {
   const topics = new Map<string, Message[]>();
   for (const message of messages) {
-    const others = topics.get(message.category);
-    if (others) others.push(recordOf(message));
+    const known = topics.get(message.category);
+    if (known) known.push(recordOf(message));
     else topics.set(message.category, [recordOf(message)]);
   }
   return [...topics].map(([category, each]) => ({ topic: topicOf(category), messages: each }));

@@ -21,14 +21,14 @@ const LOG = '4840a941-dec6-4d4b-b036-6929f53bff43';
 const TRACE_PARENT = `00-${'4b'.repeat(16)}-${'00f0'.repeat(4)}-01`;
 
 /** The events of these tests have no payloads beside the log. */
-const presenting = wholeEventEncoder({
+const dataEncoder = wholeEventEncoder({
   put: () => Promise.reject(new Error('nothing is stored')),
   get: () => Promise.reject(new Error('nothing is stored')),
   close: () => Promise.resolve(),
 });
 
 const made = async (event: RecordedEvent, format: ExportFormat = 'json', maxBytes = 900_000) => {
-  const message = await messageMaker({ logId: LOG, format, presenting, maxBytes: () => maxBytes })(event);
+  const message = await messageMaker({ logId: LOG, format, dataEncoder, maxBytes: () => maxBytes })(event);
   return { ...message, headers: recordOf(message).headers ?? {} };
 };
 

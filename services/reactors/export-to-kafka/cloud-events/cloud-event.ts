@@ -52,7 +52,7 @@ export const jsonSchemaOf = (type: string, schema: number): string =>
 export type CloudEventAttributes = {
   readonly attributes: ContextAttributes;
   readonly metadata: EventMetadata;
-  readonly subject: StreamAttributes;
+  readonly stream: StreamAttributes;
 };
 
 /** Maximum length: attributes go with every message, and brokers and routers hold them in memory. */
@@ -78,19 +78,19 @@ const flatAttributes = (event: RecordedEvent): Pick<ContextAttributes, keyof Fla
 export const described = (
   event: RecordedEvent,
   metadata: EventMetadata,
-  subject: StreamAttributes,
+  stream: StreamAttributes,
   logId: string,
 ): CloudEventAttributes => {
   const attributes = {
     id: uuidText(event.id),
     source: sourceOf(logId),
     type: `${EVENT_PACKAGE}.${event.type}`,
-    subject: subject.entity,
+    subject: stream.entity,
     time: new Date(metadata.recordedAtMs).toISOString(),
     sequence: event.revision.toString().padStart(SEQUENCE_DIGITS, '0'),
     stream: event.stream,
     position: event.position.toString(),
-    partitionkey: subject.entity,
+    partitionkey: stream.entity,
     commandid: metadata.commandId,
     actor: metadata.actor === '' ? undefined : metadata.actor,
     correlationid: metadata.$correlationId,
@@ -98,5 +98,5 @@ export const described = (
     traceparent: metadata.traceparent,
     ...flatAttributes(event),
   };
-  return { attributes, metadata, subject };
+  return { attributes, metadata, stream };
 };

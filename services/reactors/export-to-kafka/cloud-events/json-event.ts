@@ -35,7 +35,7 @@ const optionalMembers = ({ attributes }: CloudEventAttributes): string => {
  */
 const headOf = (described: CloudEventAttributes): string => {
   const { id, source, type, time, sequence, position } = described.attributes;
-  const { entityJson, streamJson } = described.subject;
+  const { entityJson, streamJson } = described.stream;
   return `{"specversion":"1.0","id":"${id}","source":"${source}","type":${JSON.stringify(type)},"subject":${entityJson},"time":"${time}","sequence":"${sequence}","stream":${streamJson},"position":"${position}","partitionkey":${entityJson}${optionalMembers(described)}`;
 };
 
@@ -45,7 +45,7 @@ const finish = (json: JsonBytes): Buffer => {
 };
 
 /** Makes the encoder for the JSON event format of CloudEvents. It reuses one buffer: encode one event at a time. */
-export const inJson = (presenting: PublishedDataEncoder): Encoding => {
+export const inJson = (dataEncoder: PublishedDataEncoder): Encoding => {
   let buffer = openJson();
   const resetBuffer = (): JsonBytes => {
     if (buffer.bytes.length > MAX_KEPT_BYTES) buffer = openJson();
@@ -58,7 +58,7 @@ export const inJson = (presenting: PublishedDataEncoder): Encoding => {
       const json = resetBuffer();
       const dataschema = jsonSchemaOf(event.type, described.metadata.schema);
       writeText(json, `${headOf(described)},"datacontenttype":"application/json","dataschema":"${dataschema}","data":`);
-      const pending = presenting.json(event, json);
+      const pending = dataEncoder.json(event, json);
       return pending ? pending.then(() => finish(json)) : finish(json);
     },
     referring: (described, dataref) => Buffer.from(`${headOf(described)}${member('dataref', dataref)}}`),

@@ -35,8 +35,8 @@ const protobufEvent = ({ id, source, type, time, ...others }: ContextAttributes,
 };
 
 /** The protobuf event format of CloudEvents. */
-export const inProtobuf = (presenting: PublishedDataEncoder): Encoding => ({
+export const inProtobuf = (dataEncoder: PublishedDataEncoder): Encoding => ({
   contentType: 'application/cloudevents+protobuf',
-  whole: async (event, { attributes }) => protobufEvent(attributes, { message: await presenting.message(event) }),
+  whole: async (event, { attributes }) => protobufEvent(attributes, { message: await dataEncoder.message(event) }),
   referring: ({ attributes }, dataref) => protobufEvent(attributes, { dataref }),
 });

@@ -17,7 +17,7 @@ export type StreamAttributes = {
   readonly streamJson: string;
 };
 
-const subjectOf = (stream: StreamName): StreamAttributes => {
+const attributesOf = (stream: StreamName): StreamAttributes => {
   const entity = entityText(stream);
   return {
     category: categoryOf(stream),
@@ -31,14 +31,14 @@ const subjectOf = (stream: StreamName): StreamAttributes => {
 /** Size of the cache: a stream has many events, and they arrive close together. */
 const MAX_KNOWN = 4_096;
 
-/** Caches the subjects of streams while their events arrive. */
-export const subjects = (): ((stream: StreamName) => StreamAttributes) => {
+/** Makes a function that gives the attributes of a stream and caches them while its events arrive. */
+export const streamAttributes = (): ((stream: StreamName) => StreamAttributes) => {
   const known = new Map<StreamName, StreamAttributes>();
   return (stream) => {
     const found = known.get(stream);
     if (found) return found;
     if (known.size >= MAX_KNOWN) known.clear();
-    const made = subjectOf(stream);
+    const made = attributesOf(stream);
     known.set(stream, made);
     return made;
   };

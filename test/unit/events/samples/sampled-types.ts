@@ -35,7 +35,7 @@ const catLineOf = async (event: RecordedEvent): Promise<SampledType['catLine']> 
 const toMessage = messageMaker({
   logId: '4840a941-dec6-4d4b-b036-6929f53bff43',
   format: 'json',
-  presenting: wholeEventEncoder(payloads),
+  dataEncoder: wholeEventEncoder(payloads),
   maxBytes: () => 1_000_000,
 });
 
