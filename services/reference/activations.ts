@@ -7,19 +7,16 @@ import { RpcError } from '../kernel/rpc.js';
 import type { StreamName } from '../kernel/stream.js';
 import { LAUNCH_PLAN_CATEGORY, launchPlanCodec, launchPlanStream } from '../launch-plan/events.js';
 import { PROJECT_CATEGORY, projectCodec } from '../project/events.js';
-import { type Segment, type Span, withActivation } from '../schedule/calendar/segments.js';
+import { type ScheduledPlan, type Segment, type Span, withActivation } from '../schedule/calendar/segments.js';
 import { scheduleStream } from '../schedule/events.js';
 import { followFolds } from './live-folds.js';
 import { HOLD_TYPES, NO_HOLDS, type ScheduleHolds, scheduleHolds } from './schedule-holds.js';
-import { type LaunchPlanName } from '../kernel/identifier.js';
-
-/** A launch plan, and the periods in which its versions were active. */
-export type PlanHistory = { readonly plan: LaunchPlanName; readonly segments: readonly Segment[] };
+import type { LaunchPlanName } from '../kernel/identifier.js';
 
 /** The periods in which versions of launch plans were active and projects archived, folded live from the log. */
 export interface Activations {
   /** The plans that were ever active; see `of` for their segments. */
-  plans(): readonly PlanHistory[];
+  plans(): readonly ScheduledPlan[];
   /**
    * The periods in which versions of a plan were active, in the order of time. When another version has become active,
    * the segment of a version without a schedule is dropped.
@@ -52,7 +49,7 @@ const TYPES: ReadonlySet<string> = new Set([
 const WAIT_MS = 5_000;
 
 const activationFold = (changed: (plan: LaunchPlanName) => void) => {
-  const plans = new Map<string, PlanHistory>();
+  const plans = new Map<string, ScheduledPlan>();
   return {
     plans,
     category: LAUNCH_PLAN_CATEGORY,

@@ -1,3 +1,4 @@
+import type { LaunchPlanName } from '../kernel/identifier.js';
 import type { DecidedFacts, DecidedTicks } from './calendar/due.js';
 
 /** Decides on the ticks that have become due; `due` is called with the state that the decision is recorded on. */
@@ -8,6 +9,16 @@ export type DecideTicks = {
 
 /** A tick of a version of the launch plan. */
 export type TickId = { readonly atMs: number; readonly version: string };
+
+/** A tick to launch: the version of the launch plan, and the time of the tick. */
+export type TickLaunch = {
+  readonly plan: LaunchPlanName;
+  readonly version: string;
+  /** Milliseconds since 1970. */
+  readonly atMs: number;
+  /** The principal that activated the version, or asked for the tick by hand; the execution is launched in this name. */
+  readonly principal: string;
+};
 
 /** The outcome of a tick that was to be fired. */
 export type FireOutcome =

@@ -15,6 +15,7 @@ import {
   ScheduleTickSkipRequestedSchema,
 } from '../../proto/gen/platformidl/eventlog/schedule_pb.js';
 import { eventShape, messageCodec } from '../kernel/encoding/message-codec.js';
+import type { LaunchPlanName } from '../kernel/identifier.js';
 import { type StreamName, streamName } from '../kernel/stream.js';
 
 /** The category of the streams, `schedule-{project}:{domain}:{name}`: one for all versions of a launch plan. */
@@ -29,10 +30,7 @@ export type ScheduleEvent =
   | { readonly type: 'SchedulePaused'; readonly data: SchedulePaused }
   | { readonly type: 'ScheduleResumed'; readonly data: ScheduleResumed };
 
-/** The name of a launch plan, without a version. */
-export type PlanName = { readonly project: string; readonly domain: string; readonly name: string };
-
-export const scheduleStream = ({ project, domain, name }: PlanName): StreamName =>
+export const scheduleStream = ({ project, domain, name }: LaunchPlanName): StreamName =>
   streamName(SCHEDULE_CATEGORY, [project, domain, name]);
 
 export const scheduleCodec = messageCodec<ScheduleEvent>({

@@ -10,7 +10,8 @@ import type { Sessions } from '../kernel/ports/sessions.js';
 import { invalid, missing } from '../kernel/rpc.js';
 import { scheduleAggregate } from './decider.js';
 import { scheduleStream } from './events.js';
-import type { Activations, ScheduledPlan } from './ports.js';
+import type { ScheduledPlan } from './calendar/segments.js';
+import type { Activations } from './calendar/activations.js';
 import { parkedStatus, scheduleStatus } from './status.js';
 
 /** Services and settings of reads of schedules. */

@@ -9,13 +9,14 @@ import {
 import { contextOf, recordedBefore } from '../kernel/command-context.js';
 import { sha256Hex } from '../kernel/encoding/hash.js';
 import { type Call, invalid, missing, type Route, route, RpcError } from '../kernel/rpc.js';
-import { activeSegment, type Segment } from './calendar/segments.js';
+import { activeSegment, type ScheduledPlan, type Segment } from './calendar/segments.js';
 import { nextTicks, segmentTicks } from './calendar/ticks.js';
 import type { ScheduleCommand, TickId } from './commands.js';
 import { scheduleAggregate } from './decider.js';
-import { type PlanName, scheduleStream } from './events.js';
+import type { LaunchPlanName } from '../kernel/identifier.js';
+import { scheduleStream } from './events.js';
 import { hasSchedule, listSchedules, type ScheduleReads, statusNow } from './list.js';
-import type { Launcher, ScheduledPlan } from './ports.js';
+import type { Launcher } from './ports.js';
 import { outcomeMessage } from './status.js';
 
 export type ScheduleServices = ScheduleReads & { readonly launcher: Launcher };
@@ -25,10 +26,10 @@ const REQUEST_DIGITS = 32;
 /** The most ticks of a schedule that may wait to be skipped. */
 const MAX_SKIPS = 1_000;
 
-const text = ({ project, domain, name }: PlanName): string => `${project}/${domain}/${name}`;
+const text = ({ project, domain, name }: LaunchPlanName): string => `${project}/${domain}/${name}`;
 
 /** Finds a launch plan with a schedule by its name. */
-const scheduledPlan = async ({ activations }: ScheduleServices, request: PlanName): Promise<ScheduledPlan> => {
+const scheduledPlan = async ({ activations }: ScheduleServices, request: LaunchPlanName): Promise<ScheduledPlan> => {
   const { project, domain, name } = request;
   for (const field of ['project', 'domain', 'name'] as const) if (request[field] === '') throw missing(field);
   await activations.current();
@@ -42,7 +43,7 @@ const alreadyDecided = (): RpcError => new RpcError('FAILED_PRECONDITION', 'the 
 
 const record = async (
   { sessions }: ScheduleServices,
-  plan: PlanName,
+  plan: LaunchPlanName,
   command: ScheduleCommand,
   call: Call,
 ): Promise<void> => {
@@ -54,7 +55,7 @@ const record = async (
 const setPaused = async (
   services: ScheduleServices,
   type: 'PauseSchedule' | 'ResumeSchedule',
-  request: PlanName,
+  request: LaunchPlanName,
   call: Call,
 ): Promise<ScheduleStatus> => {
   const scheduled = await scheduledPlan(services, request);
@@ -91,7 +92,7 @@ const firedBefore = async (services: ScheduleServices, { plan }: ScheduledPlan, 
  * schedules finds the tick open and launches it with its next decision on the plan; so does the same request, sent
  * again.
  */
-const fire = async (services: ScheduleServices, request: PlanName, call: Call) => {
+const fire = async (services: ScheduleServices, request: LaunchPlanName, call: Call) => {
   const scheduled = await scheduledPlan(services, request);
   const { plan } = scheduled;
   const { principal } = call;
@@ -112,7 +113,7 @@ type Undecided = { readonly untilMs: number; readonly skips: readonly number[] }
 /** The tick that a request wants to skip: the one at its time, or else the next one that is not skipped already. */
 const tickToSkip = (
   { now, timezone }: ScheduleServices,
-  { plan, active }: { readonly plan: PlanName; readonly active: Segment },
+  { plan, active }: { readonly plan: LaunchPlanName; readonly active: Segment },
   { untilMs, skips }: Undecided,
   at: ScheduleSkipRequest['at'],
 ): number => {

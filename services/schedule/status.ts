@@ -9,10 +9,9 @@ import {
   TickOutcomeSchema,
 } from '../../proto/gen/platformidl/eventlog/schedule_service_pb.js';
 import type { StreamParked } from '../kernel/fault.js';
-import { activeSegment, type Segment } from './calendar/segments.js';
+import { activeSegment, type ScheduledPlan, type Segment } from './calendar/segments.js';
 import { nextTicks, segmentTicks } from './calendar/ticks.js';
-import type { PlanName } from './events.js';
-import type { ScheduledPlan } from './ports.js';
+import type { LaunchPlanName } from '../kernel/identifier.js';
 import { isPaused, type PastTick, type ScheduleState } from './state.js';
 import { errorText } from '../kernel/error-text.js';
 
@@ -62,7 +61,7 @@ const dueSince = ({ open }: ScheduleState, { undecidedMs }: Times, { nowMs }: St
   return due.length === 0 ? undefined : due.reduce((oldest, atMs) => Math.min(oldest, atMs));
 };
 
-const planId = (plan: PlanName, active: Segment | undefined) =>
+const planId = (plan: LaunchPlanName, active: Segment | undefined) =>
   ({ resourceType: ResourceType.LAUNCH_PLAN, ...plan, version: active?.version ?? '' }) as const;
 
 /** The status of a schedule whose stream cannot be read. */

@@ -124,7 +124,7 @@ const startersOf = (services: ReactorServices): ReadonlyMap<string, Start> => {
       fireSchedules({
         ...shared('fire-schedules'),
         sessions,
-        activated: launching.activations,
+        activations: launching.activations,
         launcher: launcherOf(launching),
         settingsOf: settingsOf(launching, scheduleSettings(configuration)),
         timezone: schedules.timezone,

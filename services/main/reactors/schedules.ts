@@ -11,12 +11,12 @@ import { executionStream } from '../../kernel/execution-id.js';
 import type { LaunchRefusal } from '../../execution/launch/answer.js';
 import { launch } from '../../execution/launch/launch.js';
 import { isTerminal } from '../../execution/phases.js';
-import type { Launcher, SettingsOf, TickLaunch } from '../../reactors/fire-schedules/ports.js';
+import type { Launcher, SettingsOf } from '../../reactors/fire-schedules/ports.js';
 import { REACTOR } from '../../reactors/fire-schedules/fire.js';
 import { kickoffInputs } from '../../reactors/fire-schedules/kickoff-inputs.js';
 import { type ScheduleSettings, withAnnotations } from '../../schedule/calendar/annotations.js';
 import { tickName } from '../../schedule/calendar/tick-name.js';
-import type { FireOutcome } from '../../schedule/commands.js';
+import type { FireOutcome, TickLaunch } from '../../schedule/commands.js';
 import type { Launching } from '../launching.js';
 
 const versionId = ({ plan, version }: Pick<TickLaunch, 'plan' | 'version'>): Identifier =>

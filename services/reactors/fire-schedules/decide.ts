@@ -8,13 +8,15 @@ import type { Segment } from '../../schedule/calendar/segments.js';
 import { segmentTicks } from '../../schedule/calendar/ticks.js';
 import type { DecideTicks } from '../../schedule/commands.js';
 import { scheduleAggregate } from '../../schedule/decider.js';
-import { type PlanName, scheduleStream } from '../../schedule/events.js';
+import type { LaunchPlanName } from '../../kernel/identifier.js';
+import { scheduleStream } from '../../schedule/events.js';
 import { REACTOR } from './fire.js';
-import type { Activated, CountTicks, SettingsOf } from './ports.js';
+import type { Activations } from '../../schedule/calendar/activations.js';
+import type { CountTicks, SettingsOf } from './ports.js';
 
 export type DecideOptions = {
   readonly sessions: Pick<Sessions, 'handle' | 'read'>;
-  readonly activated: Pick<Activated, 'of' | 'archived' | 'current'>;
+  readonly activations: Pick<Activations, 'of' | 'archived' | 'current'>;
   readonly settingsOf: SettingsOf;
   readonly timers: Pick<Timers, 'now'>;
   /** The time zone of an expression that names none. */
@@ -36,16 +38,16 @@ const parsedTicks = (timezone: string): DueFacts['ticksOf'] => {
 };
 
 const factsOf = async (
-  { activated, settingsOf, timers }: DecideOptions,
+  { activations, settingsOf, timers }: DecideOptions,
   ticksOf: DueFacts['ticksOf'],
-  plan: PlanName,
+  plan: LaunchPlanName,
 ): Promise<DueFacts> => {
   const nowMs = timers.now();
   // After the clock was read: what is recorded later than now changes no tick up to now.
-  await activated.current();
-  const segments = activated.of(plan);
+  await activations.current();
+  const segments = activations.of(plan);
   const { catchUp } = await settingsOf(plan, segments.at(-1)?.version ?? '');
-  const archived = activated.archived(plan.project);
+  const archived = activations.archived(plan.project);
   return { nowMs, segments, ticksOf, catchUp, archived };
 };
 
@@ -66,7 +68,7 @@ const nextMs = ({ segments, archived, ticksOf }: DueFacts, decidedUntilMs: numbe
 };
 
 /** Makes the decision on the ticks of a plan that have become due since the last one, and records it. */
-export const decidePlan = (options: DecideOptions): ((plan: PlanName) => Promise<DecidedPlan>) => {
+export const decidePlan = (options: DecideOptions): ((plan: LaunchPlanName) => Promise<DecidedPlan>) => {
   const { sessions, countTicks } = options;
   const ticksOf = parsedTicks(options.timezone);
   return async (plan) => {

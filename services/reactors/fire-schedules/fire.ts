@@ -4,16 +4,18 @@ import { type DueTick, ON_TIME_MS, overlapDecision } from '../../schedule/calend
 import { activeSegment } from '../../schedule/calendar/segments.js';
 import type { FireOutcome } from '../../schedule/commands.js';
 import { isPaused, scheduleAggregate, tickKey } from '../../schedule/decider.js';
-import { type PlanName, scheduleStream } from '../../schedule/events.js';
+import type { LaunchPlanName } from '../../kernel/identifier.js';
+import { scheduleStream } from '../../schedule/events.js';
 import type { WorkResult } from '../frame/work-queue.js';
-import type { Activated, CountTicks, Launcher, SettingsOf } from './ports.js';
+import type { Activations } from '../../schedule/calendar/activations.js';
+import type { CountTicks, Launcher, SettingsOf } from './ports.js';
 
 /** A tick of a plan that is to be fired. */
-export type OpenTick = { readonly plan: PlanName; readonly tick: DueTick };
+export type OpenTick = { readonly plan: LaunchPlanName; readonly tick: DueTick };
 
 export type FireOptions = {
   readonly sessions: Pick<Sessions, 'handle' | 'read'>;
-  readonly activated: Pick<Activated, 'of' | 'archived' | 'current'>;
+  readonly activations: Pick<Activations, 'of' | 'archived' | 'current'>;
   readonly launcher: Launcher;
   readonly settingsOf: SettingsOf;
   readonly timers: Pick<Timers, 'now'>;
@@ -46,15 +48,15 @@ export const recordOutcome = async (
  * process was stopped.
  */
 const obstacleTo = async (
-  { activated, timers }: FireOptions,
+  { activations, timers }: FireOptions,
   { plan, tick }: OpenTick,
-  isOff: boolean,
+  isSchedulePaused: boolean,
 ): Promise<string | undefined> => {
   if (timers.now() - tick.atMs <= ON_TIME_MS) return undefined;
-  if (isOff) return 'paused';
-  await activated.current();
-  if (activeSegment(activated.of(plan)) === undefined) return 'deactivated';
-  const archived = activated.archived(plan.project).at(-1);
+  if (isSchedulePaused) return 'paused';
+  await activations.current();
+  if (activeSegment(activations.of(plan)) === undefined) return 'deactivated';
+  const archived = activations.archived(plan.project).at(-1);
   return archived && archived.untilMs === undefined ? 'archived' : undefined;
 };
 
@@ -67,16 +69,16 @@ export const fireTick = (options: FireOptions): ((open: OpenTick) => Promise<Wor
       isOpen: state.open.has(tickKey(open.tick)),
       isBehind: [...state.open.values()].some(({ atMs }) => atMs < open.tick.atMs),
       lastFired: state.lastFired?.name,
-      isOff: isPaused(state),
+      isSchedulePaused: isPaused(state),
     }));
 
-  /** The outcome of a tick that is not to be launched, unless a process launched it and ended before it recorded that. */
+  /** The outcome of a tick that is not launched: skipped, unless a process launched it and ended before recording so. */
   const unlaunched = async ({ plan, tick }: OpenTick, reason: string): Promise<FireOutcome> =>
     (await launcher.launched({ plan, ...tick })) ?? { kind: 'skipped', reason };
 
   const outcomeOf = async (open: OpenTick, found: Awaited<ReturnType<typeof look>>): Promise<FireOutcome | 'wait'> => {
     const { plan, tick } = open;
-    const reason = await obstacleTo(options, open, found.isOff);
+    const reason = await obstacleTo(options, open, found.isSchedulePaused);
     if (reason !== undefined) return unlaunched(open, reason);
     const { overlap } = await settingsOf(plan, tick.version);
     const { lastFired } = found;

@@ -3,19 +3,25 @@ import type { Timers } from '../../kernel/ports/timers.js';
 import type { DueTick } from '../../schedule/calendar/due.js';
 import type { Segment } from '../../schedule/calendar/segments.js';
 import { tickKey } from '../../schedule/decider.js';
-import { type PlanName, scheduleStream } from '../../schedule/events.js';
+import type { LaunchPlanName } from '../../kernel/identifier.js';
+import { scheduleStream } from '../../schedule/events.js';
 import { retryDelayMs } from '../frame/retry.js';
 import type { MeasuredReactor } from '../frame/when-due.js';
 import { type WorkFigures, type WorkResult, type WorkQueue, workQueue } from '../frame/work-queue.js';
 import { decidePlan, type DecideOptions } from './decide.js';
 import { type FireOptions, fireTick, type OpenTick, recordOutcome } from './fire.js';
 import { paced } from './paced.js';
-import type { Activated } from './ports.js';
+import type { Activations } from '../../schedule/calendar/activations.js';
 import { errorText } from '../../kernel/error-text.js';
 
 export type FireSchedulesOptions = FireOptions &
   DecideOptions & {
-    readonly activated: Activated & { readonly ended: Promise<void> };
+    readonly activations: Activations & {
+      /** Calls `listener` with each plan whose activation changes, or whose project is archived or restored. */
+      onChange(listener: (plan: LaunchPlanName) => void): void;
+      /** Rejects when the log can no longer be followed. */
+      readonly ended: Promise<void>;
+    };
     readonly timers: Timers;
     /** Maximum number of missed ticks that are launched in a second. */
     readonly maxStartsPerSecond: number;
@@ -36,11 +42,12 @@ const PLANS_AT_ONCE = 32;
 const LAUNCHES_AT_ONCE = 64;
 
 /** Called with a plan whose stream, or that of its execution, is parked. */
-type OnParked = (plan: PlanName) => void;
+type OnParked = (plan: LaunchPlanName) => void;
 
 /** Launches ticks when they are due, and missed ticks at a limited rate. */
 const firing = (options: FireSchedulesOptions, onParked: OnParked) => {
   const { timers, maxStartsPerSecond, giveUpAfterMs } = options;
+  /** The keys of the ticks that wait or are being launched. */
   const known = new Set<string>();
   const keyOf = ({ plan, tick }: OpenTick): string => `${scheduleStream(plan)} ${tickKey(tick)}`;
   const queue = workQueue<OpenTick>({
@@ -67,7 +74,7 @@ const firing = (options: FireSchedulesOptions, onParked: OnParked) => {
     queue,
     missed,
     /** Adds a tick, unless it is known. */
-    add: (plan: PlanName, tick: DueTick): void => {
+    add: (plan: LaunchPlanName, tick: DueTick): void => {
       const open = { plan, tick, dueMs: tick.atMs };
       if (known.has(keyOf(open))) return;
       known.add(keyOf(open));
@@ -78,17 +85,17 @@ const firing = (options: FireSchedulesOptions, onParked: OnParked) => {
 };
 
 /** A request to decide the ticks of a plan; one with a higher number replaces it. */
-type Look = { readonly plan: PlanName; readonly number: number };
+type DecisionRequest = { readonly plan: LaunchPlanName; readonly number: number };
 
 /** Decides the ticks of each plan when one of them is due, and when the activation of the plan changes. */
-const looking = (
+const deciding = (
   options: FireSchedulesOptions,
   {
     fire,
     onAll,
     onParked,
   }: {
-    readonly fire: (plan: PlanName, tick: DueTick) => void;
+    readonly fire: (plan: LaunchPlanName, tick: DueTick) => void;
     readonly onAll: () => void;
     readonly onParked: OnParked;
   },
@@ -99,17 +106,17 @@ const looking = (
   /** The plans of the start whose ticks have not been decided yet. */
   const first = new Set<string>();
 
-  const lookAt = async ({ plan, number }: Look): Promise<WorkResult> => {
+  const decideLatest = async ({ plan, number }: DecisionRequest): Promise<WorkResult> => {
     if (latest.get(scheduleStream(plan)) !== number) return undefined;
     const { open, nextMs } = await decide(plan);
     for (const tick of open) fire(plan, tick);
     return nextMs === undefined ? undefined : { againAtMs: nextMs };
   };
-  const queue: WorkQueue<Look> = workQueue<Look>({
+  const queue: WorkQueue<DecisionRequest> = workQueue<DecisionRequest>({
     ...options,
-    work: (look) =>
-      lookAt(look).finally(() => {
-        if (first.delete(scheduleStream(look.plan)) && first.size === 0) onAll();
+    work: (request) =>
+      decideLatest(request).finally(() => {
+        if (first.delete(scheduleStream(request.plan)) && first.size === 0) onAll();
       }),
     onParked: ({ plan }) => {
       onParked(plan);
@@ -118,17 +125,17 @@ const looking = (
     retry: RETRY,
     concurrency: PLANS_AT_ONCE,
   });
-  const look = (plan: PlanName): void => {
+  const requestDecision = (plan: LaunchPlanName): void => {
     const number = (latest.get(scheduleStream(plan)) ?? 0) + 1;
     latest.set(scheduleStream(plan), number);
     queue.add({ plan, number }, timers.now());
   };
   return {
     queue,
-    look,
-    begin: (plans: readonly PlanName[]): void => {
+    requestDecision,
+    begin: (plans: readonly LaunchPlanName[]): void => {
       for (const plan of plans) first.add(scheduleStream(plan));
-      plans.forEach(look);
+      plans.forEach(requestDecision);
       if (plans.length === 0) onAll();
     },
   };
@@ -151,13 +158,17 @@ const joined = (plans: WorkFigures, fires: WorkFigures, missed: number): WorkFig
  * schedules say what is decided, and those of launch plans what is due.
  */
 export const fireSchedules = (options: FireSchedulesOptions): MeasuredReactor => {
-  const { activated, timers, onFailure, random = Math.random } = options;
+  const { activations, timers, onFailure, random = Math.random } = options;
   /** The plans that met a parked stream since a stream was last resumed, by the names of their streams. */
-  const parked = new Map<string, PlanName>();
+  const parked = new Map<string, LaunchPlanName>();
   const onParked: OnParked = (plan) => void parked.set(scheduleStream(plan), plan);
   const { queue: fires, missed, add } = firing(options, onParked);
   // Missed ticks are launched in the order of time over all plans, so all plans are decided before the first one.
-  const { queue: plans, look, begin } = looking(options, { fire: add, onAll: () => missed.open(), onParked });
+  const {
+    queue: plans,
+    requestDecision,
+    begin,
+  } = deciding(options, { fire: add, onAll: () => missed.open(), onParked });
   const state = { isClosed: false, endPause: (): void => undefined };
 
   /** Waits, at most until the reactor is closed. */
@@ -175,7 +186,7 @@ export const fireSchedules = (options: FireSchedulesOptions): MeasuredReactor =>
   const read = async (): Promise<void> => {
     for (let attempts = 1; !state.isClosed; attempts += 1) {
       try {
-        await activated.current();
+        await activations.current();
         return;
       } catch (error) {
         onFailure(error);
@@ -187,21 +198,21 @@ export const fireSchedules = (options: FireSchedulesOptions): MeasuredReactor =>
   const start = async (): Promise<void> => {
     await read();
     if (state.isClosed) return;
-    activated.onChange((plan) => {
-      if (!state.isClosed && hasSchedule(activated.of(plan))) look(plan);
+    activations.onChange((plan) => {
+      if (!state.isClosed && hasSchedule(activations.of(plan))) requestDecision(plan);
     });
-    const scheduled = activated.plans().filter(({ segments }) => hasSchedule(segments));
+    const scheduled = activations.plans().filter(({ segments }) => hasSchedule(segments));
     begin(scheduled.map(({ plan }) => plan));
   };
 
   const endResumed = options.parked.onResumed(() => {
     const again = [...parked.values()];
     parked.clear();
-    again.forEach(look);
+    again.forEach(requestDecision);
   });
   const started = start();
   return {
-    ended: activated.ended,
+    ended: activations.ended,
     figures: () => joined(plans.figures(), fires.figures(), missed.size()),
     close: async () => {
       state.isClosed = true;

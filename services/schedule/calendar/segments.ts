@@ -1,4 +1,5 @@
 import type { Schedule } from '../../../proto/gen/platformidl/admin/schedule_pb.js';
+import type { LaunchPlanName } from '../../kernel/identifier.js';
 
 /** A period between two instants, both in milliseconds since 1970; without `untilMs` it has not ended. */
 export type Span = { readonly fromMs: number; readonly untilMs?: number };
@@ -16,6 +17,9 @@ export type Segment = Span & {
   /** True when the launch plan was deactivated, and no other version became active. */
   readonly isDeactivated?: boolean;
 };
+
+/** A launch plan that was ever active, and the segments of its versions, in the order of time. */
+export type ScheduledPlan = { readonly plan: LaunchPlanName; readonly segments: readonly Segment[] };
 
 /** An activation of a version, or a deactivation (without `version`), at the recorded time. */
 export type Activation = { readonly atMs: number } & (

@@ -10,13 +10,15 @@ import { ScheduleSchema } from '../../../proto/gen/platformidl/admin/schedule_pb
 import { StreamParked } from '../../../services/kernel/fault.js';
 import { type ParkedStreams, parkedStreams } from '../../../services/kernel/log-readers/parked-streams.js';
 import type { EventStore } from '../../../services/kernel/ports/event-store.js';
-import type { Activated, Launcher, TickLaunch } from '../../../services/reactors/fire-schedules/ports.js';
-import { fireSchedules } from '../../../services/reactors/fire-schedules/reactor.js';
+import type { Launcher } from '../../../services/reactors/fire-schedules/ports.js';
+import { fireSchedules, type FireSchedulesOptions } from '../../../services/reactors/fire-schedules/reactor.js';
 import type { ScheduleSettings } from '../../../services/schedule/calendar/annotations.js';
 import { type Segment, type Span, withActivation } from '../../../services/schedule/calendar/segments.js';
 import { tickName } from '../../../services/schedule/calendar/tick-name.js';
 import { scheduleAggregate } from '../../../services/schedule/decider.js';
-import { type PlanName, scheduleStream } from '../../../services/schedule/events.js';
+import type { LaunchPlanName } from '../../../services/kernel/identifier.js';
+import { scheduleStream } from '../../../services/schedule/events.js';
+import type { TickLaunch } from '../../../services/schedule/commands.js';
 import { openSessions } from '../../../services/sessions/sessions.js';
 import { filePayloadStore } from '../../../services/store/payloads/file-payload-store.js';
 import { sqliteEventStore } from '../../../services/store/log/sqlite-event-store.js';
@@ -42,12 +44,12 @@ afterEach(async () => {
 /** The world that outlives a process: the log, the activations, the executions that were launched and the clock. */
 const openWorld = () => {
   const timers = manualTimers(START);
-  const plans = new Map<string, { plan: PlanName; segments: readonly Segment[] }>();
+  const plans = new Map<string, { plan: LaunchPlanName; segments: readonly Segment[] }>();
   const launched = new Map<string, TickLaunch & { readonly times: number }>();
   const running = new Set<string>();
-  const listeners = new Set<(plan: PlanName) => void>();
+  const listeners = new Set<(plan: LaunchPlanName) => void>();
   const archived = { spans: [] as readonly Span[] };
-  const plan = (name: string): PlanName => ({ project: 'p', domain: 'd', name });
+  const plan = (name: string): LaunchPlanName => ({ project: 'p', domain: 'd', name });
   const change = (name: string, version: string | undefined): void => {
     const atMs = timers.now();
     const { segments } = plans.get(name) ?? { segments: [] };
@@ -87,7 +89,7 @@ const openProcess = (
     now: () => timers.now(),
     isShared: true,
   });
-  const activated: Activated & { ended: Promise<void> } = {
+  const activations: FireSchedulesOptions['activations'] = {
     plans: () => [...plans.values()],
     of: ({ name }) => plans.get(name)?.segments ?? [],
     archived: () => archived.spans,
@@ -114,7 +116,7 @@ const openProcess = (
   const counted = new Map<string, number>();
   const reactor = fireSchedules({
     sessions,
-    activated,
+    activations,
     launcher,
     settingsOf: (plan) => {
       settingsRead.push(plan.name);

@@ -10,7 +10,8 @@ import type { SkippedTicks } from '../../../proto/gen/platformidl/eventlog/sched
 import { decodeEvent } from '../../../services/kernel/decode-event.js';
 import type { EventLog, EventStore } from '../../../services/kernel/ports/event-store.js';
 import { tickName } from '../../../services/schedule/calendar/tick-name.js';
-import { type PlanName, scheduleCodec, type ScheduleEvent, scheduleStream } from '../../../services/schedule/events.js';
+import type { LaunchPlanName } from '../../../services/kernel/identifier.js';
+import { scheduleCodec, type ScheduleEvent, scheduleStream } from '../../../services/schedule/events.js';
 import { sqliteEventStore } from '../../../services/store/log/sqlite-event-store.js';
 import { filePayloadStore } from '../../../services/store/payloads/file-payload-store.js';
 import { DAY, type PlanModel } from './year/model.js';
@@ -41,7 +42,11 @@ const outcomesIn = ({ type, data }: ScheduleEvent, model: PlanModel): readonly (
 };
 
 /** The outcome of each tick of a plan in the log. */
-const recordedOf = async (log: EventLog, plan: PlanName, model: PlanModel): Promise<ReadonlyMap<string, string>> => {
+const recordedOf = async (
+  log: EventLog,
+  plan: LaunchPlanName,
+  model: PlanModel,
+): Promise<ReadonlyMap<string, string>> => {
   const found: (readonly [string, string])[] = [];
   for await (const page of log.readStream(scheduleStream(plan), { from: 0n }))
     found.push(...page.flatMap((event) => outcomesIn(decodeEvent(scheduleCodec, event), model)));
@@ -50,7 +55,7 @@ const recordedOf = async (log: EventLog, plan: PlanName, model: PlanModel): Prom
   return outcomes;
 };
 
-const nameOf = (plan: PlanName, key: string): string => {
+const nameOf = (plan: LaunchPlanName, key: string): string => {
   const [at, version = ''] = key.split(' ');
   return tickName({ ...plan, version }, Number(at));
 };
@@ -58,7 +63,7 @@ const nameOf = (plan: PlanName, key: string): string => {
 const sorted = (outcomes: ReadonlyMap<string, string>) => [...outcomes].sort(([a], [b]) => (a < b ? -1 : 1));
 
 /** The executions that a plan must have: of its fired ticks, and of those that a process launched and did not record. */
-const executionsOf = (plan: PlanName, { outcomes, open }: PlanModel, launched: ReadonlyMap<string, unknown>) => [
+const executionsOf = (plan: LaunchPlanName, { outcomes, open }: PlanModel, launched: ReadonlyMap<string, unknown>) => [
   ...[...outcomes].filter(([, outcome]) => outcome === 'fired').map(([key]) => nameOf(plan, key)),
   ...open.map(({ atMs, version }) => nameOf(plan, `${atMs} ${version}`)).filter((name) => launched.has(name)),
 ];

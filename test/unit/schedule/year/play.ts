@@ -2,7 +2,8 @@ import type { EventStore } from '../../../../services/kernel/ports/event-store.j
 import type { PayloadStore } from '../../../../services/kernel/ports/payload-store.js';
 import { tickName } from '../../../../services/schedule/calendar/tick-name.js';
 import { scheduleAggregate } from '../../../../services/schedule/decider.js';
-import { type PlanName, scheduleStream } from '../../../../services/schedule/events.js';
+import type { LaunchPlanName } from '../../../../services/kernel/identifier.js';
+import { scheduleStream } from '../../../../services/schedule/events.js';
 import { openSessions } from '../../../../services/sessions/sessions.js';
 import { MINUTE, type PlanModel, planModel } from './model.js';
 import { openProcess, openWorld } from './process.js';
@@ -30,14 +31,14 @@ export const play = async ({ story, startMs, endMs, store, payloads }: Played) =
   const world = openWorld(startMs, policies);
   const { timers } = world;
   const models = new Map(plans.map((plan) => [plan.name, planModel(policies.get(plan.name)!)]));
-  const modelOf = ({ name }: PlanName): PlanModel => models.get(name)!;
+  const modelOf = ({ name }: LaunchPlanName): PlanModel => models.get(name)!;
   const reader = openSessions({ store, payloads, now: () => timers.now(), isShared: true });
   const acts = [...story.acts];
   const kills = [...story.kills];
   const nextMs = new Map<string, number>();
   const state = { process: openProcess(world, store, payloads), restartMs: Infinity, killed: 0 };
   const isUp = (): boolean => state.restartMs === Infinity;
-  const updateNext = (each: PlanName): void => void nextMs.set(each.name, modelOf(each).nextMs(timers.now()));
+  const updateNext = (each: LaunchPlanName): void => void nextMs.set(each.name, modelOf(each).nextMs(timers.now()));
 
   /** Gives the model of each plan what the killed process left in the log. */
   const noteKilled = async (downMs: number): Promise<void> => {
@@ -61,7 +62,7 @@ export const play = async ({ story, startMs, endMs, store, payloads }: Played) =
 
   let downMs = 0;
   /** Lets the process do what is due, and then the model of the plans that are due. */
-  const settle = async (isDue: (each: PlanName) => boolean): Promise<void> => {
+  const settle = async (isDue: (each: LaunchPlanName) => boolean): Promise<void> => {
     if (!isUp()) return;
     await state.process.settle();
     if (state.process.isDead()) return noteKilled(downMs);
@@ -86,7 +87,8 @@ export const play = async ({ story, startMs, endMs, store, payloads }: Played) =
       modelOf(one.plan).activate(one.version, one.schedule, nowMs);
       world.activate(one.plan, one.version, one.schedule);
     }
-    const isOf = (each: PlanName): boolean => ('project' in one ? each.project === one.project : each === one.plan);
+    const isOf = (each: LaunchPlanName): boolean =>
+      'project' in one ? each.project === one.project : each === one.plan;
     await settle(isOf);
     for (const each of plans) if (isOf(each)) updateNext(each);
   };

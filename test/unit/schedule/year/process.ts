@@ -4,12 +4,12 @@ import { ScheduleSchema } from '../../../../proto/gen/platformidl/admin/schedule
 import type { EventStore } from '../../../../services/kernel/ports/event-store.js';
 import { parkedStreams } from '../../../../services/kernel/log-readers/parked-streams.js';
 import type { PayloadStore } from '../../../../services/kernel/ports/payload-store.js';
-import type { Activated, Launcher } from '../../../../services/reactors/fire-schedules/ports.js';
-import { fireSchedules } from '../../../../services/reactors/fire-schedules/reactor.js';
+import type { Launcher } from '../../../../services/reactors/fire-schedules/ports.js';
+import { fireSchedules, type FireSchedulesOptions } from '../../../../services/reactors/fire-schedules/reactor.js';
 import { type Segment, type Span, withActivation } from '../../../../services/schedule/calendar/segments.js';
 import { tickName } from '../../../../services/schedule/calendar/tick-name.js';
 import type { FireOutcome } from '../../../../services/schedule/commands.js';
-import type { PlanName } from '../../../../services/schedule/events.js';
+import type { LaunchPlanName } from '../../../../services/kernel/identifier.js';
 import { openSessions } from '../../../../services/sessions/sessions.js';
 import { manualTimers } from '../../../support/manual-timers.js';
 import { endOf, type ModelSchedule, type Policy } from './model.js';
@@ -17,12 +17,12 @@ import { endOf, type ModelSchedule, type Policy } from './model.js';
 /** The world outlives a process: the clock, the activations, the archivals, and the executions with their ends. */
 export const openWorld = (startMs: number, policies: ReadonlyMap<string, Policy>) => {
   const timers = manualTimers(startMs);
-  const plans = new Map<string, { readonly plan: PlanName; readonly segments: readonly Segment[] }>();
+  const plans = new Map<string, { readonly plan: LaunchPlanName; readonly segments: readonly Segment[] }>();
   const archived = new Map<string, readonly Span[]>();
   const launched = new Map<string, { readonly endMs: number }>();
-  const listeners = new Set<(plan: PlanName) => void>();
+  const listeners = new Set<(plan: LaunchPlanName) => void>();
 
-  const activate = (plan: PlanName, version: string | undefined, schedule?: ModelSchedule): void => {
+  const activate = (plan: LaunchPlanName, version: string | undefined, schedule?: ModelSchedule): void => {
     const atMs = timers.now();
     const expression = { case: 'cronSchedule', value: { schedule: schedule?.text ?? '' } } as const;
     const activation =
@@ -39,7 +39,7 @@ export const openWorld = (startMs: number, policies: ReadonlyMap<string, Policy>
     archived.set(project, isArchived ? [...ended, { fromMs: atMs }] : ended);
     for (const { plan } of plans.values()) if (plan.project === project) for (const notify of listeners) notify(plan);
   };
-  const policyOf = (plan: PlanName): Policy => policies.get(plan.name)!;
+  const policyOf = (plan: LaunchPlanName): Policy => policies.get(plan.name)!;
   return { timers, plans, archived, launched, listeners, activate, setArchived, policyOf };
 };
 
@@ -82,7 +82,7 @@ export const openProcess = (world: World, store: EventStore, payloads: PayloadSt
   const { timers, plans, archived, launched, listeners } = world;
   const { state, counted, living } = mortal();
   const sessions = openSessions({ store, payloads, now: () => timers.now(), isShared: true });
-  const activated: Activated & { ended: Promise<void> } = {
+  const activations: FireSchedulesOptions['activations'] = {
     plans: () => [...plans.values()],
     of: ({ name }) => plans.get(name)?.segments ?? [],
     archived: (project) => archived.get(project) ?? [],
@@ -90,7 +90,7 @@ export const openProcess = (world: World, store: EventStore, payloads: PayloadSt
     onChange: (notify) => listeners.add(notify),
     ended: new Promise(() => undefined),
   };
-  const executionOf = (tick: { readonly plan: PlanName; readonly version: string; readonly atMs: number }) => ({
+  const executionOf = (tick: { readonly plan: LaunchPlanName; readonly version: string; readonly atMs: number }) => ({
     ...tick.plan,
     name: tickName({ ...tick.plan, version: tick.version }, tick.atMs),
   });
@@ -112,7 +112,7 @@ export const openProcess = (world: World, store: EventStore, payloads: PayloadSt
       handle: living(sessions.handle.bind(sessions)),
       read: counted(sessions.read.bind(sessions)),
     },
-    activated,
+    activations,
     launcher,
     settingsOf: (plan) => Promise.resolve(world.policyOf(plan)),
     timers: {

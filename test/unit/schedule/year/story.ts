@@ -1,4 +1,4 @@
-import type { PlanName } from '../../../../services/schedule/events.js';
+import type { LaunchPlanName } from '../../../../services/kernel/identifier.js';
 import {
   berlin,
   DAY,
@@ -17,8 +17,8 @@ export type Size = { readonly plans: number; readonly days: number; readonly kil
 
 /** An act of a person, and when. */
 export type Act =
-  | { readonly atMs: number; readonly plan: PlanName; readonly version: string; readonly schedule: ModelSchedule }
-  | { readonly atMs: number; readonly plan: PlanName; readonly version: undefined }
+  | { readonly atMs: number; readonly plan: LaunchPlanName; readonly version: string; readonly schedule: ModelSchedule }
+  | { readonly atMs: number; readonly plan: LaunchPlanName; readonly version: undefined }
   | { readonly atMs: number; readonly project: string; readonly isArchived: boolean };
 
 /** A process is killed so many steps after a time, and another one starts about `downMs` later. */
@@ -71,7 +71,7 @@ export const storyOf = (seed: number, startMs: number, { plans: count, days, kil
     takes: oneOf([1, 20, 50, 90]),
   });
 
-  const plans = Array.from({ length: count }, (_, index): PlanName => {
+  const plans = Array.from({ length: count }, (_, index): LaunchPlanName => {
     return { project: PROJECTS[index % PROJECTS.length]!, domain: 'd', name: `plan-${index}` };
   });
   const policies = new Map(plans.map(({ name }) => [name, policy()]));
