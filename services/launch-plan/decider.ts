@@ -31,6 +31,7 @@ const register = ({ versions }: LaunchPlanState, command: RegisterLaunchPlan): L
     limitsConcurrency,
   });
   const { expectedInputs: inputs, expectedOutputs: outputs } = LaunchPlanRegisteredSchema.field;
+  // The inputs and outputs are encoded already; as unknown fields they are written as they are.
   data.$unknown = [encodedField(inputs.number, expectedInputs), encodedField(outputs.number, expectedOutputs)];
   return recorded({ type: 'LaunchPlanRegistered', data });
 };

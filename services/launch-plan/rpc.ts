@@ -52,7 +52,7 @@ const record = async ({ sessions }: LaunchPlanServices, command: LaunchPlanComma
 };
 
 /** Makes the registration of a request for a workflow. */
-type Reading = (id: Version, workflow: PlannedWorkflow) => RegisterLaunchPlan | Promise<RegisterLaunchPlan>;
+type RegistrationOf = (id: Version, workflow: PlannedWorkflow) => RegisterLaunchPlan | Promise<RegisterLaunchPlan>;
 
 /**
  * Checks the workflow before the launch plan's own id, because clients of the interface expect this order of errors.
@@ -60,7 +60,7 @@ type Reading = (id: Version, workflow: PlannedWorkflow) => RegisterLaunchPlan | 
 const createLaunchPlan = async (
   services: LaunchPlanServices,
   { id: sent, spec }: LaunchPlanCreateRequest,
-  read: Reading,
+  registrationOf: RegistrationOf,
   call: Call,
 ): Promise<void> => {
   if (spec === undefined) throw missing('spec');
@@ -74,15 +74,15 @@ const createLaunchPlan = async (
   );
   const barred = await services.projects.check(id.project, id.domain);
   if (barred !== undefined) throw barred;
-  await record(services, await read(id, { id: workflowId, interface: workflow.interface }), call);
+  await record(services, await registrationOf(id, { id: workflowId, interface: workflow.interface }), call);
 };
 
 const largeCreations = (services: LaunchPlanServices): LargeRequests => ({
   aboveBytes: services.largeLaunchPlans.aboveBytes,
   handle: async (bytes, call) => {
     const { largeLaunchPlans } = services;
-    const read: Reading = (id, workflow) => largeLaunchPlans.registrationOf(id, bytes, workflow);
-    await createLaunchPlan(services, largeLaunchPlans.headOf(bytes), read, call);
+    const registrationOf: RegistrationOf = (id, workflow) => largeLaunchPlans.registrationOf(id, bytes, workflow);
+    await createLaunchPlan(services, largeLaunchPlans.headOf(bytes), registrationOf, call);
     return create(LaunchPlanCreateResponseSchema);
   },
 });

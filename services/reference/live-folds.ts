@@ -3,7 +3,8 @@ import { decodeEvent } from '../kernel/decode-event.js';
 import type { RecordedEvent } from '../kernel/event.js';
 import type { EventLog } from '../kernel/ports/event-store.js';
 import { type OnParked, type ParkableFold, parkableFold } from '../kernel/log-readers/parkable-fold.js';
-import type { Folded } from '../kernel/ports/sessions.js';
+import type { Acknowledged, Folded } from '../kernel/ports/sessions.js';
+import { type Call, RpcError } from '../kernel/rpc.js';
 import { categoryOf, type StreamName } from '../kernel/stream.js';
 import { positionWaits } from './position-waits.js';
 
@@ -74,6 +75,34 @@ export type FollowLogOptions = {
   readonly advancesOverAll?: boolean;
   /** The types of events to fold; by default all. */
   readonly types?: readonly string[];
+};
+
+/** The longest waits of a read for the position that its caller asks for, and for the acknowledged events. */
+const MIN_POSITION_WAIT_MS = 2_000;
+const ACKNOWLEDGED_WAIT_MS = 500;
+
+/**
+ * Waits until the position that the caller of a read asks for has been folded.
+ *
+ * @param what the data that is read, as the beginning of the error's text, such as `the attributes`.
+ * @throws {RpcError} UNAVAILABLE when that takes more than 2 seconds.
+ */
+export const reachMinPosition = async (
+  following: Pick<LogFollower, 'reached'>,
+  { minPosition }: Pick<Call, 'minPosition'>,
+  what: string,
+): Promise<void> => {
+  if (minPosition === undefined || (await following.reached(minPosition, MIN_POSITION_WAIT_MS))) return;
+  throw new RpcError('UNAVAILABLE', `${what} have not reached position ${minPosition.toString()} yet`);
+};
+
+/** Waits until the events that this process has acknowledged in a category have been folded, at most half a second. */
+export const reachAcknowledged = async (
+  following: Pick<LogFollower, 'reached'>,
+  acknowledged: Pick<Acknowledged, 'ofPrefix'>,
+  category: string,
+): Promise<void> => {
+  await following.reached(acknowledged.ofPrefix(`${category}-`) ?? 0n, ACKNOWLEDGED_WAIT_MS);
 };
 
 /** Feeds all folds from one subscription to the log. The caller closes it. */

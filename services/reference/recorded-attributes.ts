@@ -1,10 +1,16 @@
 import { ATTRIBUTES_CATEGORY, attributesCodec, attributesStream } from '../attributes/events.js';
 import { type AttributesState, evolveAttributes, initialAttributes } from '../attributes/state.js';
-import { type Call, RpcError } from '../kernel/rpc.js';
+import type { Call } from '../kernel/rpc.js';
 import type { Acknowledged, Folded } from '../kernel/ports/sessions.js';
 import type { StreamName } from '../kernel/stream.js';
 import type { OnParked } from '../kernel/log-readers/parkable-fold.js';
-import { type FoldedStreams, foldedStreams, type LogFollower } from './live-folds.js';
+import {
+  type FoldedStreams,
+  foldedStreams,
+  type LogFollower,
+  reachAcknowledged,
+  reachMinPosition,
+} from './live-folds.js';
 
 /** The attributes of a project and the revision up to which its stream was read; -1n when there is no stream. */
 export type ReadAttributes = Pick<Folded<AttributesState>, 'state' | 'revision'> & { readonly stream: StreamName };
@@ -27,13 +33,6 @@ export interface RecordedAttributes {
   ofAll(call: Call): Promise<readonly AttributesState[]>;
 }
 
-/**
- * The longest waits of a read, for the events that this process has acknowledged and for the position that the caller
- * asks for.
- */
-const ACKNOWLEDGED_WAIT_MS = 500;
-const MIN_POSITION_WAIT_MS = 2_000;
-
 /** Makes the fold of the attributes of all projects; it is empty until `followFolds` feeds it. */
 export const attributesFold = (onParked?: OnParked): FoldedStreams<AttributesState> =>
   foldedStreams(
@@ -54,8 +53,8 @@ export type RecordedAttributesOptions = {
   readonly readStream: (stream: StreamName) => Promise<Folded<AttributesState>>;
 };
 
-const behind = (position: bigint): RpcError =>
-  new RpcError('UNAVAILABLE', `the attributes have not reached position ${position.toString()} yet`);
+/** The data that is read, for errors. */
+const WHAT = 'the attributes';
 
 const NONE: Folded<AttributesState> = { state: initialAttributes(), revision: -1n, position: 0n };
 
@@ -69,11 +68,6 @@ export const recordedAttributes = (options: RecordedAttributesOptions): Recorded
   const current = (stream: StreamName): Folded<AttributesState> | undefined =>
     following.hasReached(acknowledged.ofStream(stream) ?? 0n) ? (fold.entries.get(stream) ?? NONE) : undefined;
 
-  const minPositionSeen = async ({ minPosition }: Call): Promise<void> => {
-    if (minPosition !== undefined && !(await following.reached(minPosition, MIN_POSITION_WAIT_MS)))
-      throw behind(minPosition);
-  };
-
   const read = async (project: string): Promise<ReadAttributes> => {
     const stream = attributesStream(project);
     fold.assertReadable(stream);
@@ -84,14 +78,14 @@ export const recordedAttributes = (options: RecordedAttributesOptions): Recorded
   return {
     read,
     ofProject: async (call, project) => {
-      await minPositionSeen(call);
+      await reachMinPosition(following, call, WHAT);
       const { state } = await read(project);
       call.answeredAt(following.position());
       return state;
     },
     ofAll: async (call) => {
-      await minPositionSeen(call);
-      await following.reached(acknowledged.ofPrefix(`${ATTRIBUTES_CATEGORY}-`) ?? 0n, ACKNOWLEDGED_WAIT_MS);
+      await reachMinPosition(following, call, WHAT);
+      await reachAcknowledged(following, acknowledged, ATTRIBUTES_CATEGORY);
       call.answeredAt(following.position());
       return [...fold.entries.values()].map(({ state }) => state);
     },

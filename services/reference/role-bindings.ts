@@ -1,6 +1,6 @@
 import type { StreamName } from '../kernel/stream.js';
 import type { Acknowledged, Folded } from '../kernel/ports/sessions.js';
-import { type Call, RpcError } from '../kernel/rpc.js';
+import type { Call } from '../kernel/rpc.js';
 import type { OnParked } from '../kernel/log-readers/parkable-fold.js';
 import { ROLE_BINDING_CATEGORY, roleBindingCodec, roleBindingStream } from '../role-binding/events.js';
 import {
@@ -9,13 +9,19 @@ import {
   initialRoleBindings,
   type RoleBindingState,
 } from '../role-binding/state.js';
-import { type FoldedStreams, foldedStreams, type LogFollower } from './live-folds.js';
+import {
+  type FoldedStreams,
+  foldedStreams,
+  type LogFollower,
+  reachAcknowledged,
+  reachMinPosition,
+} from './live-folds.js';
 
 /** The role bindings of all principals, folded live from the log. */
 export interface RoleBindings {
   /**
-   * Makes the reader of the bindings of a principal: the same object until they change. None until everything that was
-   * recorded at the start is folded, because a revocation may be among it, and none while the stream is parked.
+   * Makes the reader of the bindings of a principal: the same object until they change. There are none until everything
+   * that was recorded at the start is folded, because a revocation may be among it, nor while the stream is parked.
    */
   readerOf(principal: string): () => readonly GrantedRole[];
   /** Waits until everything that was recorded at the start is folded, and 10 s at most. */
@@ -29,8 +35,6 @@ export interface RoleBindings {
 }
 
 const READY_WAIT_MS = 10_000;
-const ACKNOWLEDGED_WAIT_MS = 500;
-const MIN_POSITION_WAIT_MS = 2_000;
 
 /** Makes the fold of all role bindings; it is empty until `followFolds` feeds it. */
 export const roleBindingFold = (onParked?: OnParked): FoldedStreams<RoleBindingState> =>
@@ -76,10 +80,8 @@ export const roleBindings = ({ fold, following, acknowledged }: RoleBindingsOpti
     },
     ready: () => following.reached(0n, READY_WAIT_MS),
     all: async (call) => {
-      const { minPosition } = call;
-      if (minPosition !== undefined && !(await following.reached(minPosition, MIN_POSITION_WAIT_MS)))
-        throw new RpcError('UNAVAILABLE', `the role bindings have not reached position ${minPosition.toString()} yet`);
-      await following.reached(acknowledged.ofPrefix(`${ROLE_BINDING_CATEGORY}-`) ?? 0n, ACKNOWLEDGED_WAIT_MS);
+      await reachMinPosition(following, call, 'the role bindings');
+      await reachAcknowledged(following, acknowledged, ROLE_BINDING_CATEGORY);
       call.answeredAt(following.position());
       return [...fold.entries.keys()].flatMap(of);
     },

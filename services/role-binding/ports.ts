@@ -4,7 +4,7 @@ import type { GrantedRole } from './state.js';
 /** The recorded role bindings of all principals. */
 export interface RecordedBindings {
   /**
-   * Reads them as fresh as the call asks, in any order.
+   * Reads the bindings as fresh as the call asks, in any order.
    *
    * @throws {RpcError} UNAVAILABLE when the caller's position has not been reached in time.
    */

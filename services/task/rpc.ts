@@ -34,12 +34,12 @@ const refusals: Readonly<Record<TaskRefusal['kind'], (id: Version) => RpcError>>
 };
 
 /** Makes the registration of a request under the rules of its project and domain. */
-type Reading = (id: Version, rules: TaskRules) => RegisterTask | Promise<RegisterTask>;
+type RegistrationOf = (id: Version, rules: TaskRules) => RegisterTask | Promise<RegisterTask>;
 
 const createTask = async (
   { sessions, projects, taskTypes, limitsOf }: TaskServices,
   sent: Identifier | undefined,
-  read: Reading,
+  registrationOf: RegistrationOf,
   call: Call,
 ): Promise<Version> => {
   const id = await newVersionOf('TASK', sent, (version) =>
@@ -47,7 +47,7 @@ const createTask = async (
   );
   const barred = await projects.check(id.project, id.domain);
   if (barred !== undefined) throw barred;
-  const command = await read(id, { taskTypes, limits: await limitsOf(id.project, id.domain) });
+  const command = await registrationOf(id, { taskTypes, limits: await limitsOf(id.project, id.domain) });
   const outcome = await sessions.handle(taskAggregate, taskStream(id), command, contextOf(call));
   call.answeredAt(outcome.position);
   if (outcome.kind === 'refused') throw refusals[outcome.refusal.kind](id);
@@ -58,8 +58,8 @@ const largeCreations = (services: TaskServices): LargeRequests => ({
   aboveBytes: services.largeTasks.aboveBytes,
   handle: async (bytes, call) => {
     const { largeTasks } = services;
-    const read: Reading = (id, { limits }) => largeTasks.registrationOf(id, bytes, limits);
-    const id = await createTask(services, largeTasks.idOf(bytes), read, call);
+    const registrationOf: RegistrationOf = (id, { limits }) => largeTasks.registrationOf(id, bytes, limits);
+    const id = await createTask(services, largeTasks.idOf(bytes), registrationOf, call);
     return create(TaskCreateResponseSchema, { id });
   },
 });

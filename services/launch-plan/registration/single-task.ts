@@ -2,7 +2,7 @@ import { create } from '@bufbuild/protobuf';
 
 import { LaunchPlanSpecSchema } from '../../../proto/gen/platformidl/admin/launch_plan_pb.js';
 import type { CompiledTask } from '../../../proto/gen/platformidl/core/compiler_pb.js';
-import { IdentifierSchema } from '../../../proto/gen/platformidl/core/identifier_pb.js';
+import { IdentifierSchema, ResourceType } from '../../../proto/gen/platformidl/core/identifier_pb.js';
 import { type Version, versionOf } from '../../kernel/identifier.js';
 import type { CommandContext, Sessions } from '../../kernel/ports/sessions.js';
 import { launchPlanAggregate } from '../decider.js';
@@ -16,7 +16,7 @@ export const registerSingleTaskPlan = async (
   workflow: Version,
   context: CommandContext,
 ): Promise<void> => {
-  const id = versionOf('LAUNCH_PLAN', { ...workflow, resourceType: 3 });
+  const id = versionOf('LAUNCH_PLAN', { ...workflow, resourceType: ResourceType.LAUNCH_PLAN });
   const isThere = await sessions.read(launchPlanAggregate, launchPlanStream(id), ({ state }) =>
     state.versions.has(id.version),
   );

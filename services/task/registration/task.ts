@@ -18,7 +18,7 @@ import type { Version } from '../../kernel/identifier.js';
 import { assertTimes, missing, RpcError } from '../../kernel/rpc.js';
 import type { RegisterTask } from '../commands.js';
 
-/** A scope in which a task type may be registered; an empty project or domain means any. */
+/** A scope in which a task type may be registered: everywhere without a project, in all its domains without a domain. */
 export type TaskTypeScope = { readonly project: string; readonly domain: string };
 
 /** Task types that may be registered only in these scopes; other types may be registered anywhere. */
