@@ -11,20 +11,20 @@ import { SearchForm } from '../look/search-form.js';
 import { useLive } from '../server/live.js';
 import { rpcQuery } from '../server/queries.js';
 import { jsonText } from '../values/display-value.js';
-import { KINDS, type Level, levelsOf, type AttributeScope } from './levels.js';
+import { KINDS, type AttributeLevel, levelsOf, type AttributeScope } from './levels.js';
 
 const route = getRouteApi('/projects/$project/domains/$domain/attributes');
 
 const FIELDS = [['workflow', 'Workflow whose attributes to show']] as const;
 
-const USES: Readonly<Record<Level['use'], string>> = {
+const USES: Readonly<Record<AttributeLevel['use'], string>> = {
   applies: 'applies',
   fallback: 'applies to fields that a more specific level leaves unset',
   overridden: 'overridden',
   'of another workflow': 'applies to this workflow alone',
 };
 
-const nameOf = ({ workflow, domain }: Level, scope: AttributeScope): string => {
+const nameOf = ({ workflow, domain }: AttributeLevel, scope: AttributeScope): string => {
   if (workflow !== '') return `Workflow ${workflow}`;
   return domain === '' ? `Project ${scope.project}` : `Domain ${domain}`;
 };

@@ -23,7 +23,7 @@ export const KINDS: readonly (readonly [Kind, string])[] = [
 export type AttributeScope = Scope & { readonly workflow: string };
 
 /** Attributes that are set at one level. */
-export type Level = {
+export type AttributeLevel = {
   readonly workflow: string;
   readonly domain: string;
   readonly value: unknown;
@@ -57,10 +57,10 @@ export const levelsOf = (
   kind: Kind,
   configurations: readonly Configuration[],
   scope: AttributeScope,
-): readonly Level[] => {
+): readonly AttributeLevel[] => {
   const levels = configurations.filter(isAbove(scope));
   const [applying] = levels.filter(isOf(scope));
-  const useOf = (level: Configuration): Level['use'] => {
+  const useOf = (level: Configuration): AttributeLevel['use'] => {
     if (level === applying) return 'applies';
     if (!isOf(scope)(level)) return 'of another workflow';
     return kind === Kind.WORKFLOW_EXECUTION_CONFIG && level.domain === '' ? 'fallback' : 'overridden';

@@ -4,11 +4,11 @@ import type { ReactNode } from 'react';
 import { download } from '../look/download.js';
 import { FailureNote } from '../look/notes.js';
 import { type AuditFilter, readAudit } from '../server/audit.js';
-import { csvOf, jsonOf } from './export.js';
+import { auditCsv, auditJson } from './export.js';
 
 const FORMATS = {
-  CSV: { write: csvOf, type: 'text/csv', extension: 'csv' },
-  JSON: { write: jsonOf, type: 'application/json', extension: 'json' },
+  CSV: { write: auditCsv, type: 'text/csv', extension: 'csv' },
+  JSON: { write: auditJson, type: 'application/json', extension: 'json' },
 } as const;
 
 type Format = keyof typeof FORMATS;

@@ -37,13 +37,13 @@ const cellOf = (text: string): string => {
 };
 
 /** The entries as a table of comma-separated values (RFC 4180), with a line of names before them. */
-export const csvOf = (entries: readonly AuditEntry[]): string =>
+export const auditCsv = (entries: readonly AuditEntry[]): string =>
   [COLUMNS.map(([name]) => name), ...entries.map((entry) => COLUMNS.map(([, text]) => cellOf(text(entry))))]
     .map((line) => `${line.join(',')}\r\n`)
     .join('');
 
 /** The entries as an array of JSON, each as REST answers it. */
-export const jsonOf = (entries: readonly AuditEntry[]): string =>
+export const auditJson = (entries: readonly AuditEntry[]): string =>
   JSON.stringify(
     entries.map((entry) => toJson(AuditEntrySchema, entry)),
     null,

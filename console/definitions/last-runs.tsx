@@ -2,7 +2,6 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 
-import { Sort_Direction } from '../../proto/gen/platformidl/admin/common_pb.js';
 import type { Execution } from '../../proto/gen/platformidl/admin/execution_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { DataTable } from '../look/data-table.js';
@@ -12,6 +11,7 @@ import { PhaseBadge } from '../look/phase-badge.js';
 import { executionPhase, hasEnded } from '../look/phases.js';
 import { QueryResult } from '../look/query-result.js';
 import { lengthOf, msOf } from '../look/times.js';
+import { newestExecutions } from '../server/executions.js';
 import type { Named } from '../server/ids.js';
 import { rpcQuery } from '../server/queries.js';
 
@@ -43,18 +43,16 @@ const Run = ({ execution: { id, closure } }: { readonly execution: Execution }):
 
 type LastRunsProps = {
   readonly id: Named;
-  /** The filter of its executions. */
+  /** The filters that select the executions of the definition. */
   readonly filters: string;
-  /** The text in their place. */
+  /** The text in place of the executions when there are none. */
   readonly none: string;
 };
 
 /** The newest executions of a definition. */
 export const LastRuns = ({ id: { project, domain }, filters, none }: LastRunsProps): ReactNode => {
-  const sortBy = { key: 'created_at', direction: Sort_Direction.DESCENDING };
-  const runs = useQuery(
-    rpcQuery(AdminService.method.listExecutions, { id: { project, domain }, filters, limit: SHOWN, sortBy }),
-  );
+  const newest = newestExecutions({ project, domain }, SHOWN);
+  const runs = useQuery(rpcQuery(AdminService.method.listExecutions, { ...newest, filters }));
   return (
     <Card title="Last runs">
       <QueryResult query={runs}>

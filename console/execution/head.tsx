@@ -2,6 +2,7 @@ import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 
 import { type Execution, ExecutionMetadata_ExecutionMode } from '../../proto/gen/platformidl/admin/execution_pb.js';
+import { enumText } from '../look/enum-text.js';
 import { Ago, Lasting } from '../look/moments.js';
 import { Card, Facts, Page } from '../look/page.js';
 import { PhaseBadge } from '../look/phase-badge.js';
@@ -11,7 +12,7 @@ import { Actions } from './act/actions.js';
 import { ExecutionLink, VersionLink } from './links.js';
 
 const modeText = (mode: ExecutionMetadata_ExecutionMode | undefined): string =>
-  ExecutionMetadata_ExecutionMode[mode ?? 0]?.toLowerCase().replaceAll('_', ' ') ?? '';
+  enumText(ExecutionMetadata_ExecutionMode[mode ?? 0] ?? '');
 
 const labelsOf = ({ spec }: Execution): ReactNode => {
   const labels = Object.entries(spec?.labels?.values ?? {});

@@ -7,6 +7,7 @@ import {
   NotificationStatus,
 } from '../../proto/gen/platformidl/eventlog/notification_service_pb.js';
 import { Confirm } from '../look/confirm.js';
+import { enumText } from '../look/enum-text.js';
 import { DataTable } from '../look/data-table.js';
 import { QueryResult } from '../look/query-result.js';
 import { Ago } from '../look/moments.js';
@@ -20,8 +21,7 @@ import { useMay } from '../server/permissions.js';
 import { rpcQuery } from '../server/queries.js';
 import type { ExecutionAsOf } from './moment.js';
 
-const statusText = (status: NotificationStatus): string =>
-  NotificationStatus[status].toLowerCase().replaceAll('_', ' ');
+const statusText = (status: NotificationStatus): string => enumText(NotificationStatus[status]);
 
 type MessageRowProps = { readonly id: Named; readonly message: Notification };
 

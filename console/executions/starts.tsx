@@ -1,29 +1,29 @@
 import { type ReactNode, useId, useMemo } from 'react';
 
 import type { Execution } from '../../proto/gen/platformidl/admin/execution_pb.js';
-import { executionPhase, type PhaseKind, toneOf } from '../look/phases.js';
+import { executionPhase, type Tone, toneOf } from '../look/phases.js';
 import { localText, msOf } from '../look/times.js';
 import { type Bucket, bucketsOf } from './buckets.js';
 import { withCondition } from './filter-text.js';
-import { type Range, useBrush } from './use-brush.js';
+import { type SliceRange, useBrush } from './use-brush.js';
 
 const SLICES = 60;
 const PERCENT = 100;
 
-const TONES: readonly PhaseKind[] = ['good', 'skipped', 'stopped', 'waiting', 'running', 'bad'];
+const TONES: readonly Tone[] = ['good', 'skipped', 'stopped', 'waiting', 'running', 'bad'];
 
-const momentsOf = (executions: readonly Execution[]): { readonly at: number; readonly kind: PhaseKind }[] =>
+const momentsOf = (executions: readonly Execution[]): { readonly at: number; readonly kind: Tone }[] =>
   executions.flatMap(({ closure }) => {
     const at = msOf(closure?.createdAt);
     return at === undefined ? [] : [{ at, kind: toneOf(executionPhase(closure?.phase)) }];
   });
 
-const totalOf = ({ counts }: Bucket<PhaseKind>): number => Object.values(counts).reduce((sum, count) => sum + count, 0);
+const totalOf = ({ counts }: Bucket<Tone>): number => Object.values(counts).reduce((sum, count) => sum + count, 0);
 
 /** The time of some slices, and the number of starts in it. */
 type Chosen = { readonly from: number; readonly to: number; readonly total: number };
 
-const chosenOf = (buckets: readonly Bucket<PhaseKind>[], { first, last }: Range): Chosen => {
+const chosenOf = (buckets: readonly Bucket<Tone>[], { first, last }: SliceRange): Chosen => {
   const chosen = buckets.slice(first, last + 1);
   const total = chosen.reduce((sum, bucket) => sum + totalOf(bucket), 0);
   return { from: chosen[0]?.from ?? 0, to: chosen.at(-1)?.to ?? 0, total };

@@ -1,12 +1,12 @@
 import { type KeyboardEvent, type PointerEvent, useState } from 'react';
 
-/** Slices of a chart from the first to the last, which is one of them. */
-export type Range = { readonly first: number; readonly last: number };
+/** The slices of a chart from `first` to `last`, both included; slices are counted from 0. */
+export type SliceRange = { readonly first: number; readonly last: number };
 
-/** The slice where a choice began, and the one that it has reached, before or after it. */
+/** The slice where a choice began, and the slice that it has reached, which may be an earlier one. */
 type Span = { readonly from: number; readonly to: number };
 
-const rangeOf = ({ from, to }: Span): Range => ({ first: Math.min(from, to), last: Math.max(from, to) });
+const rangeOf = ({ from, to }: Span): SliceRange => ({ first: Math.min(from, to), last: Math.max(from, to) });
 
 /** The keys that move a choice, with the slices that each moves by. */
 const STEPS: Readonly<Record<string, number>> = { ArrowLeft: -1, ArrowRight: 1, Home: -Infinity, End: Infinity };
@@ -31,14 +31,14 @@ type Handlers = Readonly<
   readonly onBlur: () => void;
 };
 
-/** The slices that are being chosen; `at` is the one that was reached last. */
-type Brush = { readonly brushed: Range | undefined; readonly at: number | undefined; readonly handlers: Handlers };
+/** The slices that a person is choosing; `at` is the slice that the choice has reached last. */
+type Brush = { readonly brushed: SliceRange | undefined; readonly at: number | undefined; readonly handlers: Handlers };
 
 /**
- * Lets slices of equal width be chosen: by a click, by dragging over them, or by arrow keys, which Shift lets extend the
- * choice, and Enter. Escape takes it back.
+ * Lets a person choose slices of equal width: by a click, by dragging over them, or by arrow keys and Enter. With Shift,
+ * an arrow key extends the choice; Escape cancels it.
  */
-export const useBrush = (slices: number, choose: (range: Range) => void): Brush => {
+export const useBrush = (slices: number, choose: (range: SliceRange) => void): Brush => {
   const [span, setSpan] = useState<Span | undefined>();
   const [isDragging, setDragging] = useState(false);
   const sliceAt = ({ currentTarget, clientX }: PointerEvent<HTMLElement>): number => {

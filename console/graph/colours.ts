@@ -1,4 +1,4 @@
-import type { PhaseKind } from '../look/phases.js';
+import type { Tone } from '../look/phases.js';
 
 /** The colours of the theme, as a canvas takes them. */
 export type Colours = {
@@ -8,7 +8,7 @@ export type Colours = {
   readonly surface: string;
   readonly accent: string;
   readonly font: string;
-  readonly tones: Readonly<Record<PhaseKind, { readonly edge: string; readonly ground: string }>>;
+  readonly tones: Readonly<Record<Tone, { readonly edge: string; readonly ground: string }>>;
 };
 
 /** The colours of the theme that an element is shown in. A canvas does not know variables of style sheets. */
@@ -18,7 +18,7 @@ export const coloursOf = (element: HTMLElement): Colours => {
     element.style.color = `var(--${variable})`;
     return style.color;
   };
-  const toneOf = (tone: PhaseKind) => ({ edge: valueOf(tone), ground: valueOf(`${tone}-ground`) });
+  const toneOf = (tone: Tone) => ({ edge: valueOf(tone), ground: valueOf(`${tone}-ground`) });
   const colours = {
     line: valueOf('line'),
     ink: valueOf('ink'),

@@ -1,4 +1,4 @@
-import type { PhaseKind } from '../look/phases.js';
+import type { Tone } from '../look/phases.js';
 import type { Colours } from './colours.js';
 import { NODE } from './positions.js';
 import { pointAt, type Point, type Size, type View } from './view.js';
@@ -8,7 +8,7 @@ export type PlacedNode = Point & {
   readonly id: string;
   readonly name: string;
   readonly detail: string;
-  readonly tone: PhaseKind | undefined;
+  readonly tone: Tone | undefined;
 };
 
 /** A line between two nodes. */
@@ -43,7 +43,7 @@ const paintLines = ({ context, colours, scale }: Painted, lines: readonly Placed
 const paintBoxes = (
   { context, colours, scale }: Painted,
   nodes: readonly PlacedNode[],
-  tone: PhaseKind | undefined,
+  tone: Tone | undefined,
 ): void => {
   const { edge, ground } = tone === undefined ? { edge: colours.line, ground: colours.surface } : colours.tones[tone];
   const isDetailed = scale >= READABLE_SCALE;

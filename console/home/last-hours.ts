@@ -1,6 +1,6 @@
 import { WorkflowExecution_Phase as Phase } from '../../proto/gen/platformidl/core/execution_pb.js';
 import type { ExecutionCounts } from '../../proto/gen/platformidl/eventlog/execution_count_service_pb.js';
-import type { PhaseKind } from '../look/phases.js';
+import type { Tone } from '../look/phases.js';
 
 const HOUR_MS = 3_600_000;
 
@@ -14,7 +14,7 @@ export const hoursOf = (text: string | undefined): number =>
 
 /** A number of Home: the executions in these phases, at present, or of those that ended within the period. */
 export type Counted = {
-  readonly tone: PhaseKind;
+  readonly tone: Tone;
   readonly text: string;
   readonly phases: readonly (keyof typeof Phase)[];
   readonly when: 'now' | 'ended';

@@ -4,29 +4,26 @@ import type { ReactNode } from 'react';
 
 import { OperationsService } from '../../proto/gen/platformidl/eventlog/operations_service_pb.js';
 import { ReactorService } from '../../proto/gen/platformidl/eventlog/reactor_service_pb.js';
+import { Lag } from '../look/lag.js';
 import { Facts } from '../look/page.js';
-import type { PhaseKind } from '../look/phases.js';
+import type { Tone } from '../look/phases.js';
 import { SignText } from '../look/sign-text.js';
-import { durationText } from '../look/times.js';
-import { readReadiness } from '../server/health.js';
+import { readinessQuery } from '../server/health.js';
 import { useMay } from '../server/permissions.js';
-import { rpcQuery } from '../server/queries.js';
-import { REFRESHED } from '../server/refreshed.js';
+import { REFRESHED, rpcQuery } from '../server/queries.js';
 
-const LATE_MS = 5_000;
 const ALL_PROJECTS = { project: '', domain: '' };
 
-type CountProps = { readonly count: number | undefined; readonly tone: PhaseKind };
+type CountProps = { readonly count: number | undefined; readonly tone: Tone };
 
 /** A number that is good while it is 0. */
 const Count = ({ count, tone }: CountProps): ReactNode =>
   count === undefined ? '–' : <SignText tone={count === 0 ? 'good' : tone}>{count}</SignText>;
 
-const Lag = (): ReactNode => {
-  const readiness = useQuery({ queryKey: ['readiness'], queryFn: ({ signal }) => readReadiness(signal), ...REFRESHED });
+const ViewLag = (): ReactNode => {
+  const readiness = useQuery(readinessQuery);
   const lagMs = readiness.data?.checks.find(({ name }) => name === 'views')?.lagMs;
-  if (lagMs === undefined) return '–';
-  return <SignText tone={lagMs > LATE_MS ? 'bad' : 'good'}>{durationText(lagMs)}</SignText>;
+  return lagMs === undefined ? '–' : <Lag ms={lagMs} />;
 };
 
 const Engines = (): ReactNode => {
@@ -56,7 +53,7 @@ const Figures = (): ReactNode => {
     <section className="card state" aria-label="State of the system">
       <Facts
         facts={[
-          ['Lag of views', <Lag />],
+          ['Lag of views', <ViewLag />],
           ['Parked streams', <Count count={parked.data?.total} tone="stopped" />],
           ['Dead letters', <DeadLetters />],
           ['Engines', <Engines />],

@@ -5,7 +5,7 @@ import { Confirm, type Question } from './confirm.js';
 type ArchiveProps = {
   readonly name: string;
   readonly isArchived: boolean;
-  /** Archives it, or takes that back. */
+  /** Archives the thing with this name, or takes that back. */
   readonly change: (isArchived: boolean) => Promise<unknown>;
 };
 

@@ -5,7 +5,7 @@ import { Page } from './page.js';
 
 type NothingProps = { readonly title: string; readonly children: ReactNode };
 
-/** A page about something that there is not. */
+/** A page that says that the thing it would show does not exist. */
 export const Nothing = ({ title, children }: NothingProps): ReactNode => (
   <Page title={title}>
     <Empty>{children}</Empty>

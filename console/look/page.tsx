@@ -7,7 +7,7 @@ type PageProps = {
   readonly children: ReactNode;
 };
 
-/** A view: its heading, what leads to it, what one can do, and its content. */
+/** A view: its heading, with the place of the view above it and the actions beside it, and its content. */
 export const Page = ({ title, above, beside, children }: PageProps): ReactNode => {
   useEffect(() => {
     document.title = `${title} · flightlog`;

@@ -1,9 +1,9 @@
 import type { ReactNode } from 'react';
 
-import { phaseText, type PhaseKind, toneOf } from './phases.js';
+import { phaseText, type Tone, toneOf } from './phases.js';
 
 /** A sign for each tone, so that nothing depends on colour alone. */
-const SIGNS: Readonly<Record<PhaseKind, string>> = {
+const SIGNS: Readonly<Record<Tone, string>> = {
   waiting: 'M8 4v4l3 2',
   running: 'M6 4.5l6 3.5-6 3.5z',
   good: 'M4 8.5l3 3 5-6',
@@ -12,9 +12,9 @@ const SIGNS: Readonly<Record<PhaseKind, string>> = {
   skipped: 'M4 5l4 3-4 3zM11 5v6',
 };
 
-const FILLED: ReadonlySet<PhaseKind> = new Set(['running', 'stopped', 'skipped']);
+const FILLED: ReadonlySet<Tone> = new Set(['running', 'stopped', 'skipped']);
 
-type SignProps = { readonly tone: PhaseKind };
+type SignProps = { readonly tone: Tone };
 
 export const PhaseSign = ({ tone }: SignProps): ReactNode => (
   <svg className={`sign tone-${tone}`} viewBox="0 0 16 16" width="16" height="16" aria-hidden="true">

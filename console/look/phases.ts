@@ -3,6 +3,7 @@ import {
   TaskExecution_Phase,
   WorkflowExecution_Phase,
 } from '../../proto/gen/platformidl/core/execution_pb.js';
+import { capitalEnumText } from './enum-text.js';
 
 /** The name of a phase, as the interface spells it: `TIMED_OUT`. */
 export type PhaseName =
@@ -10,10 +11,10 @@ export type PhaseName =
   | keyof typeof NodeExecution_Phase
   | keyof typeof TaskExecution_Phase;
 
-/** The few kinds of phases that people tell apart at a glance; each has a colour and a sign of its own. */
-export type PhaseKind = 'waiting' | 'running' | 'good' | 'bad' | 'stopped' | 'skipped';
+/** A group of phases that people tell apart at a glance; each group has a colour and a sign of its own. */
+export type Tone = 'waiting' | 'running' | 'good' | 'bad' | 'stopped' | 'skipped';
 
-const TONES: Readonly<Record<PhaseName, PhaseKind>> = {
+const TONES: Readonly<Record<PhaseName, Tone>> = {
   UNDEFINED: 'waiting',
   QUEUED: 'waiting',
   INITIALIZING: 'waiting',
@@ -32,9 +33,9 @@ const TONES: Readonly<Record<PhaseName, PhaseKind>> = {
   SKIPPED: 'skipped',
 };
 
-/** The tone of a phase; that of waiting for a name that this page does not know. */
-export const toneOf = (phase: string): PhaseKind =>
-  (TONES as Readonly<Record<string, PhaseKind | undefined>>)[phase] ?? 'waiting';
+/** The tone of a phase; `waiting` for a name that this page does not know. */
+export const toneOf = (phase: string): Tone =>
+  (TONES as Readonly<Record<string, Tone | undefined>>)[phase] ?? 'waiting';
 
 export const executionPhase = (phase: WorkflowExecution_Phase | undefined): PhaseName =>
   WorkflowExecution_Phase[phase ?? 0] as PhaseName;
@@ -58,9 +59,6 @@ const ENDED: ReadonlySet<PhaseName> = new Set([
 /** True when a phase is the last one. */
 export const hasEnded = (phase: PhaseName): boolean => ENDED.has(phase);
 
-/** The phase in words: `Timed out`. */
-export const phaseText = (phase: string): string => {
-  if (phase === 'UNDEFINED' || phase === '') return 'Pending';
-  const text = phase.toLowerCase().replaceAll('_', ' ');
-  return text.charAt(0).toUpperCase() + text.slice(1);
-};
+/** The phase in words: `Timed out`; `Pending` for one that is not known yet. */
+export const phaseText = (phase: string): string =>
+  phase === 'UNDEFINED' || phase === '' ? 'Pending' : capitalEnumText(phase);

@@ -4,13 +4,13 @@ import { moveFocus, neighboursOf } from './focus.js';
 
 type KeptFocus = {
   readonly button: RefObject<HTMLButtonElement | null>;
-  /** For a dialog that the button has opened, when it gives the focus back: to a neighbour if the button has gone. */
+  /** Handles the end of a dialog that the button has opened: the focus goes to a neighbour if the button has gone. */
   readonly closed: (event: Event) => void;
 };
 
 /**
- * Moves the focus to a neighbour of a button when the button goes away while it, or the dialog that it has opened, has
- * the focus: the row that it was in was dealt with.
+ * Moves the focus to a neighbour of a button when the button is removed while it, or the dialog that it has opened, has
+ * the focus, as when an action removes the row of the button.
  */
 export const useKeptFocus = (): KeptFocus => {
   const button = useRef<HTMLButtonElement>(null);

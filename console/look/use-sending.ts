@@ -16,7 +16,8 @@ export type Sending = {
 /**
  * Sends one action at a time: a second click can come before the page has drawn that the first is pending.
  *
- * @param succeeded runs after the server has done it; where it gives a promise, the action is pending until that resolves.
+ * @param succeeded runs after the action has succeeded; where it gives a promise, the action is pending until that
+ *   resolves.
  */
 export const useSending = <Answer>(act: () => Promise<Answer>, succeeded: (answer: Answer) => unknown): Sending => {
   const isSent = useRef(false);

@@ -4,15 +4,14 @@ import type { ReactNode } from 'react';
 import { DataTable } from '../look/data-table.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { Card, Facts } from '../look/page.js';
-import type { PhaseKind } from '../look/phases.js';
+import type { Tone } from '../look/phases.js';
 import { QueryResult } from '../look/query-result.js';
 import { durationText } from '../look/times.js';
-import { type Check, type Readiness, readReadiness } from '../server/health.js';
+import { type Check, type Readiness, readinessQuery } from '../server/health.js';
 import { rpcQuery } from '../server/queries.js';
-import { REFRESHED } from '../server/refreshed.js';
 import { SignText } from '../look/sign-text.js';
 
-const TONES: Readonly<Record<Check['state'], PhaseKind>> = { well: 'good', degraded: 'stopped', down: 'bad' };
+const TONES: Readonly<Record<Check['state'], Tone>> = { well: 'good', degraded: 'stopped', down: 'bad' };
 
 const CheckRow = ({ name, state, why, lagMs }: Check): ReactNode => (
   <tr>
@@ -27,7 +26,7 @@ const CheckRow = ({ name, state, why, lagMs }: Check): ReactNode => (
 /** The health checks of the process that serves the page. */
 export const Checks = (): ReactNode => {
   const version = useQuery(rpcQuery(AdminService.method.getVersion, {}));
-  const readiness = useQuery({ queryKey: ['readiness'], queryFn: ({ signal }) => readReadiness(signal), ...REFRESHED });
+  const readiness = useQuery(readinessQuery);
   return (
     <QueryResult query={readiness}>
       {({ isReady, checks }: Readiness) => (

@@ -6,8 +6,7 @@ import { type ListedConsumer, OperationsService } from '../../proto/gen/platform
 import { Empty } from '../look/notes.js';
 import { Card } from '../look/page.js';
 import { QueryResult } from '../look/query-result.js';
-import { rpcQuery } from '../server/queries.js';
-import { REFRESHED } from '../server/refreshed.js';
+import { REFRESHED, rpcQuery } from '../server/queries.js';
 
 const positionText = (position: bigint | undefined): string => (position === undefined ? '–' : String(position));
 

@@ -9,8 +9,7 @@ import { Empty } from '../look/notes.js';
 import { Card } from '../look/page.js';
 import { QueryResult } from '../look/query-result.js';
 import { msOf } from '../look/times.js';
-import { rpcQuery } from '../server/queries.js';
-import { REFRESHED } from '../server/refreshed.js';
+import { REFRESHED, rpcQuery } from '../server/queries.js';
 import { SignText } from '../look/sign-text.js';
 
 const Leased = ({ engine: { executions, leased } }: { readonly engine: ListedEngine }): ReactNode => (

@@ -13,9 +13,8 @@ import { Card } from '../look/page.js';
 import { QueryResult } from '../look/query-result.js';
 import { msOf } from '../look/times.js';
 import { useAct } from '../server/act.js';
-import { rpcQuery } from '../server/queries.js';
+import { REFRESHED, rpcQuery } from '../server/queries.js';
 import { EventLink } from '../events/event-link.js';
-import { REFRESHED } from '../server/refreshed.js';
 
 const { listParkedStreams, retryParkedStream } = OperationsService.method;
 

@@ -8,18 +8,16 @@ import {
   ReactorService,
 } from '../../proto/gen/platformidl/eventlog/reactor_service_pb.js';
 import { Confirm } from '../look/confirm.js';
+import { Lag } from '../look/lag.js';
 import { Ago } from '../look/moments.js';
 import { Empty } from '../look/notes.js';
 import { Card } from '../look/page.js';
 import { QueryResult } from '../look/query-result.js';
-import { durationText, lengthOf, msOf } from '../look/times.js';
+import { lengthOf, msOf } from '../look/times.js';
 import { useAct } from '../server/act.js';
-import { rpcQuery } from '../server/queries.js';
+import { REFRESHED, rpcQuery } from '../server/queries.js';
 import { EventLink } from '../events/event-link.js';
-import { REFRESHED } from '../server/refreshed.js';
 import { SignText } from '../look/sign-text.js';
-
-const LATE_MS = 5_000;
 
 type LetterProps = { readonly reactor: string; readonly listed: ListedDeadLetter };
 
@@ -114,30 +112,21 @@ const ReactorRow = ({
   reactor: { name, worker, position, waiting, retrying, lag, dead, muted, problem },
 }: {
   readonly reactor: Reactor;
-}) => {
-  const lagMs = lengthOf(lag) ?? 0;
-  return (
-    <tr>
-      <td>
-        {name}
-        {muted !== '' && <div className="label">{muted}</div>}
-        {problem !== '' && <div className="label">{problem}</div>}
-      </td>
-      <td>{worker === '' ? <span className="quiet">runs nowhere</span> : worker}</td>
-      <td>
-        {worker === '' ? (
-          <span className="quiet">–</span>
-        ) : (
-          <SignText tone={lagMs > LATE_MS ? 'bad' : 'good'}>{durationText(lagMs)}</SignText>
-        )}
-      </td>
-      <td>{position === 0n ? '–' : String(position)}</td>
-      <td>{waiting}</td>
-      <td>{retrying}</td>
-      <td>{problem === '' ? dead : <SignText tone="bad">unknown</SignText>}</td>
-    </tr>
-  );
-};
+}) => (
+  <tr>
+    <td>
+      {name}
+      {muted !== '' && <div className="label">{muted}</div>}
+      {problem !== '' && <div className="label">{problem}</div>}
+    </td>
+    <td>{worker === '' ? <span className="quiet">runs nowhere</span> : worker}</td>
+    <td>{worker === '' ? <span className="quiet">–</span> : <Lag ms={lengthOf(lag) ?? 0} />}</td>
+    <td>{position === 0n ? '–' : String(position)}</td>
+    <td>{waiting}</td>
+    <td>{retrying}</td>
+    <td>{problem === '' ? dead : <SignText tone="bad">unknown</SignText>}</td>
+  </tr>
+);
 
 const Running = ({ reactors }: { readonly reactors: readonly Reactor[] }): ReactNode => (
   <DataTable label="Reactors" columns={['Reactor', 'Process', 'Lag', 'Position', 'Unfinished', 'Retrying', 'Dead']}>

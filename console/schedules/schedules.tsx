@@ -13,7 +13,7 @@ import { Ago, ToCome } from '../look/moments.js';
 import { Empty } from '../look/notes.js';
 import { Card, Facts, Page } from '../look/page.js';
 import { PhaseSign } from '../look/phase-badge.js';
-import type { PhaseKind } from '../look/phases.js';
+import type { Tone } from '../look/phases.js';
 import { msOf } from '../look/times.js';
 import type { Named, Scope } from '../server/ids.js';
 import { useLive } from '../server/live.js';
@@ -26,7 +26,7 @@ const MAX_PLANS = 1_000;
 
 const route = getRouteApi('/projects/$project/domains/$domain/schedules');
 
-const TONES: Readonly<Record<TickOutcome_Kind, PhaseKind>> = {
+const TONES: Readonly<Record<TickOutcome_Kind, Tone>> = {
   [TickOutcome_Kind.KIND_UNSPECIFIED]: 'waiting',
   [TickOutcome_Kind.FIRED]: 'good',
   [TickOutcome_Kind.SKIPPED]: 'skipped',
@@ -123,7 +123,7 @@ const List = ({ scope, schedules, expressions }: ListProps): ReactNode =>
     })
   );
 
-/** Reads the expressions from the active versions, which schedules are those of. */
+/** Reads the expressions from the active versions of launch plans: a schedule is that of the active version. */
 const useExpressions = (scope: Scope): Expressions => {
   const filters = 'eq(state,ACTIVE)+ne(schedule_type,NONE)';
   const { data } = useQuery(rpcQuery(AdminService.method.listLaunchPlans, { id: scope, filters, limit: MAX_PLANS }));

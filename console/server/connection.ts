@@ -15,7 +15,7 @@ export const setConnection = (next: Connection): void => {
   for (const listener of listeners) listener();
 };
 
-/** Forgets that a stream had failed when it is no longer followed; the page that comes next finds out for itself. */
+/** To be called when a stream is no longer followed: forgets its failure, which says nothing about the next page. */
 export const forgetFailed = (): void => {
   if (connection !== 'live') setConnection('connecting');
 };

@@ -1,4 +1,7 @@
+import type { UseQueryOptions } from '@tanstack/react-query';
+
 import { failureOf } from './failure.js';
+import { REFRESHED } from './queries.js';
 import { serverAddress } from './root.js';
 
 /** One line of the metrics: its name with its labels, and its value. */
@@ -11,11 +14,17 @@ const metricOf = (line: string): Metric | undefined => {
   return name === undefined ? undefined : { name, labels, value: Number(value) };
 };
 
-/** Reads the metrics of this process, in the format of Prometheus. */
-export const readMetrics = async (signal: AbortSignal): Promise<readonly Metric[]> => {
+const readMetrics = async (signal: AbortSignal): Promise<readonly Metric[]> => {
   const answer = await fetch(serverAddress('/metrics'), { signal });
   if (!answer.ok) throw await failureOf(answer);
   return (await answer.text()).split('\n').flatMap((line) => metricOf(line) ?? []);
+};
+
+/** The metrics of the process that serves the page, in the order in which it lists them. */
+export const metricsQuery: UseQueryOptions<readonly Metric[]> = {
+  queryKey: ['metrics'],
+  queryFn: ({ signal }) => readMetrics(signal),
+  ...REFRESHED,
 };
 
 /** The health check of a component. */
@@ -26,14 +35,20 @@ export type Check = {
   readonly lagMs?: number;
 };
 
-/** The readiness of the server, with its checks. */
+/** The health checks of a process, and whether it is ready for calls. */
 export type Readiness = { readonly isReady: boolean; readonly checks: readonly Check[] };
 
 type ReadyzAnswer = { readonly checks: Readonly<Record<string, Omit<Check, 'name'>>> };
 
-/** Reads whether the server is ready for calls, and what is down when it is not. */
-export const readReadiness = async (signal: AbortSignal): Promise<Readiness> => {
+const readReadiness = async (signal: AbortSignal): Promise<Readiness> => {
   const answer = await fetch(serverAddress('/readyz'), { signal });
   const { checks } = (await answer.json()) as ReadyzAnswer;
   return { isReady: answer.ok, checks: Object.entries(checks).map(([name, check]) => ({ name, ...check })) };
+};
+
+/** The readiness of the process that serves the page. */
+export const readinessQuery: UseQueryOptions<Readiness> = {
+  queryKey: ['readiness'],
+  queryFn: ({ signal }) => readReadiness(signal),
+  ...REFRESHED,
 };

@@ -55,3 +55,6 @@ export const rpcQuery = <Input extends DescMessage, Output extends DescMessage>(
 
 /** The key prefix of all queries of an RPC. */
 export const queriesOf = ({ parent, name }: DescMethodUnary): readonly unknown[] => [parent.name, name];
+
+/** Options of queries whose answers no event announces: they are read every five seconds. */
+export const REFRESHED = { refetchInterval: 5_000 } as const;

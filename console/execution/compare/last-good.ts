@@ -1,21 +1,17 @@
-import { Sort_Direction } from '../../../proto/gen/platformidl/admin/common_pb.js';
 import type { Execution } from '../../../proto/gen/platformidl/admin/execution_pb.js';
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
 import { call } from '../../server/call.js';
+import { newestExecutions } from '../../server/executions.js';
 import type { Named } from '../../server/ids.js';
 
 /** Reads the name of the newest other execution of the same workflow that has succeeded; null when there is none. */
 export const readLastGood = async (id: Named, signal: AbortSignal): Promise<string | null> => {
   const { closure } = await call(AdminService.method.getExecution, { id }, signal);
+  const { project, domain } = id;
   const workflow = closure?.workflowId?.name ?? '';
   const { executions } = await call(
     AdminService.method.listExecutions,
-    {
-      id: { project: id.project, domain: id.domain },
-      limit: 2,
-      filters: `eq(phase,SUCCEEDED)+eq(workflow.name,${workflow})`,
-      sortBy: { key: 'created_at', direction: Sort_Direction.DESCENDING },
-    },
+    { ...newestExecutions({ project, domain }, 2), filters: `eq(phase,SUCCEEDED)+eq(workflow.name,${workflow})` },
     signal,
   );
   return executions.map(nameOf).find((name) => name !== id.name) ?? null;

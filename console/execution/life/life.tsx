@@ -12,16 +12,16 @@ import type { ExecutionAsOf } from '../moment.js';
 import { PastNodes } from './past-nodes.js';
 import { TimeSlider } from './time-slider.js';
 import { TransitionList } from './transition-list.js';
-import { type Life as ReadLife, readLife } from './transitions.js';
+import { type ReadTransitions, readLife } from './transitions.js';
 import { useMoment } from './use-moment.js';
 
-const useLife = (id: Named): UseQueryResult<ReadLife> => {
+const useLife = (id: Named): UseQueryResult<ReadTransitions> => {
   const client = useQueryClient();
   const queryKey = [...queriesOf(HistoryService.method.listTransitions), id];
   return useQuery({
     queryKey,
     queryFn: ({ signal }) => {
-      const found = (life: ReadLife): void => void client.setQueryData(queryKey, life);
+      const found = (life: ReadTransitions): void => void client.setQueryData(queryKey, life);
       return readLife(id, client.getQueryData(queryKey), { found, signal });
     },
     placeholderData: keepPreviousData,
@@ -44,7 +44,7 @@ const Lived = ({ id, asOf, life, isWhole }: LivedProps): ReactNode => {
 /** Every transition of an execution, and the execution as of the one that is chosen. */
 export const Life = ({ id, asOf }: ExecutionAsOf): ReactNode => (
   <QueryResult query={useLife(id)}>
-    {({ transitions, isWhole }: ReadLife) =>
+    {({ transitions, isWhole }: ReadTransitions) =>
       transitions.length === 0 ? (
         <Empty>Nothing was recorded.</Empty>
       ) : (

@@ -13,9 +13,9 @@ const PAGE_TRANSITIONS = 1_000;
  * The transitions of an execution that have been read, in the order in which they were recorded. The newest are read
  * first; `isWhole` is false as long as older ones are missing.
  */
-export type Life = { readonly transitions: readonly Transition[]; readonly isWhole: boolean };
+export type ReadTransitions = { readonly transitions: readonly Transition[]; readonly isWhole: boolean };
 
-const NONE: Life = { transitions: [], isWhole: true };
+const NONE: ReadTransitions = { transitions: [], isWhole: true };
 
 const newestPage = (id: Named, token: string, signal: AbortSignal): Promise<TransitionList> =>
   call(HistoryService.method.listTransitions, { id, limit: PAGE_TRANSITIONS, token, newestFirst: true }, signal);
@@ -26,9 +26,9 @@ const newestPage = (id: Named, token: string, signal: AbortSignal): Promise<Tran
  */
 export const readLife = async (
   id: Named,
-  known: Life | undefined,
-  { found, signal }: { readonly found: (life: Life) => void; readonly signal: AbortSignal },
-): Promise<Life> => {
+  known: ReadTransitions | undefined,
+  { found, signal }: { readonly found: (life: ReadTransitions) => void; readonly signal: AbortSignal },
+): Promise<ReadTransitions> => {
   const { transitions: before } = known?.isWhole === true ? known : NONE;
   const last = before.at(-1)?.position ?? -1n;
   let newer: readonly Transition[] = [];

@@ -1,9 +1,9 @@
 import { useQuery } from '@tanstack/react-query';
-import { type ReactNode, useState } from 'react';
+import type { ReactNode } from 'react';
 
 import type { NodeExecution } from '../../../proto/gen/platformidl/admin/node_execution_pb.js';
 import { ArtifactType, DataProxyService } from '../../../proto/gen/platformidl/service/dataproxy_pb.js';
-import { Card } from '../../look/page.js';
+import { FoldedCard } from '../../look/folded-card.js';
 import { QueryResult } from '../../look/query-result.js';
 import { rpcQuery } from '../../server/queries.js';
 import { LinkOut } from '../../values/link-out.js';
@@ -47,16 +47,10 @@ type DeckProps = { readonly node: NodeExecution };
 
 /** The deck (report) that the task of a node has written; nothing where there is none. */
 export const Deck = ({ node: { id, closure } }: DeckProps): ReactNode => {
-  const [isOpen, setOpen] = useState(false);
   if (!id || !closure || closure.deckUri === '') return null;
-  const button = (
-    <button type="button" className="chip" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
-      {isOpen ? 'Hide' : 'Show'}
-    </button>
-  );
   return (
-    <Card title="Deck" beside={button}>
-      {isOpen && <Shown id={id} />}
-    </Card>
+    <FoldedCard title="Deck">
+      <Shown id={id} />
+    </FoldedCard>
   );
 };

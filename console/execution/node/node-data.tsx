@@ -1,9 +1,9 @@
 import { useQuery } from '@tanstack/react-query';
-import { type ReactNode, useState } from 'react';
+import type { ReactNode } from 'react';
 
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
 import { QueryResult } from '../../look/query-result.js';
-import { Card } from '../../look/page.js';
+import { FoldedCard } from '../../look/folded-card.js';
 import { rpcQuery } from '../../server/queries.js';
 import { Literals } from '../../values/literals.js';
 import type { ExecutionAsOf } from '../moment.js';
@@ -27,16 +27,8 @@ const Shown = ({ id, asOf, nodeId }: NodeDataProps): ReactNode => {
 };
 
 /** The inputs and outputs of a node; read when opened, because they can be large. */
-export const NodeData = (props: NodeDataProps): ReactNode => {
-  const [isOpen, setOpen] = useState(false);
-  const button = (
-    <button type="button" className="chip" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
-      {isOpen ? 'Hide' : 'Show'}
-    </button>
-  );
-  return (
-    <Card title="Inputs and outputs" beside={button}>
-      {isOpen && <Shown {...props} />}
-    </Card>
-  );
-};
+export const NodeData = (props: NodeDataProps): ReactNode => (
+  <FoldedCard title="Inputs and outputs">
+    <Shown {...props} />
+  </FoldedCard>
+);

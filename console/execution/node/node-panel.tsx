@@ -8,6 +8,7 @@ import type { NodeExecution } from '../../../proto/gen/platformidl/admin/node_ex
 import { CatalogCacheStatus } from '../../../proto/gen/platformidl/core/catalog_pb.js';
 import { type ExecutionError, ExecutionErrorSchema } from '../../../proto/gen/platformidl/core/execution_pb.js';
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
+import { enumText } from '../../look/enum-text.js';
 import { QueryResult } from '../../look/query-result.js';
 import { Ago, Lasting } from '../../look/moments.js';
 import { Card, Facts } from '../../look/page.js';
@@ -26,9 +27,7 @@ import { NodeData } from './node-data.js';
 const cacheText = ({ closure }: NodeExecution): string => {
   if (closure?.targetMetadata.case !== 'taskNodeMetadata') return '';
   const { cacheStatus } = closure.targetMetadata.value;
-  return cacheStatus === CatalogCacheStatus.CACHE_DISABLED
-    ? ''
-    : CatalogCacheStatus[cacheStatus].toLowerCase().replaceAll('_', ' ');
+  return cacheStatus === CatalogCacheStatus.CACHE_DISABLED ? '' : enumText(CatalogCacheStatus[cacheStatus]);
 };
 
 const Launched = ({ closure }: NodeExecution): ReactNode =>
@@ -62,7 +61,7 @@ const NodeFacts = ({ node }: { readonly node: NodeExecution }): ReactNode => {
 
 type NodeErrorProps = { readonly error: ExecutionError };
 
-/** The error of a node, whole only where it is not the one that is shown for the execution. */
+/** The error of a node; where the page shows the same error for the execution, a sentence that says so. */
 const NodeError = ({ error }: NodeErrorProps): ReactNode => {
   const shown = useShownError();
   if (shown === undefined || !equals(ExecutionErrorSchema, error, shown)) return <ErrorNote error={error} />;
@@ -71,7 +70,7 @@ const NodeError = ({ error }: NodeErrorProps): ReactNode => {
 
 type NodePanelProps = ExecutionAsOf & { readonly nodeId: string };
 
-/** One node: its error first, then its attempts with their logs, then what it took and gave. */
+/** One node: its error first, then its attempts with their logs, then its deck, its inputs and its outputs. */
 export const NodePanel = ({ id, asOf, nodeId }: NodePanelProps): ReactNode => {
   const nodeExecutionId = { nodeId, executionId: id };
   const node = useQuery(rpcQuery(AdminService.method.getNodeExecution, { id: nodeExecutionId, asOf }));

@@ -3,10 +3,11 @@ import type { CSSProperties, ReactNode } from 'react';
 import type { NodeExecution } from '../../../proto/gen/platformidl/admin/node_execution_pb.js';
 import { PhaseSign } from '../../look/phase-badge.js';
 import { nodePhase, phaseText, toneOf } from '../../look/phases.js';
+import { capitalEnumText } from '../../look/enum-text.js';
 import { durationText } from '../../look/times.js';
 import { kindOf } from './node-kind.js';
 import type { SetOpen } from './node-list.js';
-import { operationText, type Segment } from './time-spent.js';
+import { type Segment } from './time-spent.js';
 import { idOf, specIdOf, type Range, timeOf, type TreeRow } from './tree.js';
 
 const PERCENT = 100;
@@ -34,7 +35,7 @@ const Bar = ({ node, range, now, segments }: BarProps): ReactNode => {
             key={index} // one operation may be there twice at one moment
             className={`bar ${spent}`}
             style={placeIn(range, from, to)}
-            title={`${operationText(operation)} ${durationText(to - from)}`}
+            title={`${capitalEnumText(operation)} ${durationText(to - from)}`}
           />
         ))}
       </span>

@@ -1,8 +1,9 @@
 import type { ReactNode } from 'react';
 
 import { Facts } from '../../look/page.js';
+import { capitalEnumText } from '../../look/enum-text.js';
 import { durationText } from '../../look/times.js';
-import { operationText, type Segments, totalsOf } from './time-spent.js';
+import { type Segments, totalsOf } from './time-spent.js';
 
 type TimeSpentBarProps = {
   /** `undefined` while the switch is off. */
@@ -19,6 +20,6 @@ export const TimeSpentBar = ({ segments, toggle }: TimeSpentBarProps): ReactNode
     <button type="button" className="chip" aria-pressed={segments !== undefined} onClick={toggle}>
       Where the time went
     </button>
-    {segments && <Facts facts={totalsOf(segments).map(([name, ms]) => [operationText(name), durationText(ms)])} />}
+    {segments && <Facts facts={totalsOf(segments).map(([name, ms]) => [capitalEnumText(name), durationText(ms)])} />}
   </div>
 );

@@ -62,12 +62,6 @@ export const segmentsOf = (span: Span | undefined): Segments => {
   return segments;
 };
 
-/** The operation in words: `Task runtime`. */
-export const operationText = (operation: string): string => {
-  const text = operation.toLowerCase().replaceAll('_', ' ');
-  return text.charAt(0).toUpperCase() + text.slice(1);
-};
-
 /**
  * The milliseconds that the execution and all its nodes together spent on each operation, the most first. Time inside
  * nodes is left out.

@@ -2,7 +2,7 @@ import { create, fromJson } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { describe, expect, it } from 'vitest';
 
-import { csvOf, jsonOf } from '../../../console/audit/export.js';
+import { auditCsv, auditJson } from '../../../console/audit/export.js';
 import { AuditEntrySchema } from '../../../proto/gen/platformidl/eventlog/audit_service_pb.js';
 
 const entry = create(AuditEntrySchema, {
@@ -22,7 +22,7 @@ const entry = create(AuditEntrySchema, {
 
 describe('the audit trail as a file', () => {
   it('is a table with a column for each field of an entry', () => {
-    const [names, ...lines] = csvOf([entry]).split('\r\n');
+    const [names, ...lines] = auditCsv([entry]).split('\r\n');
     expect(names!.split(',').length).toBe(AuditEntrySchema.fields.length);
     expect(names!.split(',')).toEqual(AuditEntrySchema.fields.map(({ name }) => name));
     expect(lines).toEqual([
@@ -33,11 +33,11 @@ describe('the audit trail as a file', () => {
   });
 
   it.each(['=cmd()', '+1', '-1', '@sum', '\tx'])('has no formula that a spreadsheet would run: %j', (name) => {
-    expect(csvOf([create(AuditEntrySchema, { name })])).toContain(`,'${name},`);
+    expect(auditCsv([create(AuditEntrySchema, { name })])).toContain(`,'${name},`);
   });
 
   it('is JSON as REST answers it', () => {
-    const [read] = JSON.parse(jsonOf([entry])) as readonly [never];
+    const [read] = JSON.parse(auditJson([entry])) as readonly [never];
     expect(fromJson(AuditEntrySchema, read)).toEqual(entry);
   });
 });

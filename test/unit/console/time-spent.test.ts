@@ -2,7 +2,8 @@ import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { describe, expect, it } from 'vitest';
 
-import { operationText, segmentsOf, totalsOf } from '../../../console/execution/nodes/time-spent.js';
+import { segmentsOf, totalsOf } from '../../../console/execution/nodes/time-spent.js';
+import { capitalEnumText } from '../../../console/look/enum-text.js';
 import { SpanSchema } from '../../../proto/gen/platformidl/core/metrics_pb.js';
 
 type Init = MessageInitShape<typeof SpanSchema>;
@@ -79,6 +80,6 @@ describe('the time spent in an execution', () => {
       ['TASK_RUNTIME', 100],
       ['WORKFLOW_SETUP', 10],
     ]);
-    expect(operationText('TASK_RUNTIME')).toBe('Task runtime');
+    expect(capitalEnumText('TASK_RUNTIME')).toBe('Task runtime');
   });
 });
