@@ -15,7 +15,7 @@ import { consoleRoot } from './server/root.js';
 import { addressOfOlderLink } from './shell/older-links.js';
 import { Shell } from './shell/shell.js';
 
-const NotThere = () => <Nothing title="There is no such page">The menu leads to those that there are.</Nothing>;
+const NotThere = () => <Nothing title="There is no such page">The menu leads to all pages.</Nothing>;
 
 const Broken = ({ error }: { readonly error: unknown }) => (
   <Page title="The page failed">

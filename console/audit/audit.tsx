@@ -32,11 +32,14 @@ type Search = Readonly<Partial<Record<(typeof FIELDS)[number][0], string | undef
 
 const filterOf = ({ project = '', domain = '', actor = '', since = '24h' }: Search): AuditFilter => {
   const ms = sinceMs(since, Date.now());
-  if (ms === undefined) throw new RangeError(`since: ${since} is neither a time nor a length of time such as 24h`);
+  if (ms === undefined)
+    throw new RangeError(
+      `since: ${since} is neither a time such as 2026-03-02T12:00:00Z nor a length of time such as 24h`,
+    );
   return { project, domain, actor, since: timestampFromMs(ms) };
 };
 
-/** The part of the log that a search is about: entries of changes come with their events. */
+/** The part of the log that a search is about. */
 const followedBy = ({ project = '', domain = '' }: Search): Followed => ({
   ...(project !== '' && { project }),
   ...(domain !== '' && { domain }),
@@ -157,7 +160,7 @@ export const Audit = (): ReactNode => {
         action="Search"
         search={(next) => void navigate({ search: next })}
       />
-      {error !== undefined && <FailureNote error={error} />}
+      {error !== undefined && <FailureNote error={error} isRepeated />}
       {entries ? <Entries entries={entries} /> : error === undefined && <Loading />}
     </Page>
   );

@@ -5,7 +5,7 @@ import { Link, useParams, useSearch } from '@tanstack/react-router';
 import { lazy, type ReactNode, Suspense } from 'react';
 
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
-import { withCondition } from '../executions/filter-text.js';
+import { conditionToFind, withCondition } from '../executions/filter-text.js';
 import { QueryResult } from '../look/query-result.js';
 import { Ago } from '../look/moments.js';
 import { Loading } from '../look/notes.js';
@@ -103,7 +103,7 @@ const VersionList = ({ kind, id, page: { versions, hasOlder }, chosen }: Version
 
 /** The filter of the executions of a definition. */
 const executionsOf = (kind: Kind, { name }: Named): string =>
-  withCondition('', { operator: 'eq', field: KINDS[kind].filteredBy, values: [name] });
+  withCondition('', conditionToFind(KINDS[kind].filteredBy, name));
 
 const PageActions = ({ kind, id, chosen }: DefinitionProps & { readonly chosen: Version }): ReactNode => {
   const [mayRegister, mayExecute] = [useMay('register', id), useMay('execute', id)];
@@ -134,7 +134,7 @@ const PageActions = ({ kind, id, chosen }: DefinitionProps & { readonly chosen: 
 };
 
 const DefinitionPage = ({ kind, id }: DefinitionProps): ReactNode => {
-  const { version, with: than } = useSearch({ strict: false });
+  const { version, with: comparedWith } = useSearch({ strict: false });
   const versions = useQuery({
     queryKey: ['versions', kind, id, version],
     queryFn: ({ signal }) => readVersions(kind, { id, version }, signal),
@@ -152,7 +152,9 @@ const DefinitionPage = ({ kind, id }: DefinitionProps): ReactNode => {
         return (
           <Page title={id.name} above={above} beside={<PageActions kind={kind} id={id} chosen={chosen} />}>
             {chosen.plan && <PlanFacts plan={chosen.plan} />}
-            {than !== undefined && <VersionDifferences kind={kind} id={id} version={chosen.version} than={than} />}
+            {comparedWith !== undefined && (
+              <VersionDifferences kind={kind} id={id} version={chosen.version} comparedWith={comparedWith} />
+            )}
             <Description kind={kind} id={id} version={chosen.version} />
             {kind === 'workflows' && <WorkflowGraphLoader id={id} version={chosen.version} />}
             {chosen.plan && <PlanInputs plan={chosen.plan} />}

@@ -6,6 +6,7 @@ import {
   DescriptionFormat as Format,
 } from '../../proto/gen/platformidl/admin/description_entity_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
+import { conditionToFind, withCondition } from '../executions/filter-text.js';
 import { Card } from '../look/page.js';
 import type { Named } from '../server/ids.js';
 import { rpcQuery } from '../server/queries.js';
@@ -32,6 +33,9 @@ const Long = ({ content, format }: NonNullable<DescriptionEntity['longDescriptio
   );
 };
 
+/** Maximum number of descriptions that are searched for that of the version. */
+const MAX_SIMILAR = 100;
+
 type DescriptionProps = { readonly kind: Kind; readonly id: Named; readonly version: string };
 
 /** The description of a version and the address of its source code, as they were registered; nothing without one. */
@@ -40,11 +44,11 @@ export const Description = ({ kind, id, version }: DescriptionProps): ReactNode 
     rpcQuery(AdminService.method.listDescriptionEntities, {
       resourceType: KINDS[kind].resourceType,
       id,
-      filters: `eq(version,${version})`,
-      limit: 1,
+      filters: withCondition('', conditionToFind('version', version)),
+      limit: MAX_SIMILAR,
     }),
   );
-  const [found] = data?.descriptionEntities ?? [];
+  const found = data?.descriptionEntities.find((each) => each.id?.version === version);
   if (!found) return null;
   const { shortDescription, longDescription, sourceCode } = found;
   const source = sourceCode?.link ?? '';

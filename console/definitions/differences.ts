@@ -15,15 +15,30 @@ const IS_NOISE = /^(?:closure\/compiledTask\/template\/)?id\/version$|createdAt$
 const fieldOf = (value: JsonValue | undefined, name: string): JsonValue | undefined =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? value[name] : undefined;
 
-/** The name of an element of a list, such as a node: with it, one that is added does not move the others. */
+/** The name or id of an element of a list, such as a node; its index where it has neither. */
 const nameOf = (element: JsonValue, index: number): string => {
   const name = fieldOf(fieldOf(element, 'metadata'), 'name') ?? fieldOf(element, 'id');
   return typeof name === 'string' && name !== '' ? name : String(index);
 };
 
+/**
+ * The elements of a list by their names, so that an element that is added does not move the others. Elements of the same
+ * name, such as two nodes that run one task, are numbered: `greet`, `greet (2)`.
+ */
+const elementsOf = (list: readonly JsonValue[]): Fields => {
+  const elements = new Map<string, JsonValue>();
+  for (const [index, element] of list.entries()) {
+    const name = nameOf(element, index);
+    let key = name;
+    for (let count = 2; elements.has(key); count += 1) key = `${name} (${count})`;
+    elements.set(key, element);
+  }
+  return elements;
+};
+
 /** The fields of an object, or the elements of a list by their names; `undefined` for other values. */
 const fieldsOf = (value: JsonValue | undefined): Fields | undefined => {
-  if (Array.isArray(value)) return new Map(value.map((element, index) => [nameOf(element, index), element]));
+  if (Array.isArray(value)) return elementsOf(value);
   return typeof value === 'object' && value !== null ? new Map(Object.entries(value)) : undefined;
 };
 

@@ -4,6 +4,7 @@ import { type ReactNode, useState } from 'react';
 
 import { type NamedEntity, NamedEntityState, Sort_Direction } from '../../proto/gen/platformidl/admin/common_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
+import { withContained } from '../executions/filter-text.js';
 import { QueryResult } from '../look/query-result.js';
 import { Empty } from '../look/notes.js';
 import { Card, Page } from '../look/page.js';
@@ -53,7 +54,7 @@ const Names = ({ kind, scope }: NamesProps): ReactNode => {
       ...scope,
       limit: SHOWN,
       sortBy: { key: 'name', direction: Sort_Direction.ASCENDING },
-      filters: text === '' ? '' : `contains(name,${text})`,
+      filters: withContained('', 'name', text.trim()),
     }),
   );
   return (
@@ -67,11 +68,14 @@ const Names = ({ kind, scope }: NamesProps): ReactNode => {
         aria-label={`Find ${title.toLowerCase()} by name`}
       />
       <QueryResult query={names}>
-        {({ entities }) =>
+        {({ entities, token }) =>
           entities.length === 0 ? (
-            <Empty>There are none with this name.</Empty>
+            <Empty>{text === '' ? 'There are none yet.' : 'There are none with this name.'}</Empty>
           ) : (
-            <NameList kind={kind} scope={scope} entities={entities} />
+            <>
+              <NameList kind={kind} scope={scope} entities={entities} />
+              {token !== '' && <p className="quiet">The first {SHOWN} names are listed. Find others by name.</p>}
+            </>
           )
         }
       </QueryResult>

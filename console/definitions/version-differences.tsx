@@ -43,18 +43,17 @@ type VersionDifferencesProps = {
   readonly kind: Kind;
   readonly id: Named;
   readonly version: string;
-  /** The version that it is compared with. */
-  readonly than: string;
+  readonly comparedWith: string;
 };
 
 /** The fields in which a version differs from another one. */
-export const VersionDifferences = ({ kind, id, version, than }: VersionDifferencesProps): ReactNode => {
-  const title = `Differences of ${version} from ${than}`;
+export const VersionDifferences = ({ kind, id, version, comparedWith }: VersionDifferencesProps): ReactNode => {
+  const title = `Differences of ${version} from ${comparedWith}`;
   const differences = useQuery({
-    queryKey: ['version differences', kind, id, version, than],
+    queryKey: ['version differences', kind, id, version, comparedWith],
     queryFn: async ({ signal }) => {
       const [before, after] = await Promise.all(
-        [than, version].map((each) => documentOf(kind, { ...id, version: each }, signal)),
+        [comparedWith, version].map((each) => documentOf(kind, { ...id, version: each }, signal)),
       );
       return differencesOf(before ?? null, after ?? null);
     },
@@ -67,7 +66,7 @@ export const VersionDifferences = ({ kind, id, version, than }: VersionDifferenc
             <p className="card-body quiet">Nothing differs.</p>
           ) : (
             <>
-              <DataTable label={title} columns={['Field', than, version]}>
+              <DataTable label={title} columns={['Field', comparedWith, version]}>
                 {found.slice(0, SHOWN).map(({ path, before = '–', after = '–' }) => (
                   <tr key={path}>
                     <td className="mono">{path}</td>

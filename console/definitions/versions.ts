@@ -6,6 +6,7 @@ import type { MessageInitShape } from '@bufbuild/protobuf';
 
 import { type ResourceListRequestSchema, Sort_Direction } from '../../proto/gen/platformidl/admin/common_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
+import { conditionToFind, withCondition } from '../executions/filter-text.js';
 import { msOf } from '../look/times.js';
 import { call } from '../server/call.js';
 import type { Named } from '../server/ids.js';
@@ -98,6 +99,7 @@ export const readVersions = async (
   const newest = await listVersions(kind, { id, limit: MAX_VERSIONS, sortBy }, signal);
   if (version === undefined || !newest.hasOlder || newest.versions.some((each) => each.version === version))
     return newest;
-  const asked = await listVersions(kind, { id, limit: 1, filters: `eq(version,${version})` }, signal);
-  return { ...newest, versions: [...newest.versions, ...asked.versions] };
+  const filters = withCondition('', conditionToFind('version', version));
+  const similar = await listVersions(kind, { id, limit: MAX_VERSIONS, filters }, signal);
+  return { ...newest, versions: [...newest.versions, ...similar.versions.filter((each) => each.version === version)] };
 };

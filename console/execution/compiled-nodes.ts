@@ -1,10 +1,5 @@
 import type { CompiledWorkflow, CompiledWorkflowClosure } from '../../proto/gen/platformidl/core/compiler_pb.js';
 import type { Node } from '../../proto/gen/platformidl/core/workflow_pb.js';
-import { within } from '../graph/elements.js';
-
-/** The nodes of a workflow that its graph draws: its own, and those inside its branches. */
-export const nodesIn = ({ template }: CompiledWorkflow): readonly Node[] =>
-  (template?.nodes ?? []).flatMap((node) => [node, ...within(node)]);
 
 /** The workflow that a node runs inside its workflow; `undefined` for other nodes. */
 export const subWorkflowOf = (

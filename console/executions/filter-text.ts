@@ -34,6 +34,19 @@ const SEPARATORS = /[,;+\\]/gu;
 /** The value of `contains` that finds a text: `_`, which matches any one character, replaces each of `SEPARATORS`. */
 export const containedValue = (text: string): string => text.replaceAll(SEPARATORS, '_');
 
+/**
+ * The condition that a field is a text. Filters cannot contain a text with a separator, such as the version `1.0+abc`:
+ * for it, the condition is that the field contains a similar text, which other values may do too.
+ */
+export const conditionToFind = (field: string, text: string): FilterCondition => {
+  const value = containedValue(text);
+  return { operator: value === text ? 'eq' : 'contains', field, values: [value] };
+};
+
+/** Replaces the condition that a field contains a text, or removes it when the text is empty. */
+export const withContained = (filters: string, field: string, text: string): string =>
+  withCondition(filters, { operator: 'contains', field, values: text === '' ? [] : [containedValue(text)] });
+
 const LABEL = 'label.';
 /** The value of `contains` that every value contains. */
 const ANY = '%';

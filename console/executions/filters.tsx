@@ -3,7 +3,7 @@ import { type ReactNode, type SubmitEvent, useEffect, useState } from 'react';
 import { textIn } from '../look/forms.js';
 import { PhaseSign } from '../look/phase-badge.js';
 import { phaseText, toneOf } from '../look/phases.js';
-import { containedValue, labelsOf, toggled, valuesOf, withCondition, withLabels } from './filter-text.js';
+import { labelsOf, toggled, valuesOf, withCondition, withContained, withLabels } from './filter-text.js';
 
 const PHASES = ['QUEUED', 'RUNNING', 'SUCCEEDED', 'FAILED', 'ABORTED', 'TIMED_OUT'];
 
@@ -71,10 +71,7 @@ const Searched = ({ current, placeholder, label, search }: SearchedProps): React
 type ContainedProps = FiltersProps & { readonly field: string; readonly label: string };
 
 const Contained = ({ filters, setFilters, field, label }: ContainedProps): ReactNode => {
-  const search = (text: string): void => {
-    const values = text === '' ? [] : [containedValue(text)];
-    setFilters(withCondition(filters, { operator: 'contains', field, values }));
-  };
+  const search = (text: string): void => setFilters(withContained(filters, field, text));
   const current = valuesOf(filters, 'contains', field)[0] ?? '';
   return <Searched current={current} placeholder={label} label={`${label} contains`} search={search} />;
 };

@@ -46,8 +46,8 @@ const graphNode = (node: Node): GraphNode => {
   return { id: node.id, name: name === '' ? node.id : name, ...targetOf(node) };
 };
 
-/** The nodes inside a branch, which are drawn beside the others. */
-export const within = (node: Node): readonly Node[] => {
+/** The nodes that a branch chooses from; none for other nodes. */
+export const alternativesOf = (node: Node): readonly Node[] => {
   if (node.target.case !== 'branchNode') return [];
   const { ifElse } = node.target.value;
   const cases = [ifElse?.case, ...(ifElse?.other ?? [])].flatMap((each) => each?.thenNode ?? []);
@@ -55,18 +55,25 @@ export const within = (node: Node): readonly Node[] => {
   return [...cases, ...last];
 };
 
+/** A node and, for a branch, all nodes inside it, also those of branches inside the branch. */
+const withInside = (node: Node): readonly Node[] => [node, ...alternativesOf(node).flatMap(withInside)];
+
+/** The nodes of a workflow that its graph draws: its own, and those inside its branches. */
+export const drawnNodesOf = ({ template }: CompiledWorkflow): readonly Node[] =>
+  (template?.nodes ?? []).flatMap(withInside);
+
 const unique = <Value extends { readonly id: string }>(values: readonly Value[]): readonly Value[] => [
   ...new Map(values.map((value) => [value.id, value])).values(),
 ];
 
 /** The nodes of a compiled workflow and the lines between them. */
-export const elementsOf = ({ template, connections }: CompiledWorkflow): Elements => {
-  const nodes = template?.nodes ?? [];
-  const branches = nodes.flatMap((node) => within(node).map(({ id }) => ({ from: node.id, to: id })));
-  const follows = Object.entries(connections?.downstream ?? {}).flatMap(([from, { ids }]) =>
+export const elementsOf = (workflow: CompiledWorkflow): Elements => {
+  const nodes = drawnNodesOf(workflow);
+  const branches = nodes.flatMap((node) => alternativesOf(node).map(({ id }) => ({ from: node.id, to: id })));
+  const follows = Object.entries(workflow.connections?.downstream ?? {}).flatMap(([from, { ids }]) =>
     ids.map((to) => ({ from, to })),
   );
-  const all = unique([...nodes, ...nodes.flatMap(within)].map(graphNode));
+  const all = unique(nodes.map(graphNode));
   const known = new Set(all.map(({ id }) => id));
   const ends = [START, END].filter((id) => !known.has(id) && follows.some(({ from, to }) => from === id || to === id));
   const lines = [...branches, ...follows].map((line) => ({ id: `${line.from} ${line.to}`, ...line }));

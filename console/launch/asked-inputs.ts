@@ -17,7 +17,7 @@ export type AskedInput = {
   readonly initial: Literal | undefined;
 };
 
-/** A launch: a launch plan, or a task by itself; its inputs; and values that cannot be changed. */
+/** A launch plan or a task that can be launched: its inputs, and the names of those that are fixed. */
 export type Launchable = {
   readonly target: Pick<Identifier, 'resourceType'> & Versioned;
   readonly inputs: readonly AskedInput[];
@@ -78,7 +78,10 @@ const versionOf = async (kind: Kind, { version, ...id }: Versioned, signal: Abor
   });
 };
 
-/** Reads what a form of a launch asks for. A workflow is launched by its default plan, which has its name and version. */
+/**
+ * Reads what a form of a launch asks for. A workflow is launched by its default launch plan, which has the name and
+ * version of the workflow. With `from`, the inputs begin with those of this execution.
+ */
 export const readLaunchable = async (
   { kind, id, from }: { readonly kind: Kind; readonly id: Versioned; readonly from: Named | undefined },
   signal: AbortSignal,

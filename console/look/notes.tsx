@@ -2,8 +2,11 @@ import type { ReactNode } from 'react';
 
 import { ServerFailure, ServerUnreachable } from '../server/failure.js';
 
-const adviceFor = (error: unknown): string => {
-  if (error instanceof ServerUnreachable) return 'The page asks again until the server answers.';
+const adviceFor = (error: unknown, isRepeated: boolean): string => {
+  if (error instanceof ServerUnreachable)
+    return isRepeated
+      ? 'The page asks again until the server answers.'
+      : 'The page does not send the request again. Before you try again, see whether the server has carried it out.';
   if (error instanceof RangeError) return 'Correct it and try again.';
   if (!(error instanceof ServerFailure)) return 'Load the page again; if it stays, report it with this text.';
   if (error.status === 400) return 'Correct it and try again.';
@@ -13,13 +16,17 @@ const adviceFor = (error: unknown): string => {
   return 'The log of the server has more, by the id of the request.';
 };
 
-type FailureProps = { readonly error: unknown };
+type FailureProps = {
+  readonly error: unknown;
+  /** True where the page repeats the failed request by itself, which it does for no action. */
+  readonly isRepeated?: boolean;
+};
 
 /** A failure in words: the answer of the server, what to do, and the id of the request. */
-export const FailureNote = ({ error }: FailureProps): ReactNode => (
+export const FailureNote = ({ error, isRepeated = false }: FailureProps): ReactNode => (
   <div className="note tone-bad" role="alert">
     <strong>{error instanceof Error ? error.message : String(error)}</strong>
-    <p>{adviceFor(error)}</p>
+    <p>{adviceFor(error, isRepeated)}</p>
     {error instanceof ServerFailure && error.requestId !== '' && <code>request {error.requestId}</code>}
   </div>
 );

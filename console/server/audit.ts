@@ -7,27 +7,34 @@ import {
 } from '../../proto/gen/platformidl/eventlog/audit_service_pb.js';
 import { call } from './call.js';
 
-/** The pause before entries are asked for again, after a page that was not full or a request that failed. */
+/** The pause before entries are asked for again, after an empty page or a request that failed. */
 const PAUSE_MS = 3_000;
 
-/** The entries to follow. */
+/** The conditions for the entries to read. */
 export type AuditFilter = Omit<MessageInitShape<typeof AuditListRequestSchema>, 'after' | 'limit' | '$typeName'>;
 
+/** The callbacks of a follower of the audit. */
 type Followed = {
+  /** Gets each page; the first one may be empty. */
   readonly entries: (entries: readonly AuditEntry[]) => void;
+  /** Gets the error of each request that fails, except by an abort. */
   readonly failed: (error: unknown) => void;
 };
 
+/** Resolves after the pause, or when the signal aborts it. */
 const pause = (signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
-    const timer = setTimeout(resolve, PAUSE_MS);
-    signal.addEventListener('abort', () => {
+    const end = (): void => {
       clearTimeout(timer);
+      signal.removeEventListener('abort', end);
       resolve();
-    });
+    };
+    const timer = setTimeout(end, PAUSE_MS);
+    signal.addEventListener('abort', end);
+    if (signal.aborted) end();
   });
 
-/** Passes on all entries, page by page, and then what is added to them, until it is aborted. */
+/** Reads all entries, page by page, and then those that are added, until it is aborted. */
 export const followAudit = async (
   filter: AuditFilter,
   { entries, failed }: Followed,
@@ -36,7 +43,7 @@ export const followAudit = async (
   let after = 0n;
   while (!signal.aborted) {
     const page = await call(AuditService.method.list, { ...filter, after }, signal).catch((error: unknown) => {
-      failed(error);
+      if (!signal.aborted) failed(error);
       return undefined;
     });
     if (page) entries(page.entries);

@@ -10,7 +10,7 @@ import {
 
 import { bindingOf } from '../../interface/rest/binding.js';
 import { requestIdIn } from './answer-headers.js';
-import { failureOf, ServerUnreachable } from './failure.js';
+import { failureOf, received } from './failure.js';
 import { serverAddress } from './root.js';
 import { leaveToSignIn } from './sign-in.js';
 
@@ -44,7 +44,7 @@ const positionIn = (answer: Response): bigint | undefined => {
  * Calls an RPC by its HTTP binding, which the generated descriptors have, with protobuf bytes both ways.
  *
  * @throws {ServerFailure} when the server refuses or fails.
- * @throws {ServerUnreachable} when no answer comes.
+ * @throws {ServerUnreachable} when no answer comes, or only a part of it.
  */
 export const ask = async <Input extends DescMessage, Output extends DescMessage>(
   method: DescMethodUnary<Input, Output>,
@@ -54,7 +54,7 @@ export const ask = async <Input extends DescMessage, Output extends DescMessage>
   const sentId = newRequestId();
   const input = create(method.input, init);
   const { verb, path, hasBody } = bindingOf(method, input);
-  const answer = await fetch(serverAddress(path), {
+  const request = fetch(serverAddress(path), {
     method: verb,
     headers: {
       accept: OCTETS,
@@ -64,14 +64,12 @@ export const ask = async <Input extends DescMessage, Output extends DescMessage>
     },
     ...(hasBody && { body: new Uint8Array(toBinary(method.input, input)) }),
     ...(signal && { signal }),
-  }).catch((error: unknown) => {
-    if (signal?.aborted === true) throw error;
-    throw new ServerUnreachable('the server does not answer', { cause: error });
   });
+  const answer = await received(request, signal);
   if (answer.status === UNAUTHENTICATED) leaveToSignIn();
   const requestId = requestIdIn(answer, sentId);
   if (!answer.ok) throw await failureOf(answer, requestId);
-  const message = fromBinary(method.output, new Uint8Array(await answer.arrayBuffer()));
+  const message = fromBinary(method.output, new Uint8Array(await received(answer.arrayBuffer(), signal)));
   return { message, position: positionIn(answer), requestId };
 };
 

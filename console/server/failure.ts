@@ -17,10 +17,24 @@ export class ServerFailure extends Error {
   }
 }
 
-/** No answer came: the server is down, or the way to it. */
+/** No answer came, or only a part of it: the server is down, or the way to it. */
 export class ServerUnreachable extends Error {
   override readonly name = 'ServerUnreachable';
 }
+
+/**
+ * Waits for an answer of the server, or for its body.
+ *
+ * @throws {ServerUnreachable} when the connection fails; after an abort by the signal, the error of the abort.
+ */
+export const received = async <Value>(value: Promise<Value>, signal?: AbortSignal): Promise<Value> => {
+  try {
+    return await value;
+  } catch (error) {
+    if (signal?.aborted === true) throw error;
+    throw new ServerUnreachable('the server does not answer', { cause: error });
+  }
+};
 
 const messageIn = (bytes: Uint8Array): string => {
   try {
@@ -30,8 +44,9 @@ const messageIn = (bytes: Uint8Array): string => {
   }
 };
 
-/** The failure that the answer to a request reports. */
+/** The failure that the answer to a request reports. The HTTP status stands for a message that does not come. */
 export const failureOf = async (answer: Response, requestId = ''): Promise<ServerFailure> => {
-  const message = messageIn(new Uint8Array(await answer.arrayBuffer()));
+  const body = await answer.arrayBuffer().catch(() => new ArrayBuffer());
+  const message = messageIn(new Uint8Array(body));
   return new ServerFailure(message || `the server answered ${answer.status}`, { status: answer.status, requestId });
 };

@@ -4,14 +4,14 @@ import type { Scope } from './ids.js';
 import { serverAddress } from './root.js';
 import { isRefusal, streamFailure } from './stream-failure.js';
 
-/** An event of the log, as the tail has it. */
+/** An event of the log, as the tail sends it; `text` is the whole event as JSON. */
 export type TailedEvent = {
   readonly position: string;
   readonly stream: string;
   readonly type: string;
   readonly recordedAt: string;
   readonly actor: string;
-  /** The id of the request that was answered with it. */
+  /** The id of the request that recorded the event. */
   readonly requestId: string;
   readonly text: string;
 };
@@ -44,7 +44,7 @@ const addressOf = (parameters: Readonly<Record<string, string>>): URL => {
 /** The callbacks of a follower of the log. */
 type TailListener = {
   readonly event: (event: TailedEvent) => void;
-  /** The server refuses to be followed so; `undefined` when it is followed, or cannot be reached. */
+  /** Gets the refusal of the server; `undefined` when the log is followed, or the server cannot be reached. */
   readonly refused: (refusal: ServerFailure | undefined) => void;
 };
 

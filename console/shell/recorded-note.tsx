@@ -6,10 +6,12 @@ import { moveFocus } from '../look/focus.js';
 import { forgetRecorded, type Recorded, useRecorded } from '../server/act.js';
 import { readEvent, type TailedEvent } from '../server/tail.js';
 
-const EventText = ({ event: { type, stream, position, actor } }: { readonly event: TailedEvent }): ReactNode => (
+type EventTextProps = Pick<Recorded, 'scope'> & { readonly event: TailedEvent };
+
+const EventText = ({ event: { type, stream, position, actor }, scope }: EventTextProps): ReactNode => (
   <>
     Recorded: <strong>{type}</strong>
-    {actor !== '' && ` by ${actor}`}, position <EventLink stream={stream} position={BigInt(position)} />
+    {actor !== '' && ` by ${actor}`}, position <EventLink stream={stream} position={BigInt(position)} scope={scope} />
   </>
 );
 
@@ -23,7 +25,7 @@ const Event = ({ recorded: { position, scope, requestId } }: { readonly recorded
   if (error) return `Done. What was recorded at position ${position} cannot be shown: ${error.message}.`;
   if (!data) return null;
   if (data.requestId !== requestId) return 'Nothing new was recorded: it was so already.';
-  return <EventText event={data} />;
+  return <EventText event={data} scope={scope} />;
 };
 
 const dismiss = (): void => {

@@ -3,7 +3,7 @@ import type { ReactNode, RefObject, SubmitEvent } from 'react';
 
 import { textIn } from '../look/forms.js';
 import type { Scope } from '../server/ids.js';
-import { withCondition } from '../executions/filter-text.js';
+import { withContained } from '../executions/filter-text.js';
 
 type SearchProps = { readonly scope: Scope; readonly input: RefObject<HTMLInputElement | null> };
 
@@ -13,7 +13,7 @@ export const Search = ({ scope, input }: SearchProps): ReactNode => {
   const submit = (event: SubmitEvent<HTMLFormElement>): void => {
     event.preventDefault();
     const text = textIn(new FormData(event.currentTarget), 'name');
-    const filters = withCondition('', { operator: 'contains', field: 'name', values: text === '' ? [] : [text] });
+    const filters = withContained('', 'name', text);
     void navigate({ to: '/projects/$project/domains/$domain/executions', params: scope, search: { filters } });
   };
   return (

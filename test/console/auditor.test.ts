@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { Page } from 'playwright-core';
+import type { Page, Route } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { chromiumPath } from '../support/browser/chromium.js';
@@ -88,6 +88,24 @@ describe.skipIf(chromiumPath === undefined)('the story of an auditor', () => {
     await row.waitFor();
     expect(await page.getByRole('row', { name: /vera/u }).count()).toBe(0);
     expect(await barriersInLooks(page, 'audit-of-bob')).toEqual([]);
+  });
+
+  it('shows no failure when another search ends one whose answer has not come', async () => {
+    const searches: Route[] = [];
+    await page.route('**/api/v1/audit*', (route) => void searches.push(route));
+    for (const [principal, count] of [
+      ['vera', 1],
+      ['bob', 2],
+    ] as const) {
+      await page.getByLabel('Principal').fill(principal);
+      await page.getByRole('button', { name: 'Search' }).click();
+      await expect.poll(() => searches.length).toBe(count);
+    }
+    await page.locator('.loading').waitFor();
+    expect(await page.getByRole('alert').count()).toBe(0);
+    await searches[1]!.continue();
+    await page.unroute('**/api/v1/audit*');
+    await page.getByRole('row', { name: /OK bob .*AdminService.TerminateExecution/u }).waitFor();
   });
 
   it('exports the entries that a search has found as CSV, and all entries as JSON', async () => {

@@ -178,10 +178,25 @@ describe.skipIf(chromiumPath === undefined)('the pages of launch plans, workflow
   });
 
   it('are opened by links of older consoles, also when the version has the characters + and &', async () => {
-    await registerTask(plane.grpc, { name: 'versioned', version: '1.0+a&b' });
+    await registerTask(plane.grpc, { name: 'versioned', version: '1.0+a&b' }, ({ spec }) => {
+      spec!.description = create(DescriptionEntitySchema, { shortDescription: 'Has a plus in its version.' });
+    });
     await registerTask(plane.grpc, { name: 'versioned', version: 'newest' });
     await open(`${SCOPE}/task/versioned/version/1.0+a&b`);
     await page.getByText('version 1.0+a&b').waitFor();
     expect(new URL(page.url()).searchParams.get('version')).toBe('1.0+a&b');
+    await page.getByText('Has a plus in its version.').waitFor();
+  });
+
+  it('are found by any part of a name, also one with characters that separate filters', async () => {
+    await registerTask(plane.grpc, { name: 'a+b,c' });
+    await open(`${SCOPE}/tasks`);
+    await page.getByRole('link', { name: 'versioned' }).waitFor();
+    await page.getByLabel('Find tasks by name').fill('+b,');
+    await page.getByRole('link', { name: 'versioned' }).waitFor({ state: 'detached' });
+    await page.getByRole('link', { name: 'a+b,c' }).waitFor();
+    await page.getByLabel('Find an execution by its name').fill('+b,');
+    await page.getByLabel('Find an execution by its name').press('Enter');
+    await page.getByText('No execution matches').waitFor();
   });
 });

@@ -37,6 +37,8 @@ describe.skipIf(chromiumPath === undefined)('a person at the console with rights
     const note = page.getByRole('status', { name: 'Recorded event' });
     await note.getByText('LaunchPlanActivated by lena').waitFor();
     await page.getByRole('status').getByText('Live', { exact: true }).waitFor();
+    await note.getByRole('link').click();
+    await page.getByRole('list', { name: 'Events' }).getByText('LaunchPlanActivated', { exact: true }).waitFor();
   });
 
   it('sees that a page is not live because the person may not follow all of it, and not that the server is away', async () => {

@@ -70,6 +70,7 @@ describe.skipIf(chromiumPath === undefined)('a person at the console, whose serv
     await story.server().kill();
     await page.getByRole('button', { name: 'Launch' }).click();
     await page.getByRole('alert').getByText('the server does not answer').waitFor();
+    await page.getByRole('alert').getByText('The page does not send the request again').waitFor();
     await story.start();
     await page.getByRole('button', { name: 'Launch' }).click();
     await page.getByRole('heading', { name: 'mine' }).waitFor();

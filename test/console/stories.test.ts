@@ -242,6 +242,17 @@ describe.skipIf(chromiumPath === undefined)('the web console', () => {
     await page.getByRole('button', { name: 'Write weights as JSON' }).click();
     const json = await page.getByLabel('weights as JSON').inputValue();
     expect((JSON.parse(json) as readonly number[]).at(-1)).toBe(0.125);
+    await page.getByLabel('weights as JSON').fill(`${json} no JSON`);
+    await page.getByText('weights: write JSON').waitFor();
+    await page.getByRole('button', { name: 'Form for weights' }).click();
+    await page.getByText('weights: write JSON').waitFor({ state: 'detached' });
+    expect(await weights.getByRole('textbox').last().inputValue()).toBe('0.125');
+    await page.getByRole('button', { name: 'Write weights as JSON' }).click();
+    await page.getByLabel('weights as JSON').fill('');
+    await page.getByRole('button', { name: 'Form for weights' }).click();
+    expect(await weights.getByRole('textbox').count()).toBe(0);
+    await page.getByRole('button', { name: 'Write weights as JSON' }).click();
+    await page.getByLabel('weights as JSON').fill(json);
     await page.getByRole('button', { name: 'Launch' }).click();
     await page
       .getByText('Relaunched or recovered from')

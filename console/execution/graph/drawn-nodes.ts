@@ -3,8 +3,8 @@ import { keepPreviousData, useQuery, type UseQueryResult } from '@tanstack/react
 import type { NodeExecution } from '../../../proto/gen/platformidl/admin/node_execution_pb.js';
 import type { CompiledWorkflow } from '../../../proto/gen/platformidl/core/compiler_pb.js';
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
+import { drawnNodesOf } from '../../graph/elements.js';
 import { queriesOf } from '../../server/queries.js';
-import { nodesIn } from '../compiled-nodes.js';
 import type { ExecutionAsOf } from '../moment.js';
 import { useShownLevels } from '../nodes/shown-levels.js';
 import { idOf, specIdOf } from '../nodes/tree.js';
@@ -19,7 +19,9 @@ export const useDrawnNodes = (
   parent: string,
 ): UseQueryResult<DrawnNodes> => {
   const levels = useShownLevels();
-  const branches = new Set(nodesIn(workflow).flatMap(({ id, target }) => (target.case === 'branchNode' ? id : [])));
+  const branches = new Set(
+    drawnNodesOf(workflow).flatMap(({ id, target }) => (target.case === 'branchNode' ? id : [])),
+  );
   const branchesIn = (nodes: Iterable<NodeExecution>): readonly string[] =>
     [...nodes].filter((node) => branches.has(specIdOf(node))).map(idOf);
   return useQuery({
@@ -40,7 +42,7 @@ export const useDrawnNodes = (
   });
 };
 
-/** The node of a graph that is chosen, or that has the chosen one below it: ids below a node begin with its id. */
+/** The node of a graph that is chosen, or that the chosen node is below: ids below a node begin with its id. */
 export const openedBy = (drawn: DrawnNodes, chosen: string | undefined): NodeExecution | undefined =>
   [...drawn.values()]
     .filter((node) => chosen === idOf(node) || chosen?.startsWith(`${idOf(node)}-`) === true)

@@ -6,12 +6,13 @@ import type { NodeExecution } from '../../../proto/gen/platformidl/admin/node_ex
 import type { CompiledWorkflow, CompiledWorkflowClosure } from '../../../proto/gen/platformidl/core/compiler_pb.js';
 import type { Identifier } from '../../../proto/gen/platformidl/core/identifier_pb.js';
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
+import { drawnNodesOf } from '../../graph/elements.js';
 import { WorkflowGraph } from '../../graph/workflow-graph.js';
 import { QueryResult } from '../../look/query-result.js';
 import { Empty } from '../../look/notes.js';
 import { nodePhase } from '../../look/phases.js';
 import { rpcQuery } from '../../server/queries.js';
-import { nodesIn, subWorkflowOf } from '../compiled-nodes.js';
+import { subWorkflowOf } from '../compiled-nodes.js';
 import type { ExecutionAsOf } from '../moment.js';
 import { NodePanel } from '../node/node-panel.js';
 import { idOf, specIdOf } from '../nodes/tree.js';
@@ -29,7 +30,7 @@ type LayerProps = {
 
 /** The workflow that a node runs inside its workflow; `undefined` for other nodes. */
 const workflowIn = (node: NodeExecution, { closure, workflow }: LayerProps): CompiledWorkflow | undefined => {
-  const compiled = nodesIn(workflow).find(({ id }) => id === specIdOf(node));
+  const compiled = drawnNodesOf(workflow).find(({ id }) => id === specIdOf(node));
   return compiled && subWorkflowOf(compiled, closure);
 };
 

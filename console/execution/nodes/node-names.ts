@@ -1,6 +1,6 @@
 import type { CompiledWorkflow, CompiledWorkflowClosure } from '../../../proto/gen/platformidl/core/compiler_pb.js';
 import type { Node } from '../../../proto/gen/platformidl/core/workflow_pb.js';
-import { within } from '../../graph/elements.js';
+import { alternativesOf } from '../../graph/elements.js';
 import { subWorkflowOf } from '../compiled-nodes.js';
 import { type Children, idOf, specIdOf } from './tree.js';
 
@@ -22,7 +22,7 @@ const layerOf = (workflow: CompiledWorkflow, closure: CompiledWorkflowClosure): 
 
 /** The layer below a node: the branches of a branch, or the nodes of a nested workflow. */
 const layerIn = (node: Node, closure: CompiledWorkflowClosure): Layer | undefined => {
-  if (node.target.case === 'branchNode') return { nodes: byId(within(node)), closure };
+  if (node.target.case === 'branchNode') return { nodes: byId(alternativesOf(node)), closure };
   const workflow = subWorkflowOf(node, closure);
   return workflow && layerOf(workflow, closure);
 };

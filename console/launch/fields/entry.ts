@@ -11,7 +11,7 @@ import type { LiteralType } from '../../../proto/gen/platformidl/core/types_pb.j
 export type Entry = { readonly literal?: Literal; readonly problem?: string };
 
 /** The entry of a part of a value, and the name of the part in messages. */
-type Part = readonly [name: string, entry: Entry];
+type NamedEntry = readonly [name: string, entry: Entry];
 
 /** The properties of each field. */
 export type FieldProps = {
@@ -42,17 +42,17 @@ export const entryOfJson = (type: LiteralType, value: unknown): Entry => {
 };
 
 /** The first problem of the parts; an empty part is one. */
-const problemIn = (parts: readonly Part[]): string | undefined =>
+const problemIn = (parts: readonly NamedEntry[]): string | undefined =>
   parts
     .map(([name, { literal, problem }]) => (literal ? undefined : `${name}: ${problem ?? 'a value is needed'}`))
     .find((problem) => problem !== undefined);
 
-const literalsIn = (parts: readonly Part[]): readonly (readonly [string, Literal])[] =>
+const literalsIn = (parts: readonly NamedEntry[]): readonly (readonly [string, Literal])[] =>
   parts.flatMap(([name, { literal }]) => (literal ? [[name, literal] as const] : []));
 
 /** The entry of a list of elements. */
 export const entryOfList = (elements: readonly Entry[]): Entry => {
-  const parts = elements.map((entry, at): Part => [`element ${at + 1}`, entry]);
+  const parts = elements.map((entry, at): NamedEntry => [`element ${at + 1}`, entry]);
   const problem = problemIn(parts);
   if (problem !== undefined) return { problem };
   const literals = literalsIn(parts).map(([, literal]) => literal);
@@ -60,7 +60,7 @@ export const entryOfList = (elements: readonly Entry[]): Entry => {
 };
 
 /** The entry of a map with these keys. */
-export const entryOfMap = (parts: readonly Part[]): Entry => {
+export const entryOfMap = (parts: readonly NamedEntry[]): Entry => {
   const twice = parts.find(([key], at) => parts.findIndex(([other]) => other === key) !== at)?.[0];
   const problem = twice === undefined ? problemIn(parts) : `the key “${twice}” is there twice`;
   if (problem !== undefined) return { problem };
@@ -69,7 +69,7 @@ export const entryOfMap = (parts: readonly Part[]): Entry => {
 };
 
 /** The entry of a struct with these members. Empty members are left out; those in `required` must not be empty. */
-export const entryOfStruct = (type: LiteralType, parts: readonly Part[], required: readonly string[]): Entry => {
+export const entryOfStruct = (type: LiteralType, parts: readonly NamedEntry[], required: readonly string[]): Entry => {
   const given = parts.filter(
     ([name, { literal, problem }]) => literal !== undefined || problem !== undefined || required.includes(name),
   );

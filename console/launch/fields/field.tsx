@@ -29,21 +29,21 @@ const PartsField = (props: FieldProps): ReactNode => {
     ...props,
     initial: value,
     change: (entry) => {
-      if (entry.literal) setValue(entry.literal);
+      if (entry.problem === undefined) setValue(entry.literal);
       change(entry);
     },
   };
-  const form = isJson ? undefined : formOf({ ...current, initial: value });
+  /** Shows the last valid value in the other way. It becomes the entry, instead of a text that is no longer shown. */
+  const toggle = (): void => {
+    setJson(!isJson);
+    change(value ? { literal: value } : {});
+  };
+  const form = isJson ? undefined : formOf(current);
   if (form === undefined && !isJson) return <JsonField {...props} />;
   return (
     <div role="group" aria-label={label} {...(!isJson && { id })} className="field-parts">
       {form ?? <JsonField {...current} />}
-      <button
-        type="button"
-        className="chip"
-        onClick={() => setJson(!isJson)}
-        disabled={isJson && formOf(current) === undefined}
-      >
+      <button type="button" className="chip" onClick={toggle} disabled={isJson && formOf(current) === undefined}>
         {isJson ? `Form for ${label}` : `Write ${label} as JSON`}
       </button>
     </div>

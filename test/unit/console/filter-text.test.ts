@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 
 import {
+  conditionToFind,
   containedValue,
   labelsOf,
   termsOf,
@@ -46,6 +47,11 @@ it('a toggled value is added, or removed when it is there', () => {
 
 it('the wildcard _ replaces characters of a text that would separate values', () => {
   expect(containedValue('a, b; c + d\\e (f)')).toBe('a_ b_ c _ d_e (f)');
+});
+
+it('a version with a plus, which no filter can contain, is found by a similar text', () => {
+  expect(withCondition('', conditionToFind('version', 'v1'))).toBe('eq(version,v1)');
+  expect(withCondition('', conditionToFind('version', '1.0+abc'))).toBe('contains(version,1.0_abc)');
 });
 
 it('labels become conditions, with a value or with any value', () => {

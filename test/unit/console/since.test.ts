@@ -10,11 +10,12 @@ describe('the moment from which the audit trail is searched, at 12:00 on 2 March
     ['90m', '2026-03-02T10:30:00Z'],
     [' 7 d ', '2026-02-23T12:00:00Z'],
     ['2026-03-01T00:00:00Z', '2026-03-01T00:00:00Z'],
+    [' 2026-03-01 ', '2026-03-01T00:00:00Z'],
   ])('of “%s” is %s', (text, moment) => {
     expect(sinceMs(text, NOW)).toBe(Date.parse(moment));
   });
 
-  it.each(['', '0h', 'yesterday', '5 weeks'])('is undefined for “%s”', (text) => {
+  it.each(['', '0h', 'yesterday', '5 weeks', 'last 7', '1'])('is undefined for “%s”', (text) => {
     expect(sinceMs(text, NOW)).toBeUndefined();
   });
 });

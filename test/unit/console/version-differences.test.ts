@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { differencesOf } from '../../../console/definitions/differences.js';
 
-const node = (name: string, task: string) => ({ id: `n-${name}`, metadata: { name }, taskNode: task });
+const node = (name: string, task: string, id = `n-${name}`) => ({ id, metadata: { name }, taskNode: task });
 
 describe('two versions of a definition', () => {
   it('differ in their fields, and not in their own versions and times', () => {
@@ -17,6 +17,17 @@ describe('two versions of a definition', () => {
     expect(differencesOf(before, after)).toEqual([
       { path: 'nodes/end/taskNode', before: 'end v1', after: 'end v2' },
       { path: 'nodes/explain', before: undefined, after: JSON.stringify(node('explain', 'explain v1'), null, 1) },
+    ]);
+  });
+
+  it('have nodes of the same name compared one by one', () => {
+    const before = { nodes: [node('greet', 'greet v1', 'n0'), node('greet', 'greet v1', 'n1')] };
+    const after = { nodes: [node('greet', 'greet v2', 'n0'), node('greet', 'greet v1', 'n1')] };
+    expect(differencesOf(before, after)).toEqual([
+      { path: 'nodes/greet/taskNode', before: 'greet v1', after: 'greet v2' },
+    ]);
+    expect(differencesOf({ nodes: before.nodes.slice(0, 1) }, { nodes: before.nodes })).toEqual([
+      { path: 'nodes/greet (2)', before: undefined, after: JSON.stringify(before.nodes[1], null, 1) },
     ]);
   });
 
