@@ -11,7 +11,7 @@ import { endAnswer, incoming } from './answer.js';
 import { type GrpcCall, type GrpcHandler, isGone } from './call.js';
 import { acceptCalls } from './calls.js';
 import { receivedMessages, onlyMessage, type RequestLimits } from './messages.js';
-import type { Trailer } from './trailer.js';
+import { encodedText, type Trailer } from './trailer.js';
 import { write } from './write.js';
 
 /** Services of other packages than the interface, whose messages the gateway does not decode. */
@@ -67,11 +67,10 @@ const encodedCall = ({ path, grpcCall, gone }: OpenCall, limits: RequestLimits):
   };
 };
 
-/** The message passes through UTF-8, because `encodeURI` refuses a text with half of a surrogate pair. */
 const trailerOf = ({ code, message, trailers }: FailedStatus): Trailer => ({
   ...trailers,
   'grpc-status': String(code),
-  'grpc-message': encodeURI(Buffer.from(message).toString()),
+  'grpc-message': encodedText(message),
 });
 
 type Serving = Pick<EncodedHosting, 'statusOf'> & { readonly limits: RequestLimits };

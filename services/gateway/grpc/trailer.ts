@@ -34,13 +34,17 @@ const shorten = (text: string, least: number, fitted: (message: string) => Conte
   return undefined;
 };
 
+const alone = (message: string): Content => ({ message, details: undefined });
+
+/** Encodes the text of a status, shortened until it fits the trailer; half of a surrogate pair becomes U+FFFD. */
+export const encodedText = (text: string): string => encodeURI((shorten(text, 1, alone) ?? alone('')).message);
+
 /** Shortens a failure until it fits the trailer. With details the text is sent twice: `Status` contains it as well. */
 const fitTrailer = (failure: RpcFailure, callersPackage: string): Content => {
   const withDetails = (message: string): Content => ({
     message,
     details: rpcStatusBytes({ ...failure, message }, callersPackage),
   });
-  const alone = (message: string): Content => ({ message, details: undefined });
   const { message, details } = failure;
   const whole = details.length > 0 ? shorten(message, MIN_TEXT_BYTES, withDetails) : undefined;
   return whole ?? shorten(message, 1, alone) ?? alone('');

@@ -48,3 +48,13 @@ it.each(['läufe-1', '100%', 'a%20b'])(
 it('a failed call ends also when half of a character was cut off its text', async () => {
   expect((await failure(new RpcError('NOT_FOUND', 'no a\ud83d'))).details).toBe('no a\ufffd');
 });
+
+it.each(['x', '時'])(
+  'a failed call has the beginning of a text that is too long for a trailer (%s)',
+  async (letter) => {
+    const { code, details } = await failure(new RpcError('NOT_FOUND', letter.repeat(100_000)));
+    expect(code).toBe(5);
+    expect(details).toMatch(new RegExp(`^${letter}{500,}…$`, 'u'));
+    expect(encodeURI(details).length).toBeLessThan(8_000);
+  },
+);
