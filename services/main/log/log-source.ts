@@ -44,13 +44,16 @@ const EMBEDDED = 'embedded:';
 export const logSource = ({ directory, eventStore }: LogLocation): LogSource =>
   eventStore === EMBEDDED ? { kind: 'embedded', directory } : { kind: 'eventstore', url: eventStore };
 
-/** A problem counts as permanent when it is met this many times in a row: a node or a proxy that starts may cause it once. */
+/**
+ * A problem counts as permanent when it is met this many times in a row: a node or a proxy that starts may cause it once.
+ */
 const ENOUGH_TIMES = 3;
 
 /**
  * Makes a function that the client calls with each error while it waits for the event store; `say` logs the error.
  *
- * @throws {StoreUnavailable} from that function, to end the wait, when the same permanent problem was met {@link ENOUGH_TIMES} in a row.
+ * @throws {StoreUnavailable} from that function, to end the wait, when the same permanent problem was met
+ * {@link ENOUGH_TIMES} times in a row.
  */
 const waitingFor = (say: (error: unknown) => void): ((error?: unknown) => Promise<void>) => {
   let met: string | undefined;

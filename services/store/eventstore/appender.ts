@@ -57,7 +57,8 @@ export const appenderInOrder = (client: AppendClient): Appender => ({
 });
 
 /**
- * Makes an appender with retries, which sends the appends of one stream one after another, and those of many streams concurrently.
+ * Makes an appender with retries, which sends the appends of one stream one after another, and those of many streams
+ * concurrently.
  *
  * An append that failed without an answer is sent again unchanged, before anything else of its stream. The server
  * recognizes it by its event ids, so nothing is written twice.
