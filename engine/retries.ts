@@ -10,7 +10,7 @@ export interface WalkRetries {
   forget(key: string): void;
   /** True while an execution is not to be walked: until its backoff has passed, or always once it was given up. */
   isPutOff(key: string): boolean;
-  /** Number of executions that wait for a retry. */
+  /** Number of executions whose backoff has not passed yet. */
   pending(): number;
   /** The executions that were given up, with the message of the last error. */
   readonly dropped: ReadonlyMap<string, string>;
@@ -21,8 +21,11 @@ type Retry = { readonly count: number; readonly notBefore: number };
 const MAX_ATTEMPTS = 5;
 /** The backoff after the n-th failure is this, doubled n times. */
 const BACKOFF_MS = 200;
-/** Above this number the oldest is forgotten, and retried if its execution is still open. */
-const MAX_DROPPED = 10_000;
+/**
+ * Maximum number of executions that are remembered as failed, and as given up. Above it the oldest is forgotten, so one
+ * that was given up is retried if it is still open.
+ */
+const MAX_REMEMBERED = 10_000;
 
 /** The execution was ended by a request, another engine has it, or the engine is stopping: no failure. */
 const isExpected = (error: unknown): boolean =>
@@ -32,29 +35,37 @@ const isExpected = (error: unknown): boolean =>
 const isPermanent = (error: unknown, count: number): boolean =>
   count >= MAX_ATTEMPTS || (error instanceof ExecutionLost && error.why === 'unknown');
 
+const forgetOldest = (remembered: Map<string, unknown>): void => {
+  const [oldest] = remembered.size > MAX_REMEMBERED ? remembered.keys() : [];
+  if (oldest !== undefined) remembered.delete(oldest);
+};
+
 export const createRetries = (logger: EngineLogger): WalkRetries => {
   const retries = new Map<string, Retry>();
   const dropped = new Map<string, string>();
   return {
     dropped,
     note: (key, error) => {
-      if (isExpected(error)) return;
       const count = (retries.get(key)?.count ?? 0) + 1;
-      retries.set(key, { count, notBefore: Date.now() + BACKOFF_MS * 2 ** count });
+      retries.delete(key);
+      if (isExpected(error)) return;
       if (!isPermanent(error, count)) {
-        logger.warn({ execution: key, err: error }, 'execution put off');
+        retries.set(key, { count, notBefore: Date.now() + BACKOFF_MS * 2 ** count });
+        forgetOldest(retries);
+        logger.warn({ execution: key, err: error }, 'the walk of an execution has failed and will be retried');
         return;
       }
-      retries.delete(key);
       dropped.set(key, error instanceof Error ? error.message : String(error));
-      const [oldest] = dropped.size > MAX_DROPPED ? dropped.keys() : [];
-      if (oldest !== undefined) dropped.delete(oldest);
+      forgetOldest(dropped);
       logger.warn({ execution: key, err: error }, 'execution given up');
     },
     forget: (key) => {
       retries.delete(key);
     },
     isPutOff: (key) => dropped.has(key) || (retries.get(key)?.notBefore ?? 0) > Date.now(),
-    pending: () => retries.size,
+    pending: () => {
+      const now = Date.now();
+      return [...retries.values()].filter(({ notBefore }) => notBefore > now).length;
+    },
   };
 };

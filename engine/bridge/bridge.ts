@@ -97,9 +97,11 @@ class Bridge {
     const following = this.#options.clusters.map(({ cluster }) =>
       cluster.follow((object) => this.#onObject(executionKey(object), cluster.name), signal),
     );
-    for (let failures = 0; !signal.aborted;) {
+    const isStopped = (): boolean => signal.aborted;
+    for (let failures = 0; !isStopped();) {
       const joins = this.#joins;
       const reason = await this.#joinOnce();
+      if (isStopped()) break;
       failures = this.#joins > joins ? 0 : failures + 1;
       this.#needs.logger.warn({ reason }, 'the work stream has ended; joining again');
       await pause(backoffMs(failures), signal).catch((error: unknown) => {
@@ -272,7 +274,8 @@ class Bridge {
     const managed = this.#managed.get(key);
     if (managed === undefined) return this.#lookAtStray(key);
     if ((await this.#reconciler.reconcile(managed)) === 'wait') {
-      if (managed.aim !== 'run' && managed.keptUntilMs <= Date.now()) this.#queue.addAfter(key, RECHECK_MS);
+      const keptMs = managed.keptUntilMs - Date.now();
+      if (managed.aim !== 'run') this.#queue.addAfter(key, keptMs > 0 ? keptMs : RECHECK_MS);
       return;
     }
     if (this.#managed.get(key) === managed) this.#managed.delete(key);

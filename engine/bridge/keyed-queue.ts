@@ -9,11 +9,17 @@ export interface KeyedQueue {
    * makes it run once more.
    */
   add(key: string): void;
-  /** Queues a key after some milliseconds, in addition to what is queued now. */
+  /**
+   * Queues a key after some milliseconds. Of several such calls for a key, only the one with the earliest time has an
+   * effect: work that still has to wait must call it again.
+   */
   addAfter(key: string, milliseconds: number): void;
   /** Drops the waiting keys, also those that wait for a slot. Work that runs goes on. */
   close(): void;
 }
+
+/** The longest time of a timer in Node.js; a longer one would run out at once. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
 
 type QueueOptions = {
   readonly concurrency: number;
@@ -26,16 +32,20 @@ export const createKeyedQueue = ({ concurrency, work, onFailure }: QueueOptions)
   const waiting = new Set<string>();
   const busy = new Set<string>();
   const failures = new Map<string, number>();
-  const timers = new Set<NodeJS.Timeout>();
+  const timers = new Map<string, { readonly dueMs: number; readonly timeout: NodeJS.Timeout }>();
   let isClosed = false;
 
   const addAfter = (key: string, milliseconds: number): void => {
     if (isClosed) return;
-    const timer = setTimeout(() => {
-      timers.delete(timer);
+    const dueMs = Date.now() + milliseconds;
+    const earlier = timers.get(key);
+    if (earlier && earlier.dueMs <= dueMs) return;
+    clearTimeout(earlier?.timeout);
+    const queue = (): void => {
+      timers.delete(key);
       add(key);
-    }, milliseconds);
-    timers.add(timer);
+    };
+    timers.set(key, { dueMs, timeout: setTimeout(queue, Math.min(milliseconds, MAX_TIMER_MS)) });
   };
 
   const failed = (key: string, error: unknown): void => {
@@ -72,7 +82,7 @@ export const createKeyedQueue = ({ concurrency, work, onFailure }: QueueOptions)
     addAfter,
     close: () => {
       isClosed = true;
-      timers.forEach((timer) => clearTimeout(timer));
+      timers.forEach(({ timeout }) => clearTimeout(timeout));
       waiting.clear();
     },
   };

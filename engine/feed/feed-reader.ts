@@ -1,4 +1,5 @@
 import { create, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
+import { durationMs } from '@bufbuild/protobuf/wkt';
 import { type Client, type ClientDuplexStream, Metadata, type ServiceError, status } from '@grpc/grpc-js';
 import { ExecutionSchema } from '../../proto/gen/platformidl/admin/execution_pb.js';
 import {
@@ -34,6 +35,8 @@ type Stream = ClientDuplexStream<Buffer, Buffer>;
 
 const PATH = '/platformidl.eventlog.EngineService/Work';
 const RECONNECT_MS = 200;
+/** Time limit, in milliseconds, of the server's end of a stream that the engine leaves; then the engine cancels it. */
+const LEAVE_MS = 5_000;
 /** The interval of checks of the held leases: for executions whose walk has failed, and for free capacity. */
 const CHECK_MS = 250;
 /** Number of answers in a row without other work after which the engine is idle: the server's list may lag. */
@@ -98,18 +101,19 @@ export class FeedReader implements Poller {
     const stream = client.makeBidiStreamRequest(PATH, asIs, asIs, new Metadata());
     this.#stream = stream;
     let beat: NodeJS.Timeout | undefined;
+    let cancel: NodeJS.Timeout | undefined;
     const check = setInterval(() => this.#checkLeases(), CHECK_MS);
     const leave = (): void => {
       this.#send({ case: 'leave', value: {} });
       stream.end();
+      cancel ??= setTimeout(() => stream.cancel(), LEAVE_MS);
     };
     signal.addEventListener('abort', leave, { once: true });
     stream.on('data', (bytes: Buffer) => {
       const { message } = fromBinary(WorkResponseSchema, bytes);
       if (message.case === 'joined') {
         const { heartbeatInterval } = message.value;
-        const ms = Number(heartbeatInterval?.seconds ?? 1n) * 1000 + (heartbeatInterval?.nanos ?? 0) / 1e6;
-        beat = setInterval(() => this.#beat(), ms);
+        beat = setInterval(() => this.#beat(), heartbeatInterval ? durationMs(heartbeatInterval) : 1_000);
       }
       this.#take(message);
       if (this.#isIdle()) leave();
@@ -124,6 +128,7 @@ export class FeedReader implements Poller {
       stream.on('status', () => {
         clearInterval(beat);
         clearInterval(check);
+        clearTimeout(cancel);
         signal.removeEventListener('abort', leave);
         this.#stream = undefined;
         resolve();

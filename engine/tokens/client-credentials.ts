@@ -54,8 +54,7 @@ const issue = async (plane: ControlPlane, { id, secret, tokenUrl }: ClientCreden
   const issuer = new oauth.Configuration(server, id, {}, oauth.ClientSecretBasic(secret()));
   if (url.startsWith('http:')) (await import('./plain-issuer.js')).allowPlain(issuer);
   const { ca, isUnverified = false } = plane.tls ?? {};
-  const isOwnHost = new URL(url).hostname === new URL(`https://${plane.endpoint}`).hostname;
-  const isUntrusted = isUnverified && isOwnHost;
+  const isUntrusted = isUnverified && new URL(url).hostname === new URL(`https://${plane.endpoint}`).hostname;
   issuer[oauth.customFetch] = issuerFetch({ ...(ca && { ca }), ...(isUntrusted && { rejectUnauthorized: false }) });
   const scope = scopes.filter((each) => !OF_PEOPLE.has(each)).join(' ');
   const request = { scope, ...(audience !== '' && { audience }) };

@@ -51,8 +51,9 @@ const operandOf = (operand: Operand | undefined, inputs: Literals): Comparable =
 const isNumber = (value: Comparable): value is number | bigint =>
   typeof value === 'number' || typeof value === 'bigint';
 
+/** True for equal values; an integer and a float are compared by value, exactly also beyond 2^53. */
 const isSame = (left: Comparable, right: Comparable): boolean =>
-  left === right || (isNumber(left) && isNumber(right) && Number(left) === Number(right));
+  left === right || (isNumber(left) && isNumber(right) && left <= right && left >= right);
 
 /**
  * Compares two values: -1, 0 or 1 as the left is below, equal to or above the right. A missing value is below all

@@ -11,6 +11,8 @@ export type PlainValue =
 
 const FLOAT_64 = 0xcb;
 const INT_64 = 0xd3;
+const UINT_64 = 0xcf;
+const MAX_INT_64 = 2n ** 63n - 1n;
 
 const head = (marker: number, bytes: number, value: bigint): Buffer => {
   const out = Buffer.alloc(1 + bytes);
@@ -37,8 +39,10 @@ const text = (value: string): Buffer => {
 const sized = (short: number, long: number, count: number): Buffer =>
   count < 16 ? Buffer.of(short | count) : head(long, 4, BigInt(count));
 
-const integer = (value: bigint): Buffer =>
-  value >= 0n && value < 128n ? Buffer.of(Number(value)) : head(INT_64, 8, value);
+const integer = (value: bigint): Buffer => {
+  if (value >= 0n && value < 128n) return Buffer.of(Number(value));
+  return head(value > MAX_INT_64 ? UINT_64 : INT_64, 8, value);
+};
 
 const packObject = (value: Readonly<Record<string, PlainValue>>): Buffer => {
   const entries = Object.entries(value);
@@ -56,7 +60,7 @@ export const pack = (value: PlainValue): Buffer => {
   if (typeof value === 'boolean') return Buffer.of(value ? 0xc3 : 0xc2);
   if (typeof value === 'string') return text(value);
   if (typeof value === 'bigint') return integer(value);
-  if (typeof value === 'number') return Number.isInteger(value) ? integer(BigInt(value)) : float(value);
+  if (typeof value === 'number') return Number.isSafeInteger(value) ? integer(BigInt(value)) : float(value);
   if (Array.isArray(value)) {
     const items = value as readonly PlainValue[];
     return Buffer.concat([sized(0x90, 0xdd, items.length), ...items.map(pack)]);

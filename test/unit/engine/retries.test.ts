@@ -1,8 +1,14 @@
-import { expect, it } from 'vitest';
+import { Metadata, type ServiceError, status } from '@grpc/grpc-js';
+import { afterEach, expect, it, vi } from 'vitest';
+import { CallError } from '../../../engine/call-error.js';
+import { ExecutionLost } from '../../../engine/reporter.js';
 import { createRetries } from '../../../engine/retries.js';
 
 const quiet = { debug: () => undefined, info: () => undefined, warn: () => undefined };
 const ATTEMPTS = 5;
+const refused = new CallError({ code: status.FAILED_PRECONDITION, details: 'no', metadata: new Metadata() } as ServiceError, 0);
+
+afterEach(() => void vi.useRealTimers());
 
 it('an engine gives up an execution that fails five times, and remembers the latest 10,000 of them', () => {
   const retries = createRetries(quiet);
@@ -15,4 +21,20 @@ it('an engine gives up an execution that fails five times, and remembers the lat
     true,
   ]);
   expect(retries.pending()).toBe(0);
+});
+
+it('an execution waits for a retry until its backoff has passed, also when no further walk of it ends', () => {
+  vi.useFakeTimers();
+  const retries = createRetries(quiet);
+  retries.note('a', new Error('no'));
+  expect([retries.pending(), retries.isPutOff('a')]).toEqual([1, true]);
+  vi.advanceTimersByTime(400);
+  expect([retries.pending(), retries.isPutOff('a')]).toEqual([0, false]);
+});
+
+it('an execution that was ended by a request waits for no retry', () => {
+  const retries = createRetries(quiet);
+  retries.note('a', new Error('no'));
+  retries.note('a', new ExecutionLost('ended', refused));
+  expect([retries.pending(), retries.isPutOff('a')]).toEqual([0, false]);
 });

@@ -80,6 +80,11 @@ describe('values in MessagePack', () => {
       }),
     );
   });
+
+  it('keep integers up to 2^64, and numbers that no 64-bit integer can hold', () => {
+    for (const value of [2n ** 63n - 1n, 2n ** 63n, 2n ** 64n - 1n]) expect(unpack(pack(value))).toBe(value);
+    expect(unpack(pack(1e300))).toEqual({ $float: 1e300 });
+  });
 });
 
 describe('bindings', () => {
@@ -134,6 +139,17 @@ describe('conditions', () => {
     expect(holds(compare(Operator.GTE, 'kg', integer(5n)), inputs)).toBe(true);
     expect(holds(compare(Operator.NEQ, 'zone', text('outer')), inputs)).toBe(true);
     expect(holds(compare(Operator.GT, 'zone', text('harbour')), inputs)).toBe(true);
+  });
+
+  it('compare integers beyond 2^53 exactly, also with floats', () => {
+    const above = { big: primitive({ case: 'integer', value: 2n ** 53n + 1n }) };
+    const float = create(ScalarSchema, {
+      value: { case: 'primitive', value: { value: { case: 'floatValue', value: 2 ** 53 } } },
+    });
+    expect(holds(compare(Operator.EQ, 'big', integer(2n ** 53n)), above)).toBe(false);
+    expect(holds(compare(Operator.GT, 'big', integer(2n ** 53n)), above)).toBe(true);
+    expect(holds(compare(Operator.GT, 'big', float), above)).toBe(true);
+    expect(holds(compare(Operator.EQ, 'big', integer(2n ** 53n + 1n)), above)).toBe(true);
   });
 
   it('combine with AND and OR', () => {

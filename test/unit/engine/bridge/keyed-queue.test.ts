@@ -1,6 +1,8 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import { expect, it } from 'vitest';
+import { afterEach, expect, it, vi } from 'vitest';
 import { createKeyedQueue } from '../../../../engine/bridge/keyed-queue.js';
+
+afterEach(() => void vi.useRealTimers());
 
 it('a keyed queue that was closed begins no work, not even on keys that wait for a slot', async () => {
   const worked: string[] = [];
@@ -21,4 +23,29 @@ it('a keyed queue that was closed begins no work, not even on keys that wait for
   open();
   for (let turns = 0; turns < 5; turns += 1) await turn();
   expect(worked).toEqual(['running']);
+});
+
+const recording = () => {
+  const worked: string[] = [];
+  const work = (key: string): Promise<void> => Promise.resolve(void worked.push(key));
+  return { worked, queue: createKeyedQueue({ concurrency: 1, work, onFailure: () => undefined }) };
+};
+
+it('a key that is queued for later several times is worked on once, at the earliest time', async () => {
+  vi.useFakeTimers();
+  const { worked, queue } = recording();
+  for (const milliseconds of [50, 30, 40]) queue.addAfter('a', milliseconds);
+  queue.addAfter('b', 60);
+  await vi.advanceTimersByTimeAsync(30);
+  expect(worked).toEqual(['a']);
+  await vi.advanceTimersByTimeAsync(100);
+  expect(worked).toEqual(['a', 'b']);
+});
+
+it('a key that is queued for a time beyond the longest timer is not worked on at once', async () => {
+  vi.useFakeTimers();
+  const { worked, queue } = recording();
+  queue.addAfter('a', 30 * 86_400_000);
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(worked).toEqual([]);
 });
