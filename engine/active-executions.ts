@@ -1,3 +1,5 @@
+import { type Execution } from '../proto/gen/platformidl/admin/execution_pb.js';
+import { WorkflowExecution_Phase as Phase } from '../proto/gen/platformidl/core/execution_pb.js';
 import { type WorkflowExecutionIdentifier } from '../proto/gen/platformidl/core/identifier_pb.js';
 
 /**
@@ -20,6 +22,15 @@ export type ActiveExecution = {
 export const executionKey = (
   id: Pick<WorkflowExecutionIdentifier, 'project' | 'domain' | 'name'> | undefined,
 ): string => (id ? `${id.project}/${id.domain}/${id.name}` : '');
+
+/** The cause with which the abort of an execution was requested; empty when none was. */
+export const abortCauseOf = ({ closure }: Execution): string =>
+  closure?.outputResult.case === 'abortMetadata' ? closure.outputResult.value.cause : '';
+
+const ENDS: ReadonlySet<Phase> = new Set([Phase.SUCCEEDED, Phase.FAILED, Phase.ABORTED, Phase.TIMED_OUT]);
+
+/** True for the phase of an execution that has ended. */
+export const isExecutionEnd = (phase: Phase): boolean => ENDS.has(phase);
 
 /** The executions that this engine walks. Those that wait for a child or a gate use no capacity. */
 export interface ActiveExecutions {
@@ -48,17 +59,17 @@ export const createActiveExecutions = (): ActiveExecutions => {
  * Waits some milliseconds, or until the execution is woken or the engine stops; after that the execution is no longer
  * waiting.
  */
-export const waitAsActive = (held: ActiveExecution, milliseconds: number, signal: AbortSignal): Promise<void> =>
+export const waitAsActive = (active: ActiveExecution, milliseconds: number, signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
     const end = (): void => {
-      held.waiting = undefined;
+      active.waiting = undefined;
       clearTimeout(timer);
       signal.removeEventListener('abort', end);
-      held.wake = () => undefined;
+      active.wake = () => undefined;
       resolve();
     };
     const timer = setTimeout(end, milliseconds);
     signal.addEventListener('abort', end, { once: true });
-    held.wake = end;
+    active.wake = end;
     if (signal.aborted) end();
   });

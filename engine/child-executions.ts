@@ -13,6 +13,7 @@ import {
 } from '../proto/gen/platformidl/core/execution_pb.js';
 import { type WorkflowExecutionIdentifier } from '../proto/gen/platformidl/core/identifier_pb.js';
 import { AdminService } from '../proto/gen/platformidl/service/admin_pb.js';
+import { isExecutionEnd } from './active-executions.js';
 import { CallError } from './call-error.js';
 import { type InterfaceClient } from './client.js';
 import { type Effect, type WalkOutcome } from './walk/effects.js';
@@ -97,8 +98,6 @@ export const terminateChild = async (
   }
 };
 
-const ENDS: ReadonlySet<Phase> = new Set([Phase.FAILED, Phase.ABORTED, Phase.TIMED_OUT]);
-
 const failed = (id: WorkflowExecutionIdentifier, closure: ExecutionClosure | undefined): WalkOutcome => {
   const phase = Phase[closure?.phase ?? Phase.UNDEFINED];
   const result = closure?.outputResult;
@@ -113,8 +112,7 @@ export const readChildEnd = async (
 ): Promise<WalkOutcome | undefined> => {
   const { closure } = await client.call(getExecution, { id });
   const phase = closure?.phase ?? Phase.UNDEFINED;
-  if (ENDS.has(phase)) return failed(id, closure);
-  if (phase !== Phase.SUCCEEDED) return undefined;
+  if (phase !== Phase.SUCCEEDED) return isExecutionEnd(phase) ? failed(id, closure) : undefined;
   const { fullOutputs } = await client.call(getExecutionData, { id });
   return { kind: 'succeeded', outputs: fullOutputs?.literals ?? {} };
 };

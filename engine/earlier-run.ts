@@ -17,7 +17,7 @@ const PAGE = 500;
 export type EarlierRun = { readonly known: EarlierState; readonly ledger: Ledger };
 
 /** The state of an execution in this phase of which no engine has reported anything. */
-export const NO_EARLIER_RUN = (workflowPhase: WorkflowExecution_Phase): EarlierRun => ({
+export const noEarlierRun = (workflowPhase: WorkflowExecution_Phase): EarlierRun => ({
   known: { workflowPhase, nodes: new Map(), tasks: new Map() },
   ledger: createLedger(),
 });

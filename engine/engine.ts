@@ -35,7 +35,7 @@ export type EngineSurroundings = {
   readonly watch?: EventWatch;
 };
 
-type Walk = (held: ActiveExecution, execution: Execution) => Promise<void>;
+type Walk = (active: ActiveExecution, execution: Execution) => Promise<void>;
 
 /**
  * Number of executions to walk at once, besides those that wait for a child or a gate: each has at least one call in
@@ -58,9 +58,9 @@ const walkerOf = (
   options: EngineOptions,
   client: InterfaceClient,
   surroundings: Required<Omit<EngineSurroundings, 'watch' | 'onWork'>> & Pick<EngineSurroundings, 'watch'>,
-  within: {
-    readonly isHeld: (key: string) => boolean;
-    readonly held: () => number;
+  work: {
+    readonly isActive: (key: string) => boolean;
+    readonly activeCount: () => number;
     /** The position of the log at which the engine got the lease of an execution, where it has leases. */
     readonly leasedAt: (key: string) => string | undefined;
     readonly onLaunch: () => void;
@@ -75,14 +75,14 @@ const walkerOf = (
       ...{ client, counters, logger, watch, producerId: options.feed?.name },
       pace: createPacer(options.rate, signal),
     }),
-    isHeld: (id: Execution['id']) => within.isHeld(executionKey(id)),
-    onLaunch: within.onLaunch,
-    held: within.held,
-    leasedAt: (id: Execution['id']) => within.leasedAt(executionKey(id)),
+    isActive: (id: Execution['id']) => work.isActive(executionKey(id)),
+    onLaunch: work.onLaunch,
+    activeCount: work.activeCount,
+    leasedAt: (id: Execution['id']) => work.leasedAt(executionKey(id)),
     definitionOf: createDefinitions(client),
     dynamicClosures: readDynamicClosures(options.dynamicDirectory),
   };
-  return (held, execution) => walkActiveExecution(needs, held, execution.id);
+  return (active, execution) => walkActiveExecution(needs, active, execution.id);
 };
 
 /**
@@ -106,8 +106,9 @@ export const runEngine = async (options: EngineOptions, surroundings: EngineSurr
     poller.hurry();
   };
   const leasedAt = (key: string): string | undefined => poller.leasedAt?.(key);
-  const within = { isHeld: (key: string) => active.all.has(key), held: () => active.all.size, leasedAt, onLaunch };
-  const walk = walkerOf(options, client, { ...surroundings, signal, counters }, within);
+  const isActive = (key: string): boolean => active.all.has(key);
+  const work = { isActive, activeCount: () => active.all.size, leasedAt, onLaunch };
+  const walk = walkerOf(options, client, { ...surroundings, signal, counters }, work);
   const onEnd = (): void => {
     if (workers.pending() < capacity) poller.hurry();
   };

@@ -35,7 +35,7 @@ export type EngineCounters = {
     ok: number;
     alreadyExists: number;
     refused: number;
-    /** Number of retries of events whose answer was lost. */
+    /** Number of times that an event was sent again: its answer was lost, or the control plane asked for a retry. */
     repeated: number;
   };
   /** Executions that this engine has ended, by phase. */

@@ -23,7 +23,7 @@ export type PerformerNeeds = {
   readonly client: InterfaceClient;
   readonly report: Reporter;
   /** True when this engine walks the execution itself, so that its phase need not be read. */
-  readonly isHeld: (id: WorkflowExecutionIdentifier) => boolean;
+  readonly isActive: (id: WorkflowExecutionIdentifier) => boolean;
   readonly onLaunch: () => void;
 };
 
@@ -86,7 +86,7 @@ const waiters = (
   const { client } = needs;
   return {
     'await-child': async (effect) => {
-      const end = needs.isHeld(effect.child) ? undefined : await readChildEnd(client, effect.child);
+      const end = needs.isActive(effect.child) ? undefined : await readChildEnd(client, effect.child);
       if (end) effect.reply(end);
       return end ? 'done' : 'child';
     },

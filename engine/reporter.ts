@@ -86,11 +86,11 @@ const countEnd = (counters: EngineCounters, report: EventReport): void => {
 };
 
 /**
- * Decides whether the walk can continue after a refused event.
+ * Checks that a walk can continue after the control plane has refused an event.
  *
- * @throws {ExecutionLost} when it cannot.
+ * @throws {ExecutionLost} when the walk cannot continue.
  */
-const weigh = (report: EventReport, error: CallError): void => {
+const assertCanContinue = (report: EventReport, error: CallError): void => {
   if (error.code === status.NOT_FOUND) throw new ExecutionLost('unknown', error);
   if (error.reason?.reason.case === 'incompatibleCluster') throw new ExecutionLost('fenced', error);
   if (report.kind !== 'workflow') return;
@@ -121,7 +121,7 @@ export const createReporter = (needs: ReporterNeeds): Reporter => {
   const now = createClock();
   const { events } = counters;
 
-  const takeIn = (report: EventReport, error: CallError): void => {
+  const onRefusal = (report: EventReport, error: CallError): void => {
     if (error.code === status.ALREADY_EXISTS) {
       events.alreadyExists++;
       countEnd(counters, report);
@@ -129,7 +129,7 @@ export const createReporter = (needs: ReporterNeeds): Reporter => {
     }
     events.refused++;
     logger.debug({ kind: report.kind, code: status[error.code], text: error.message }, 'event refused');
-    weigh(report, error);
+    assertCanContinue(report, error);
   };
 
   return async (report) => {
@@ -147,7 +147,7 @@ export const createReporter = (needs: ReporterNeeds): Reporter => {
       events.sent++;
       events.repeated += error.repeats;
       watch?.answered(bytes, error.code === status.ALREADY_EXISTS ? 'repeated' : 'refused');
-      takeIn(report, error);
+      onRefusal(report, error);
     }
   };
 };

@@ -1,14 +1,14 @@
 import { isIP } from 'node:net';
 import { checkServerIdentity, type PeerCertificate } from 'node:tls';
 
-/** The address that a target of gRPC names, if it is no name. */
+/** The IP address in a gRPC target; `undefined` when the target has a host name instead. */
 const addressOf = (target: string): string | undefined => {
   const host = target.replace(/^(?:dns:(?:\/\/[^/]*\/)?|ipv[46]:)/u, '').replace(/:\d+$/u, '');
   const address = host.replace(/^\[(.+)\]$/u, '$1');
   return isIP(address) === 0 ? undefined : address;
 };
 
-/** Options of a channel with TLS, beside its other ones. */
+/** Options that a channel with TLS needs in addition to its usual ones. */
 export type TlsByAddress = {
   readonly verify: { readonly checkServerIdentity?: (name: string, certificate: PeerCertificate) => Error | undefined };
   readonly options: { readonly 'grpc.ssl_target_name_override'?: string };

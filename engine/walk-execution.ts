@@ -8,10 +8,10 @@ import { type Identifier } from '../proto/gen/platformidl/core/identifier_pb.js'
 import { AdminService } from '../proto/gen/platformidl/service/admin_pb.js';
 import { EngineStopped } from './call-error.js';
 import { type InterfaceClient, readingFrom } from './client.js';
-import { type ActiveExecution, waitAsActive } from './active-executions.js';
+import { abortCauseOf, type ActiveExecution, isExecutionEnd, waitAsActive } from './active-executions.js';
 import { type EngineOptions } from './options.js';
 import { createPerformer, type EffectOutcome, type PerformerNeeds } from './performer.js';
-import { NO_EARLIER_RUN, readEarlierRun } from './earlier-run.js';
+import { noEarlierRun, readEarlierRun } from './earlier-run.js';
 import { ExecutionLost } from './reporter.js';
 import { type Effect, type Walk } from './walk/effects.js';
 import { createRun, walkAbort, walkExecution } from './walk/execution.js';
@@ -28,7 +28,7 @@ export type ExecutionNeeds = PerformerNeeds & {
   readonly definitionOf: (id: Identifier) => Promise<CompiledWorkflowClosure | undefined>;
   readonly dynamicClosures: ReadonlyMap<string, CompiledWorkflowClosure>;
   /** Number of executions that the engine walks. */
-  readonly held: () => number;
+  readonly activeCount: () => number;
   /** The position of the log at which the engine got the lease of an execution; `undefined` without leases. */
   readonly leasedAt: (id: Execution['id']) => string | undefined;
 };
@@ -44,8 +44,8 @@ const waitOf = (outcomes: readonly EffectOutcome[]): ActiveExecution['waiting'] 
  * The next rest between two rounds of a walk, in milliseconds. While every effect waits, each rest is longer than the
  * one before, up to a limit that grows with the number of executions.
  */
-export const nextRest = (restMs: number, hasMoved: boolean, held: number): number =>
-  hasMoved ? SHORTEST_REST_MS : Math.min(Math.max(LONGEST_REST_MS, held * REST_MS_OF_EACH), restMs * 1.5);
+export const nextRest = (restMs: number, hasMoved: boolean, activeCount: number): number =>
+  hasMoved ? SHORTEST_REST_MS : Math.min(Math.max(LONGEST_REST_MS, activeCount * REST_MS_OF_EACH), restMs * 1.5);
 
 /**
  * Drives a walk round by round, to its end or to an abort. While every effect of a round waits, it rests between
@@ -54,19 +54,19 @@ export const nextRest = (restMs: number, hasMoved: boolean, held: number): numbe
 export const drive = async (
   walk: Walk<Phase>,
   perform: Perform,
-  held: ActiveExecution,
-  needs: Pick<ExecutionNeeds, 'signal' | 'held'>,
+  active: ActiveExecution,
+  needs: Pick<ExecutionNeeds, 'signal' | 'activeCount'>,
 ): Promise<void> => {
   let restMs = SHORTEST_REST_MS;
   for (let step = walk.next(); ; step = walk.next()) {
     if (step.done === true) return;
     const outcomes = await Promise.all(step.value.map(perform));
     const wait = waitOf(outcomes);
-    held.waiting = wait;
-    if (wait && held.abortCause === undefined) await waitAsActive(held, restMs, needs.signal);
-    restMs = nextRest(restMs, wait === undefined, needs.held());
+    active.waiting = wait;
+    if (wait && active.abortCause === undefined) await waitAsActive(active, restMs, needs.signal);
+    restMs = nextRest(restMs, wait === undefined, needs.activeCount());
     if (needs.signal.aborted) throw new EngineStopped('stopped');
-    if (held.abortCause !== undefined) return;
+    if (active.abortCause !== undefined) return;
   }
 };
 
@@ -75,18 +75,13 @@ const readExecution = async (client: InterfaceClient, id: Execution['id']): Prom
 
 const phaseOf = (execution: Execution): Phase => execution.closure?.phase ?? Phase.UNDEFINED;
 
-const causeOf = (execution: Execution): string => {
-  const result = execution.closure?.outputResult;
-  return result?.case === 'abortMetadata' ? result.value.cause : '';
-};
-
 const prepare = async (needs: ExecutionNeeds, execution: Execution): Promise<ExecutionWalk> => {
   const { client, options } = needs;
   const { id, spec } = execution;
   if (!id) throw new TypeError('the control plane has answered an execution without an id');
   const phase = phaseOf(execution);
   const isFresh = phase === Phase.QUEUED || phase === Phase.UNDEFINED;
-  const { known, ledger } = isFresh ? NO_EARLIER_RUN(phase) : await readEarlierRun(client, id, phase);
+  const { known, ledger } = isFresh ? noEarlierRun(phase) : await readEarlierRun(client, id, phase);
   return createRun({
     id,
     known,
@@ -109,11 +104,9 @@ const begin = async (needs: ExecutionNeeds, execution: Execution, run: Execution
   return walkExecution(run, closure, data.fullInputs?.literals ?? {});
 };
 
-const OVER: ReadonlySet<Phase> = new Set([Phase.SUCCEEDED, Phase.FAILED, Phase.ABORTED, Phase.TIMED_OUT]);
-
-const finishAbort = async (run: ExecutionWalk, perform: Perform, held: ActiveExecution): Promise<void> => {
-  held.waiting = undefined;
-  for (const effects of walkAbort(run, held.abortCause ?? '')) await Promise.all(effects.map(perform));
+const finishAbort = async (run: ExecutionWalk, perform: Perform, active: ActiveExecution): Promise<void> => {
+  active.waiting = undefined;
+  for (const effects of walkAbort(run, active.abortCause ?? '')) await Promise.all(effects.map(perform));
 };
 
 /**
@@ -123,28 +116,28 @@ const finishAbort = async (run: ExecutionWalk, perform: Perform, held: ActiveExe
 const abortBehind = async (needs: ExecutionNeeds, error: unknown, id: Execution['id']): Promise<string | undefined> => {
   if (!(error instanceof ExecutionLost) || error.why !== 'refused') return undefined;
   const execution = await readExecution(needs.client, id);
-  return phaseOf(execution) === Phase.ABORTING ? causeOf(execution) : undefined;
+  return phaseOf(execution) === Phase.ABORTING ? abortCauseOf(execution) : undefined;
 };
 
 /** Walks one execution until it has ended, by this walk or by a request to the control plane. */
 export const walkActiveExecution = async (
   given: ExecutionNeeds,
-  held: ActiveExecution,
+  active: ActiveExecution,
   id: Execution['id'],
 ): Promise<void> => {
   const leasedAt = given.leasedAt(id);
   // Reads must include all reports of earlier engines: a task that one of them has started must not be started again.
   const needs = leasedAt === undefined ? given : { ...given, client: readingFrom(given.client, leasedAt) };
   const execution = await readExecution(needs.client, id);
-  if (OVER.has(phaseOf(execution))) return;
-  if (phaseOf(execution) === Phase.ABORTING) held.abortCause ??= causeOf(execution);
+  if (isExecutionEnd(phaseOf(execution))) return;
+  if (phaseOf(execution) === Phase.ABORTING) active.abortCause ??= abortCauseOf(execution);
   const run = await prepare(needs, execution);
   const perform = createPerformer(needs, execution);
   try {
-    if (held.abortCause === undefined) await drive(await begin(needs, execution, run), perform, held, needs);
+    if (active.abortCause === undefined) await drive(await begin(needs, execution, run), perform, active, needs);
   } catch (error) {
-    held.abortCause ??= await abortBehind(needs, error, id);
-    if (held.abortCause === undefined) throw error;
+    active.abortCause ??= await abortBehind(needs, error, id);
+    if (active.abortCause === undefined) throw error;
   }
-  if (held.abortCause !== undefined) await finishAbort(run, perform, held);
+  if (active.abortCause !== undefined) await finishAbort(run, perform, active);
 };

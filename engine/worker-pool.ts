@@ -1,5 +1,5 @@
 import { type Execution } from '../proto/gen/platformidl/admin/execution_pb.js';
-import { executionKey, type ActiveExecution, type ActiveExecutions } from './active-executions.js';
+import { abortCauseOf, executionKey, type ActiveExecution, type ActiveExecutions } from './active-executions.js';
 import { type WalkRetries } from './retries.js';
 
 /** Walks executions in the order in which they were found, as many at a time as there is capacity. */
@@ -27,13 +27,8 @@ type WorkerPoolOptions = {
   readonly active: ActiveExecutions;
   readonly retries: WalkRetries;
   readonly capacity: number;
-  readonly walk: (held: ActiveExecution, execution: Execution) => Promise<void>;
+  readonly walk: (walked: ActiveExecution, execution: Execution) => Promise<void>;
   readonly onEnd: () => void;
-};
-
-const abortCauseOf = (execution: Execution): string => {
-  const result = execution.closure?.outputResult;
-  return result?.case === 'abortMetadata' ? result.value.cause : '';
 };
 
 export const createWorkerPool = ({ active, retries, capacity, walk, onEnd }: WorkerPoolOptions): WorkerPool => {
@@ -61,8 +56,8 @@ export const createWorkerPool = ({ active, retries, capacity, walk, onEnd }: Wor
   const take = (key: string, execution: Execution): ActiveExecution => {
     activity++;
     backlog.delete(key);
-    const held = active.add(key);
-    const walking = walk(held, execution)
+    const walked = active.add(key);
+    const walking = walk(walked, execution)
       .then(
         () => retries.forget(key),
         (error: unknown) => retries.note(key, error),
@@ -72,7 +67,7 @@ export const createWorkerPool = ({ active, retries, capacity, walk, onEnd }: Wor
         end(key, execution);
       });
     walks.add(walking);
-    return held;
+    return walked;
   };
 
   return {
@@ -83,10 +78,10 @@ export const createWorkerPool = ({ active, retries, capacity, walk, onEnd }: Wor
     },
     abort: (execution) => {
       const key = executionKey(execution.id);
-      const held = active.all.get(key) ?? (retries.isPutOff(key) ? undefined : take(key, execution));
-      if (!held) return;
-      held.abortCause ??= abortCauseOf(execution);
-      held.wake();
+      const walked = active.all.get(key) ?? (retries.isPutOff(key) ? undefined : take(key, execution));
+      if (!walked) return;
+      walked.abortCause ??= abortCauseOf(execution);
+      walked.wake();
     },
     pending: () => backlog.size + retries.pending(),
     activity: () => activity,

@@ -6,6 +6,7 @@ import {
 } from '../../proto/gen/platformidl/core/execution_pb.js';
 import { type WorkflowExecutionIdentifier } from '../../proto/gen/platformidl/core/identifier_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
+import { isExecutionEnd } from '../active-executions.js';
 import { CallError } from '../call-error.js';
 import { type InterfaceClient } from '../client.js';
 
@@ -45,8 +46,6 @@ export const reportEnd = async (
   }
 };
 
-const TERMINAL: ReadonlySet<Phase> = new Set([Phase.SUCCEEDED, Phase.FAILED, Phase.ABORTED, Phase.TIMED_OUT]);
-
 /** Reads the state of an execution from the control plane; `undefined` when it does not exist there. */
 export const stateOf = async (
   client: InterfaceClient,
@@ -54,7 +53,7 @@ export const stateOf = async (
 ): Promise<'open' | 'over' | undefined> => {
   try {
     const { closure } = await client.call(getExecution, { id });
-    return TERMINAL.has(closure?.phase ?? Phase.UNDEFINED) ? 'over' : 'open';
+    return isExecutionEnd(closure?.phase ?? Phase.UNDEFINED) ? 'over' : 'open';
   } catch (cause) {
     if (cause instanceof CallError && cause.code === status.NOT_FOUND) return undefined;
     throw cause;

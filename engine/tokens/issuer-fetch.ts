@@ -6,7 +6,10 @@ import type { CustomFetch } from 'openid-client';
 /** Time limit of the issuer's answer, in milliseconds. */
 const ANSWER_MS = 10_000;
 
-/** Own certificates to trust, and the agent that reaches the issuer through a proxy. */
+/**
+ * Options of requests to an issuer: `ca` has the certificates to trust, `rejectUnauthorized: false` accepts any
+ * certificate, and `agent` reaches the issuer through a proxy.
+ */
 export type IssuerOptions = Pick<RequestOptions, 'ca' | 'rejectUnauthorized' | 'agent'>;
 
 /** Sends requests to an issuer of tokens with options that the built-in `fetch` does not take. */

@@ -61,16 +61,23 @@ export type Effect =
       readonly reply: (outputs: Literals) => void;
     }
   | {
+      /** Reads the names of a launch plan's outputs. */
       readonly kind: 'read-launch-plan';
       readonly id: Identifier;
       readonly reply: (outputs: readonly string[]) => void;
     }
   | {
+      /** Reads the graph that an earlier engine has reported for a dynamic node. */
       readonly kind: 'read-dynamic';
       readonly nodeId: string;
       readonly reply: (closure: CompiledWorkflowClosure | undefined) => void;
     }
-  | { readonly kind: 'recall'; readonly nodeId: string; readonly reply: (found: EarlierResult | undefined) => void };
+  | {
+      /** Reads the result of the node with the same id in the execution that this one recovers. */
+      readonly kind: 'recall';
+      readonly nodeId: string;
+      readonly reply: (found: EarlierResult | undefined) => void;
+    };
 
 /**
  * The simulated run of a graph of nodes, of one node or of a part of it. It is a generator without side effects: it
@@ -85,7 +92,7 @@ export type Walk<Result> = Generator<readonly Effect[], Result, void>;
 type Asking<Answer> = (reply: (answer: Answer) => void) => Effect;
 
 /** Yields an effect until it has an answer. */
-export function* perform<Answer>(asking: Asking<Answer>): Walk<Answer> {
+export function* awaitAnswer<Answer>(asking: Asking<Answer>): Walk<Answer> {
   const answers: Answer[] = [];
   const effect = asking((answer) => answers.push(answer));
   for (;;) {

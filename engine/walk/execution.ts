@@ -22,7 +22,7 @@ export const createRun = (of: Omit<ExecutionWalk, 'walkNode' | 'walkGraph'>): Ex
 export function* walkExecution(run: ExecutionWalk, closure: CompiledWorkflowClosure, inputs: Literals): Walk<Phase> {
   const workflow = closure.primary;
   if (!workflow) throw new TypeError(`the workflow of ${run.id.name} has no compiled form`);
-  const position: GraphPosition = { parent: '', attempt: 0, definitions: definitionsOf(closure), isInDynamic: false };
+  const position: GraphPosition = { parent: '', definitions: definitionsOf(closure), isInDynamic: false };
   yield* reportWorkflow(run, Phase.QUEUED);
   yield* reportWorkflow(run, Phase.RUNNING);
   const end = yield* walkGraph(run, position, workflow, inputs);

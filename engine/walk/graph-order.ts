@@ -24,7 +24,8 @@ const promisedNodes = (binding: BindingData | undefined): readonly string[] => {
   }
 };
 
-const innerNodes = (node: Node): readonly Node[] => {
+/** The nodes that a branch node chooses from; none for other nodes. */
+export const innerNodes = (node: Node): readonly Node[] => {
   const block = node.target.case === 'branchNode' ? node.target.value.ifElse : undefined;
   if (!block) return [];
   const otherwise = block.default.case === 'elseNode' ? block.default.value : undefined;
@@ -49,7 +50,11 @@ const readOrder = (workflow: CompiledWorkflow): GraphOrder => {
     const named = [...(workflow.connections?.upstream[id]?.ids ?? []), ...references(node)];
     const before = new Set(named.filter((each) => each !== id && nodes.has(each)));
     upstream.set(id, before);
-    for (const each of before) downstream.set(each, [...(downstream.get(each) ?? []), id]);
+    for (const each of before) {
+      const after = downstream.get(each);
+      if (after) after.push(id);
+      else downstream.set(each, [id]);
+    }
   }
   return { nodes, upstream, downstream };
 };

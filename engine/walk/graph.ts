@@ -10,22 +10,16 @@ import { END_NODE, nodeInputs, START_NODE, type NodeOutputs } from './values/bin
 import { skip } from './nodes/branch-node.js';
 import { type Effect, type WalkOutcome, type Walk } from './effects.js';
 import { type GraphOrder, orderOf } from './graph-order.js';
-import { uniqueNodeId } from './ids.js';
 import { type OpenEntities } from './ledger.js';
 import { type Literals } from './values/literal-values.js';
 import { abortOpen, reportNode, withInputs, withOutputs } from './reports.js';
-import { type NodeAt, type GraphPosition, type ExecutionWalk } from './run.js';
-
-const at = (position: GraphPosition, node: Node): NodeAt => ({
-  id: uniqueNodeId(position.parent, position.attempt, node.id),
-  node,
-  position,
-});
+import { nodeAt, type GraphPosition, type ExecutionWalk } from './run.js';
 
 function* walkEnd(run: ExecutionWalk, position: GraphPosition, node: Node, values: NodeOutputs): Walk<WalkOutcome> {
+  const at = nodeAt(position, node);
   const outputs = nodeInputs(node.inputs, values);
-  yield* reportNode(run, at(position, node), Phase.QUEUED, withInputs(outputs));
-  yield* reportNode(run, at(position, node), Phase.SUCCEEDED, withOutputs(outputs));
+  yield* reportNode(run, at, Phase.QUEUED, withInputs(outputs));
+  yield* reportNode(run, at, Phase.SUCCEEDED, withOutputs(outputs));
   return { kind: 'succeeded', outputs };
 }
 
@@ -70,7 +64,7 @@ const start = (run: ExecutionWalk, position: GraphPosition, progress: Progress, 
  *
  * @returns the nodes that need not wait any longer.
  */
-const takeIn = (progress: Progress, id: string, end: WalkOutcome): readonly string[] => {
+const recordEnd = (progress: Progress, id: string, end: WalkOutcome): readonly string[] => {
   progress.active.delete(id);
   if (end.kind === 'failed') {
     progress.error ??= end.error;
@@ -91,7 +85,7 @@ const advance = (progress: Progress): { readonly effects: readonly Effect[]; rea
   const ready: string[] = [];
   for (const [id, walk] of progress.active) {
     const step = walk.next();
-    if (step.done === true) ready.push(...takeIn(progress, id, step.value));
+    if (step.done === true) ready.push(...recordEnd(progress, id, step.value));
     else effects.push(...step.value);
   }
   return { effects, ready };
@@ -99,7 +93,7 @@ const advance = (progress: Progress): { readonly effects: readonly Effect[]; rea
 
 /** The open entities of a graph, except its failure node, which an earlier engine may have started. */
 const openBeside = (run: ExecutionWalk, position: GraphPosition, { template }: CompiledWorkflow): OpenEntities =>
-  run.ledger.open(position.parent, template?.failureNode && at(position, template.failureNode).id);
+  run.ledger.open(position.parent, template?.failureNode && nodeAt(position, template.failureNode).id);
 
 /** Walks a graph from its start node to its end node, or to the failure that ends it under its failure policy. */
 export function* walkGraph(
@@ -111,7 +105,12 @@ export function* walkGraph(
   const order = orderOf(workflow);
   const progress = begin(order, inputs);
   const continuesAfterFailure = workflow.template?.metadata?.onFailure === Policy.FAIL_AFTER_EXECUTABLE_NODES_COMPLETE;
-  yield* reportNode(run, at(position, create(NodeSchema, { id: START_NODE })), Phase.SUCCEEDED, withOutputs(inputs));
+  yield* reportNode(
+    run,
+    nodeAt(position, create(NodeSchema, { id: START_NODE })),
+    Phase.SUCCEEDED,
+    withOutputs(inputs),
+  );
   start(
     run,
     position,

@@ -25,6 +25,12 @@ const base32 = (value: bigint, bits: number): string => {
 };
 
 /**
+ * The attempt, from 0, of a node that contains a graph or launches a child execution, as part of the ids below that node.
+ * This engine retries tasks, but no such nodes.
+ */
+export const PARENT_ATTEMPT = 0;
+
+/**
  * The id of a node in its execution: the template's id at the top level, joined with the parent's id below; hashed when
  * it is longer than 20 characters.
  */

@@ -16,6 +16,7 @@ import {
   WorkflowExecutionEventSchema,
 } from '../../proto/gen/platformidl/event/event_pb.js';
 import { type Effect, type Walk } from './effects.js';
+import { PARENT_ATTEMPT } from './ids.js';
 import { type OpenEntities, type OpenNode, type OpenTask, taskKey } from './ledger.js';
 import { type Literals } from './values/literal-values.js';
 import { type NodeAt, type ExecutionWalk } from './run.js';
@@ -104,8 +105,8 @@ const nodeEvent = (run: ExecutionWalk, node: OpenNode, phase: NodePhase, fields:
 
 /** Reports a phase of a node, unless an earlier engine has reported this phase or a later one. */
 export function* reportNode(run: ExecutionWalk, at: NodeAt, phase: NodePhase, fields: NodeFields = {}): Walk<void> {
-  const { parent, attempt, isInDynamic } = at.position;
-  const open = { id: at.id, specNodeId: at.node.id, parent, retryGroup: parent ? String(attempt) : '' };
+  const { parent, isInDynamic } = at.position;
+  const open = { id: at.id, specNodeId: at.node.id, parent, retryGroup: parent ? String(PARENT_ATTEMPT) : '' };
   const nodeName = at.node.metadata?.name ?? '';
   const event = nodeEvent(run, open, phase, { ...fields, nodeName, isInDynamicChain: isInDynamic });
   const known = run.known.nodes.get(at.id);

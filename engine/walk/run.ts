@@ -10,6 +10,7 @@ import { type TaskTemplate } from '../../proto/gen/platformidl/core/tasks_pb.js'
 import { type Node } from '../../proto/gen/platformidl/core/workflow_pb.js';
 import { type NodeOutputs } from './values/bindings.js';
 import { type WalkOutcome, type Walk } from './effects.js';
+import { PARENT_ATTEMPT, uniqueNodeId } from './ids.js';
 import { type Ledger } from './ledger.js';
 import { type Literals } from './values/literal-values.js';
 
@@ -36,11 +37,6 @@ export type ClosureDefinitions = {
 export type GraphPosition = {
   /** Unique id of the node that contains the graph; empty at the top level. */
   readonly parent: string;
-  /**
-   * The attempt of the containing node, from 0; it is part of the ids of the nodes in the graph. This engine retries
-   * tasks but not the nodes that contain graphs, so it is always 0.
-   */
-  readonly attempt: number;
   readonly definitions: ClosureDefinitions;
   readonly isInDynamic: boolean;
   /** Name of the dynamic task that made the graph: its instances in the graph run as plain tasks. */
@@ -49,6 +45,12 @@ export type GraphPosition = {
 
 /** A node with its id, which is unique in the execution, and the position of the graph that it is in. */
 export type NodeAt = { readonly id: string; readonly node: Node; readonly position: GraphPosition };
+
+export const nodeAt = (position: GraphPosition, node: Node): NodeAt => ({
+  id: uniqueNodeId(position.parent, PARENT_ATTEMPT, node.id),
+  node,
+  position,
+});
 
 /** One execution that the engine walks: the constant inputs of the walk, and the ledger of what is open. */
 export type ExecutionWalk = {

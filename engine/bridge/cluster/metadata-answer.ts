@@ -3,7 +3,7 @@ import { type ExecutionObject, type ClusterObject } from './cluster.js';
 
 /** The media type for the metadata alone: objects can be large, and the bridge needs no more. */
 export const METADATA_ONLY = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1';
-/** The same for a list. */
+/** The media type for a list with the metadata alone. */
 export const METADATA_LIST = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1';
 
 /** Metadata in an answer of an API server. */

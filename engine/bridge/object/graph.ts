@@ -8,18 +8,13 @@ import {
   WorkflowMetadata_OnFailurePolicy,
   type WorkflowTemplate,
 } from '../../../proto/gen/platformidl/core/workflow_pb.js';
+import { innerNodes } from '../../walk/graph-order.js';
 import { withoutUndefined, protoJson } from './go-json.js';
 import { nodeJson, type Tasks } from './node.js';
 import { strippedInterface } from './stripped-types.js';
 
 /** A node and all nodes in its branches. */
-const withNested = (node: Node): readonly Node[] => {
-  const ifElse = node.target.case === 'branchNode' ? node.target.value.ifElse : undefined;
-  if (ifElse === undefined) return [node];
-  const otherwise = ifElse.default.case === 'elseNode' ? ifElse.default.value : undefined;
-  const inside = [ifElse.case?.thenNode, otherwise, ...ifElse.other.map(({ thenNode }) => thenNode)];
-  return [node, ...inside.flatMap((each) => (each ? withNested(each) : []))];
-};
+const withNested = (node: Node): readonly Node[] => [node, ...innerNodes(node).flatMap(withNested)];
 
 const nodesJson = (nodes: readonly Node[], tasks: Tasks): JsonObject =>
   Object.fromEntries(nodes.flatMap(withNested).map((node) => [node.id, nodeJson(node, tasks)]));

@@ -2,7 +2,7 @@ import { type Identifier } from '../../../proto/gen/platformidl/core/identifier_
 import { type Literal } from '../../../proto/gen/platformidl/core/literals_pb.js';
 import { type ArrayNode } from '../../../proto/gen/platformidl/core/workflow_pb.js';
 import { NodeExecution_Phase as Phase } from '../../../proto/gen/platformidl/core/execution_pb.js';
-import { perform, type WalkOutcome, concurrently, type Walk } from '../effects.js';
+import { awaitAnswer, type WalkOutcome, concurrently, type Walk } from '../effects.js';
 import { collection, literalElements, type Literals, noneLiteral } from '../values/literal-values.js';
 import { awaitChild, childIdOf, beginChild } from './nested-nodes.js';
 import { failure, reportNode } from '../reports.js';
@@ -78,7 +78,7 @@ function* walkChildren(
 function* outputNames(launchPlan: Identifier, ends: readonly WalkOutcome[]): Walk<readonly string[]> {
   const seen = [...new Set(ends.flatMap((end) => Object.keys(outputsOfEnd(end))))];
   if (seen.length > 0) return seen;
-  return yield* perform<readonly string[]>((reply) => ({ kind: 'read-launch-plan', id: launchPlan, reply }));
+  return yield* awaitAnswer<readonly string[]>((reply) => ({ kind: 'read-launch-plan', id: launchPlan, reply }));
 }
 
 /** Walks a node that runs its inner node once for each element of its lists. */

@@ -6,10 +6,9 @@ import { type BranchNode, type Node } from '../../../proto/gen/platformidl/core/
 import { type NodeOutputs } from '../values/bindings.js';
 import { holds } from '../values/condition.js';
 import { type WalkOutcome, type Walk } from '../effects.js';
-import { uniqueNodeId } from '../ids.js';
 import { type Literals } from '../values/literal-values.js';
 import { failure, reportNode } from '../reports.js';
-import { type NodeAt, type GraphPosition, type ExecutionWalk } from '../run.js';
+import { type NodeAt, nodeAt, type GraphPosition, type ExecutionWalk } from '../run.js';
 
 type Choice = { readonly taken: Node | undefined; readonly left: readonly Node[]; readonly message: string };
 
@@ -31,7 +30,7 @@ export function* walkBranch(
   branch: BranchNode,
   given: { readonly inputs: Literals; readonly values: NodeOutputs },
 ): Walk<WalkOutcome> {
-  const position: GraphPosition = { ...at.position, parent: at.id, attempt: 0 };
+  const position: GraphPosition = { ...at.position, parent: at.id };
   const choice = choose(branch, given.inputs);
   yield* reportNode(run, at, Phase.RUNNING, { isParent: true });
   for (const node of choice.left) yield* skip(run, position, node);
@@ -41,7 +40,6 @@ export function* walkBranch(
 
 /** Reports a node as skipped, unless an earlier engine has reported it. */
 export function* skip(run: ExecutionWalk, position: GraphPosition, node: Node): Walk<void> {
-  const id = uniqueNodeId(position.parent, position.attempt, node.id);
-  if (run.known.nodes.has(id)) return;
-  yield* reportNode(run, { id, node, position }, Phase.SKIPPED);
+  const at = nodeAt(position, node);
+  if (!run.known.nodes.has(at.id)) yield* reportNode(run, at, Phase.SKIPPED);
 }

@@ -9,7 +9,7 @@ import { type Binding, BindingSchema } from '../../../proto/gen/platformidl/core
 import { type TaskTemplate } from '../../../proto/gen/platformidl/core/tasks_pb.js';
 import { type Node, NodeSchema } from '../../../proto/gen/platformidl/core/workflow_pb.js';
 import { END_NODE, START_NODE } from '../values/bindings.js';
-import { perform, type WalkOutcome, type Walk } from '../effects.js';
+import { awaitAnswer, type WalkOutcome, type Walk } from '../effects.js';
 import { type Literals } from '../values/literal-values.js';
 import { reportNode } from '../reports.js';
 import { definitionsOf, type NodeAt, type GraphPosition, type ExecutionWalk } from '../run.js';
@@ -97,7 +97,6 @@ export function* walkDynamic(
   yield* reportNode(run, at, Phase.DYNAMIC_RUNNING, { isParent: true, isDynamic: true, ...withClosure(at, closure) });
   const position: GraphPosition = {
     parent: at.id,
-    attempt: 0,
     definitions: definitionsOf(closure),
     isInDynamic: true,
     plainTask: template.id?.name ?? '',
@@ -111,7 +110,7 @@ export function* walkDynamic(
 /** The closure that an earlier engine has reported for the node, which may differ from the one of this engine. */
 function* reportedClosure(run: ExecutionWalk, at: NodeAt, own: CompiledWorkflowClosure): Walk<CompiledWorkflowClosure> {
   if (run.known.nodes.get(at.id)?.phase !== Phase.DYNAMIC_RUNNING) return own;
-  const found = yield* perform<CompiledWorkflowClosure | undefined>((reply) => ({
+  const found = yield* awaitAnswer<CompiledWorkflowClosure | undefined>((reply) => ({
     kind: 'read-dynamic',
     nodeId: at.id,
     reply,

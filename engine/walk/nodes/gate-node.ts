@@ -1,4 +1,5 @@
 import { create } from '@bufbuild/protobuf';
+import { durationMs } from '@bufbuild/protobuf/wkt';
 import { NodeExecution_Phase as Phase } from '../../../proto/gen/platformidl/core/execution_pb.js';
 import { type Literal } from '../../../proto/gen/platformidl/core/literals_pb.js';
 import { type LiteralType, LiteralTypeSchema, SimpleType } from '../../../proto/gen/platformidl/core/types_pb.js';
@@ -8,7 +9,7 @@ import {
   type SleepCondition,
 } from '../../../proto/gen/platformidl/core/workflow_pb.js';
 import { randomSource } from '../values/random.js';
-import { perform, type WalkOutcome, type Walk } from '../effects.js';
+import { awaitAnswer, type WalkOutcome, type Walk } from '../effects.js';
 import { type Literals } from '../values/literal-values.js';
 import { failure, reportNode } from '../reports.js';
 import { type NodeAt, type ExecutionWalk } from '../run.js';
@@ -17,7 +18,7 @@ import { drawLiteral } from '../values/typed-literals.js';
 const BOOLEAN = create(LiteralTypeSchema, { type: { case: 'simple', value: SimpleType.BOOLEAN } });
 
 const awaitSignal = (signalId: string, type: LiteralType): Walk<Literal> =>
-  perform<Literal>((reply) => ({ kind: 'await-signal', signalId, type, reply }));
+  awaitAnswer<Literal>((reply) => ({ kind: 'await-signal', signalId, type, reply }));
 
 const isTrue = (literal: Literal): boolean => {
   const value = literal.value.case === 'scalar' ? literal.value.value.value : undefined;
@@ -40,9 +41,9 @@ function* approved(run: ExecutionWalk, signalId: string, inputs: Literals): Walk
 }
 
 function* slept(run: ExecutionWalk, at: NodeAt, sleep: SleepCondition): Walk<WalkOutcome> {
-  const milliseconds = Number(sleep.duration?.seconds ?? 0n) * 1000 + (sleep.duration?.nanos ?? 0) / 1e6;
+  const milliseconds = sleep.duration ? durationMs(sleep.duration) : 0;
   if (run.gates === 'wait') {
-    yield* perform<undefined>((reply) => ({
+    yield* awaitAnswer<undefined>((reply) => ({
       kind: 'await-time',
       nodeId: at.id,
       milliseconds,

@@ -5,8 +5,8 @@ import {
   WorkflowExecutionIdentifierSchema,
 } from '../../../proto/gen/platformidl/core/identifier_pb.js';
 import { create } from '@bufbuild/protobuf';
-import { perform, type WalkOutcome, type Walk } from '../effects.js';
-import { childExecutionName } from '../ids.js';
+import { awaitAnswer, type WalkOutcome, type Walk } from '../effects.js';
+import { childExecutionName, PARENT_ATTEMPT } from '../ids.js';
 import { type Literals } from '../values/literal-values.js';
 import { failure, reportNode } from '../reports.js';
 import { definitionKey, type NodeAt, type GraphPosition, type ExecutionWalk } from '../run.js';
@@ -29,21 +29,18 @@ export function* walkSubWorkflow(
       kind: 'failed',
       error: failure('WorkflowMissing', `workflow ${reference.name} is not in the compiled workflow closure`),
     };
-  const position: GraphPosition = { ...at.position, parent: at.id, attempt: 0 };
+  const position: GraphPosition = { ...at.position, parent: at.id };
   const end = yield* run.walkGraph(run, position, workflow, inputs);
   if (end.kind === 'failed') yield* walkFailureNode(run, position, { workflow, inputs, error: end.error });
   return end;
 }
-
-/** The attempt in the names of child executions: this engine does not retry the nodes that launch them. */
-const ATTEMPT = 0;
 
 /** The id of the child execution that a node launches; for an array node, of the child for one element, from 0. */
 export const childIdOf = (run: ExecutionWalk, nodeId: string, element?: number): WorkflowExecutionIdentifier =>
   create(WorkflowExecutionIdentifierSchema, {
     project: run.id.project,
     domain: run.id.domain,
-    name: childExecutionName(run.id.name, nodeId, ATTEMPT, ...(element === undefined ? [] : [element])),
+    name: childExecutionName(run.id.name, nodeId, PARENT_ATTEMPT, ...(element === undefined ? [] : [element])),
   });
 
 /**
@@ -59,12 +56,18 @@ export function* beginChild(
   of: { readonly launchPlan: Identifier; readonly inputs: Literals },
 ): Walk<string | undefined> {
   run.ledger.noteChild(at.id, child);
-  return yield* perform<string | undefined>((reply) => ({ kind: 'launch', child, ...of, parentNodeId: at.id, reply }));
+  return yield* awaitAnswer<string | undefined>((reply) => ({
+    kind: 'launch',
+    child,
+    ...of,
+    parentNodeId: at.id,
+    reply,
+  }));
 }
 
 /** Waits until a child execution has ended; the result is its outcome. */
 export const awaitChild = (child: WorkflowExecutionIdentifier): Walk<WalkOutcome> =>
-  perform<WalkOutcome>((reply) => ({ kind: 'await-child', child, reply }));
+  awaitAnswer<WalkOutcome>((reply) => ({ kind: 'await-child', child, reply }));
 
 /** Walks a node that launches a launch plan: launches the child execution, and waits until it has ended. */
 export function* walkLaunchPlan(

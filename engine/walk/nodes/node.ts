@@ -4,14 +4,20 @@ import { walkArray } from './array-node.js';
 import { nodeInputs, type NodeOutputs } from '../values/bindings.js';
 import { walkBranch } from './branch-node.js';
 import { dynamicClosureOf, walkDynamic } from './dynamic-node.js';
-import { perform, type WalkOutcome, type EarlierResult, type Walk } from '../effects.js';
+import { awaitAnswer, type WalkOutcome, type EarlierResult, type Walk } from '../effects.js';
 import { walkGate } from './gate-node.js';
-import { uniqueNodeId } from '../ids.js';
 import { isNodeEnd } from '../ledger.js';
 import { type Literals } from '../values/literal-values.js';
 import { walkLaunchPlan, walkSubWorkflow } from './nested-nodes.js';
 import { failure, reportNode, withError, withInputs, withOutputs } from '../reports.js';
-import { definitionKey, type EarlierNode, type NodeAt, type GraphPosition, type ExecutionWalk } from '../run.js';
+import {
+  definitionKey,
+  type EarlierNode,
+  type NodeAt,
+  nodeAt,
+  type GraphPosition,
+  type ExecutionWalk,
+} from '../run.js';
 import { walkTask } from './task-node.js';
 
 type Given = { readonly inputs: Literals; readonly values: NodeOutputs };
@@ -55,14 +61,14 @@ function* walkTarget(run: ExecutionWalk, at: NodeAt, given: Given): Walk<WalkOut
 function* remembered(at: NodeAt, known: EarlierNode): Walk<WalkOutcome> {
   if (known.phase === Phase.SKIPPED) return { kind: 'skipped' };
   if (known.phase === Phase.SUCCEEDED || known.phase === Phase.RECOVERED) {
-    const outputs = yield* perform<Literals>((reply) => ({ kind: 'read-outputs', nodeId: at.id, reply }));
+    const outputs = yield* awaitAnswer<Literals>((reply) => ({ kind: 'read-outputs', nodeId: at.id, reply }));
     return { kind: 'succeeded', outputs };
   }
   return { kind: 'failed', error: known.error ?? failure('Failed', `${at.id} had failed before`) };
 }
 
 function* recover(run: ExecutionWalk, at: NodeAt, inputs: Literals): Walk<WalkOutcome | undefined> {
-  const found = yield* perform<EarlierResult | undefined>((reply) => ({ kind: 'recall', nodeId: at.id, reply }));
+  const found = yield* awaitAnswer<EarlierResult | undefined>((reply) => ({ kind: 'recall', nodeId: at.id, reply }));
   if (!found) return undefined;
   yield* reportNode(run, at, Phase.RECOVERED, {
     ...withInputs(inputs),
@@ -97,7 +103,7 @@ export function* walkNode(
   node: Node,
   values: NodeOutputs,
 ): Walk<WalkOutcome> {
-  const at: NodeAt = { id: uniqueNodeId(position.parent, position.attempt, node.id), node, position };
+  const at = nodeAt(position, node);
   const known = run.known.nodes.get(at.id);
   if (known && isNodeEnd(known.phase)) return yield* remembered(at, known);
   const inputs = nodeInputs(node.inputs, values);

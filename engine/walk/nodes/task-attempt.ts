@@ -8,7 +8,7 @@ import {
 import { type TaskTemplate } from '../../../proto/gen/platformidl/core/tasks_pb.js';
 import { type Node } from '../../../proto/gen/platformidl/core/workflow_pb.js';
 import { randomSource } from '../values/random.js';
-import { perform, type WalkOutcome, type Walk } from '../effects.js';
+import { awaitAnswer, type WalkOutcome, type Walk } from '../effects.js';
 import { taskKey } from '../ledger.js';
 import { type Literals } from '../values/literal-values.js';
 import { type AttemptAt, failure, reportTask, withError, withInputs, withOutputs } from '../reports.js';
@@ -87,7 +87,7 @@ function* resultOf(run: ExecutionWalk, of: AttemptAt, template: TaskTemplate): W
   }
   if (known !== Phase.SUCCEEDED) return { kind: 'succeeded', outputs: outputsOf(run, of, template) };
   const { taskId, attempt, at } = of;
-  const outputs = yield* perform<Literals>((reply) => ({
+  const outputs = yield* awaitAnswer<Literals>((reply) => ({
     kind: 'read-task-outputs',
     taskId,
     nodeId: at.id,

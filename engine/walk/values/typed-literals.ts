@@ -15,7 +15,7 @@ import { drawCount, drawFloat, randomWord, plainStruct } from './plain-values.js
 const YEAR_2024 = 1_704_067_200n;
 const NONE_TYPE = create(LiteralTypeSchema, { type: { case: 'simple', value: SimpleType.NONE } });
 
-const place = (draw: RandomSource): string => `s3://simulated-data/${randomWord(draw)}`;
+const randomUri = (draw: RandomSource): string => `s3://simulated-data/${randomWord(draw)}`;
 
 const seconds = (draw: RandomSource): bigint => BigInt(drawInteger(draw, 30_000_000));
 
@@ -51,19 +51,19 @@ export const drawLiteral = (draw: RandomSource, type: LiteralType): Literal => {
     case 'simple':
       return SIMPLE[kind.value](draw, type);
     case 'schema':
-      return scalar({ case: 'schema', value: { uri: place(draw), type: kind.value } });
+      return scalar({ case: 'schema', value: { uri: randomUri(draw), type: kind.value } });
     case 'collectionType':
       return collection(Array.from({ length: 1 + drawInteger(draw, 3) }, () => drawLiteral(draw, kind.value)));
     case 'mapValueType':
       return mapLiteral({ [randomWord(draw)]: drawLiteral(draw, kind.value) });
     case 'blob':
-      return scalar({ case: 'blob', value: { uri: place(draw), metadata: { type: kind.value } } });
+      return scalar({ case: 'blob', value: { uri: randomUri(draw), metadata: { type: kind.value } } });
     case 'enumType':
       return ofEnum(draw, kind.value.values);
     case 'structuredDatasetType':
       return scalar({
         case: 'structuredDataset',
-        value: { uri: place(draw), metadata: { structuredDatasetType: kind.value } },
+        value: { uri: randomUri(draw), metadata: { structuredDatasetType: kind.value } },
       });
     case 'unionType':
       return ofUnion(draw, kind.value.variants);

@@ -30,7 +30,9 @@ const silentServer = async (): Promise<{ readonly endpoint: string; readonly rec
         responseDeserialize: asIs,
       },
     },
-    { work: (call: ServerDuplexStream<Buffer, Buffer>) => void call.on('data', (bytes: Buffer) => received.push(bytes)) },
+    {
+      work: (call: ServerDuplexStream<Buffer, Buffer>) => void call.on('data', (bytes: Buffer) => received.push(bytes)),
+    },
   );
   const port = await new Promise<number>((resolve, reject) => {
     server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, bound) =>

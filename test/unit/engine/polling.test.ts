@@ -80,7 +80,7 @@ describe('an engine that polls', () => {
       if (rounds.length === 7) held.abortCause = 'seen enough';
       return Promise.resolve('gate');
     };
-    await drive(waiting(), perform, held, { signal: new AbortController().signal, held: () => 1 });
+    await drive(waiting(), perform, held, { signal: new AbortController().signal, activeCount: () => 1 });
     const [before = 0, last = 0] = rounds.slice(-2);
     expect(last - before).toBeGreaterThan(100);
   });

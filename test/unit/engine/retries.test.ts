@@ -6,7 +6,10 @@ import { createRetries } from '../../../engine/retries.js';
 
 const quiet = { debug: () => undefined, info: () => undefined, warn: () => undefined };
 const ATTEMPTS = 5;
-const refused = new CallError({ code: status.FAILED_PRECONDITION, details: 'no', metadata: new Metadata() } as ServiceError, 0);
+const refused = new CallError(
+  { code: status.FAILED_PRECONDITION, details: 'no', metadata: new Metadata() } as ServiceError,
+  0,
+);
 
 afterEach(() => void vi.useRealTimers());
 
