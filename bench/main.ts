@@ -87,17 +87,19 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: { count: { type: 'string', default: '60000' }, 'cpu-prof': { type: 'boolean', default: false } },
 });
+const count = Number(values.count);
+const isUnknown = (wantedName: string): boolean => BENCHES.every(({ name }) => name !== wantedName);
 const isWanted = ({ name, onlyByName = false }: Bench): boolean =>
   positionals.length === 0 ? !onlyByName : positionals.includes(name);
 const wanted = BENCHES.filter(isWanted);
-if (wanted.length === 0) {
+if (positionals.some(isUnknown) || !Number.isSafeInteger(count) || count < 1) {
   say(`usage: npm run bench -- [${BENCHES.map(({ name }) => name).join('|')}] [--count N] [--cpu-prof]`);
   process.exit(1);
 }
 const disk = openDisk();
 say(`${disk.fileSystem}, fsync p50 ${disk.fsyncMs.toFixed(2)} ms, Node ${process.versions.node}`);
 try {
-  for (const bench of wanted) await runOne(bench, disk, { count: Number(values.count), profile: values['cpu-prof'] });
+  for (const bench of wanted) await runOne(bench, disk, { count, profile: values['cpu-prof'] });
 } finally {
   rmSync(disk.directory, { recursive: true, force: true });
 }

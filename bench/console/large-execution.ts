@@ -8,7 +8,8 @@ import type { GrpcClient } from '../../test/support/clients/grpc-client.js';
 import { HELLO_TASK } from '../../test/support/requests/reports.js';
 import { wideWorkflow } from '../../test/support/requests/wide-workflow.js';
 import { REPORT_PATH } from '../writes/ingest-stream.js';
-import { generateStreams, writeFrames } from '../load/processes.js';
+import { writeFrames } from '../load/frames.js';
+import { generateStreams } from '../load/processes.js';
 import { DOMAIN, PROJECT } from '../load/workload.js';
 
 /** The name of the execution. */

@@ -2,7 +2,8 @@ import type { Locator, Page } from 'playwright-core';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import type { GrpcClient } from '../../test/support/clients/grpc-client.js';
 import type { Limited } from '../bench.js';
-import { generateLoad, writeFrames } from '../load/processes.js';
+import { writeFrames } from '../load/frames.js';
+import { generateLoad } from '../load/processes.js';
 import { createRequests, DOMAIN, nodeEvents, PROJECT } from '../load/workload.js';
 import { framesOf, type Measured, most, opening, wheeled } from './views.js';
 

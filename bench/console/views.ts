@@ -47,19 +47,19 @@ export const painted = async (page: Page): Promise<void> => {
   await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
 };
 
-const boxOf = async (place: Locator): Promise<{ x: number; y: number; width: number; height: number }> => {
-  const box = await place.boundingBox();
+const boxOf = async (element: Locator): Promise<{ x: number; y: number; width: number; height: number }> => {
+  const box = await element.boundingBox();
   if (!box) throw new Error('the element is not on the page');
   return box;
 };
 
-/** Drags from one place of an element to another and back, by shares of its width. */
+/** Drags over an element, from one share of its width to another, and with `back` also to the beginning. */
 export const dragged = async (
   { page }: Measured,
-  place: Locator,
+  element: Locator,
   { from, to, back = false }: { readonly from: number; readonly to: number; readonly back?: boolean },
 ): Promise<void> => {
-  const { x, y, width, height } = await boxOf(place);
+  const { x, y, width, height } = await boxOf(element);
   const middle = y + height / 2;
   await page.mouse.move(x + width * from, middle);
   await page.mouse.down();
@@ -69,8 +69,13 @@ export const dragged = async (
 };
 
 /** Turns the wheel over an element, step by step. */
-export const wheeled = async ({ page }: Measured, place: Locator, stepPx = WHEEL_PX, steps = STEPS): Promise<void> => {
-  const { x, y, width, height } = await boxOf(place);
+export const wheeled = async (
+  { page }: Measured,
+  element: Locator,
+  stepPx = WHEEL_PX,
+  steps = STEPS,
+): Promise<void> => {
+  const { x, y, width, height } = await boxOf(element);
   const bottom = Math.min(y + height, page.viewportSize()?.height ?? Infinity);
   await page.mouse.move(x + width / 2, (y + bottom) / 2);
   for (let step = 0; step < steps; step += 1) await page.mouse.wheel(0, stepPx);

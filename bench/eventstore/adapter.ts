@@ -25,10 +25,10 @@ const event = (): NewEvent => ({
 const rate = async (count: number, inFlight: number, work: (n: number) => Promise<unknown>): Promise<number> => {
   let next = 0;
   const start = performance.now();
-  const lane = async (): Promise<void> => {
+  const worker = async (): Promise<void> => {
     while (next < count) await work((next += 1));
   };
-  await Promise.all(Array.from({ length: inFlight }, lane));
+  await Promise.all(Array.from({ length: inFlight }, worker));
   return (count * 1_000) / (performance.now() - start);
 };
 

@@ -6,7 +6,8 @@ import { startServerProcess } from '../../test/support/processes/server-process.
 import { assertAllOk, assertInLogOnce, awaitViews } from '../load/acknowledged.js';
 import type { BenchOptions, Figure } from '../bench.js';
 import type { LoadResult } from '../load/load.js';
-import { generateLoad, writeFrames } from '../load/processes.js';
+import { writeFrames } from '../load/frames.js';
+import { generateLoad } from '../load/processes.js';
 import { processorMs } from '../processor-time.js';
 import { createRequests, nodeEvent, nodeEvents, PROJECT, registerHello } from '../load/workload.js';
 

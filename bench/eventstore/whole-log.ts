@@ -1,30 +1,13 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { setTimeout as pause } from 'node:timers/promises';
 import { EventStoreDBClient, START } from '@eventstore/db-client';
 import { startLogServer } from '../../test/support/processes/log-server.js';
 import { startServerProcess } from '../../test/support/processes/server-process.js';
 import type { BenchOptions, Figure } from '../bench.js';
+import { runCommand } from '../command.js';
 import { processorMs } from '../processor-time.js';
 
-const BINARY = fileURLToPath(new URL('../../../flightlog.js', import.meta.url));
-
 const urlOf = (address: string): string => `esdb://${address}?tls=false`;
-
-/**
- * Runs a command as a user would.
- *
- * @returns the JSON object that it prints.
- */
-const run = async <Summary>(args: readonly string[], nodeArgs: readonly string[]): Promise<Summary> => {
-  const child = spawn(process.execPath, [...nodeArgs, BINARY, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
-  let out = '';
-  child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text));
-  const [code] = (await once(child, 'exit')) as [number];
-  if (code !== 0) throw new Error(`${args.join(' ')} ended with ${code}`);
-  return JSON.parse(out) as Summary;
-};
 
 type Read = { readonly events: number; readonly perSecond: number };
 
@@ -47,8 +30,7 @@ const start = async ({ disk, nodeArgs }: BenchOptions, name: string, address: st
   const begun = performance.now();
   const data = join(disk.directory, name);
   const server = await startServerProcess({ data, nodeArgs, args: ['--event-store', urlOf(address)] });
-  while ((await fetch(`${server.ready.http}/readyz`)).status !== 200)
-    await new Promise((resolve) => setTimeout(resolve, 20));
+  while ((await fetch(`${server.ready.http}/readyz`)).status !== 200) await pause(20);
   const seconds = (performance.now() - begun) / 1_000;
   const usedMs = processorMs(server.child.pid ?? 0);
   await server.stop();
@@ -123,7 +105,7 @@ export const wholeLog = async (options: BenchOptions, from: string): Promise<rea
     const { address } = server;
     const logMs = (): number => processorMs(server.child().pid ?? 0);
     const before = logMs();
-    const copied = await run<{ events: number; copySeconds: number; seconds: number }>(
+    const copied = await runCommand<{ events: number; copySeconds: number; seconds: number }>(
       ['log', 'copy', '--from', from, '--to', urlOf(address)],
       options.nodeArgs,
     );
@@ -133,7 +115,7 @@ export const wholeLog = async (options: BenchOptions, from: string): Promise<rea
     const bare = { what: 'bare client reads', perSecond: bareRun.perSecond };
     const caughtUp = await catchUp(options, address);
     const data = join(options.disk.directory, 'rebuilt');
-    const rebuilt = await run<{ events: number; buildSeconds: number; seconds: number }>(
+    const rebuilt = await runCommand<{ events: number; buildSeconds: number; seconds: number }>(
       ['views', 'rebuild', '--data', data, '--event-store', urlOf(address)],
       options.nodeArgs,
     );

@@ -1,5 +1,6 @@
 import { type ClientHttp2Session, connect, constants, type IncomingHttpHeaders } from 'node:http2';
-import { percentile, readFrames } from './frames.js';
+import { percentile } from '../percentile.js';
+import { readFrames } from './frames.js';
 
 /**
  * Order for the load generator, a process of its own: it sends prepared gRPC frames over bare HTTP/2, `inFlight` at a
@@ -8,7 +9,7 @@ import { percentile, readFrames } from './frames.js';
 export type LoadOrder = {
   readonly address: string;
   readonly path: string;
-  /** The file of requests, each preceded by its length in four bytes (big-endian). */
+  /** The file of frames, as `writeFrames` writes it. */
   readonly framesFile: string;
   readonly from: number;
   readonly count: number;
@@ -74,6 +75,7 @@ const run = async ({
   await new Promise<void>((resolve) => {
     let next = 0;
     let responses = 0;
+    if (frames.length === 0) resolve();
     const one = (): void => {
       const index = next++;
       const frame = frames[index];

@@ -1,31 +1,41 @@
-import { fork } from 'node:child_process';
-import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
+import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type { LoadOrder, LoadResult } from './load.js';
 import type { StreamOrder, StreamResult } from './stream-load.js';
 
 const beside = (file: string): string => fileURLToPath(new URL(file, import.meta.url));
 
-/** Runs the load generator once, in a process of its own. */
-export const generateLoad = async (order: LoadOrder): Promise<LoadResult> => {
-  const child = fork(beside('./load.js'));
+/**
+ * Waits for the next message of a process that was forked.
+ *
+ * @throws {Error} when the process ends before, or when the signal is aborted.
+ */
+export const nextMessage = <Message>(child: ChildProcess, signal?: AbortSignal): Promise<Message> =>
+  new Promise((resolve, reject) => {
+    const onEnd = (): void => reject(new Error(`process ${child.pid} of the benchmark has ended without an answer`));
+    child.once('disconnect', onEnd);
+    signal?.addEventListener('abort', () => reject(new Error('no answer in time', { cause: signal.reason })));
+    child.once('message', (message) => {
+      child.off('disconnect', onEnd);
+      resolve(message as Message);
+    });
+  });
+
+const answerOf = <Result>(program: string, order: LoadOrder | StreamOrder): Promise<Result> => {
+  const child = fork(beside(program));
   child.send(order);
-  const [result] = (await once(child, 'message')) as [LoadResult];
-  return result;
+  return nextMessage<Result>(child);
 };
 
+/** Runs the load generator once, in a process of its own. */
+export const generateLoad = (order: LoadOrder): Promise<LoadResult> => answerOf('./load.js', order);
+
 /** Runs the load generator of streams once, in a process of its own. */
-export const generateStreams = async (order: StreamOrder): Promise<StreamResult> => {
-  const child = fork(beside('./stream-load.js'));
-  child.send(order);
-  const [result] = (await once(child, 'message')) as [StreamResult];
-  return result;
-};
+export const generateStreams = (order: StreamOrder): Promise<StreamResult> => answerOf('./stream-load.js', order);
 
 const onEcho = async <Result>(measure: (address: string) => Promise<Result>): Promise<Result> => {
   const child = fork(beside('./echo.js'));
-  const [{ address }] = (await once(child, 'message')) as [{ address: string }];
+  const { address } = await nextMessage<{ address: string }>(child);
   try {
     return await measure(address);
   } finally {
@@ -40,13 +50,3 @@ export const measureEcho = (order: Omit<LoadOrder, 'address' | 'path'>): Promise
 /** Measures the baseline of streams: the rate at which an echo server sends the same messages back. */
 export const measureEchoStreams = (order: Omit<StreamOrder, 'address' | 'path'>): Promise<StreamResult> =>
   onEcho((address) => generateStreams({ ...order, address, path: '/bench.Echo/EchoStream' }));
-
-/** Writes requests to a file for the load generator. */
-export const writeFrames = (file: string, requests: readonly Uint8Array[]): void => {
-  const parts = requests.flatMap((request) => {
-    const length = Buffer.alloc(4);
-    length.writeUInt32BE(request.length);
-    return [length, request];
-  });
-  writeFileSync(file, Buffer.concat(parts));
-};

@@ -2,7 +2,8 @@ import { join } from 'node:path';
 import { grpcClient } from '../../test/support/clients/grpc-client.js';
 import { startServerProcess } from '../../test/support/processes/server-process.js';
 import type { Disk } from '../disk.js';
-import { generateLoad, writeFrames } from './processes.js';
+import { writeFrames } from './frames.js';
+import { generateLoad } from './processes.js';
 import { createRequests, nodeEvents, PROJECT, registerHello } from './workload.js';
 
 const EVENT = '/flyteidl.service.AdminService/CreateNodeEvent';

@@ -1,5 +1,7 @@
 import { type ClientHttp2Stream, connect, constants } from 'node:http2';
-import { percentile, PREFIX_BYTES, readFrames } from './frames.js';
+import { HEAD_BYTES } from '../../services/kernel/encoding/grpc-frame.js';
+import { percentile } from '../percentile.js';
+import { readFrames } from './frames.js';
 
 /** The messages of one stream: a range of the file. */
 export type Share = { readonly from: number; readonly count: number };
@@ -11,7 +13,7 @@ export type Share = { readonly from: number; readonly count: number };
 export type StreamOrder = {
   readonly address: string;
   readonly path: string;
-  /** The file of requests without gRPC prefix, each preceded by its length in four bytes (big-endian). */
+  /** The file of frames, as `writeFrames` writes it. */
   readonly framesFile: string;
   readonly shares: readonly Share[];
   /** Maximum number of messages without an answer, over all streams; a multiple of their number. */
@@ -39,10 +41,10 @@ const split = (stream: ClientHttp2Stream, onMessage: (message: Buffer) => void):
   stream.on('data', (chunk: Buffer) => {
     const bytes = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
     let at = 0;
-    while (bytes.length - at >= PREFIX_BYTES) {
-      const end = at + PREFIX_BYTES + bytes.readUInt32BE(at + 1);
+    while (bytes.length - at >= HEAD_BYTES) {
+      const end = at + HEAD_BYTES + bytes.readUInt32BE(at + 1);
       if (end > bytes.length) break;
-      onMessage(bytes.subarray(at + PREFIX_BYTES, end));
+      onMessage(bytes.subarray(at + HEAD_BYTES, end));
       at = end;
     }
     rest = bytes.subarray(at);
@@ -105,7 +107,7 @@ const run = async (order: StreamOrder): Promise<StreamResult> => {
       });
       for (let at = 0; at < inFlight / shares.length; at += 1) send();
     });
-  await Promise.all(shares.map(one));
+  await Promise.all(shares.filter(({ count }) => count > 0).map(one));
   const seconds = (performance.now() - started) / 1_000;
   for (const session of sessions) session.close();
   const sorted = Float64Array.from(took).sort();

@@ -5,7 +5,8 @@ import { grpcClient, type GrpcClient } from '../../test/support/clients/grpc-cli
 import { startServerProcess } from '../../test/support/processes/server-process.js';
 import type { Figure } from '../bench.js';
 import type { Disk } from '../disk.js';
-import { generateLoad, writeFrames } from '../load/processes.js';
+import { writeFrames } from '../load/frames.js';
+import { generateLoad } from '../load/processes.js';
 import { createRequests, DOMAIN, nodeEvents, PROJECT, registerHello } from '../load/workload.js';
 
 const SERVICE = '/flyteidl.service.AdminService';

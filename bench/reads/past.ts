@@ -8,7 +8,8 @@ import type { Bench, BenchOptions, Figure } from '../bench.js';
 import { REPORT_PATH, reportOf } from '../writes/ingest-stream.js';
 import { figuresOf } from '../process-figures.js';
 import { processorMs } from '../processor-time.js';
-import { generateStreams, writeFrames } from '../load/processes.js';
+import { writeFrames } from '../load/frames.js';
+import { generateStreams } from '../load/processes.js';
 import { createRequest, DOMAIN, nodeEvents, PROJECT, registerHello } from '../load/workload.js';
 
 const NAME = 'long';

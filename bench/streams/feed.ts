@@ -11,6 +11,7 @@ import { startServerProcess } from '../../test/support/processes/server-process.
 import { openWork, type WorkStream } from '../../test/support/clients/work-stream.js';
 import type { Bench, Figure } from '../bench.js';
 import { DOMAIN, PROJECT, registerHello } from '../load/workload.js';
+import { percentile } from '../percentile.js';
 
 const { method } = AdminService;
 /** The project of a few executions beside one of very many. */
@@ -74,31 +75,23 @@ const takeAll = async (stream: WorkStream, count: number): Promise<readonly Hand
   return handed;
 };
 
-const quantile = (values: readonly number[], share: number): number =>
-  [...values].sort((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * share))] ?? 0;
-
 /** The waiting times by project and tier, in milliseconds: median and longest. */
 const waits = (handed: readonly Handed[]): Readonly<Record<string, number>> => {
   const notes: Record<string, number> = {};
   for (const project of [SMALL, PROJECT])
     for (const tier of TIERS) {
-      const of = handed.filter(
-        ({ launch }) => launch.lease?.execution?.project === project && launch.settings?.tier === tier,
-      );
+      const waited = handed
+        .filter(({ launch }) => launch.lease?.execution?.project === project && launch.settings?.tier === tier)
+        .map(({ afterMs }) => afterMs)
+        .sort((a, b) => a - b);
       const name = `${project === SMALL ? 'small' : 'large'}${Tier[tier]}`;
-      notes[`${name}P50Ms`] = quantile(
-        of.map(({ afterMs }) => afterMs),
-        0.5,
-      );
-      notes[`${name}MaxMs`] = quantile(
-        of.map(({ afterMs }) => afterMs),
-        1,
-      );
+      notes[`${name}P50Ms`] = percentile(waited, 0.5);
+      notes[`${name}MaxMs`] = percentile(waited, 1);
     }
   return notes;
 };
 
-/** The times from the request to abort an execution until the engine has it, in milliseconds, one after another. */
+/** Aborts executions one after another; the times until the engine has each request, in milliseconds, ascending. */
 const abortTimes = async (client: GrpcClient, stream: WorkStream, handed: readonly Handed[]): Promise<number[]> => {
   const times: number[] = [];
   for (const { launch } of handed.slice(0, ABORTS)) {
@@ -110,7 +103,7 @@ const abortTimes = async (client: GrpcClient, stream: WorkStream, handed: readon
     await aborted;
     times.push(performance.now() - startedMs);
   }
-  return times;
+  return times.sort((a, b) => a - b);
 };
 
 /** Executions of two projects and three tiers, handed out to one engine, and aborts of some of them. */
@@ -133,7 +126,7 @@ export const feed: Bench = {
     client.close();
     await server.stop();
     const seconds = (handed.at(-1)?.afterMs ?? 1) / 1_000;
-    const p99Ms = quantile(aborts, 0.99);
+    const p99Ms = percentile(aborts, 0.99);
     return [
       {
         name: `${executions} launches handed out`,
@@ -145,7 +138,7 @@ export const feed: Bench = {
         name: 'aborts, one after another',
         perSecond: 1_000 / p99Ms,
         baseline: { what: `p99 of ${ABORT_MS} ms`, perSecond: 1_000 / ABORT_MS },
-        notes: { p50Ms: quantile(aborts, 0.5), p99Ms, maxMs: quantile(aborts, 1) },
+        notes: { p50Ms: percentile(aborts, 0.5), p99Ms, maxMs: percentile(aborts, 1) },
         target: 1,
       },
     ];

@@ -1,5 +1,4 @@
 import { fork } from 'node:child_process';
-import { once } from 'node:events';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { create, toBinary } from '@bufbuild/protobuf';
@@ -9,7 +8,8 @@ import { type ServerProcess, startServerProcess } from '../../test/support/proce
 import type { Bench, BenchOptions, Figure } from '../bench.js';
 import type { Followed, FollowedStream } from './followers.js';
 import { REPORT_PATH, reportOf } from '../writes/ingest-stream.js';
-import { generateStreams, writeFrames } from '../load/processes.js';
+import { writeFrames } from '../load/frames.js';
+import { generateStreams, nextMessage } from '../load/processes.js';
 import { figuresOf } from '../process-figures.js';
 import { createRequests, DOMAIN, nodeEvents, PROJECT, registerHello } from '../load/workload.js';
 
@@ -31,12 +31,11 @@ const MAX_SECONDS = 300;
 const openFollowers = async (streams: readonly FollowedStream[]): Promise<Followers> => {
   const child = fork(fileURLToPath(new URL('./followers.js', import.meta.url)));
   child.send({ streams });
-  await once(child, 'message');
+  await nextMessage(child);
   return {
     received: async (expected) => {
-      const answer = once(child, 'message', { signal: AbortSignal.timeout(MAX_SECONDS * 1_000) });
       child.send({ expected });
-      const [followed] = (await answer) as [Followed];
+      const followed = await nextMessage<Followed>(child, AbortSignal.timeout(MAX_SECONDS * 1_000));
       if (followed.events !== expected || followed.outOfOrder > 0)
         throw new Error(`${expected} events in order were expected: ${JSON.stringify(followed)}`);
       return followed;

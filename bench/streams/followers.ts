@@ -1,6 +1,7 @@
 import { get } from 'node:http';
 import { connect } from 'node:http2';
 import { frameOf, HEAD_BYTES } from '../../services/kernel/encoding/grpc-frame.js';
+import { percentile } from '../percentile.js';
 
 /** A stream to read: Server-Sent Events, or the messages of a gRPC call with a request in base64. */
 export type FollowedStream =
@@ -118,8 +119,7 @@ const follow = (stream: FollowedStream, onFirst: () => void): void => {
 
 const report = (): Followed => {
   const sorted = Float64Array.from(samples).sort();
-  const at = (share: number): number => sorted[Math.floor(sorted.length * share)] ?? 0;
-  const followed = { events: received, p50Ms: at(0.5), p99Ms: at(0.99), outOfOrder };
+  const followed = { events: received, p50Ms: percentile(sorted, 0.5), p99Ms: percentile(sorted, 0.99), outOfOrder };
   samples = [];
   [received, outOfOrder] = [0, 0];
   return followed;

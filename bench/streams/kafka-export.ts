@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Message } from 'kafkajs';
 import { codecs } from '../../services/main/models.js';
 import { wholeEventEncoder } from '../../services/event-json/readable.js';
@@ -36,8 +37,6 @@ const startClock = (): ((messages: number) => Rate) => {
     return { perSecond: (messages * 1_000) / (performance.now() - started), processorUs: (user + system) / messages };
   };
 };
-
-const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 5));
 
 type Given = {
   readonly brokers: readonly string[];
@@ -141,7 +140,7 @@ const exportAll = async (given: Given): Promise<Exported> => {
     onTakenOver: () => undefined,
     trace: () => undefined,
   });
-  while (last < head || egress.lagMs() > 0) await Promise.race([pause(), egress.ended]);
+  while (last < head || egress.lagMs() > 0) await Promise.race([pause(5), egress.ended]);
   const rate = stop?.(count) ?? { perSecond: 0, processorUs: 0 };
   await egress.close();
   return { ...rate, ...(await compare(given, prefix, head)) };

@@ -4,7 +4,9 @@ import { type GrpcClient, grpcClient } from '../../test/support/clients/grpc-cli
 import { type ServerProcess, startServerProcess } from '../../test/support/processes/server-process.js';
 import { assertAllOk } from '../load/acknowledged.js';
 import type { Bench, BenchOptions, Figure } from '../bench.js';
-import { generateLoad, writeFrames } from '../load/processes.js';
+import { writeFrames } from '../load/frames.js';
+import { generateLoad } from '../load/processes.js';
+import { median } from '../percentile.js';
 import { processorMs } from '../processor-time.js';
 import { createRequests, nodeEvents, PROJECT, registerHello } from '../load/workload.js';
 
@@ -29,8 +31,6 @@ const prepare = async ({ ready }: ServerProcess, headers: Headers): Promise<void
     await caller.raw('/flyteidl.service.AdminService/CreateExecution', request);
   client.close();
 };
-
-const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0;
 
 /** Processor time of an event in milliseconds, for the events of one round. */
 const roundOn = async (

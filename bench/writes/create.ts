@@ -5,7 +5,10 @@ import { startServerProcess } from '../../test/support/processes/server-process.
 import { NodeExecution_Phase } from '../../proto/gen/platformidl/core/execution_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import type { Bench, BenchOptions, Figure } from '../bench.js';
-import { generateLoad, measureEcho, writeFrames } from '../load/processes.js';
+import { assertAllOk } from '../load/acknowledged.js';
+import { median } from '../percentile.js';
+import { writeFrames } from '../load/frames.js';
+import { generateLoad, measureEcho } from '../load/processes.js';
 import { createRequest, createRequests, DOMAIN, nodeEvent, PROJECT, registerHello } from '../load/workload.js';
 
 const PATH = '/flyteidl.service.AdminService/CreateExecution';
@@ -23,7 +26,7 @@ const measure = async ({ disk, count, nodeArgs }: BenchOptions, inFlight: number
   const target = { framesFile, inFlight, address: server.ready.grpc, path: PATH };
   await generateLoad({ ...target, from: 0, count: warmUp });
   const load = await generateLoad({ ...target, from: warmUp, count });
-  if (load.statuses['0'] !== count) throw new Error(`not every response is OK: ${JSON.stringify(load.statuses)}`);
+  assertAllOk(load);
   const last = { project: PROJECT, domain: DOMAIN, name: `bench-${count + warmUp - 1}` };
   await client.call(AdminService.method.getExecution, { id: last });
   client.close();
@@ -35,8 +38,6 @@ const measure = async ({ disk, count, nodeArgs }: BenchOptions, inFlight: number
     notes: { p50Ms: load.p50Ms, p99Ms: load.p99Ms, bytes: requests[0]?.length ?? 0 },
   };
 };
-
-const median = (took: readonly number[]): number => took.toSorted((a, b) => a - b)[took.length >> 1] ?? 0;
 
 /** A server for measurements with one call at a time: the time of a call includes no wait for other calls. */
 type Alone = {

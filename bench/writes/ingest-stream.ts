@@ -5,7 +5,8 @@ import { startServerProcess } from '../../test/support/processes/server-process.
 import { assertInLogOnce, awaitViews } from '../load/acknowledged.js';
 import type { Bench, BenchOptions, Figure } from '../bench.js';
 import { processorMs } from '../processor-time.js';
-import { generateStreams, measureEchoStreams, writeFrames } from '../load/processes.js';
+import { writeFrames } from '../load/frames.js';
+import { generateStreams, measureEchoStreams } from '../load/processes.js';
 import type { Share, StreamResult } from '../load/stream-load.js';
 import { createRequests, nodeEvents, PROJECT, registerHello } from '../load/workload.js';
 

@@ -3,7 +3,8 @@ import { grpcClient } from '../../test/support/clients/grpc-client.js';
 import { startServerProcess } from '../../test/support/processes/server-process.js';
 import { assertAllOk, assertInLogOnce, awaitViews } from '../load/acknowledged.js';
 import type { Bench, BenchOptions, Figure } from '../bench.js';
-import { generateLoad, measureEcho, writeFrames } from '../load/processes.js';
+import { writeFrames } from '../load/frames.js';
+import { generateLoad, measureEcho } from '../load/processes.js';
 import { createRequests, nodeEvents, PROJECT, registerHello } from '../load/workload.js';
 
 const EXECUTIONS = 200;

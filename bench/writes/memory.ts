@@ -4,7 +4,8 @@ import { grpcClient } from '../../test/support/clients/grpc-client.js';
 import { startServerProcess } from '../../test/support/processes/server-process.js';
 import type { Bench, BenchOptions, Figure } from '../bench.js';
 import { medianSyncMs } from '../disk.js';
-import { generateLoad, writeFrames } from '../load/processes.js';
+import { writeFrames } from '../load/frames.js';
+import { generateLoad } from '../load/processes.js';
 import { figuresOf } from '../process-figures.js';
 import { createRequests, nodeEvents, PROJECT, registerHello } from '../load/workload.js';
 

@@ -2,7 +2,8 @@ import { join } from 'node:path';
 import { startServerProcess } from '../../test/support/processes/server-process.js';
 import { grpcClient } from '../../test/support/clients/grpc-client.js';
 import type { Bench } from '../bench.js';
-import { generateLoad, writeFrames } from '../load/processes.js';
+import { writeFrames } from '../load/frames.js';
+import { generateLoad } from '../load/processes.js';
 import { processorMs } from '../processor-time.js';
 import { createRequest, nodeEvents, PROJECT, registerHello } from '../load/workload.js';
 

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 
 import { fromBinary } from '@bufbuild/protobuf';
 
@@ -15,7 +16,9 @@ import { grpcClient, type GrpcClient } from '../../test/support/clients/grpc-cli
 import { startServerProcess } from '../../test/support/processes/server-process.js';
 import type { Bench } from '../bench.js';
 import type { LoadResult } from '../load/load.js';
-import { generateLoad, writeFrames } from '../load/processes.js';
+import { assertAllOk } from '../load/acknowledged.js';
+import { writeFrames } from '../load/frames.js';
+import { generateLoad } from '../load/processes.js';
 import { processorMs } from '../processor-time.js';
 import { createRequest, DOMAIN, nodeEvent, PROJECT, registerHello } from '../load/workload.js';
 
@@ -61,8 +64,6 @@ const activateAll = async (client: GrpcClient, count: number, dueMs: number): Pr
   await Promise.all(Array.from({ length: IN_FLIGHT }, worker));
   if (Date.now() > dueMs - 2_000) throw new Error(`${count} launch plans were not registered in time`);
 };
-
-const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** The ticks with an outcome, from the metrics of the server. */
 const ticks = async (http: string, outcome: string): Promise<number> => {
@@ -127,8 +128,8 @@ export const scheduleBurst: Bench = {
     const processorBeforeMs = processorMs(server.child.pid ?? 0);
     const seconds = await launchedAfter(server.ready.http, plans, dueMs);
     const processorSeconds = (processorMs(server.child.pid ?? 0) - processorBeforeMs) / 1_000;
-    const { p50Ms, p99Ms, statuses } = await beside;
-    if (statuses['0'] !== events) throw new Error(`not every response is OK: ${JSON.stringify(statuses)}`);
+    const load = await beside;
+    assertAllOk(load);
     const found = await scheduledExecutions(client);
     if (found !== plans) throw new Error(`${plans} plans were due, and ${found} executions exist`);
     client.close();
@@ -141,8 +142,8 @@ export const scheduleBurst: Bench = {
         notes: {
           seconds,
           processorSeconds,
-          eventsP50Ms: p50Ms,
-          eventsP99Ms: p99Ms,
+          eventsP50Ms: load.p50Ms,
+          eventsP99Ms: load.p99Ms,
           eventsP99AloneMs: before?.p99Ms ?? 0,
         },
       },
