@@ -1,9 +1,9 @@
-import { readFileSync } from 'node:fs';
 import type { Logger } from 'pino';
 import { clientToken } from '../../engine/tokens/client-credentials.js';
 import type { ControlPlane } from '../../engine/control-plane.js';
 import { fileToken, type GetToken } from '../../engine/tokens/token.js';
 import { OperatorError } from '../config/operator-errors.js';
+import { neededText } from './needed-file.js';
 
 /** Options of an engine for reaching the control plane. An empty text is an option that was not given. */
 export type ControlPlaneOptions = {
@@ -16,14 +16,6 @@ export type ControlPlaneOptions = {
   readonly tokenUrl: string;
 };
 
-const readText = (file: string, content: string): string => {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch (cause) {
-    throw new OperatorError(`${file} cannot be read: it must have ${content}`, { cause });
-  }
-};
-
 const tokensOf = (options: ControlPlaneOptions, plane: ControlPlane, logger: Logger): GetToken | undefined => {
   const { tokenFile, clientId: id, clientSecretFile, tokenUrl } = options;
   if (tokenFile === '' && id === '') return undefined;
@@ -31,11 +23,11 @@ const tokensOf = (options: ControlPlaneOptions, plane: ControlPlane, logger: Log
     throw new OperatorError('a file with a token and a client are given: leave one out');
   const onFailure = (err: Error): void => logger.warn({ err }, 'no access token; trying again');
   if (tokenFile !== '') {
-    readText(tokenFile, 'an access token');
+    neededText(tokenFile, 'an access token');
     return fileToken(tokenFile, onFailure);
   }
   if (clientSecretFile === '') throw new OperatorError(`the client ${id} needs a file with its secret`);
-  const secret = (): string => readText(clientSecretFile, 'the secret of the client').trim();
+  const secret = (): string => neededText(clientSecretFile, 'the secret of the client').trim();
   secret();
   return clientToken(plane, { id, secret, tokenUrl: tokenUrl === '' ? undefined : tokenUrl }, onFailure);
 };
@@ -47,7 +39,7 @@ const tokensOf = (options: ControlPlaneOptions, plane: ControlPlane, logger: Log
  */
 export const controlPlaneOf = (options: ControlPlaneOptions, logger: Logger): ControlPlane => {
   const { endpoint, tls, caFile } = options;
-  const ca = caFile === '' ? {} : { ca: Buffer.from(readText(caFile, 'certificates in PEM')) };
+  const ca = caFile === '' ? {} : { ca: Buffer.from(neededText(caFile, 'certificates in PEM')) };
   const plane: ControlPlane = { endpoint, ...((tls || caFile !== '') && { tls: ca }) };
   return { ...plane, getToken: tokensOf(options, plane, logger) };
 };

@@ -181,7 +181,8 @@ const origin = z.string().refine((text) => text === '*' || (URL.canParse(text) &
   error: 'must be an origin such as https://console.example.com, or "*"',
 });
 
-const headerName = z.string().regex(/^[\w!#$%&'*+.^`|~-]+$/u, { error: 'must be the name of a header' });
+/** The name of an HTTP header. */
+export const headerName = z.string().regex(/^[\w!#$%&'*+.^`|~-]+$/u, { error: 'must be the name of a header' });
 
 /** The settings of CORS: origins that may call REST from a browser. */
 export const cors = z.strictObject({

@@ -40,6 +40,7 @@ export const lineOf = ({ stream, position, reason, inViews, inProcess, ...retry 
 
 /**
  * Prints the parked streams: the position of the event that cannot be read, the reader that has parked it, the reason.
+ * The number of streams that are left out is printed on standard error.
  *
  * @throws {Refused} when the server refuses; the message has its reason.
  */
@@ -49,7 +50,8 @@ export const listParkedStreams = (flags: ParkedStreamFlags): Promise<void> =>
     const shown = jsonOfMessage(ParkedStreamListSchema, list) as unknown as { readonly streams: ShownStream[] };
     if (flags.json !== true) printHeader(COLUMNS);
     for (const each of shown.streams) print(flags.json === true ? JSON.stringify(each) : lineOf(each));
-    if (list.total > list.streams.length) print(`and ${list.total - list.streams.length} more`);
+    const hidden = list.total - list.streams.length;
+    if (hidden > 0) process.stderr.write(`flightlog: there are ${hidden} more\n`);
   });
 
 /**

@@ -7,21 +7,7 @@ import { OperatorError } from '../../config/operator-errors.js';
 import { principalPaths } from '../../main/access/authorization-server.js';
 import { recordChange } from './audited-change.js';
 import { createInterface } from 'node:readline/promises';
-import { Writable } from 'node:stream';
-
-/** Drops the echo of the terminal: the password would be read over the shoulder. */
-const silent = (): Writable => new Writable({ write: (_chunk, _encoding, done) => done() });
-
-const typed = async (question: string): Promise<string> => {
-  process.stderr.write(question);
-  const lines = createInterface({ input: process.stdin, output: silent(), terminal: true });
-  try {
-    return await lines.question('');
-  } finally {
-    lines.close();
-    process.stderr.write('\n');
-  }
-};
+import { askForSecret } from '../question.js';
 
 const firstLine = async (): Promise<string> => {
   for await (const line of createInterface({ input: process.stdin })) return line;
@@ -35,8 +21,8 @@ const firstLine = async (): Promise<string> => {
  */
 const askForPassword = async (): Promise<string> => {
   if (!process.stdin.isTTY) return firstLine();
-  const password = await typed('Password: ');
-  if ((await typed('The same again: ')) !== password) throw new OperatorError('the two passwords differ');
+  const password = await askForSecret('Password: ');
+  if ((await askForSecret('The same again: ')) !== password) throw new OperatorError('the two passwords differ');
   return password;
 };
 

@@ -150,6 +150,13 @@ logger: { level: 0 }
     expect(() => inFile('admin: { endpoint: a, httpProxyURL: proxy }')).toThrow(
       'config.yaml: admin.httpProxyURL: must be http://HOST:PORT or https://HOST:PORT',
     );
+    expect(() => inFile('admin: { endpoint: a, authorizationHeader: x y }')).toThrow(
+      'config.yaml: admin.authorizationHeader: must be the name of a header',
+    );
+    expect(() => inFile('admin: { endpoint: a, defaultServiceConfig: none }')).toThrow(
+      'config.yaml: admin.defaultServiceConfig: must be JSON',
+    );
+    expect(() => inFile('none')).toThrow(/^config\.yaml: Invalid input: expected object/u);
     expect(() => inFile('storage: {}')).toThrow('config.yaml: admin.endpoint: names no server');
   });
 });

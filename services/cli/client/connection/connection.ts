@@ -20,6 +20,8 @@ export interface Connection {
    *
    * @throws {Refused} when the server refuses.
    * @throws {Unreachable} when no server answers.
+   * @throws {ConnectionLost} when the connection breaks before the answer is complete.
+   * @throws {ForeignAnswer} when another program than flightlog answers.
    */
   call<Input extends DescMessage, Output extends DescMessage>(
     method: DescMethodUnary<Input, Output>,
@@ -28,7 +30,7 @@ export interface Connection {
   /**
    * Opens a stream of answers, which ends when the server ends it or the signal aborts.
    *
-   * @throws as `call` does, and {@link ConnectionLost} when the connection breaks.
+   * @throws as `call` does.
    */
   open<Input extends DescMessage, Output extends DescMessage>(
     method: DescMethodServerStreaming<Input, Output>,

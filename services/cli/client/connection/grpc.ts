@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type DescMethod, fromBinary, toBinary } from '@bufbuild/protobuf';
 import {
@@ -16,7 +15,8 @@ import { EventLogService } from '../../../../proto/gen/platformidl/eventlog/tail
 import type { Headers, Transport } from './connection.js';
 import type { ChannelSettings, GrpcAddress, Profile, RetryPolicy } from './profile.js';
 import { proxyHeaders } from './proxy-headers.js';
-import { ConnectionLost, Refused, Unreachable } from './refusal.js';
+import { ConnectionLost, isRetryable, Refused, Unreachable } from './refusal.js';
+import { neededText } from '../../needed-file.js';
 
 const optionsOf = ({ maxMessageBytes = -1, serviceConfig }: ChannelSettings): ChannelOptions => ({
   'grpc.max_receive_message_length': maxMessageBytes,
@@ -26,7 +26,7 @@ const optionsOf = ({ maxMessageBytes = -1, serviceConfig }: ChannelSettings): Ch
 
 const credentialsOf = ({ target, isPlain, caFile, skipVerify }: GrpcAddress): ChannelCredentials => {
   if (isPlain) return credentials.createInsecure();
-  const roots = caFile === undefined ? null : readFileSync(caFile);
+  const roots = caFile === undefined ? null : Buffer.from(neededText(caFile, 'certificates in PEM'));
   return credentials.createSsl(roots, null, null, {
     ...tlsByAddress(target).verify,
     rejectUnauthorized: !skipVerify,
@@ -46,20 +46,29 @@ const asIs = (bytes: Buffer): Buffer => bytes;
  * The gRPC library's texts of UNAVAILABLE when it has no connection. A server that answers UNAVAILABLE itself, because it
  * is shutting down, sends another text.
  */
-const WITHOUT_SERVER = /No connection established|Connection dropped|ECONNRESET|DNS/u;
+const WITHOUT_SERVER = /No connection established|Name resolution failed|Connection dropped|ECONNRESET/u;
 
 const isWithoutServer = ({ code, details }: ServiceError): boolean =>
   code === status.UNAVAILABLE && WITHOUT_SERVER.test(details);
 
 /** True when there was a connection, and the call was sent by it: a server may send no headers before its first answer. */
-const wasConnected = ({ details }: ServiceError): boolean => !/No connection established|DNS/u.test(details);
+const wasConnected = ({ details }: ServiceError): boolean =>
+  !/No connection established|Name resolution failed/u.test(details);
+
+/**
+ * The network's error in the details of the library, which are `Name resolution failed for target …` or
+ * `No connection established. Last error: TEXT. Resolution note: …`.
+ */
+const reasonIn = ({ details }: ServiceError): string =>
+  /Last error: (?:Error: )?(.*?)(?: \(\d{4}-[^)]*\)|\. Resolution note:|$)/su.exec(details)?.[1] ??
+  (details.startsWith('Name resolution failed') ? 'its name cannot be resolved' : '');
 
 const FIRST_PAUSE_MS = 100;
 
-const LATER: ReadonlySet<string> = new Set(['UNAVAILABLE', 'RESOURCE_EXHAUSTED', 'DEADLINE_EXCEEDED']);
+const LATER: ReadonlySet<string> = new Set(['RESOURCE_EXHAUSTED', 'DEADLINE_EXCEEDED']);
 
 const isForLater = (error: unknown): boolean =>
-  error instanceof Unreachable || (error instanceof Refused && LATER.has(error.code));
+  isRetryable(error) || (error instanceof Refused && LATER.has(error.code));
 
 /** Tries again as the policy says, after pauses that double, where no answer came or the server says to try later. */
 const retried = async <Answer>(
@@ -88,7 +97,7 @@ export const grpcTransport = ({ address, proxy, retryPolicy, channel }: GrpcProf
   const errorOf = (error: ServiceError): Error => {
     const options = { cause: error };
     if (!isWithoutServer(error)) return new Refused(error.code, error.details, options);
-    return new (wasConnected(error) ? ConnectionLost : Unreachable)(address.target, options);
+    return new (wasConnected(error) ? ConnectionLost : Unreachable)(address.target, reasonIn(error), options);
   };
   const open: Transport['open'] = async function* (method, request, { headers, signal }) {
     const bytes = Buffer.from(toBinary(method.input, request));

@@ -2,11 +2,20 @@ import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import * as z from 'zod';
 import { OperatorError } from '../../../config/operator-errors.js';
-import { count, duration } from '../../../config/setting-kinds.js';
+import { count, duration, headerName } from '../../../config/setting-kinds.js';
 import { type ClientCredentials, type GrpcAddress, type Profile, type SignIn, targetOf } from './profile.js';
 
 const DEFAULT_SECRET_FILE = '/etc/secrets/client_secret';
 const DEFAULT_CLIENT = 'flytepropeller';
+
+const isJson = (text: string): boolean => {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+};
 
 /**
  * The keys of the configuration file that this client uses. The values of `useAuth` and `useAudienceFromAdmin` are not
@@ -27,7 +36,7 @@ const KEYS = {
     scopes: z.array(z.string()).default([]),
     audience: z.string().optional(),
     tokenUrl: z.string().optional(),
-    authorizationHeader: z.string().default('authorization'),
+    authorizationHeader: headerName.default('authorization'),
     command: z.array(z.string()).default([]),
     proxyCommand: z.array(z.string()).optional(),
     httpProxyURL: z.url({ protocol: /^https?$/u, error: 'must be http://HOST:PORT or https://HOST:PORT' }).optional(),
@@ -35,7 +44,7 @@ const KEYS = {
     perRetryTimeout: duration.prefault('30s'),
     maxBackoffDelay: duration.prefault('8s'),
     maxMessageSizeBytes: count.optional(),
-    defaultServiceConfig: z.string().optional(),
+    defaultServiceConfig: z.string().refine(isJson, { error: 'must be JSON' }).optional(),
     useAuth: z.boolean().optional(),
     useAudienceFromAdmin: z.boolean().optional(),
   },
@@ -94,7 +103,8 @@ export const profileIn = (text: string, path: string): Profile => {
   const { success, data, error } = file.safeParse(parse(text) ?? {});
   if (!success) {
     const [issue] = error.issues;
-    throw new OperatorError(`${path}: ${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'is not valid'}`);
+    const place = [path, issue?.path.join('.') ?? ''].filter((part) => part !== '').join(': ');
+    throw new OperatorError(`${place}: ${issue?.message ?? 'is not valid'}`);
   }
   const { admin, console } = data;
   if (admin.endpoint === '') throw new OperatorError(`${path}: admin.endpoint: names no server: set it to HOST:PORT`);

@@ -34,16 +34,40 @@ export class Refused extends OperatorError {
   }
 }
 
-/** No answer has come: the server is down, or the network between is. Ends the command like `Refused`. */
+/** The reason of a failure in brackets; of an error of TLS only the part that says what is wrong. Empty without a reason. */
+const inBrackets = (reason: string): string =>
+  reason && ` (${oneLine(reason).replace(/^[0-9A-F]+:error:[0-9A-F]+:[^:]*:[^:]*:([^:]+):.*/u, 'TLS: $1')})`;
+
+/**
+ * The server could not be asked: it is down, the network between is, or TLS does not accept its certificate. Ends the
+ * command like `Refused`.
+ */
 export class Unreachable extends OperatorError {
-  constructor(server: string, options?: ErrorOptions) {
-    super(`no server answers at ${server}; --server names another`, options);
+  /** @param reason the text of the failure, such as `connect ECONNREFUSED 127.0.0.1:8080`; empty if it is unknown. */
+  constructor(server: string, reason = '', options?: ErrorOptions) {
+    super(`no server answers at ${server}${inBrackets(reason)}; --server names another`, options);
   }
 }
 
-/** The connection broke after the call was sent, before its answer was whole. */
-export class ConnectionLost extends Unreachable {}
+/** The connection broke after the call was sent, before its answer was complete. */
+export class ConnectionLost extends OperatorError {
+  constructor(server: string, reason = '', options?: ErrorOptions) {
+    super(`${server}: the connection was lost before the answer was complete${inBrackets(reason)}`, options);
+  }
+}
+
+/**
+ * Another program than flightlog has answered, such as a web server or a proxy. Not retried: a second answer would be
+ * the same.
+ */
+export class ForeignAnswer extends OperatorError {
+  constructor(server: string, options?: ErrorOptions) {
+    super(`the answer from ${server} is not one of flightlog; --server names another`, options);
+  }
+}
 
 /** True when the server may answer later: a stream is opened again then. */
 export const isRetryable = (error: unknown): boolean =>
-  error instanceof Unreachable || (error instanceof Refused && error.code === 'UNAVAILABLE');
+  error instanceof Unreachable ||
+  error instanceof ConnectionLost ||
+  (error instanceof Refused && error.code === 'UNAVAILABLE');

@@ -2,6 +2,7 @@ import {
   type DescMessage,
   fromBinary,
   fromJson,
+  fromJsonString,
   type JsonValue,
   type MessageShape,
   toBinary,
@@ -11,13 +12,17 @@ import { bindingOf } from '../../../../interface/rest/binding.js';
 import { EventLogService } from '../../../../proto/gen/platformidl/eventlog/tail_pb.js';
 import { grpcStatusNumber } from '../../../kernel/grpc-status.js';
 import type { StreamOptions, Transport } from './connection.js';
-import { ConnectionLost, Refused, Unreachable } from './refusal.js';
+import { ConnectionLost, ForeignAnswer, Refused, Unreachable } from './refusal.js';
 import { eventsIn, type ServerSentEvent } from './server-sent-events.js';
 
 const OCTETS = 'application/octet-stream';
 
-const isJson = (answer: Response): boolean =>
-  answer.headers.get('content-type')?.startsWith('application/json') === true;
+const EVENTS = 'text/event-stream';
+
+const isOf = (mediaType: string, answer: Response): boolean =>
+  answer.headers.get('content-type')?.startsWith(mediaType) === true;
+
+const isJson = (answer: Response): boolean => isOf('application/json', answer);
 
 /** The status in the body of an error: JSON where the caller asked for Server-Sent Events, otherwise a message. */
 const statusIn = async (answer: Response): Promise<Pick<Status, 'code' | 'message'>> =>
@@ -46,23 +51,45 @@ const BROKEN: ReadonlySet<unknown> = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'E
 const wasConnected = (error: unknown): boolean =>
   error instanceof Error && error.cause instanceof Error && 'code' in error.cause && BROKEN.has(error.cause.code);
 
+/** The text of the network's error. Where a name has several addresses, it is a code: each address has its own text. */
+const reasonOf = (error: unknown): string => {
+  const cause = error instanceof Error ? (error.cause ?? error) : error;
+  const { message = '', code = '' } = cause as { readonly message?: string; readonly code?: string };
+  return message || code;
+};
+
 const sendTo =
   (server: string) =>
   async (path: string, request: RequestInit): Promise<Response> => {
     const answer = await fetch(`${server}${path}`, request).catch((cause: unknown) => {
-      throw new (wasConnected(cause) ? ConnectionLost : Unreachable)(server, { cause });
+      throw new (wasConnected(cause) ? ConnectionLost : Unreachable)(server, reasonOf(cause), { cause });
     });
     if (!answer.ok) throw await refusalOf(answer);
     return answer;
   };
 
-/** The message of an answer; metadata of the authorization server is always JSON (RFC 8414, section 3.2). */
+/**
+ * The message of an answer; metadata of the authorization server is always JSON (RFC 8414, section 3.2).
+ *
+ * @throws {ConnectionLost} when the answer ends too early.
+ * @throws {ForeignAnswer} when it has no such message.
+ */
 const messageIn = async <Output extends DescMessage>(
   output: Output,
   answer: Response,
+  server: string,
 ): Promise<MessageShape<Output>> => {
-  if (isJson(answer)) return fromJson(output, (await answer.json()) as JsonValue, { ignoreUnknownFields: true });
-  return fromBinary(output, new Uint8Array(await answer.arrayBuffer()));
+  if (!isJson(answer) && !isOf(OCTETS, answer)) throw new ForeignAnswer(server);
+  const body = await answer.arrayBuffer().catch((cause: unknown) => {
+    throw new ConnectionLost(server, reasonOf(cause), { cause });
+  });
+  try {
+    return isJson(answer)
+      ? fromJsonString(output, new TextDecoder().decode(body), { ignoreUnknownFields: true })
+      : fromBinary(output, new Uint8Array(body));
+  } catch (cause) {
+    throw new ForeignAnswer(server, { cause });
+  }
 };
 
 /** RPCs by their HTTP bindings, with protobuf bytes both ways; streams are Server-Sent Events. */
@@ -70,11 +97,12 @@ export const restTransport = (url: string): Transport => {
   const server = url.replace(/\/$/u, '');
   const send = sendTo(server);
   const events = async function* (path: string, options: StreamOptions): AsyncIterable<ServerSentEvent> {
-    const answer = await send(path, { ...options, headers: { accept: 'text/event-stream', ...options.headers } });
+    const answer = await send(path, { ...options, headers: { accept: EVENTS, ...options.headers } });
+    if (!isOf(EVENTS, answer)) throw new ForeignAnswer(server);
     try {
       yield* eventsIn(answer);
     } catch (cause) {
-      throw new ConnectionLost(server, { cause });
+      throw new ConnectionLost(server, reasonOf(cause), { cause });
     }
   };
   return {
@@ -85,7 +113,7 @@ export const restTransport = (url: string): Transport => {
         headers: { accept: OCTETS, ...headers, ...(hasBody && { 'content-type': OCTETS }) },
         ...(hasBody && { body: new Uint8Array(toBinary(method.input, request)) }),
       });
-      return messageIn(method.output, answer);
+      return messageIn(method.output, answer, server);
     },
     async *open(method, request, options) {
       for await (const { data } of events(bindingOf(method, request).path, options))

@@ -1,6 +1,6 @@
-import { createInterface } from 'node:readline/promises';
 import { AdminService } from '../../../../proto/gen/platformidl/service/admin_pb.js';
 import { OperatorError } from '../../../config/operator-errors.js';
+import { askOnTerminal } from '../../question.js';
 import { connected } from '../connection/connect.js';
 import type { ScopeFlags } from '../connection/flags.js';
 import { print } from '../output/documents.js';
@@ -9,16 +9,9 @@ import { executionIdOf } from './execution-id.js';
 /** The flags of `terminate`. */
 export type TerminateFlags = ScopeFlags & { readonly cause: string; readonly yes: boolean };
 
-/** Asks on a terminal; when there is none, programs have said what they want. */
-const confirmed = async (question: string): Promise<boolean> => {
-  if (!process.stdin.isTTY) return true;
-  const lines = createInterface({ input: process.stdin, output: process.stderr });
-  try {
-    return /^y(?:es)?$/iu.test((await lines.question(`${question} [y/N] `)).trim());
-  } finally {
-    lines.close();
-  }
-};
+/** Asks on a terminal. Without a terminal a program runs the command, and it counts as confirmed. */
+const confirmed = async (question: string): Promise<boolean> =>
+  !process.stdin.isTTY || /^y(?:es)?$/iu.test((await askOnTerminal(`${question} [y/N] `)).trim());
 
 /**
  * Terminates an execution with a cause.

@@ -37,7 +37,7 @@ const portTaken = ({ origin }: URL, cause: Error): OperatorError =>
  * Serves the address that the browser returns to, until it does.
  *
  * @param state what the return of this sign-in carries.
- * @param listening called once the address is served: the browser may go then.
+ * @param listening called once the address is served: the browser may be sent to the issuer then.
  * @returns the address with what the issuer has added.
  * @throws {OperatorError} when the address is not of this machine, its port is taken, or the browser does not return
  *   within five minutes.
@@ -57,7 +57,7 @@ export const returnFromBrowser = async (redirectUri: URL, state: string, listeni
   } finally {
     clearTimeout(timer);
     server.close();
-    server.closeAllConnections(); // browsers keep some that they have sent nothing on
+    server.closeAllConnections(); // browsers keep connections on which they have sent nothing
   }
 };
 

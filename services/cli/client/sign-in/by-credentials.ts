@@ -1,8 +1,8 @@
-import { readFileSync } from 'node:fs';
 import { clientCredentialsGrant, ClientSecretBasic } from 'openid-client';
 import { OperatorError } from '../../../config/operator-errors.js';
 import type { Transport } from '../connection/connection.js';
 import type { ClientCredentials, Profile } from '../connection/profile.js';
+import { neededText } from '../../needed-file.js';
 import { callIssuer, issuerFor, signInMetadata } from './issuer.js';
 
 const secretOf = ({ secretFile = '', secretVariable }: ClientCredentials): string => {
@@ -11,11 +11,7 @@ const secretOf = ({ secretFile = '', secretVariable }: ClientCredentials): strin
     if (secret === undefined) throw new OperatorError(`${secretVariable} is not set: it must have the client's secret`);
     return secret;
   }
-  try {
-    return readFileSync(secretFile, 'utf8').trim();
-  } catch (cause) {
-    throw new OperatorError(`${secretFile} cannot be read: it must have the secret of the client`, { cause });
-  }
+  return neededText(secretFile, 'the secret of the client').trim();
 };
 
 /**

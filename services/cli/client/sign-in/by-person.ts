@@ -109,7 +109,7 @@ export const signInPerson = (flow: SignInFlow, profile: Profile, transport: Tran
   withTokenLock(lockFile(), () => signInAs(flow, profile, transport));
 
 /**
- * Gets a token for a person: the saved one if it still counts and was not refused, otherwise one by the saved refresh
+ * Gets a token for a person: the saved one if it is still valid and was not refused, otherwise one by the saved refresh
  * token, otherwise one by a sign-in where the profile has a flow; `undefined` when none of these gives one.
  *
  * @param refused the token that the server has refused: another command may have got the next one meanwhile.

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { create } from '@bufbuild/protobuf';
 import { HttpProxyAgent, HttpsProxyAgent } from 'hpagent';
 import { type ClientAuth, Configuration, type CustomFetch, customFetch, discovery, None } from 'openid-client';
@@ -15,6 +14,7 @@ import { OperatorError } from '../../../config/operator-errors.js';
 import type { Transport } from '../connection/connection.js';
 import type { Profile } from '../connection/profile.js';
 import { proxyHeaders } from '../connection/proxy-headers.js';
+import { neededText } from '../../needed-file.js';
 
 /** The issuer of the tokens of a server, and the client that people sign in with there. */
 export type SignInMetadata = {
@@ -34,7 +34,10 @@ export const signInMetadata = async (transport: Transport): Promise<SignInMetada
 const tlsOf = ({ address }: Profile): IssuerOptions => {
   if (address.kind === 'rest') return {};
   const { caFile, skipVerify } = address;
-  return { rejectUnauthorized: !skipVerify, ...(caFile !== undefined && { ca: readFileSync(caFile) }) };
+  return {
+    rejectUnauthorized: !skipVerify,
+    ...(caFile !== undefined && { ca: Buffer.from(neededText(caFile, 'certificates in PEM')) }),
+  };
 };
 
 /** Sends requests to the issuer through the proxy of the profile; a token for the proxy is sent to it alone. */
@@ -52,7 +55,7 @@ const fetchFor =
 
 type Client = { readonly id: string; readonly authentication: ClientAuth };
 
-/** The issuer of the server's tokens, as the library knows it; `tokenUrl` of a profile stands in for the server's. */
+/** The issuer of the server's tokens, as the library knows it; `tokenUrl` of a profile replaces the server's. */
 export const issuerFor = (
   { server }: SignInMetadata,
   { id, authentication }: Client,

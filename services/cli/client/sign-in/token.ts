@@ -1,22 +1,16 @@
-import { readFileSync } from 'node:fs';
-import { OperatorError } from '../../../config/operator-errors.js';
 import type { Transport } from '../connection/connection.js';
 import type { Profile } from '../connection/profile.js';
 import { savedToken } from './saved-tokens.js';
+import { neededText } from '../../needed-file.js';
 import { tokenOf } from './token-command.js';
+import { tokenText } from './token-text.js';
 
-const tokenIn = (file: string): string => {
-  try {
-    return readFileSync(file, 'utf8').trim();
-  } catch (cause) {
-    throw new OperatorError(`${file} cannot be read: it must have an access token`, { cause });
-  }
-};
+const tokenIn = (file: string): string => tokenText(neededText(file, 'an access token'), file);
 
 /**
  * The token that needs no request; `undefined` when there is none.
  *
- * @throws {OperatorError} when the file that should have it cannot be read.
+ * @throws {OperatorError} when the file that should have it cannot be read, or has no token.
  */
 export const tokenAtHand = ({ signIn, address }: Profile): string | undefined => {
   if (signIn.kind === 'token-file') return tokenIn(signIn.file);
