@@ -2,9 +2,16 @@ import { InvalidArgumentError } from 'commander';
 import { FILTER_FIELDS, type EventCondition } from '../reactors/export-to-kafka/selection.js';
 import { duration } from '../config/setting-kinds.js';
 
+/** The largest number that the fields of requests hold: those of 32 bits. */
+const MAX_NUMBER = 4_294_967_295;
+
+/** The largest position that a log can have: 64 bits with a sign. */
+const MAX_POSITION = 2n ** 63n - 1n;
+
 /** Parses the text after a flag, like the others here. @throws {InvalidArgumentError} which commander prints. */
 export const wholeNumber = (text: string): number => {
   if (!/^\d+$/u.test(text)) throw new InvalidArgumentError('It must be a whole number.');
+  if (Number(text) > MAX_NUMBER) throw new InvalidArgumentError(`It must be at most ${MAX_NUMBER}.`);
   return Number(text);
 };
 
@@ -14,17 +21,17 @@ export const oneOrMore = (text: string): number => {
   return value;
 };
 
-export const position = (text: string): bigint => {
-  if (!/^\d+$/u.test(text)) throw new InvalidArgumentError('It must be a position, a whole number.');
+const positionIn = (text: string, rule: string): bigint => {
+  if (!/^\d+$/u.test(text)) throw new InvalidArgumentError(rule);
+  if (BigInt(text) > MAX_POSITION) throw new InvalidArgumentError(`It must be at most ${MAX_POSITION}.`);
   return BigInt(text);
 };
 
+export const position = (text: string): bigint => positionIn(text, 'It must be a position, a whole number.');
+
 /** Parses a position, or `end`. */
-export const logPosition = (text: string): bigint | 'end' => {
-  if (text === 'end') return text;
-  if (!/^\d+$/u.test(text)) throw new InvalidArgumentError('It must be a position, a whole number, or end.');
-  return BigInt(text);
-};
+export const logPosition = (text: string): bigint | 'end' =>
+  text === 'end' ? text : positionIn(text, 'It must be a position, a whole number, or end.');
 
 /** Adds a text to those of earlier uses of the flag. */
 export const appended = (text: string, before: readonly string[] = []): readonly string[] => [...before, text];
@@ -38,14 +45,23 @@ export const names = (text: string, before: readonly string[] = []): readonly st
 
 const INSTANT = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:\d{2}))?$/u;
 
-/** Parses a date or time of ISO 8601, or a duration before now; returns milliseconds since 1970. */
-export const pastTime = (text: string): number => {
-  const ago = duration.safeParse(text);
-  if (ago.success) return Date.now() - ago.data;
+const timeIn = (text: string, rule: string): number => {
   const ms = INSTANT.test(text) ? Date.parse(text) : NaN;
-  if (Number.isNaN(ms))
-    throw new InvalidArgumentError('It must be a time such as 2026-03-02T09:58:16Z, or how long ago, such as 15m.');
+  if (Number.isNaN(ms)) throw new InvalidArgumentError(rule);
   return ms;
+};
+
+/** Parses a time of ISO 8601 with its zone, or a date, which begins in UTC; returns milliseconds since 1970. */
+export const time = (text: string): number => timeIn(text, 'It must be a time such as 2026-03-02T09:58:16Z.');
+
+/**
+ * Parses a time as {@link time} does, or a duration before now; returns milliseconds since 1970. Earlier times become
+ * 1970, because no log has events from before.
+ */
+export const pastTime = (text: string): number => {
+  const rule = 'It must be a time such as 2026-03-02T09:58:16Z, or how long ago, such as 15m.';
+  const ago = duration.safeParse(text);
+  return Math.max(0, ago.success ? Date.now() - ago.data : timeIn(text, rule));
 };
 
 export const probability = (text: string): number => {

@@ -1,7 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { AuditListSchema, AuditService } from '../../../proto/gen/platformidl/eventlog/audit_service_pb.js';
-import { OperatorError } from '../../config/operator-errors.js';
 import { connected } from './connection/connect.js';
 import type { Connection } from './connection/connection.js';
 import type { ConnectionFlags } from './connection/profile.js';
@@ -13,7 +12,8 @@ export type AuditFlags = ConnectionFlags & {
   readonly project?: string;
   readonly domain?: string;
   readonly actor?: string;
-  readonly since: string;
+  /** In milliseconds since 1970; by default 24 hours ago. */
+  readonly since?: number;
   readonly follow: boolean;
   readonly json: boolean;
 };
@@ -37,20 +37,7 @@ type ShownEntry = {
 
 const POLL_MS = 1_000;
 
-const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
-
-/**
- * The time of `--since`, in milliseconds since 1970: a time before `now` (`15m`), or a date.
- *
- * @throws {OperatorError} for other text.
- */
-const timeOf = (since: string, now: number): number => {
-  const [, count, unit = ''] = /^(\d+)([smhd])$/u.exec(since) ?? [];
-  const ms = count === undefined ? Date.parse(since) : now - Number(count) * (UNITS[unit] ?? 0);
-  if (Number.isNaN(ms))
-    throw new OperatorError(`--since ${since}: must be such as 15m, or a time such as 2026-03-02T09:58:16Z`);
-  return ms;
-};
+const DAY_MS = 86_400_000;
 
 const targetOf = ({ project, domain, name }: ShownEntry): string =>
   [project, domain, name].filter((part) => part !== '').join('/');
@@ -88,7 +75,7 @@ const pageAfter = async (
  */
 export const audit = (flags: AuditFlags): Promise<void> =>
   connected(flags, async (connection) => {
-    const since = timeOf(flags.since, Date.now());
+    const { since = Date.now() - DAY_MS } = flags;
     for (let after = 0n; ;) {
       const entries = await pageAfter(connection, { after, since }, flags);
       for (const entry of entries) print(flags.json ? JSON.stringify(entry) : lineOf(entry));

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { names, oneOrMore } from '../arguments.js';
+import { names, oneOrMore, pastTime, position, time } from '../arguments.js';
 import type { TestFlags } from '../notifications-test.js';
 import type { DataCommands } from '../maintenance/payload-commands.js';
 import type { AccessFlags } from './access.js';
@@ -11,7 +11,7 @@ import type { HistoryFlags } from './history.js';
 import type { NotificationsFlags } from './notifications.js';
 import type { ParkedStreamFlags } from './parked-stream.js';
 import type { ReactorFlags } from './reactor.js';
-import type { ScheduleFlags } from './schedule.js';
+import type { ScheduleFlags, SkipFlags } from './schedule.js';
 import { addSignInCommands } from './sign-in/sign-in-commands.js';
 import type { TailFlags } from './tail.js';
 
@@ -76,9 +76,9 @@ const addScheduleCommands = (program: Command): void => {
     });
   withServer(schedule.command('skip'), 'the launch plan')
     .argument('<name>', 'name of the launch plan')
-    .option('--at <time>', 'the tick at this time, such as 2026-03-02T09:58:00Z; by default the next one')
+    .option('--at <time>', 'the tick at this time, such as 2026-03-02T09:58:00Z; by default the next one', time)
     .description('skip one tick of a schedule, and print the schedule')
-    .action(async (name: string, flags: ScheduleFlags & { readonly at?: string }) => {
+    .action(async (name: string, flags: SkipFlags) => {
       const { skipTick } = await import('./schedule.js');
       await skipTick(name, flags);
     });
@@ -100,8 +100,12 @@ const addAuditCommand = (program: Command): void => {
     .option('-p, --project <id>', 'on this project only')
     .option('-d, --domain <id>', 'on this domain only')
     .option('--actor <principal>', 'of this person or program only')
-    .option('--since <when>', 'such as 15m, 2h or 7d ago, or a time such as 2026-03-02T09:58:16Z', '24h')
-    .option('--follow', 'go on with new entries, until Ctrl-C', false)
+    .option(
+      '--since <time>',
+      'recorded at this time or later: 2026-03-02T09:58:16Z, or 15m for 15 minutes ago (default 24h)',
+      pastTime,
+    )
+    .option('--follow', 'continue with new entries, until Ctrl-C', false)
     .option('--json', 'print JSON, one object a line', false)
     .action(async (flags: AuditFlags) => {
       const { audit } = await import('./audit.js');
@@ -124,8 +128,8 @@ const addAccessCommands = (program: Command): void => {
         await changeBinding(command, { principal, role }, flags);
       });
   withConnection(access.command('list'))
-    .option('-p, --project <id>', 'that count in this project')
-    .option('-d, --domain <id>', 'that count in this domain')
+    .option('-p, --project <id>', 'that apply in this project')
+    .option('-d, --domain <id>', 'that apply in this domain')
     .option('--principal <principal>', 'of this person or program')
     .option('--json', 'print JSON', false)
     .description('print the roles that were granted: principal, role, project, domain, issuer')
@@ -155,11 +159,11 @@ const addReactorCommands = (program: Command): void => {
   for (const command of ['retry', 'skip'] as const)
     withConnection(reactor.command(command))
       .argument('<reactor>', 'name of the reactor')
-      .argument('<position>', 'position of the dead letter, as the list prints it')
+      .argument('<position>', 'position of the dead letter, as the list prints it', position)
       .description(command === 'retry' ? 'try a dead letter again' : 'drop a dead letter: its work is not done')
-      .action(async (name: string, position: string, flags: ReactorFlags) => {
+      .action(async (reactorName: string, at: bigint, flags: ReactorFlags) => {
         const { changeDeadLetter } = await import('./reactor.js');
-        await changeDeadLetter(command, { reactor: name, position }, flags);
+        await changeDeadLetter(command, { reactor: reactorName, position: at }, flags);
       });
 };
 
@@ -218,7 +222,7 @@ export const addClientCommands = (program: Command, configurationOf: Configurati
     .option('--type <type,...>', 'of these types only; repeatable', names)
     .option('--phase <phase,...>', 'to these phases only; repeatable', names)
     .option('--label <key=value,...>', 'of executions with these labels only; repeatable', names)
-    .option('--limit <n>', 'end after so many', oneOrMore)
+    .option('--limit <n>', 'end after this many events', oneOrMore)
     .option('--json', 'print JSON, one object a line', false)
     .action(async (flags: TailFlags) => {
       const { tail } = await import('./tail.js');

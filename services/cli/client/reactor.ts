@@ -1,5 +1,4 @@
 import { ReactorListSchema, ReactorService } from '../../../proto/gen/platformidl/eventlog/reactor_service_pb.js';
-import { OperatorError } from '../../config/operator-errors.js';
 import { connected } from './connection/connect.js';
 import type { ConnectionFlags } from './connection/profile.js';
 import { jsonOfMessage, print } from './output/documents.js';
@@ -89,18 +88,14 @@ export const listReactors = (flags: ReactorFlags): Promise<void> =>
 /**
  * Retries or skips a dead letter.
  *
- * @throws {OperatorError} when `position` is not a number.
  * @throws {Refused} when there is no such dead letter, or the server refuses for another reason.
  */
 export const changeDeadLetter = async (
   command: 'retry' | 'skip',
-  { reactor, position }: { readonly reactor: string; readonly position: string },
+  letter: { readonly reactor: string; readonly position: bigint },
   flags: ReactorFlags,
-): Promise<void> => {
-  if (!/^[1-9]\d*$/u.test(position)) throw new OperatorError(`${position} is not a position, as the list prints it`);
-  await connected(flags, async (connection) => {
-    const letter = { reactor, position: BigInt(position) };
+): Promise<void> =>
+  connected(flags, async (connection) => {
     const { retryDeadLetter, skipDeadLetter } = ReactorService.method;
     await (command === 'retry' ? connection.call(retryDeadLetter, letter) : connection.call(skipDeadLetter, letter));
   });
-};

@@ -121,21 +121,18 @@ export const setPaused = (command: 'pause' | 'resume', name: string, flags: Sche
     print(flags.json ? JSON.stringify(shown) : line);
   });
 
-const tickAt = (at: string): { readonly at: ReturnType<typeof timestampFromMs> } => {
-  const ms = Date.parse(at);
-  if (Number.isNaN(ms)) throw new OperatorError(`--at ${at}: must be a time such as 2026-03-02T09:58:00Z`);
-  return { at: timestampFromMs(ms) };
-};
+/** The flags of `schedule skip`: `at` is the time of the tick, in milliseconds since 1970; by default the next tick. */
+export type SkipFlags = ScheduleFlags & { readonly at?: number };
 
 /**
  * Skips a tick of a schedule, and prints the schedule with the ticks that are to be skipped.
  *
  * @throws {Refused} when the server refuses; the message has its reason.
  */
-export const skipTick = (name: string, { at, ...flags }: ScheduleFlags & { readonly at?: string }): Promise<void> =>
+export const skipTick = (name: string, { at, ...flags }: SkipFlags): Promise<void> =>
   connected(flags, async (connection) => {
     const { project, domain, json } = flags;
-    const request = { project, domain, name, ...(at !== undefined && tickAt(at)) };
+    const request = { project, domain, name, ...(at !== undefined && { at: timestampFromMs(at) }) };
     const status = await connection.call(ScheduleService.method.skipTick, request);
     const shown = jsonOfMessage(ScheduleStatusSchema, status) as unknown as ShownSchedule;
     for (const line of json ? [JSON.stringify(shown)] : linesOf({ ...shown, past: [] })) print(line);
