@@ -57,6 +57,12 @@ describe('an input of the command line', () => {
     expect(literalsOf(declared(TEXT, false), { texts: {}, values: {} })).toEqual({});
   });
 
+  it('may be called like a property that every object has', () => {
+    const named = declared(TEXT, false).map((each) => ({ ...each, name: 'constructor' }));
+    expect(literalsOf(named, { texts: {}, values: {} })).toEqual({});
+    expect(Object.keys(literalsOf(named, { texts: { constructor: 'a' }, values: {} }))).toEqual(['constructor']);
+  });
+
   it('is refused with its name and type, with a line for each problem', () => {
     const types = [
       { name: 'count', type: INTEGER, description: '', isRequired: true },

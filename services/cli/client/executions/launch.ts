@@ -99,8 +99,12 @@ const changed = async (connection: Connection, id: ExecutionId, flags: LaunchFla
   const kind: DefinitionKind = spec.launchPlan.resourceType === ResourceType.TASK ? 'task' : 'launch-plan';
   const target = await readDefinition(connection, kind, spec.launchPlan);
   const before = fullInputs?.literals ?? {};
-  const asked = target.inputs.map((input) => ({ ...input, isRequired: input.isRequired && !(input.name in before) }));
-  const kept = Object.fromEntries(target.inputs.flatMap(({ name }) => (before[name] ? [[name, before[name]]] : [])));
+  const asked = target.inputs.map((input) => ({
+    ...input,
+    isRequired: input.isRequired && !Object.hasOwn(before, input.name),
+  }));
+  const names = new Set(target.inputs.map(({ name }) => name));
+  const kept = Object.fromEntries(Object.entries(before).filter(([name]) => names.has(name)));
   const literals = { ...kept, ...literalsOf(asked, givenInputs(flags)) };
   const metadata = create(ExecutionMetadataSchema, { mode: Mode.RELAUNCH, referenceExecution: id });
   return createExecution(connection, id, flags.name ?? '', { target, literals, spec: { ...spec, metadata } });

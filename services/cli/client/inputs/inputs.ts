@@ -60,9 +60,9 @@ const resultOf = (input: TypedVariable, make: () => Literal): Result => {
 
 const resultFor = (input: TypedVariable, { texts, values }: GivenInputs): Result => {
   const { name, type, isRequired } = input;
-  const text = texts[name];
+  const text = Object.hasOwn(texts, name) ? texts[name] : undefined; // an input may be called `constructor`
   if (text !== undefined) return resultOf(input, () => literalOfText(type, text));
-  if (name in values) return resultOf(input, () => literalOf(type, plain(values[name])));
+  if (Object.hasOwn(values, name)) return resultOf(input, () => literalOf(type, plain(values[name])));
   return isRequired ? { name, problem: `input ${name} (${typeInWords(type)}) is needed: --input ${name}=…` } : { name };
 };
 
