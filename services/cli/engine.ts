@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { existsSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import type { Logger } from 'pino';
 import { type ControlPlane, openChannel } from '../../engine/control-plane.js';
 import { runEngine } from '../../engine/engine.js';
@@ -7,6 +7,7 @@ import { openLogger } from '../main/logger.js';
 import { controlPlaneOf } from './control-plane.js';
 import { SAMPLE_GRAPHS } from './sandbox/samples.js';
 import { onStopSignals } from './stop-signals.js';
+import { printSummary } from './summary.js';
 import { OperatorError } from '../config/operator-errors.js';
 
 /** The flags of `engine`; `withEngineFlags` describes each. */
@@ -32,7 +33,8 @@ export type EngineFlags = {
 };
 
 const assertFolder = (folder: string): void => {
-  if (!existsSync(folder)) throw new OperatorError(`--dynamic ${folder}: there is no such directory`);
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true)
+    throw new OperatorError(`--dynamic ${folder}: there is no such directory`);
 };
 
 const CONNECT_TIMEOUT_MS = 3_000;
@@ -65,6 +67,6 @@ export const engine = async ({ dynamic, logLevel, group, name, poll, ...flags }:
   const feed = poll ? undefined : { group, name: name ?? `simulated-${randomUUID()}` };
   const options = { ...flags, ...plane, tls: plane.tls, feed, dynamicDirectory: dynamic ?? SAMPLE_GRAPHS };
   const summary = await runEngine(options, { signal: stop.signal, logger });
-  process.stdout.write(`${JSON.stringify({ ...summary, dropped: Object.fromEntries(summary.dropped) })}\n`);
+  printSummary({ ...summary, dropped: Object.fromEntries(summary.dropped) });
   process.exit(0);
 };

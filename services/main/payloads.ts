@@ -1,3 +1,6 @@
+import { resolve } from 'node:path';
+import type { Configuration } from '../config/configuration.js';
+import { forSetting } from '../config/operator-errors.js';
 import type { PayloadObjects } from '../kernel/ports/payload-objects.js';
 import type { PayloadStore } from '../kernel/ports/payload-store.js';
 import { filePayloadObjects } from '../store/payloads/file-payload-objects.js';
@@ -19,6 +22,17 @@ export const openPayloads = async ({ directory, location }: PayloadSource): Prom
   await store.check();
   return store;
 };
+
+/**
+ * Opens the configured payload store for a command.
+ *
+ * @throws {OperatorError} when the store cannot be reached or used, naming the setting.
+ */
+export const openOwnPayloads = ({
+  data,
+  payload_store: location,
+}: Pick<Configuration, 'data' | 'payload_store'>): Promise<PayloadStore> =>
+  forSetting('payload_store', () => openPayloads({ directory: resolve(data), location }));
 
 /**
  * Opens the objects of the configured payload store, to delete those that nothing refers to.

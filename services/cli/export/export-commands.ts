@@ -8,11 +8,11 @@ import type { DataCommands } from '../maintenance/payload-commands.js';
 const EVENTS_PER_FILE = 65_536;
 const MINUTE_MS = 60_000;
 
-const addFiles = (egress: Command, { withData, ownSettings, configurationOf }: DataCommands): void => {
-  withData(egress.command('files'))
+const addFiles = (exports: Command, { withData, ownSettings, configurationOf }: DataCommands): void => {
+  withData(exports.command('files'))
     .description('write the events of the log to files for analysts; resumes where an earlier export has ended')
     .requiredOption('--to <target>', `${TARGET_VALUES}: empty, or with an earlier export of this log`)
-    .addOption(new Option('--format <format>', 'of the files').choices(['parquet', 'jsonl']).default('parquet'))
+    .addOption(new Option('--format <format>', 'format of the files').choices(['parquet', 'jsonl']).default('parquet'))
     .addOption(
       new Option('--partition-by <what>', 'a folder for each date of recording, in UTC, or none')
         .choices(['date', 'none'])
@@ -20,7 +20,7 @@ const addFiles = (egress: Command, { withData, ownSettings, configurationOf }: D
     )
     .option('--project <id>', 'only the events of one project', String)
     .option('--type <type,...>', 'only events of these types; repeatable', names)
-    .option('--foreign <category...>', 'leave out categories of streams that others write to the log')
+    .option('--foreign <category...>', 'leave out categories of streams that other programs write to the log')
     .option('--events-per-file <n>', 'at most this many events in a file', oneOrMore, EVENTS_PER_FILE)
     .option('--follow', 'continue as events are recorded, until Ctrl-C', false)
     .addOption(
@@ -46,10 +46,10 @@ const withSelection = (command: Command, { withData, ownSettings }: DataCommands
 /** Adds the commands below `export` to the command line. */
 export const addExportCommands = (program: Command, data: DataCommands): void => {
   const { configurationOf } = data;
-  const egress = program.command('export').description('the log in files for analysts, and its export to Kafka');
-  addFiles(egress, data);
+  const exports = program.command('export').description('the log in files for analysts, and its export to Kafka');
+  addFiles(exports, data);
 
-  withSelection(egress.command('replay'), data)
+  withSelection(exports.command('replay'), data)
     .description('publish events again, to another Kafka topic')
     .requiredOption('--topic <name>', 'created when it does not exist')
     .action(async (options: ExportFlags & { readonly topic: string }) => {
@@ -57,7 +57,7 @@ export const addExportCommands = (program: Command, data: DataCommands): void =>
       await exportReplay(configurationOf(options), options);
     });
 
-  withSelection(egress.command('reconcile'), data)
+  withSelection(exports.command('reconcile'), data)
     .description(
       'compare Kafka topics with the log: missing, doubled and reordered events; exit code 1 when there are any',
     )

@@ -1,4 +1,3 @@
-import { resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { copyOf, openJson } from '../../kernel/encoding/json-bytes.js';
 import type { RecordedEvent } from '../../kernel/event.js';
@@ -11,14 +10,15 @@ import { type Exported, type FileExport, openFileExport } from '../../streams/fi
 import { jsonLines } from '../../streams/files/json-lines.js';
 import { parquet } from '../../streams/files/parquet.js';
 import type { Configuration } from '../../config/configuration.js';
-import { forSetting } from '../../config/operator-errors.js';
 import { wholeEventEncoder } from '../../event-json/readable.js';
 import { openOwnLog } from '../../main/log/log-source.js';
 import { codecs } from '../../main/models.js';
-import { openPayloads } from '../../main/payloads.js';
+import { openOwnPayloads } from '../../main/payloads.js';
+import { printUnknownTypes } from '../log/unknown-types.js';
 import { openTarget } from '../maintenance/object-target.js';
 import { progressBar, throughLog } from '../progress-bar.js';
 import { onStopSignals } from '../stop-signals.js';
+import { printSummary, secondsSince } from '../summary.js';
 
 const FORMATS = { parquet, jsonl: jsonLines } as const;
 
@@ -35,10 +35,6 @@ export type ExportFilesFlags = {
   readonly follow: boolean;
   /** The time between two runs with `follow`, in milliseconds. */
   readonly every: number;
-};
-
-const print = (done: object): void => {
-  process.stdout.write(`${JSON.stringify(done)}\n`);
 };
 
 const presentingRows = (payloads: Parameters<typeof wholeEventEncoder>[0]): RowEncoder => {
@@ -83,8 +79,8 @@ const runAll = async (exporting: FileExport, { follow, every }: ExportFilesFlags
   const { signal } = stop;
   void onStopSignals().then(() => stop.abort());
   const report = (done: Exported, started: number): void => {
-    const seconds = Number(((performance.now() - started) / 1_000).toFixed(3));
-    if (done.files > 0 || !follow) print({ ...done, position: Number(exporting.position), seconds });
+    if (done.files === 0 && follow) return;
+    printSummary({ ...done, position: Number(exporting.position), seconds: secondsSince(started) });
   };
   do {
     const started = performance.now();
@@ -95,15 +91,16 @@ const runAll = async (exporting: FileExport, { follow, every }: ExportFilesFlags
 
 /**
  * Writes the events of the log to files in a folder or a bucket, from where an earlier export to the same target has
- * ended. Prints a summary of each run as a JSON object.
+ * ended. Prints a summary of each run as a JSON object, and on standard error the names of `--type` that this release
+ * does not know.
  *
  * @throws {OperatorError} when the log, the folder or the bucket cannot be used.
  * @throws {Fault} when the target has files of another export, or an event cannot be encoded.
  */
 export const exportFiles = async (configuration: Configuration, flags: ExportFilesFlags): Promise<void> => {
-  const { data, payload_store: location } = configuration;
+  printUnknownTypes(flags.type);
   const log = await openOwnLog(configuration);
-  const payloads = await forSetting('payload_store', () => openPayloads({ directory: resolve(data), location }));
+  const payloads = await openOwnPayloads(configuration);
   const target = await openTarget('--to', flags.to, 'export');
   const bar = progressBar();
   const present = presentingRows(payloads);

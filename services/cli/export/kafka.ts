@@ -1,4 +1,3 @@
-import { resolve } from 'node:path';
 import { Fault } from '../../kernel/fault.js';
 import { kafkaClient } from '../../reactors/export-to-kafka/client.js';
 import { ExportRefused, exportFailureOf } from '../../reactors/export-to-kafka/failure.js';
@@ -11,10 +10,11 @@ import { eventTypes } from '../../event-json/event-types.js';
 import { connectionOf, topicsOf } from '../../main/export/kafka-connection.js';
 import { openOwnLog } from '../../main/log/log-source.js';
 import { codecs } from '../../main/models.js';
-import { openPayloads } from '../../main/payloads.js';
+import { openOwnPayloads } from '../../main/payloads.js';
 import { progressBar, throughLog } from '../progress-bar.js';
+import { printSummary } from '../summary.js';
 import { wholeEventEncoder } from '../../event-json/readable.js';
-import { OperatorError, forSetting } from '../../config/operator-errors.js';
+import { OperatorError } from '../../config/operator-errors.js';
 import type { EventCondition, EventSelection } from '../../reactors/export-to-kafka/selection.js';
 import { errorText } from '../../kernel/error-text.js';
 
@@ -50,11 +50,10 @@ const assertRange = (from: bigint, to: bigint, end: string): void => {
 };
 
 const opened = async (configuration: Configuration) => {
-  const { data, event_store: eventStore, payload_store: location, kafka: settings } = configuration;
+  const { kafka: settings } = configuration;
   if (settings.brokers.length === 0) throw new OperatorError('no broker is named: --kafka HOST:PORT,…');
-  const directory = resolve(data);
-  const log = await openOwnLog({ data, event_store: eventStore });
-  const payloads = await forSetting('payload_store', () => openPayloads({ directory, location }));
+  const log = await openOwnLog(configuration);
+  const payloads = await openOwnPayloads(configuration);
   const kafka = kafkaClient(connectionOf(settings));
   return { log, payloads, kafka, settings, topics: topicsOf(settings) };
 };
@@ -79,10 +78,6 @@ const withKafka = async (configuration: Configuration, work: (parts: Opened) => 
     await parts.log.close();
     await parts.payloads.close();
   }
-};
-
-const print = (line: unknown): void => {
-  process.stdout.write(`${JSON.stringify(line)}\n`);
 };
 
 /**
@@ -114,7 +109,7 @@ export const exportReplay = (
       selection,
       onProgress,
     }).finally(() => bar.stop());
-    print({ topic, events });
+    printSummary({ topic, events });
   });
 
 /** The position up to which the topics of the export must be complete: the lowest over the export's partitions. */
@@ -139,7 +134,7 @@ export const exportReconcile = (configuration: Configuration, flags: ExportFlags
     const names = topic === undefined ? categories.map((category) => topicName(topics.prefix, category)) : [topic];
     await assertThere(kafka, topic === undefined ? [...names, positionsTopic(topics.prefix)] : names);
     const to = flags.to ?? (topic === undefined ? await publishedUpTo(parts) : await log.head());
-    assertRange(from, to, flags.to === undefined ? 'what there is' : '--to');
+    assertRange(from, to, flags.to === undefined ? 'the end of what was published' : '--to');
     const selection: EventSelection = { from, to, filters };
     const bar = progressBar();
     const onProgress = (read: bigint, total: bigint): void =>
@@ -154,6 +149,6 @@ export const exportReconcile = (configuration: Configuration, flags: ExportFlags
       groupPrefix,
       onProgress,
     }).finally(() => bar.stop());
-    print({ position: Number(to), ...result });
+    printSummary({ position: Number(to), ...result });
     if (result.missing + result.doubled + result.reordered > 0) process.exitCode = 1;
   });

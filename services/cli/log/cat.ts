@@ -1,5 +1,4 @@
 import { once } from 'node:events';
-import { resolve } from 'node:path';
 import type { EventLog } from '../../kernel/ports/event-store.js';
 import type { RecordedEvent } from '../../kernel/event.js';
 import type { PayloadStore } from '../../kernel/ports/payload-store.js';
@@ -14,11 +13,12 @@ import {
   startOf,
 } from './cat-selection.js';
 import { openOwnLog } from '../../main/log/log-source.js';
-import { openPayloads } from '../../main/payloads.js';
+import { openOwnPayloads } from '../../main/payloads.js';
 import { eventLine } from '../../event-json/event-line.js';
 import { readable } from '../../event-json/readable.js';
+import { endWithReader } from '../client/output/reader.js';
 import { printUnknownTypes } from './unknown-types.js';
-import { OperatorError, forSetting } from '../../config/operator-errors.js';
+import { OperatorError } from '../../config/operator-errors.js';
 
 /** The flags of `log cat`. */
 export type LogCatFlags = SelectionFlags & {
@@ -92,16 +92,12 @@ const follow = async (cat: Cat): Promise<void> => {
  * @throws {OperatorError} when the selected stream has no event and `--follow` is not given.
  * @throws {DataDirectoryUnusable} when there is no log.
  */
-export const logCat = async (
-  { data, event_store: eventStore, payload_store: location }: Configuration,
-  flags: LogCatFlags,
-): Promise<void> => {
-  const directory = resolve(data);
-  const log = await openOwnLog({ data, event_store: eventStore });
-  const payloads = await forSetting('payload_store', () => openPayloads({ directory, location }));
+export const logCat = async (configuration: Configuration, flags: LogCatFlags): Promise<void> => {
+  const log = await openOwnLog(configuration);
+  const payloads = await openOwnPayloads(configuration);
   const selection = selectionOf(flags);
   const { limit = Number.POSITIVE_INFINITY } = flags;
-  process.stdout.on('error', () => process.exit(0));
+  endWithReader();
   try {
     const after = await beginAfter(log, selection, flags);
     const cat: Cat = { log, payloads, selection, after, start: startOf(flags, after), limit, found: new Set() };

@@ -11,6 +11,7 @@ import { openLogger } from '../../main/logger.js';
 import { codecs } from '../../main/models.js';
 import { type LogSource, markCopyOf, openLog, openWritableLog } from '../../main/log/log-source.js';
 import { progressBar, throughLog } from '../progress-bar.js';
+import { printSummary, secondsSince } from '../summary.js';
 import { OperatorError, forSetting } from '../../config/operator-errors.js';
 import { assertLogComplete, markComplete, markIncomplete } from '../../store/log/presence.js';
 
@@ -279,11 +280,10 @@ const openTarget = async (location: string): Promise<Target> => {
   };
 };
 
-const secondsSince = (start: number): number => Number(((performance.now() - start) / 1_000).toFixed(3));
+const SAME_LOG = '--from and --to name the same log';
 
 const assertCopyable = ({ from, to }: LogCopyFlags): void => {
-  if (from === to || (!isUrl(from) && !isUrl(to) && resolve(from) === resolve(to)))
-    throw new OperatorError('--from and --to name the same log');
+  if (from === to || (!isUrl(from) && !isUrl(to) && resolve(from) === resolve(to))) throw new OperatorError(SAME_LOG);
   if (!isUrl(from) && !existsSync(resolve(from)))
     throw new OperatorError(`there is no data directory ${resolve(from)}`);
   if (!isUrl(from)) assertLogComplete(resolve(from)); // a copy of a part of a log would not be marked as such
@@ -294,8 +294,8 @@ const assertCopyable = ({ from, to }: LogCopyFlags): void => {
  * revisions, ids and bytes, under a new log id. The target is a copy until it takes over. A copy that was interrupted
  * resumes. Reads both logs again and compares them, then prints a summary as one JSON object.
  *
- * @throws {OperatorError} when the source is itself an unfinished copy, the target log is not a copy of the source, or the
- * two differ in the end.
+ * @throws {OperatorError} when both flags name one log, the source is itself an unfinished copy, the target log is not a
+ * copy of the source, or the two differ in the end.
  */
 export const copyLog = async (flags: LogCopyFlags): Promise<void> => {
   assertCopyable(flags);
@@ -306,6 +306,7 @@ export const copyLog = async (flags: LogCopyFlags): Promise<void> => {
   const bar = progressBar();
   const through = (phase: string) => (position: bigint) => bar.show(throughLog({ phase, position, head }));
   try {
+    if (from.logId === to.logId) throw new OperatorError(SAME_LOG); // two names of one directory or server
     const after = await resumeAfter(from, to);
     await begin();
     await forSetting('--to', () => markCopyOf(sourceOf(flags.to), from.logId));
@@ -318,8 +319,7 @@ export const copyLog = async (flags: LogCopyFlags): Promise<void> => {
     await complete();
     bar.stop();
     const took = { copySeconds, seconds: secondsSince(started) };
-    const summary = { events, resumedAfter: Number(after), logId: to.logId, copyOf: from.logId, ...took };
-    process.stdout.write(`${JSON.stringify(summary)}\n`);
+    printSummary({ events, resumedAfter: Number(after), logId: to.logId, copyOf: from.logId, ...took });
   } catch (error) {
     if (error instanceof RevisionConflict)
       throw new OperatorError(`another process has written to the target log: ${error.message}`, {

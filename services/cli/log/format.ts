@@ -10,15 +10,15 @@ import { sqliteLogReader } from '../../store/log/sqlite-log-reader.js';
 import type { Configuration } from '../../config/configuration.js';
 import { openLogger } from '../../main/logger.js';
 import { logKey, logSource, openOwnLog, openWritableLog } from '../../main/log/log-source.js';
-import { openPayloads } from '../../main/payloads.js';
+import { openOwnPayloads } from '../../main/payloads.js';
 import { OperatorError, forSetting } from '../../config/operator-errors.js';
+import { printSummary } from '../summary.js';
 
 /** The flags of `log format`. */
 export type LogFormatFlags = { readonly to?: number };
 
 const switched = async (store: EventStore, configuration: Configuration, format: number): Promise<void> => {
-  const { data, payload_store: location } = configuration;
-  const payloads = await openPayloads({ directory: resolve(data), location });
+  const payloads = await openOwnPayloads(configuration);
   const sessions = openSessions({ store, payloads, now: Date.now, isShared: true });
   const outcome = await setLogFormat(format, sessions, { actor: '', commandId: randomUUID() });
   await payloads.close();
@@ -61,7 +61,7 @@ export const logFormat = async (configuration: Configuration, { to }: LogFormatF
   const log = await openOwnLog(configuration);
   try {
     const format = await formatOf(log);
-    process.stdout.write(`${JSON.stringify({ format, newest: NEWEST_FORMAT })}\n`);
+    printSummary({ format, newest: NEWEST_FORMAT });
   } finally {
     await log.close();
   }

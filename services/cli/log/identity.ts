@@ -6,6 +6,7 @@ import { sqliteLogReader } from '../../store/log/sqlite-log-reader.js';
 import type { Configuration } from '../../config/configuration.js';
 import { logKey, logSource } from '../../main/log/log-source.js';
 import { forSetting } from '../../config/operator-errors.js';
+import { printSummary } from '../summary.js';
 
 /** The flags of `log renew-id`. */
 export type RenewFlags = { readonly asCopy: boolean };
@@ -32,12 +33,12 @@ const change = async (configuration: Configuration, { embedded, eventstore }: Ch
   const changed = await forSetting(logKey(configuration), () =>
     source.kind === 'eventstore' ? eventstore(source) : inDirectory(source.directory, embedded),
   );
-  process.stdout.write(`${JSON.stringify(changed)}\n`);
+  printSummary(changed);
 };
 
 /**
  * Gives a copied or restored log a new id, and prints the old and the new one as a JSON object. With `asCopy`, the
- * original goes on, and the log is a copy of it until it takes over.
+ * original stays in use, and the log is a copy of it until it takes over.
  *
  * @throws {OperatorError} when the data directory is in use, or there is no log that can be used, or the event store refuses.
  */

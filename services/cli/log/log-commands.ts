@@ -18,7 +18,7 @@ while servers run: they follow it.
 const addIdentityCommands = (log: Command, { withData, ownSettings, configurationOf }: DataCommands): void => {
   withData(log.command('renew-id'))
     .description('give a copied or restored log an identity of its own; the server must be stopped')
-    .option('--as-copy', 'the original goes on: no schedule fires here until log take-over', false)
+    .option('--as-copy', 'the original stays in use: no schedule fires here until log take-over', false)
     .addHelpText('after', ownSettings)
     .action(async (options: RenewFlags) => {
       const { renewId } = await import('./identity.js');

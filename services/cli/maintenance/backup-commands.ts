@@ -4,7 +4,7 @@ import type { BackupFlags, RestoreFlags } from './backup.js';
 import { TARGET_VALUES } from './object-target.js';
 import type { DataCommands } from './payload-commands.js';
 
-const FOREIGN = ['--foreign <category...>', 'categories of streams that others write to the log'] as const;
+const FOREIGN = ['--foreign <category...>', 'categories of streams that other programs write to the log'] as const;
 
 /** Parses where a restore puts payloads and uploads. @throws {InvalidArgumentError} which commander prints. */
 const restoredPayloads = (text: string): PayloadLocation => {

@@ -9,9 +9,10 @@ import type { PayloadLocation } from '../../store/payloads/payload-location.js';
 import type { Configuration } from '../../config/configuration.js';
 import { logSource, openOwnLog } from '../../main/log/log-source.js';
 import { codecs } from '../../main/models.js';
-import { openPayloads } from '../../main/payloads.js';
+import { openOwnPayloads, openPayloads } from '../../main/payloads.js';
 import { openTarget } from './object-target.js';
 import { progressBar, throughLog } from '../progress-bar.js';
+import { printSummary, secondsSince } from '../summary.js';
 import { OperatorError, forSetting } from '../../config/operator-errors.js';
 
 /** The flags of `backup`. */
@@ -42,11 +43,6 @@ const openBucket = async (directory: string, location: PayloadLocation): Promise
   const { s3UploadRestorer } = await import('../../store/backup/s3-files.js');
   const payloads = await forSetting('--payload-store', () => openPayloads({ directory, location }));
   return { payloads, uploads: s3UploadRestorer(location) };
-};
-
-const print = (done: object, started: number): void => {
-  const seconds = Number(((performance.now() - started) / 1_000).toFixed(3));
-  process.stdout.write(`${JSON.stringify({ ...done, seconds })}\n`);
 };
 
 const assertEmbedded = (configuration: Configuration): void => {
@@ -89,9 +85,7 @@ export const backup = async (configuration: Configuration, { to, foreign = [] }:
     return openOwnLog(configuration);
   });
   const bar = progressBar();
-  const payloads = await forSetting('payload_store', () =>
-    openPayloads({ directory, location: configuration.payload_store }),
-  );
+  const payloads = await openOwnPayloads(configuration);
   const files = await openFiles(directory, configuration.payload_store);
   const target = await openTarget('--to', to, 'backup');
   try {
@@ -99,7 +93,7 @@ export const backup = async (configuration: Configuration, { to, foreign = [] }:
       bar.show(throughLog({ phase: 'copy', position, head }));
     const done = await backUp({ log, payloads, files, target, codecs, foreign: new Set(foreign), onProgress });
     bar.stop();
-    print(done, started);
+    printSummary({ ...done, seconds: secondsSince(started) });
   } finally {
     bar.stop();
     for (const part of [target, files, payloads, log]) await part.close();
@@ -133,7 +127,7 @@ export const restore = async ({ from, dataDir, payloadStore, foreign = [] }: Res
     const restoring = { target, ...into, codecs, foreign: new Set(foreign), onProgress };
     const done = await restoreBackup(restoring).catch(withFlag);
     bar.stop();
-    print({ ...done, data: directory }, started);
+    printSummary({ ...done, data: directory, seconds: secondsSince(started) });
   } finally {
     bar.stop();
     bucket?.uploads.close();

@@ -29,7 +29,7 @@ export const addPayloadCommands = (
         .default(WEEK_MS, '7d'),
     )
     .option('--dry-run', 'only count', false)
-    .option('--foreign <category...>', 'categories of streams that others write to the event store')
+    .option('--foreign <category...>', 'categories of streams that other programs write to the event store')
     .addHelpText('after', ownSettings)
     .action(async (options: GarbageFlags) => {
       const { collectGarbage } = await import('./payloads-gc.js');

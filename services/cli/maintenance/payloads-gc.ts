@@ -13,6 +13,7 @@ import { openOwnLog } from '../../main/log/log-source.js';
 import { codecs } from '../../main/models.js';
 import { openPayloadObjects } from '../../main/payloads.js';
 import { progressBar, throughLog } from '../progress-bar.js';
+import { printSummary, secondsSince } from '../summary.js';
 import { OperatorError, forSetting } from '../../config/operator-errors.js';
 
 /** The flags of `payloads gc`. */
@@ -72,22 +73,18 @@ const swept = async (
  * @throws {Fault} when the log or the payload store cannot be used, or the type of an event is unknown here.
  * @throws {OperatorError} when the age is too short, or the store seems to belong to another log.
  */
-export const collectGarbage = async (
-  { data, payload_store: location, event_store: eventStore }: Configuration,
-  flags: GarbageFlags,
-): Promise<void> => {
+export const collectGarbage = async (configuration: Configuration, flags: GarbageFlags): Promise<void> => {
   assertAge(flags.olderThan);
   const started = performance.now();
-  const directory = resolve(data);
-  const log = await openOwnLog({ data, event_store: eventStore });
+  const { data, payload_store: location } = configuration;
+  const log = await openOwnLog(configuration);
   const bar = progressBar();
   let objects: PayloadObjects | undefined;
   try {
-    objects = await forSetting('payload_store', () => openPayloadObjects({ directory, location }));
+    objects = await forSetting('payload_store', () => openPayloadObjects({ directory: resolve(data), location }));
     const counts = await swept(log, objects, flags, bar);
     bar.stop();
-    const seconds = Number(((performance.now() - started) / 1_000).toFixed(3));
-    process.stdout.write(`${JSON.stringify({ ...counts, dryRun: flags.dryRun, seconds })}\n`);
+    printSummary({ ...counts, dryRun: flags.dryRun, seconds: secondsSince(started) });
   } finally {
     bar.stop();
     await objects?.close();

@@ -10,16 +10,15 @@ import { lockDataDirectory } from '../../store/data-directory.js';
 import type { Configuration } from '../../config/configuration.js';
 import { type LogSource, logSource, openOwnLog } from '../../main/log/log-source.js';
 import { codecs, models } from '../../main/models.js';
-import { openPayloads } from '../../main/payloads.js';
+import { openOwnPayloads } from '../../main/payloads.js';
 import { progressBar } from '../progress-bar.js';
+import { printSummary, secondsSince } from '../summary.js';
 import { openFreshViews, viewsKey } from '../../main/views/read-stores.js';
 import type { RebuildThreadData } from '../../main/views/rebuild-thread.js';
 import { threadedShare } from '../../main/views/threaded-share.js';
 import { OperatorError, forSetting } from '../../config/operator-errors.js';
 
 const WHAT: Readonly<Record<RebuildProgress['phase'], string>> = { build: 'events', verify: 'streams' };
-
-const secondsSince = (start: number): number => Number(((performance.now() - start) / 1_000).toFixed(3));
 
 /** Makes an error of one line from a failed verification; any other error is a bug, and keeps its stack. */
 const operatorErrorOf = (error: unknown): unknown => {
@@ -55,19 +54,15 @@ const othersOf = (shares: ReturnType<typeof sharesOf>, where: Where): readonly T
  * @throws {Fault} when the data directory is in use or cannot be used; the views are unchanged then.
  * @throws {OperatorError} when the verification finds a wrong document; the views are unchanged then.
  */
-export const rebuildViews = async ({
-  data,
-  payload_store: location,
-  event_store: eventStore,
-  read_store: views,
-}: Configuration): Promise<void> => {
+export const rebuildViews = async (configuration: Configuration): Promise<void> => {
+  const { data, payload_store: location, event_store: eventStore, read_store: views } = configuration;
   const directory = resolve(data);
   const source = logSource({ directory, eventStore });
-  const log = await openOwnLog({ data, event_store: eventStore }); // throws when there is no log
+  const log = await openOwnLog(configuration); // throws when there is no log
   // No process may have views in the data directory open while they are replaced; in a database, servers may read on.
   const lock = views.kind === 'sqlite' ? await forSetting('data', () => lockDataDirectory(directory)) : undefined;
   const started = performance.now();
-  const payloads = await forSetting('payload_store', () => openPayloads({ directory, location }));
+  const payloads = await openOwnPayloads(configuration);
   const bar = progressBar();
   try {
     const fresh = await forSetting(viewsKey(views), () => openFreshViews({ directory, views }, log.logId));
@@ -92,7 +87,7 @@ export const rebuildViews = async ({
     bar.stop();
     const maxRssMb = Math.round(process.resourceUsage().maxRSS / 1_024);
     const took = { buildSeconds, seconds: secondsSince(started), maxRssMb };
-    process.stdout.write(`${JSON.stringify({ position: Number(position), ...rebuilt, ...took })}\n`);
+    printSummary({ position: Number(position), ...rebuilt, ...took });
   } catch (error) {
     throw operatorErrorOf(error);
   } finally {
