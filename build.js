@@ -1,6 +1,6 @@
-// Translates TypeScript to JavaScript, file by file, and checks no types: that is what `npm run lint` and `npm run
-// check` do besides. Translates again only what has changed. The product is put together in few files besides, which
-// are what is started. `node build.js` is the product, with `--all` tests and benchmarks too.
+// Translates TypeScript to JavaScript, file by file, and only what has changed. Types are not checked here, but by
+// `npm run lint` and `npm run check`. The product is also bundled into few files, in `dist/program`, which are the ones
+// that are started. `node build.js` translates the product, `node build.js --all` tests and benchmarks too.
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -9,7 +9,7 @@ const ROOT = dirname(fileURLToPath(import.meta.url));
 const PRODUCT = ['proto/gen', 'services', 'projections', 'engine', 'interface'];
 const REST = ['test', 'bench', 'console', 'vitest.config.ts'];
 
-/** Files that the translation of every source file depends on, besides the file itself. */
+/** The files on which the translation of every source file depends, besides the source file itself. */
 const TOOLS = ['build.js', 'package-lock.json', 'tsconfig.json'];
 
 /** The folder of the files that are started: a start would take a third of its time to find and read a thousand modules. */
@@ -26,7 +26,10 @@ const ASSETS = Object.fromEntries(
   ]),
 );
 
-/** In `dist`, so that it goes where the translated files go: what each source was like when it was translated. */
+/**
+ * The record of the translation: the time and size of each source file when it was translated. It is in `dist`, so that
+ * it is removed together with the translated files.
+ */
 const RECORD = join(ROOT, 'dist/.translated.json');
 
 const statOf = (path) => statSync(join(ROOT, path), { throwIfNoEntry: false });
@@ -64,10 +67,10 @@ const write = (path, contents) => {
 
 const outputOf = (source) => join(ROOT, 'dist', source.replace(/\.ts$/u, '.js'));
 
-/** The sources that have changed since they were translated, and those that are translated and gone. */
-const changesIn = (places) => {
+/** The sources that have changed since they were translated, and the translated ones that no longer exist. */
+const changesIn = (folders) => {
   const sources = recorded();
-  const now = Object.fromEntries(places.flatMap(sourcesIn).map((source) => [source, markOf(source)]));
+  const now = Object.fromEntries(folders.flatMap(sourcesIn).map((source) => [source, markOf(source)]));
   return {
     changed: Object.keys(now).filter((source) => sources[source] !== now[source]),
     gone: Object.keys(sources).filter((source) => markOf(source) === undefined),
@@ -98,8 +101,8 @@ const translate = async (sources) => {
 };
 
 /**
- * The text of a source that goes into a file of the program: threads lie beside what starts them, and what else is found
- * from a source's place is found from the place of its own translation.
+ * The text of a source for the bundle. In `dist/program`, the file of a thread is beside the file that starts it; any other
+ * path that begins at `import.meta.url` begins at the source's own translation in `dist`.
  */
 const placed = (path) => {
   const own = relative(PROGRAM, outputOf(relative(ROOT, path)));
@@ -166,7 +169,8 @@ const licences = (inputs) =>
     );
   }).join(`\n${'-'.repeat(80)}\n\n`);
 
-const putTogether = async (sources) => {
+/** Bundles the program, and removes files of earlier bundles. */
+const bundle = async (sources) => {
   const { build } = await import('esbuild');
   const { outputFiles, metafile } = await build({
     ...TRANSLATION,
@@ -184,13 +188,13 @@ const putTogether = async (sources) => {
   for (const name of readdirSync(PROGRAM)) if (!kept.has(name)) rmSync(join(PROGRAM, name));
 };
 
-const isProduct = (source) => PRODUCT.some((place) => source.startsWith(`${place}/`));
+const isProduct = (source) => PRODUCT.some((folder) => source.startsWith(`${folder}/`));
 
 const apply = async ({ changed, gone, next }) => {
   if (changed.length > 0) await translate(changed);
   for (const source of gone) for (const end of ['', '.map']) rmSync(`${outputOf(source)}${end}`, { force: true });
   const left = Object.fromEntries(Object.entries(next).filter(([source]) => !gone.includes(source)));
-  if ([...changed, ...gone].some(isProduct)) await putTogether(Object.keys(left));
+  if ([...changed, ...gone].some(isProduct)) await bundle(Object.keys(left));
   write(RECORD, JSON.stringify({ tools: toolMarks(), sources: left }));
 };
 
@@ -205,13 +209,13 @@ const copyAssets = () => {
 const isToolMissing = (error) => error.code === 'ERR_MODULE_NOT_FOUND';
 
 /**
- * Brings the translation up to date, and says so on standard error when there is something to do.
+ * Translates the sources that have changed, and says so on standard error when there are any.
  *
- * @throws when a source cannot be read as TypeScript; what is wrong was said then.
+ * @throws when a source is not valid TypeScript; esbuild has printed the problem then.
  */
-export const bringUpToDate = async (places = PRODUCT) => {
+export const bringUpToDate = async (folders = PRODUCT) => {
   copyAssets();
-  const changes = changesIn(places);
+  const changes = changesIn(folders);
   const count = changes.changed.length;
   if (count + changes.gone.length === 0) return;
   const started = performance.now();

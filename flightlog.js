@@ -1,5 +1,6 @@
 #!/usr/bin/env node
-// Starts the command line: looks at Node first, in words that an old one understands, and translates what has changed.
+// Starts the command line. First checks the release of Node, in syntax that an old release can read, and translates the
+// sources that have changed.
 import { existsSync } from 'node:fs';
 
 /** The lowest minor version of each major one below 24 that is supported, as `engines` of package.json says. */
@@ -12,7 +13,7 @@ if (major < 24 && !(minor >= LOWEST[major])) {
   process.exit(1);
 }
 
-/** An installed package has no sources, and is translated already; tests are about what was built before them. */
+/** True where sources are to be translated: an installed package has none, and tests run on what was built before them. */
 const hasSources = existsSync(new URL('services', import.meta.url)) && !process.env.FLIGHTLOG_TEST_AS_BUILT;
 const translated = hasSources ? import('./build.js').then(({ bringUpToDate }) => bringUpToDate()) : Promise.resolve();
 
@@ -21,13 +22,13 @@ const consoleBuild = new URL('console/build.js', import.meta.url);
 /** Commands that serve the web console. They serve everything else without it, so a failed build is only reported. */
 const servesConsole = hasSources && ['sandbox', 'serve'].includes(process.argv[2]) && existsSync(consoleBuild);
 const built = translated.then(() => {
-  if (!servesConsole || process.argv.includes('--help')) return undefined;
+  if (!servesConsole || process.argv.includes('--help') || process.argv.includes('-h')) return undefined;
   return import(consoleBuild.href)
     .then(({ buildConsole }) => buildConsole())
     .catch(({ message }) => process.stderr.write(`flightlog: the web console is not built: ${message}\n`));
 });
 
-// `await` is a word that an old Node does not read here: it would not come to the lines above.
+// No `await` at the top level: an old release of Node could not read this file then, nor print the message above.
 built.then(
   () => import('./dist/program/flightlog.js'),
   (error) => {

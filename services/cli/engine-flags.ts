@@ -22,19 +22,19 @@ export const withEngineFlags = (command: Command): Command =>
     .option('--client-id <id>', 'get tokens as this client, with --client-secret-file')
     .option('--client-secret-file <file>', 'file with the secret of the client')
     .option('--token-url <url>', 'address that issues tokens (default: as the control plane says)')
-    .option('--concurrency <n>', 'calls in flight', oneOrMore, 64)
-    .option('--rate <n>', 'events per second; 0 is as fast as it goes', wholeNumber, 0)
+    .option('--concurrency <n>', 'most calls in flight', oneOrMore, 64)
+    .option('--rate <n>', 'most events per second; 0 is no limit', wholeNumber, 0)
     .addOption(failureProbability())
-    .option('--seed <s>', 'one seed gives one run', 'flightlog')
+    .option('--seed <s>', 'the same seed gives the same run', 'flightlog')
     .addOption(gates())
     .option(
       '--dynamic <directory>',
       'compiled closures of dynamic tasks (default: those of the samples); a dynamic task without one runs two instances of itself',
     )
     .option('--group <name>', 'group of engines in the feed', 'default')
-    .option('--name <name>', 'name of the engine in its group (default: one of its own)')
+    .option('--name <name>', 'name of the engine in its group (default: a random one)')
     .option('--poll', 'find work by polling lists instead of the feed', false)
     .option('--until-idle', 'end when nothing is left to run', false)
     .addOption(
-      new Option('--log-level <level>', 'least severe log that is written').choices(LOG_LEVELS).default('info'),
+      new Option('--log-level <level>', 'least severe level that is logged').choices(LOG_LEVELS).default('info'),
     );

@@ -5,8 +5,8 @@ type Allowed = Pick<Configuration, 'insecure' | 'allow_insecure_remote' | 'host'
 
 const LOOPBACK = /^(?:127\.\d+\.\d+\.\d+|::1|localhost)$/u;
 
-const assertInsecure = ({ allow_insecure_remote: isMeant, host }: Allowed): void => {
-  if (LOOPBACK.test(host) || isMeant) return;
+const assertInsecure = ({ allow_insecure_remote: isRemoteAllowed, host }: Allowed): void => {
+  if (LOOPBACK.test(host) || isRemoteAllowed) return;
   throw new OperatorError(
     `without authentication, ${host} accepts calls from every client: listen on 127.0.0.1 (--host), or add --allow-insecure-remote if that is intended`,
   );

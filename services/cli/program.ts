@@ -123,7 +123,9 @@ const withServing = (command: Command, { grpcPort, httpPort, logLevel }: Serving
       'port of the EventStoreDB protocol; 0 takes a free one (default 2113, where it is free)',
     )
     .addOption(
-      new Option('--eventstore-mode <mode>', 'what its clients may do (default read)').choices(EVENTSTORE_MODES),
+      new Option('--eventstore-mode <mode>', 'what clients of that protocol may do (default read)').choices(
+        EVENTSTORE_MODES,
+      ),
     )
     .addOption(
       new Option('--eventstore-format <format>', 'how event data is presented to clients (default json)').choices(
@@ -144,7 +146,7 @@ export const program = new Command('flightlog')
 withServing(program.command('sandbox'), { grpcPort: 8081, httpPort: 8080, logLevel: 'warn' })
   .description('serve with sample workflows and a simulated engine, without authentication unless --auth is given')
   .option('--auth', 'with authentication: prints a user and a password of this run')
-  .option('--engine-rate <n>', 'events per second of the engine; 0 is as fast as it goes', wholeNumber, 50)
+  .option('--engine-rate <n>', 'most events per second of the engine; 0 is no limit', wholeNumber, 50)
   .addOption(failureProbability())
   .addOption(gates())
   .option('--poll', 'the engine polls lists instead of getting its work from the feed', false)
@@ -155,15 +157,15 @@ withServing(program.command('sandbox'), { grpcPort: 8081, httpPort: 8080, logLev
   });
 
 withServing(program.command('serve'), { grpcPort: 81, httpPort: 80, logLevel: 'info' })
-  .description('serve the interface over gRPC and REST; says on standard output when it is ready, and where it is')
+  .description('serve the interface over gRPC and REST; prints its addresses on standard output when it is ready')
   .option('--insecure', 'serve without authentication, on this machine')
   .option('--tls-cert <file>', 'certificate chain of gRPC and REST, in PEM')
-  .option('--tls-key <file>', 'its private key, in PEM')
+  .option('--tls-key <file>', 'private key of the certificate, in PEM')
   .option(
     '--role <role...>',
-    `what this process does, repeatable or with commas: of ${ROLES.join(', ')}; api, projector and reactor need --event-store; log is a log server (default all)`,
+    `roles of this process, repeatable or with commas: ${ROLES.join(', ')}; api, projector and reactor need --event-store; log is a log server (default all)`,
   )
-  .option('--json', 'announce it in one line of JSON, as where standard output is not a terminal', false)
+  .option('--json', 'print the addresses in one line of JSON, as where standard output is not a terminal', false)
   .addHelpText('after', settingsHelp([]))
   .action(async (options: ServeFlags) => {
     const configuration = configurationOf(options);
@@ -183,7 +185,7 @@ withEngineFlags(program.command('engine'))
     await engine(options);
   });
 
-const views = program.command('views').description('what is folded from the log');
+const views = program.command('views').description('the views, which are projected from the log');
 withViews(views.command('rebuild'))
   .description(
     'build all views from the log again, and verify them; stop the server first if its views are in its data directory (--read-store sqlite:)',

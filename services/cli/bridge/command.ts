@@ -16,7 +16,7 @@ export const addBridgeCommand = (
     .option('--namespace-template <text>', 'namespace of an execution (default {{ project }}-{{ domain }})')
     .option('--producer-id <id>', 'producer_id of the events of the engines (default propeller)')
     .option('--capacity <n>', 'executions at a time (default 1000)')
-    .option('--log-level <level>', 'least severe log that is written (default info)')
+    .option('--log-level <level>', 'least severe level that is logged (default info)')
     .addHelpText('after', ownSettings)
     .action(async (options: Readonly<Record<string, unknown>>) => {
       const { bridge } = await import('./bridge.js');

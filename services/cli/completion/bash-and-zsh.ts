@@ -8,6 +8,7 @@ import {
   SERVER_FLAGS,
 } from './completions.js';
 
+/** The shell command that prints the words of an offer. */
 const printed = (offer: Offer): string => {
   if (offer.kind === 'words') return `echo ${offer.words.join(' ')}`;
   if (offer.kind === 'of argument')

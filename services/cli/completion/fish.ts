@@ -10,6 +10,7 @@ import {
   type Values,
 } from './completions.js';
 
+/** The shell command that prints the words of an offer. */
 const printed = (offer: Offer): string => {
   if (offer.kind === 'words') return `printf '%s\\n' ${offer.words.join(' ')}`;
   if (offer.kind === 'of argument')

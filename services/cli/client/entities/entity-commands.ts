@@ -42,7 +42,7 @@ const withListing = (command: Command): Command =>
     )
     .option('--sort <column>', 'sort by a column, such as created_at; with a dash before it, descending')
     .option('--limit <n>', 'at most this many', oneOrMore, DEFAULT_LIMIT)
-    .option('--token <token>', 'the page that the page before names');
+    .option('--token <token>', 'token of the page, as the page before prints it');
 
 const singularOf = (kind: ListedKind): string => kind.slice(0, -1);
 

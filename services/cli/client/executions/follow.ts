@@ -79,7 +79,7 @@ const createdAt = ({ closure }: NodeExecution): number => (closure?.createdAt ? 
 export const statesOf = async function* (
   connection: Connection,
   id: ExecutionId,
-  lost: () => void = () => undefined,
+  lost: () => void,
 ): AsyncGenerator<ExecutionState & { readonly answer: WatchResponse }> {
   let execution: Execution | undefined;
   const nodes = new Map<string, NodeExecution>();
