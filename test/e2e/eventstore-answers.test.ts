@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { type ClientHttp2Session, connect } from 'node:http2';
 import { connect as connectSocket } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { create, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
@@ -260,7 +261,7 @@ describe('the server of the EventStoreDB protocol', () => {
     });
   });
 
-  describe('for HTTP/1.1 on the same port', () => {
+  describe('for HTTP requests on the same port', () => {
     const get = (path: string, init: RequestInit = {}): Promise<Response> =>
       fetch(`http://${server.address}${path}`, init);
 
@@ -278,6 +279,23 @@ describe('the server of the EventStoreDB protocol', () => {
     it('answers /health/live with 204, or with the status that the request names', async () => {
       expect((await get('/health/live')).status).toBe(204);
       expect((await get('/health/live?liveCode=200', { method: 'HEAD' })).status).toBe(200);
+    });
+
+    it('answers the same over HTTP/2, which clients such as curl take over TLS', async () => {
+      const over2 = async (path: string, method = 'GET'): Promise<{ status: number; body: string }> => {
+        const stream = session.request({ ':path': path, ':method': method });
+        const [headers] = (await once(stream, 'response')) as [Record<string, unknown>];
+        return { status: Number(headers[':status']), body: await text(stream) };
+      };
+      expect(await over2('/health/live')).toEqual({ status: 204, body: '' });
+      expect(await over2('/health/live?liveCode=200', 'HEAD')).toEqual({ status: 200, body: '' });
+      for (const path of ['/info', '/streams/orders']) {
+        const overHttp1 = await get(path);
+        expect(await over2(path)).toEqual({ status: overHttp1.status, body: await overHttp1.text() });
+      }
+      expect(await over2('/info', 'HEAD')).toEqual({ status: 200, body: '' });
+      expect(await over2('/info', 'PUT')).toMatchObject({ status: 405 });
+      expect(JSON.parse((await over2('/gossip')).body)).toMatchObject({ serverIp: '127.0.0.1' });
     });
 
     it('names itself as the only node at /gossip, with the last position of its log', async () => {

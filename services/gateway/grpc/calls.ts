@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders } from 'node:http2';
+import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
 
 import { RpcError } from '../../kernel/rpc.js';
 import type { Listening } from '../exchange.js';
@@ -16,6 +16,11 @@ export type Served = { readonly handle: GrpcHandler; readonly callersPackage?: s
 /** Finds the handler of a path, such as `/flyteidl.service.AdminService/GetTask`. */
 export type FindHandler = (path: string) => Served | undefined;
 
+/** Answers a GET or HEAD, which is no gRPC call. */
+export type AnswerPage = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => void;
+
+const PAGE_METHODS: readonly unknown[] = ['GET', 'HEAD'];
+
 const GRPC = /^application\/grpc(?:$|[+;])/;
 
 /** The HTTP status for a request that is not a gRPC call; `undefined` when it is one. */
@@ -25,9 +30,13 @@ const notGrpc = (headers: IncomingHttpHeaders): number | undefined => {
 };
 
 const open =
-  (find: FindHandler): OnStream =>
+  (find: FindHandler, answerPage?: AnswerPage): OnStream =>
   (stream, headers, socket) => {
     stream.on('error', () => undefined); // an error closes the stream, and 'close' is handled
+    if (answerPage && PAGE_METHODS.includes(headers[':method'])) {
+      answerPage(stream, headers);
+      return;
+    }
     const httpStatus = notGrpc(headers);
     if (httpStatus !== undefined) {
       refuseStream(stream, httpStatus);
@@ -64,10 +73,15 @@ const shutDown = async (sessions: Http2Sessions, connections: Connections, drain
 /**
  * Listens for gRPC calls, and passes each to the handler of its path: https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md
  *
+ * @param answerPage without it, a GET or HEAD gets the status 405.
  * @throws {Error} when the address cannot be listened on.
  */
-export const acceptCalls = async (hosting: ConnectionHosting, find: FindHandler): Promise<Listening> => {
-  const sessions = http2Sessions(open(find));
+export const acceptCalls = async (
+  hosting: ConnectionHosting,
+  find: FindHandler,
+  answerPage?: AnswerPage,
+): Promise<Listening> => {
+  const sessions = http2Sessions(open(find, answerPage));
   const connections = await acceptConnections(hosting, sessions.serve);
   return { port: connections.port, close: ({ drainMs }) => shutDown(sessions, connections, drainMs) };
 };

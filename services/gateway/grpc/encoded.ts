@@ -9,7 +9,7 @@ import { HANDSHAKE_MS, type Listening } from '../exchange.js';
 import { requestBudget } from '../memory-budget.js';
 import { endAnswer, incoming } from './answer.js';
 import { type GrpcCall, type GrpcHandler, isGone } from './call.js';
-import { acceptCalls } from './calls.js';
+import { acceptCalls, type AnswerPage } from './calls.js';
 import { receivedMessages, onlyMessage, type RequestLimits } from './messages.js';
 import { encodedText, type Trailer } from './trailer.js';
 import { write } from './write.js';
@@ -31,6 +31,8 @@ export type EncodedHosting = {
   readonly statusOf: (thrown: unknown, path: string) => FailedStatus;
   /** Serves connections of HTTP/1.1 on the same port; without it, they are closed. */
   readonly http1?: (socket: Socket) => void;
+  /** Answers a GET or HEAD of HTTP/2; without it, its status is 405. */
+  readonly answerPage?: AnswerPage;
 };
 
 /** The memory budget for requests that are being received, as a number of requests of the largest size. */
@@ -108,7 +110,7 @@ export const serveEncoded = async (hosting: EncodedHosting): Promise<Listening> 
     ]),
   );
   const unbounded = { handshakeMs: HANDSHAKE_MS, maxConnections: Number.MAX_SAFE_INTEGER };
-  const calls = await acceptCalls({ ...hosting, ...unbounded }, (path) => served.get(path));
+  const calls = await acceptCalls({ ...hosting, ...unbounded }, (path) => served.get(path), hosting.answerPage);
   return {
     port: calls.port,
     close: async (options) => {

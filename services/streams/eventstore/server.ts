@@ -22,7 +22,7 @@ import { type GroupFigures, groupFigures } from './groups/group-figures.js';
 import { type GroupRegistry, openGroups } from './groups/groups.js';
 import { type GroupCalls, forwardedAdministration, forwardedConsumeHandler } from './groups/forwarded-calls.js';
 import { type Admissions, guarding } from './guard.js';
-import { http1Handler } from './http1.js';
+import { type AnswerPage, http1Handler, http2Pages } from './pages.js';
 import { clusterOfOne, type ServedNode, supportedMethods } from './node.js';
 import type { ReadServices } from './read/read.js';
 import type { EncodedHandler, FailedStatus } from '../../kernel/ports/encoded-calls.js';
@@ -43,6 +43,7 @@ export type ServeCalls = (hosting: {
   readonly handlers: ReadonlyMap<string, EncodedHandler>;
   readonly statusOf: (thrown: unknown, path: string) => FailedStatus;
   readonly http1: (socket: Socket) => void;
+  readonly answerPage: AnswerPage;
 }) => Promise<{ readonly port: number; close(options: { readonly drainMs: number }): Promise<void> }>;
 
 /** The address, services and security of a server of the EventStoreDB protocol. */
@@ -154,7 +155,7 @@ const LAST_STATUSES_MS = 500;
 
 /**
  * Serves the log by the public EventStoreDB protocol, so that official clients of any language can read and tail it:
- * gRPC over HTTP/2, and the node's information and health pages over HTTP/1.1.
+ * gRPC, and the node's information and health pages.
  *
  * @throws {Error} when the address cannot be listened on.
  */
@@ -177,6 +178,7 @@ export const serveEventstore = async (hosting: EventstoreHosting): Promise<Event
     handlers: new Map(handlers.map(([path, handle]) => [path, guard ? guard(path, handle) : handle])),
     statusOf: (thrown, path) => failedCall(logger, path, thrown),
     http1: http1Handler(node, logger),
+    answerPage: http2Pages(node, logger),
   });
   bound = server.port;
   return {
