@@ -7,15 +7,18 @@ import { isLink } from './links.js';
 import { recordRefusal } from './refusal-audit.js';
 
 /**
- * The header that pages of flightlog send with every change. A page of another origin cannot send it unless `cors` allows
- * that: a browser asks the server first.
+ * The header that pages of flightlog send with every change, for browsers that do not say where a request comes from. A
+ * page of another origin cannot send it unless `cors` allows that: a browser asks the server first.
  */
 const OUR_PAGE = 'flightlog-csrf';
 
 const READS = ['GET', 'HEAD', 'OPTIONS'];
 
-const isFromOurPage = ({ headers }: FastifyRequest): boolean =>
-  headers[OUR_PAGE] !== undefined && (headers['sec-fetch-site'] ?? 'same-origin') === 'same-origin';
+/** Browsers say where a request comes from with HTTPS and on localhost, and no page can change what they say. */
+const isFromOurPage = ({ headers }: FastifyRequest): boolean => {
+  const site = headers['sec-fetch-site'];
+  return site === undefined ? headers[OUR_PAGE] !== undefined : site === 'same-origin';
+};
 
 /** True for a request with a token. Credentials of another kind are for a proxy, and say nothing about the caller. */
 const hasOwnToken = ({ headers }: FastifyRequest): boolean =>
@@ -24,7 +27,7 @@ const hasOwnToken = ({ headers }: FastifyRequest): boolean =>
 const forged = (): RpcError =>
   new RpcError(
     'PERMISSION_DENIED',
-    `a change by the cookie of a browser session must come from a page of this server, with the header ${OUR_PAGE}`,
+    `a change by the cookie of a browser session must come from a page of this server (Sec-Fetch-Site: same-origin, or the header ${OUR_PAGE} where the browser does not send that)`,
   );
 
 /** The person whose session was used; `undefined` when the token of the session is no longer valid. */
