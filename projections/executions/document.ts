@@ -12,6 +12,7 @@ import {
 } from '../../proto/gen/platformidl/core/execution_pb.js';
 import { clip } from '../query/clip.js';
 import type { Origin } from './origin.js';
+import type { SpecInputs } from './spec-inputs.js';
 
 /** An execution, folded from its events. */
 export type ExecutionDocument = {
@@ -20,6 +21,8 @@ export type ExecutionDocument = {
    * `showsAbort`); it is kept here all the same.
    */
   readonly execution: Execution;
+  /** The inputs that came in the spec, kept apart from `execution` because to encode large ones takes milliseconds. */
+  readonly specInputs: SpecInputs | undefined;
   /** Fields set by the first event; they never change. */
   readonly origin: Origin;
   /**
@@ -65,20 +68,17 @@ const withClosure = (execution: Execution, changed: Partial<ExecutionClosure>): 
 });
 
 /**
- * Makes the execution that GetExecution returns: with abort metadata in place of the result where `showsAbort` says so,
- * otherwise the stored execution itself, without a copy.
+ * Makes the execution that GetExecution returns, except for the inputs in its spec: with abort metadata in place of the
+ * result where `showsAbort` says so, otherwise the stored execution itself, without a copy.
  */
 export const getAnswer = (document: ExecutionDocument): Execution =>
   showsAbort(document) ? withClosure(document.execution, { outputResult: abortResult(document) }) : document.execution;
 
-const withoutInputs = (execution: Execution): Execution => {
-  if (execution.spec === undefined) return execution;
-  // oxlint-disable-next-line typescript/no-deprecated -- flyteconsole still sends inputs in the spec
-  const { inputs, ...spec } = execution.spec;
-  return inputs === undefined ? execution : { ...execution, spec };
-};
-
-const shortResult = (execution: Execution): Execution => {
+/**
+ * Makes the execution that lists return, from the one that `getAnswer` gives: outputs are omitted, and the message of an
+ * error is shortened. Inputs in the spec need not be omitted: they are kept apart.
+ */
+export const listElement = (execution: Execution): Execution => {
   const { outputResult: result } = closureOf(execution);
   if (result.case === 'outputData') return withClosure(execution, { outputResult: { case: undefined } });
   if (result.case !== 'error') return execution;
@@ -86,9 +86,3 @@ const shortResult = (execution: Execution): Execution => {
   if (message === result.value.message) return execution;
   return withClosure(execution, { outputResult: errorResult({ ...result.value, message }) });
 };
-
-/**
- * Makes the execution that lists return, from the one that `getAnswer` gives: inputs and outputs are omitted, and the
- * message of an error is shortened.
- */
-export const listElement = (execution: Execution): Execution => shortResult(withoutInputs(execution));

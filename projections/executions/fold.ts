@@ -24,6 +24,7 @@ import type { Handler, Handlers } from '../runtime/typed-read-model.js';
 import { durationBetween, earliest, latest, timestampOf, timestampOfMs } from '../query/times.js';
 import { closureOf, type ExecutionDocument } from './document.js';
 import { originOf } from './origin.js';
+import { separateInputs } from './spec-inputs.js';
 
 const TERMINAL: ReadonlySet<Phase> = new Set([Phase.SUCCEEDED, Phase.FAILED, Phase.ABORTED, Phase.TIMED_OUT]);
 
@@ -42,14 +43,16 @@ const systemMetadataOf = (execution: Execution): SystemMetadata => {
 };
 
 /** Copies the recorded spec, because later events change it and the same event may be folded again. */
-const recordedSpec = ({ spec }: ExecutionCreated): ExecutionSpec =>
-  spec ? clone(ExecutionSpecSchema, spec) : create(ExecutionSpecSchema);
+const recordedSpec = ({ spec: recorded = create(ExecutionSpecSchema) }: ExecutionCreated) => {
+  const { spec, specInputs } = separateInputs(recorded);
+  return { spec: clone(ExecutionSpecSchema, spec), specInputs };
+};
 
 /** Creates the document from the first event: the execution is queued for an engine. */
 const created = (event: SeenEvent<EventOf<'ExecutionCreated'>>): ExecutionDocument => {
   const { data } = event.body;
   const at = timestampOfMs(event.metadata.recordedAtMs);
-  const spec = recordedSpec(data);
+  const { spec, specInputs } = recordedSpec(data);
   const principal = spec.metadata?.principal ?? '';
   const execution = create(ExecutionSchema, {
     ...(data.id && { id: data.id }),
@@ -63,7 +66,7 @@ const created = (event: SeenEvent<EventOf<'ExecutionCreated'>>): ExecutionDocume
       stateChangeDetails: { occurredAt: at, principal },
     },
   });
-  return { execution, origin: originOf(data, event), abort: undefined, outputsRevision: null };
+  return { execution, specInputs, origin: originOf(data, event), abort: undefined, outputsRevision: null };
 };
 
 const resultOf = ({ outputResult: given }: WorkflowExecutionEvent): Result | undefined => {

@@ -17,6 +17,7 @@ import { executionCollection, PHASES_WITH_ERROR } from './columns.js';
 import { closureOf, type ExecutionDocument, listElement, getAnswer } from './document.js';
 import { type FollowedEvent, handlers } from './fold.js';
 import { storedOrigin } from './origin.js';
+import { inputsBefore, withInputs } from './spec-inputs.js';
 
 type Fields = StoredDocument['fields'];
 
@@ -87,18 +88,21 @@ const fieldsOf = ({ execution, origin, abort, outputsRevision }: ExecutionDocume
 const encode: ReadModel<ExecutionDocument>['encode'] = (_, document) => {
   const answered = getAnswer(document);
   const element = listElement(answered);
+  const { specInputs } = document;
   return {
     fields: fieldsOf(document),
-    response: toBinary(ExecutionSchema, answered),
-    ...(element !== answered && { listElement: toBinary(ExecutionSchema, element) }),
+    response: withInputs(specInputs, toBinary(ExecutionSchema, answered)),
+    ...((specInputs !== undefined || element !== answered) && { listElement: toBinary(ExecutionSchema, element) }),
     ...(answered !== document.execution && { foldState: toBinary(ExecutionSchema, document.execution) }),
   };
 };
 
 const decode = ({ fields, response, foldState }: StoredDocument): ExecutionDocument => {
   const { abort_cause: cause, abort_principal: principal, outputs_at: outputsAt } = fields;
+  const specInputs = inputsBefore(response);
   return {
-    execution: fromBinary(ExecutionSchema, foldState ?? response),
+    execution: fromBinary(ExecutionSchema, foldState ?? response.subarray(specInputs?.length)),
+    specInputs,
     origin: storedOrigin(fields),
     abort: typeof cause === 'string' ? { cause, principal: String(principal ?? '') } : undefined,
     outputsRevision: typeof outputsAt === 'number' ? outputsAt : null,

@@ -7,6 +7,7 @@ import type { StoredDocument } from '../../../projections/runtime/read-store.js'
 import {
   ExecutionMetadata_ExecutionMode,
   ExecutionSchema,
+  ExecutionSpecSchema,
   ExecutionState,
 } from '../../../proto/gen/platformidl/admin/execution_pb.js';
 import {
@@ -59,6 +60,28 @@ describe('an execution', () => {
     expect(document!.fields).toMatchObject({ mode: 1, user: 'ada', state: 0, launch_entity: 'launch_plan' });
     expect(answerOf(document!).closure!.stateChangeDetails!.principal).toBe('ada');
   });
+
+  it.each([1, Infinity])(
+    'shows the inputs of its specification except in lists, stored every %s events',
+    async (size) => {
+      const literal = { value: { case: 'scalar', value: { value: { case: 'noneType', value: {} } } } } as const;
+      const inputs = create(LiteralMapSchema, { literals: { name: literal } });
+      const spec = { maxParallelism: 7, inputs };
+      const run = openStream(
+        { ...creation, created: create(ExecutionCreatedSchema, { id, spec }) },
+        workflow('RUNNING', { second: 3 }),
+      );
+      await run.refusal(termination);
+      const [document] = [...documentsAfter(executions, run.recorded, size).values()];
+      expect(answerOf(document!)).toMatchObject({ id, spec, closure: { phase: Phase.ABORTING } });
+      const element = fromBinary(ExecutionSchema, document!.listElement!);
+      expect(element).toMatchObject({ id, spec: { maxParallelism: 7 }, closure: { phase: Phase.ABORTING } });
+      expect(element.spec).not.toHaveProperty('inputs');
+      const { execution, specInputs } = executions.decode(document!);
+      expect(execution.spec).not.toHaveProperty('inputs');
+      expect(fromBinary(ExecutionSchema, specInputs!).spec).toEqual(create(ExecutionSpecSchema, { inputs }));
+    },
+  );
 
   it('has a field for each thing that lists filter and sort by', () => {
     const spec = {
