@@ -27,10 +27,13 @@ const nameOf = (element: JsonValue, index: number): string => {
  */
 const elementsOf = (list: readonly JsonValue[]): Fields => {
   const elements = new Map<string, JsonValue>();
+  const counts = new Map<string, number>();
   for (const [index, element] of list.entries()) {
     const name = nameOf(element, index);
-    let key = name;
-    for (let count = 2; elements.has(key); count += 1) key = `${name} (${count})`;
+    let count = (counts.get(name) ?? 0) + 1;
+    let key = count === 1 ? name : `${name} (${count})`;
+    while (elements.has(key)) key = `${name} (${(count += 1)})`;
+    counts.set(name, count);
     elements.set(key, element);
   }
   return elements;

@@ -31,6 +31,22 @@ describe('two versions of a definition', () => {
     ]);
   });
 
+  it('may have very many nodes of the same name', () => {
+    const nodes = Array.from({ length: 20_000 }, (_, at) => node('greet', 'greet v1', `n${at}`));
+    const changed = nodes.with(-1, node('greet', 'greet v2', 'n19999'));
+    const started = performance.now();
+    expect(differencesOf({ nodes }, { nodes: changed })).toEqual([
+      { path: 'nodes/greet (20000)/taskNode', before: 'greet v1', after: 'greet v2' },
+    ]);
+    expect(performance.now() - started).toBeLessThan(5_000); // a search for each free number takes over ten times as long
+  });
+
+  it('give each node a name of its own, also where one has the name and number of another', () => {
+    const named = [node('greet', 'v1', 'n0'), node('greet (2)', 'v1', 'n1'), node('greet', 'v1', 'n2')];
+    const paths = differencesOf({ nodes: [] }, { nodes: named }).map(({ path }) => path);
+    expect(paths).toEqual(['nodes/greet', 'nodes/greet (2)', 'nodes/greet (3)']);
+  });
+
   it('do not differ when they have the same content', () => {
     expect(differencesOf({ nodes: [node('a', 'b')], inputs: {} }, { nodes: [node('a', 'b')], inputs: {} })).toEqual([]);
   });
