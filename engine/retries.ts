@@ -16,8 +16,6 @@ export interface WalkRetries {
   readonly dropped: ReadonlyMap<string, string>;
 }
 
-type Retry = { readonly count: number; readonly notBefore: number };
-
 const MAX_ATTEMPTS = 5;
 /** The backoff after the n-th failure is this, doubled n times. */
 const BACKOFF_MS = 200;
@@ -41,17 +39,25 @@ const forgetOldest = (remembered: Map<string, unknown>): void => {
 };
 
 export const createRetries = (logger: EngineLogger): WalkRetries => {
-  const retries = new Map<string, Retry>();
+  /** The numbers of failures. */
+  const failures = new Map<string, number>();
+  /** The times, in milliseconds since 1970, before which executions are not retried. */
+  const waiting = new Map<string, number>();
   const dropped = new Map<string, string>();
+  const forget = (key: string): void => {
+    failures.delete(key);
+    waiting.delete(key);
+  };
   return {
     dropped,
     note: (key, error) => {
-      const count = (retries.get(key)?.count ?? 0) + 1;
-      retries.delete(key);
+      const count = (failures.get(key) ?? 0) + 1;
+      forget(key);
       if (isExpected(error)) return;
       if (!isPermanent(error, count)) {
-        retries.set(key, { count, notBefore: Date.now() + BACKOFF_MS * 2 ** count });
-        forgetOldest(retries);
+        failures.set(key, count);
+        waiting.set(key, Date.now() + BACKOFF_MS * 2 ** count);
+        forgetOldest(failures);
         logger.warn({ execution: key, err: error }, 'the walk of an execution has failed and will be retried');
         return;
       }
@@ -59,13 +65,12 @@ export const createRetries = (logger: EngineLogger): WalkRetries => {
       forgetOldest(dropped);
       logger.warn({ execution: key, err: error }, 'execution given up');
     },
-    forget: (key) => {
-      retries.delete(key);
-    },
-    isPutOff: (key) => dropped.has(key) || (retries.get(key)?.notBefore ?? 0) > Date.now(),
+    forget,
+    isPutOff: (key) => dropped.has(key) || (waiting.get(key) ?? 0) > Date.now(),
     pending: () => {
       const now = Date.now();
-      return [...retries.values()].filter(({ notBefore }) => notBefore > now).length;
+      for (const [key, notBefore] of waiting) if (notBefore <= now) waiting.delete(key);
+      return waiting.size;
     },
   };
 };

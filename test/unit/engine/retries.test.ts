@@ -35,6 +35,20 @@ it('an execution waits for a retry until its backoff has passed, also when no fu
   expect([retries.pending(), retries.isPutOff('a')]).toEqual([0, false]);
 });
 
+it('an execution that fails again after its backoff waits twice as long, and is given up at the fifth failure', () => {
+  vi.useFakeTimers();
+  const retries = createRetries(quiet);
+  for (const backoffMs of [400, 800, 1_600, 3_200]) {
+    retries.note('a', new Error('no'));
+    vi.advanceTimersByTime(backoffMs - 1);
+    expect([retries.pending(), retries.isPutOff('a')]).toEqual([1, true]);
+    vi.advanceTimersByTime(1);
+    expect([retries.pending(), retries.isPutOff('a')]).toEqual([0, false]);
+  }
+  retries.note('a', new Error('no'));
+  expect([retries.pending(), [...retries.dropped.keys()]]).toEqual([0, ['a']]);
+});
+
 it('an execution that was ended by a request waits for no retry', () => {
   const retries = createRetries(quiet);
   retries.note('a', new Error('no'));
