@@ -37,7 +37,7 @@ export const createKeyedQueue = ({ concurrency, work, onFailure }: QueueOptions)
 
   const addAfter = (key: string, milliseconds: number): void => {
     if (isClosed) return;
-    const dueMs = Date.now() + milliseconds;
+    const dueMs = performance.now() + milliseconds; // no clock that people can set
     const earlier = timers.get(key);
     if (earlier && earlier.dueMs <= dueMs) return;
     clearTimeout(earlier?.timeout);

@@ -42,6 +42,16 @@ it('a key that is queued for later several times is worked on once, at the earli
   expect(worked).toEqual(['a', 'b']);
 });
 
+it('a key that is queued again does not wait longer after the clock of the computer was set forward', async () => {
+  vi.useFakeTimers();
+  const { worked, queue } = recording();
+  queue.addAfter('a', 600_000);
+  vi.setSystemTime(Date.now() + 3_600_000);
+  queue.addAfter('a', 30);
+  await vi.advanceTimersByTimeAsync(30);
+  expect(worked).toEqual(['a']);
+});
+
 it('a key that is queued for a time beyond the longest timer is not worked on at once', async () => {
   vi.useFakeTimers();
   const { worked, queue } = recording();
