@@ -9,9 +9,10 @@ const DATE = /^\d{4}-\d{2}-\d{2}/u;
  * @returns milliseconds since 1970; `undefined` for other text.
  */
 export const sinceMs = (text: string, now: number): number | undefined => {
-  const [, count = '', unit = ''] = /^(\d+)\s*([smhd])$/u.exec(text.trim()) ?? [];
+  const given = text.trim();
+  const [, count = '', unit = ''] = /^(\d+)\s*([smhd])$/u.exec(given) ?? [];
   const length = Number(count) * (UNIT_MS[unit] ?? 0);
   if (length > 0) return now - length;
-  const at = DATE.test(text.trim()) ? Date.parse(text) : Number.NaN;
+  const at = DATE.test(given) ? Date.parse(given) : Number.NaN;
   return Number.isNaN(at) ? undefined : at;
 };
