@@ -3,18 +3,21 @@ import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js
 import { call } from '../../server/call.js';
 import { newestExecutions } from '../../server/executions.js';
 import type { Named } from '../../server/ids.js';
+import { conditionToFind, withCondition } from '../../executions/filter-text.js';
+
+/** Maximum number of executions that are searched where those of workflows with similar names are among them. */
+const MAX_SIMILAR = 100;
 
 /** Reads the name of the newest other execution of the same workflow that has succeeded; null when there is none. */
 export const readLastGood = async (id: Named, signal: AbortSignal): Promise<string | null> => {
   const { closure } = await call(AdminService.method.getExecution, { id }, signal);
   const { project, domain } = id;
   const workflow = closure?.workflowId?.name ?? '';
-  const { executions } = await call(
-    AdminService.method.listExecutions,
-    { ...newestExecutions({ project, domain }, 2), filters: `eq(phase,SUCCEEDED)+eq(workflow.name,${workflow})` },
-    signal,
-  );
-  return executions.map(nameOf).find((name) => name !== id.name) ?? null;
+  const ofWorkflow = conditionToFind('workflow.name', workflow);
+  const newest = newestExecutions({ project, domain }, ofWorkflow.operator === 'eq' ? 2 : MAX_SIMILAR);
+  const filters = withCondition('eq(phase,SUCCEEDED)', ofWorkflow);
+  const { executions } = await call(AdminService.method.listExecutions, { ...newest, filters }, signal);
+  const isOther = (each: Execution): boolean =>
+    each.closure?.workflowId?.name === workflow && each.id?.name !== id.name;
+  return executions.find(isOther)?.id?.name ?? null;
 };
-
-const nameOf = ({ id }: Execution): string => id?.name ?? '';
