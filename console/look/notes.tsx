@@ -6,7 +6,7 @@ const adviceFor = (error: unknown, isRepeated: boolean): string => {
   if (error instanceof ServerUnreachable)
     return isRepeated
       ? 'The page asks again until the server answers.'
-      : 'The page does not send the request again. Before you try again, see whether the server has carried it out.';
+      : 'The page does not send the request again. If it was to change something, see whether it has before you try again.';
   if (error instanceof RangeError) return 'Correct it and try again.';
   if (!(error instanceof ServerFailure)) return 'Load the page again; if it stays, report it with this text.';
   if (error.status === 400) return 'Correct it and try again.';

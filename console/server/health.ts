@@ -1,6 +1,6 @@
 import type { UseQueryOptions } from '@tanstack/react-query';
 
-import { failureOf } from './failure.js';
+import { failureOf, received } from './failure.js';
 import { REFRESHED } from './queries.js';
 import { serverAddress } from './root.js';
 
@@ -15,9 +15,9 @@ const metricOf = (line: string): Metric | undefined => {
 };
 
 const readMetrics = async (signal: AbortSignal): Promise<readonly Metric[]> => {
-  const answer = await fetch(serverAddress('/metrics'), { signal });
+  const answer = await received(fetch(serverAddress('/metrics'), { signal }), signal);
   if (!answer.ok) throw await failureOf(answer);
-  return (await answer.text()).split('\n').flatMap((line) => metricOf(line) ?? []);
+  return (await received(answer.text(), signal)).split('\n').flatMap((line) => metricOf(line) ?? []);
 };
 
 /** The metrics of the process that serves the page, in the order in which it lists them. */
@@ -41,7 +41,7 @@ export type Readiness = { readonly isReady: boolean; readonly checks: readonly C
 type ReadyzAnswer = { readonly checks: Readonly<Record<string, Omit<Check, 'name'>>> };
 
 const readReadiness = async (signal: AbortSignal): Promise<Readiness> => {
-  const answer = await fetch(serverAddress('/readyz'), { signal });
+  const answer = await received(fetch(serverAddress('/readyz'), { signal }), signal);
   const { checks } = (await answer.json()) as ReadyzAnswer;
   return { isReady: answer.ok, checks: Object.entries(checks).map(([name, check]) => ({ name, ...check })) };
 };

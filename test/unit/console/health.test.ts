@@ -1,0 +1,19 @@
+import { afterEach, expect, it, vi } from 'vitest';
+
+import { ServerUnreachable } from '../../../console/server/failure.js';
+
+afterEach(() => vi.unstubAllGlobals());
+
+it('metrics and readiness that a server which is down does not answer are asked for again', async () => {
+  vi.stubGlobal('document', { baseURI: 'http://127.0.0.1/console/' });
+  vi.stubGlobal('window', { addEventListener: () => undefined });
+  vi.stubGlobal('fetch', () => Promise.reject(new TypeError('Failed to fetch')));
+  const { metricsQuery, readinessQuery } = await import('../../../console/server/health.js');
+  const { RETRIED } = await import('../../../console/server/queries.js');
+  for (const { queryFn } of [metricsQuery, readinessQuery]) {
+    const read = queryFn as (context: { readonly signal: AbortSignal }) => Promise<unknown>;
+    const error: unknown = await read({ signal: new AbortController().signal }).catch((cause: unknown) => cause);
+    expect(error).toBeInstanceOf(ServerUnreachable);
+    expect(RETRIED.retry(100, error)).toBe(true);
+  }
+});
