@@ -87,12 +87,13 @@ it('a server that cannot be reached is reported with the reason', async () => {
   );
 });
 
-it('a server whose name cannot be resolved is reported with the reason, over gRPC too', async () => {
-  const { message } = await failureOf('grpc://flightlog.invalid:81');
-  expect(message).toBe(
-    'no server answers at flightlog.invalid:81 (its name cannot be resolved); --server names another',
-  );
-});
+it.each(['flightlog.invalid:81', '[::1:81'])(
+  'a server whose name cannot be resolved is reported with the reason, over gRPC too: %s',
+  async (target) => {
+    const { message } = await failureOf(`grpc://${target}`);
+    expect(message).toBe(`no server answers at ${target} (its name cannot be resolved); --server names another`);
+  },
+);
 
 it('a server without TLS is reported with what TLS says, without the places in its sources', async () => {
   const [, address = ''] = (await serve(answering('text/html', ''))).split('//');

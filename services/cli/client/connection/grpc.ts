@@ -42,18 +42,21 @@ const metadataOf = (headers: Headers): Metadata => {
 const pathOf = (method: DescMethod): string => `/${method.parent.typeName}/${method.name}`;
 const asIs = (bytes: Buffer): Buffer => bytes;
 
+/** The gRPC library's texts of UNAVAILABLE when it has found no address to connect to. */
+const UNRESOLVED = /Name resolution failed|Failed to parse DNS address/u;
+
 /**
- * The gRPC library's texts of UNAVAILABLE when it has no connection. A server that answers UNAVAILABLE itself, because it
- * is shutting down, sends another text.
+ * The gRPC library's texts of UNAVAILABLE when a connection that it had is lost. A server that answers UNAVAILABLE
+ * itself, because it is shutting down, sends another text.
  */
-const WITHOUT_SERVER = /No connection established|Name resolution failed|Connection dropped|ECONNRESET/u;
+const LOST = /Connection dropped|ECONNRESET/u;
 
-const isWithoutServer = ({ code, details }: ServiceError): boolean =>
-  code === status.UNAVAILABLE && WITHOUT_SERVER.test(details);
+/** True when the call was not sent, because there was no connection. */
+const wasNotSent = ({ details }: ServiceError): boolean =>
+  details.includes('No connection established') || UNRESOLVED.test(details);
 
-/** True when there was a connection, and the call was sent by it: a server may send no headers before its first answer. */
-const wasConnected = ({ details }: ServiceError): boolean =>
-  !/No connection established|Name resolution failed/u.test(details);
+const isWithoutServer = (error: ServiceError): boolean =>
+  error.code === status.UNAVAILABLE && (wasNotSent(error) || LOST.test(error.details));
 
 /**
  * The network's error in the details of the library, which are `Name resolution failed for target …` or
@@ -61,7 +64,7 @@ const wasConnected = ({ details }: ServiceError): boolean =>
  */
 const reasonIn = ({ details }: ServiceError): string =>
   /Last error: (?:Error: )?(.*?)(?: \(\d{4}-[^)]*\)|\. Resolution note:|$)/su.exec(details)?.[1] ??
-  (details.startsWith('Name resolution failed') ? 'its name cannot be resolved' : '');
+  (UNRESOLVED.test(details) ? 'its name cannot be resolved' : '');
 
 const FIRST_PAUSE_MS = 100;
 
@@ -97,7 +100,7 @@ export const grpcTransport = ({ address, proxy, retryPolicy, channel }: GrpcProf
   const errorOf = (error: ServiceError): Error => {
     const options = { cause: error };
     if (!isWithoutServer(error)) return new Refused(error.code, error.details, options);
-    return new (wasConnected(error) ? ConnectionLost : Unreachable)(address.target, reasonIn(error), options);
+    return new (wasNotSent(error) ? Unreachable : ConnectionLost)(address.target, reasonIn(error), options);
   };
   const open: Transport['open'] = async function* (method, request, { headers, signal }) {
     const bytes = Buffer.from(toBinary(method.input, request));
