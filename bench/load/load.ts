@@ -61,6 +61,7 @@ const run = async ({
   headers = {},
 }: LoadOrder): Promise<LoadResult> => {
   const frames = readFrames(framesFile).slice(from, from + count);
+  if (frames.length < count) throw new Error(`${framesFile} has ${frames.length} of ${count} requests from ${from} on`);
   const sent = {
     [constants.HTTP2_HEADER_METHOD]: 'POST',
     [constants.HTTP2_HEADER_PATH]: path,

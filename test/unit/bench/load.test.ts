@@ -38,6 +38,14 @@ describe('a load of a benchmark', () => {
     server.close();
   });
 
+  it('fails when its file has fewer requests than it is to send', async () => {
+    const { address, close } = await listening();
+    writeFrames(framesFile, [Buffer.from('one')]);
+    const load = generateLoad({ address, path: '/', framesFile, from: 1, count: 1, inFlight: 1 });
+    await expect(load).rejects.toThrow('has ended without an answer');
+    close();
+  });
+
   it('fails when the server cannot be reached', async () => {
     const { address, close } = await listening();
     close();
