@@ -90,8 +90,9 @@ const eventsOf = async function* (connection: Connection, request: TailInit): As
 /**
  * Prints the events of the log as they are recorded, one line each, until Ctrl-C or the limit.
  *
- * @throws {Unreachable} when the server cannot be reached, or the connection is lost before its first event or
- *   checkpoint.
+ * @throws {Unreachable} when the server cannot be reached.
+ * @throws {ConnectionLost} when the connection is lost before its first event or checkpoint.
+ * @throws {ForeignAnswer} when another program than flightlog answers.
  * @throws {Refused} when the server refuses; the message has its reason.
  */
 export const tail = (flags: TailFlags): Promise<void> =>
