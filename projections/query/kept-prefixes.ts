@@ -22,7 +22,7 @@ export type OpenPrefix = FoldedPrefix & { readonly store: DocumentReads };
 
 /** Folded prefixes of streams. The calls come one after another. */
 export interface Prefixes {
-  /** Folds a prefix, or takes one that is kept. It is valid until the next call but one. */
+  /** Folds a prefix, or takes one that is kept. The result is valid until the next call but one. */
   open(needed: NeededPrefix, until: Moment | undefined): Promise<OpenPrefix>;
 }
 

@@ -130,8 +130,8 @@ export const listPage = async (listed: Listed, scope: ListScope, request: ListRe
 
 /**
  * Answers a request for names: the distinct values of the field that the list is sorted by, with filters applied. The
- * request may reverse the order, but not sort by another field; only by one whose value the scope sets, such as the
- * project, which all names have in common.
+ * request may reverse the order. It may sort by that field, or by one whose value the scope sets, such as the project:
+ * all names have that value, so they are sorted by themselves.
  *
  * @throws {RpcError} as `listPage`.
  */

@@ -18,7 +18,10 @@ import type { Version } from '../../kernel/identifier.js';
 import { assertTimes, missing, RpcError } from '../../kernel/rpc.js';
 import type { RegisterTask } from '../commands.js';
 
-/** A scope in which a task type may be registered: everywhere without a project, in all its domains without a domain. */
+/**
+ * A scope in which a task type may be registered. An empty project stands for all projects and domains; an empty domain,
+ * for all domains of the project.
+ */
 export type TaskTypeScope = { readonly project: string; readonly domain: string };
 
 /** Task types that may be registered only in these scopes; other types may be registered anywhere. */
