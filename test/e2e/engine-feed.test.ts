@@ -2,6 +2,7 @@ import { EventEmitter, once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { create, toBinary } from '@bufbuild/protobuf';
 import { timestampMs } from '@bufbuild/protobuf/wkt';
@@ -325,6 +326,26 @@ describe('the engine feed', () => {
     clearInterval(beat);
     await proxy.close();
     await report(id, Phase.SUCCEEDED, 'b');
+  });
+
+  it('has the worker in the documentation leave, though it is stopped while it is disconnected', async () => {
+    const { work } = await importDocumented<DocumentedWorker>('docs/engines.md', '### A worker in TypeScript');
+    const proxy = await startProxy(server.ready.grpc);
+    const stop = new AbortController();
+    const isConnected = async (): Promise<boolean> => {
+      const { engines } = await api.call(OperationsService.method.listEngines, {});
+      return engines.some(({ engine: name, connected }) => name === 'stopped' && connected);
+    };
+    const working = work(proxy.address, 'stopped', 1, () => Promise.resolve(), stop.signal);
+    await until(isConnected, (value) => value);
+    proxy.cut();
+    await until(isConnected, (value) => !value);
+    await pause(100); // the worker joins again after 500 ms
+    stop.abort();
+    await working;
+    const { engines } = await api.call(OperationsService.method.listEngines, {});
+    expect(engines.map(({ engine: name }) => name)).not.toContain('stopped');
+    await proxy.close();
   });
 
   it('gives the simulated engine executions, which it runs to success', async () => {
