@@ -1,16 +1,19 @@
 import { isIP } from 'node:net';
 import { checkServerIdentity, type PeerCertificate } from 'node:tls';
 
-/** The address that a target of gRPC names, if it is no name. */
+/** The IP address in a gRPC target, of several the first; `undefined` when the target has a host name instead. */
 const addressOf = (target: string): string | undefined => {
-  const host = target.replace(/^(?:dns:(?:\/\/[^/]*\/)?|ipv[46]:)/u, '').replace(/:\d+$/u, '');
+  const [first = ''] = target.replace(/^(?:dns:(?:\/\/[^/]*\/)?|ipv[46]:)/u, '').split(',');
+  const host = first.replace(/^(\[.+\]|[^:]*):\d+$/u, '$1'); // an IPv6 address without brackets has no port
   const address = host.replace(/^\[(.+)\]$/u, '$1');
   return isIP(address) === 0 ? undefined : address;
 };
 
-/** Options of a channel with TLS, beside its other ones. */
+/** Settings that a channel with TLS needs in addition to its usual ones; empty for a target with a host name. */
 export type TlsByAddress = {
+  /** For the verify options of `credentials.createSsl`. */
   readonly verify: { readonly checkServerIdentity?: (name: string, certificate: PeerCertificate) => Error | undefined };
+  /** For the options of the channel. */
   readonly options: { readonly 'grpc.ssl_target_name_override'?: string };
 };
 
