@@ -63,13 +63,19 @@ const listedAs = (rpc: string, { store, entities }: NodeLists): Listed => ({
   order: { field: 'created_at', direction: 'ascending' },
 });
 
-/** Lists a page of the nodes under one parent; empty for an execution that does not exist. */
+/**
+ * Lists a page of the nodes under one parent, by default the oldest first. Without a parent in the request, the page is
+ * empty for an execution that does not exist.
+ *
+ * @throws {RpcError} INVALID_ARGUMENT when the execution's identifier is not complete; NOT_FOUND when the request has a
+ * parent that does not exist.
+ */
 export const listNodes = async (
   reads: NodeLists,
   request: NodeExecutionListRequest,
   call: Call,
 ): Promise<Uint8Array> => {
-  const id = completeExecutionId(request.workflowExecutionId, 'execution_id');
+  const id = completeExecutionId(request.workflowExecutionId, 'execution_id'); // FlyteAdmin's name of the field
   const stream = executionStream(id);
   const parent = await parentOf(reads, stream, request, call);
   await reads.freshness.waitForPrefix(call, executionStreams(id.project, id.domain), nodeExecutionCollection);
@@ -86,7 +92,11 @@ export const listNodes = async (
   return listMessage(page);
 };
 
-/** Lists a page of the nodes that a task execution has created. */
+/**
+ * Lists a page of the nodes that a task execution has created, by default the oldest first.
+ *
+ * @throws {RpcError} as `tasks.keyOf`.
+ */
 export const listNodesForTask = async (
   reads: NodeLists,
   tasks: ParentTasks,

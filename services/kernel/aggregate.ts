@@ -48,7 +48,10 @@ export interface Aggregate<State, Command, Event, Refusal> {
   readonly category: string;
   readonly decider: Decider<State, Command, Event, Refusal>;
   readonly codec: EventCodec<Event>;
-  /** The payload scope in which large contents of the stream's events are stored. */
+  /**
+   * The scope of the payload store in which large contents of the stream's events are stored, such as
+   * `definitions/flytesnacks`. Where no event has such contents, the name is not used.
+   */
   payloadScope(command: Command): string;
   /**
    * True for a command that creates its stream. It is decided on the initial state, without a read; the append detects

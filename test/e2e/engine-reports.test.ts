@@ -44,6 +44,7 @@ type Event = MessageInitShape<typeof ReportRequestSchema>['event'] & object;
 let plane: ControlPlane;
 let client: Client;
 
+/** Makes a client with a connection of its own, so that a cut concerns it alone. */
 const connect = (address: string): Client =>
   new Client(address, credentials.createInsecure(), { 'grpc.use_local_subchannel_pool': 1 });
 
@@ -163,7 +164,7 @@ describe('a stream of events', () => {
         code: code === 'OK' ? 0 : statuses[code as keyof typeof statuses].number,
         message: message.replaceAll(single.name, streamed.name),
         details: details.map(({ typeUrl, value }) => [
-          typeUrl.replace('flyteidl', 'platformidl'),
+          typeUrl.replace('flyteidl', 'platformidl'), // single calls go to the published package
           Buffer.from(value).toString('hex'),
         ]),
       });
@@ -263,6 +264,7 @@ describe('a stream that breaks', () => {
   it(`is continued from the first event without an answer, and nothing is recorded twice: ${CUTS} cuts`, async () => {
     const draw = drawing(7);
     const ids = await Promise.all(Array.from({ length: 5 }, (_, index) => launchHello(plane.grpc, `cut-${index}`)));
+    // At most 12 events are sent before a cut, and each node is 40 events, 8 in each execution: enough for all cuts.
     const nodes = Math.ceil((CUTS * 12) / 40);
     const events = numbered(
       interleaved(

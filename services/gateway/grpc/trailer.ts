@@ -53,7 +53,11 @@ const fitTrailer = (failure: RpcFailure, callersPackage: string): Content => {
 /** The trailers of a call, by name. */
 export type Trailer = Readonly<Record<string, string>>;
 
-/** Encodes a failure as trailers: status, text, details and retry delay, together well under 8 kB. */
+/**
+ * Encodes a failure as trailers: status, text, details and retry delay, together well under 8 kB.
+ *
+ * @param callersPackage the package name by which the caller addresses the service, for the type names of the details.
+ */
 export const failureTrailer = (failure: RpcFailure, callersPackage: string): Trailer => {
   const { message, details } = fitTrailer(failure, callersPackage);
   const { code, retryAfterMs } = failure;

@@ -8,7 +8,8 @@ import { isBuilt } from '../routes.js';
 
 const BINARY = { type: 'string', contentMediaType: 'application/octet-stream' };
 
-// The longest field path that is listed as a query parameter, in names; the interface needs no deeper fields.
+// The longest field path that is listed as a query parameter, in names. The only fields of the interface that are deeper,
+// and not in the path, are `org` in ids of executions: reads do not use it.
 const MAX_QUERY_DEPTH = 3;
 
 const nameOf = (path: readonly DescField[]): string => path.map(({ name }) => name).join('.');
@@ -20,12 +21,13 @@ const commentOf = (path: readonly DescField[]): string | undefined => {
 
 const described = (text: string | undefined): OpenApiSchema => (text === undefined ? {} : { description: text });
 
-const isText = ({ typeName }: DescMessage): boolean =>
+/** True for messages whose JSON form is one text, number or boolean, so that a query parameter can give them. */
+const isOneValue = ({ typeName }: DescMessage): boolean =>
   /^google\.protobuf\.(Timestamp|Duration|FieldMask|\w+Value)$/.test(typeName);
 
 const queryParameter = (path: readonly DescField[], schemas: Schemas): OpenApiSchema | undefined => {
   const field = path.at(-1);
-  if (!field || (field.message && !isText(field.message))) return undefined;
+  if (!field || (field.message && !isOneValue(field.message))) return undefined;
   const value = schemas.ofValue(field);
   const parameter = { name: nameOf(path), in: 'query', ...described(commentOf(path)) };
   if (field.fieldKind === 'list') return { ...parameter, schema: { type: 'array', items: value }, explode: true };
@@ -41,7 +43,7 @@ const queryParameters = (
   message.fields.flatMap((field): OpenApiSchema[] => {
     const at = [...path, field];
     if (bound.has(nameOf(at))) return [];
-    const inner = field.fieldKind === 'message' && !isText(field.message) ? field.message : undefined;
+    const inner = field.fieldKind === 'message' && !isOneValue(field.message) ? field.message : undefined;
     if (inner) return at.length < MAX_QUERY_DEPTH ? queryParameters(inner, { path: at, bound, schemas }) : [];
     const parameter = queryParameter(at, schemas);
     return parameter ? [parameter] : [];
@@ -78,10 +80,9 @@ export const content = (schema: OpenApiSchema, example?: unknown): OpenApiSchema
 const firstSentence = (text: string): string => text.split(/(?<=\.)\s/, 1)[0]?.replace(/\.$/, '') ?? '';
 
 const textsOf = ({ endpoint }: RouteBinding): OpenApiSchema => {
-  const { method, stream } = endpoint;
+  const { method } = endpoint;
   const comment = comments[`${method.parent.typeName}.${method.name}`] ?? '';
-  const isServed = isBuilt(endpoint) && stream?.takes !== 'batches';
-  const unserved = isServed ? '' : 'Answers UNIMPLEMENTED in this release.';
+  const unserved = isBuilt(endpoint) ? '' : 'Answers UNIMPLEMENTED in this release.';
   return {
     summary: comment === '' ? method.name : firstSentence(comment),
     description: [comment, `\`${method.parent.typeName}/${method.name}\` over gRPC.`, unserved]

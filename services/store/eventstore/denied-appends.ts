@@ -2,11 +2,11 @@ import type { Appended } from '../../kernel/ports/event-store.js';
 import { Fault } from '../../kernel/fault.js';
 import { isAccessDenied } from './eventstore-fault.js';
 
-/** Tracks, by the results of appends, whether the store denies them to its user. */
+/** Tracks, by the results of appends, whether the store denies them to the user of the connection string. */
 export interface DeniedAppends {
   /** Records the result of an append, and returns or throws it unchanged. */
   noted(append: Promise<Appended>): Promise<Appended>;
-  /** Returns the reason of the last denial; `undefined` when an append has succeeded since. */
+  /** Returns the reason of the last denial; `undefined` before any, and when an append or a probe has succeeded since. */
   why(): string | undefined;
   /** Ends the probes. */
   close(): void;

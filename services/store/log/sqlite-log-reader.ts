@@ -32,7 +32,10 @@ const faulty = (rows: LogRows, path: string): LogRows => {
   };
 };
 
-/** If the log cannot be read, returns true: the read that follows fails with the same error, and reports it. */
+/**
+ * True when commits of hot events alone (`LogHeads`) concern the reader of a filter. Also true if the log cannot be read:
+ * the read that follows fails with the same error, and reports it.
+ */
 const wantsHot = (rows: LogRows, filter: EventFilter): boolean => {
   try {
     return rows.wantsHot(filter);
@@ -41,7 +44,7 @@ const wantsHot = (rows: LogRows, filter: EventFilter): boolean => {
   }
 };
 
-/** Positions here have no gaps, so an inclusive read starts after the previous position. */
+/** Reads begin after a position; one that is to include an event begins after the number before its position. */
 const startOf = ({ after, isInclusive }: Pick<ReadLogOptions, 'after' | 'isInclusive'>): bigint =>
   isInclusive === true && after > 0n ? after - 1n : after;
 

@@ -5,9 +5,9 @@ import type { Synchronous } from './schema.js';
 export type WriterSettings = {
   readonly path: string;
   readonly synchronous: Synchronous;
-  /** Event types that make up the bulk of the log. */
+  /** Event types that make up the bulk of the log: their kinds are hot (`EventKind`). */
   readonly hotTypes: readonly string[];
-  /** Shared memory in which it publishes the position of the last committed event. */
+  /** Shared memory, made by `sharedHead`, in which the thread publishes the head of the log and those of the kinds. */
   readonly head: SharedArrayBuffer;
 };
 
@@ -18,16 +18,17 @@ export type ToWriter = Uint8Array | 'close';
 export type WriterAnswer =
   | {
       readonly type: 'placed';
-      /** Revision and position of each append, alternating. */
+      /** Revision and position of the last event of each append, alternating; zeros for an append in `conflicts`. */
       readonly places: Float64Array<ArrayBuffer>;
       /** Index and message of each append that was rejected with a conflict. */
       readonly conflicts: readonly (readonly [index: number, text: string])[];
       /** The duration of its commit, which ends with the sync of the disk, in milliseconds. */
       readonly syncMs: number;
     }
+  /** The transaction failed, with the number of its appends. */
   | { readonly type: 'failed'; readonly fault: CrossingFault; readonly count: number };
 
-/** Messages from the writer: the log is open, it could not be opened, or results. */
+/** Messages from the writer: the log is open, it could not be opened (`failed` without a count), or results. */
 export type FromWriter =
   | { readonly type: 'ready' }
   | { readonly type: 'failed'; readonly fault: CrossingFault }

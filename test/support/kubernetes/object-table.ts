@@ -31,10 +31,13 @@ export class Refused extends Error {
   }
 }
 
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
 /** Applies a JSON merge patch (RFC 7396). */
 const merged = (before: unknown, patch: unknown): unknown => {
-  if (patch === null || typeof patch !== 'object' || Array.isArray(patch)) return patch;
-  const result: Record<string, unknown> = { ...(before as Record<string, unknown> | undefined) };
+  if (!isObject(patch)) return patch;
+  const result: Record<string, unknown> = isObject(before) ? { ...before } : {};
   for (const [key, value] of Object.entries(patch)) {
     if (value === null) Reflect.deleteProperty(result, key);
     else result[key] = merged(result[key], value);
@@ -102,7 +105,10 @@ export class ObjectTable {
     return this.#history.flatMap((each) => (each.version > Number(version) ? [each.change] : []));
   }
 
-  /** Forgets the history, as etcd does when it is compacted. */
+  /**
+   * Forgets the history, as etcd does when it is compacted. A watch from any version so far, the last one included, is
+   * then refused.
+   */
   forget(): void {
     this.#version += 1;
     this.#oldest = this.#version;

@@ -46,7 +46,10 @@ const inOctets =
   (method, whole, { bytes }) =>
     client.bytesAt(method, whole, bytes);
 
-/** Skips malformed bytes, which have no JSON, and requests without a segment of their path: they cannot be sent. */
+/**
+ * Skips requests that cannot be sent: those without a segment of their path, and malformed bytes, which have no JSON. All
+ * requests with a field that is known to be malformed are such bytes: invalid UTF-8, or a wrong wire type.
+ */
 const inJson =
   (client: RestClient): Ask =>
   (method, _, { bytes, names }) =>
@@ -62,7 +65,8 @@ type Way = (typeof WAYS)[number];
 export const isAskedOver = (way: Way, method: DescMethod): boolean => way === 'gRPC' || isAsked(method);
 
 /**
- * Defines tests that send every malformed variant of each request over one transport, to a control plane of their own.
+ * Defines tests that send all variants of one request to each RPC, some of which are still valid, over one transport, to a
+ * control plane of their own. The request is the first whole one, or an empty one where there is none.
  */
 export const hostileCases = (way: Way, rpcs: readonly Endpoint[], start: () => Promise<ControlPlane>): void => {
   let plane: ControlPlane;

@@ -36,6 +36,7 @@ describe('a server that closes', { timeout: 60_000 }, () => {
       });
     };
     for (let each = 0; each < 20; each += 1) ask();
+    // Once this later connection is answered, the server has accepted those before it, and `close` must cut them off.
     const { socket: idle, receives } = connected(own);
     idle.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n');
     await receives('{"alive":true}');

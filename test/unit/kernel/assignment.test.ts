@@ -44,9 +44,9 @@ const fixture = () => {
   const leases = memoryLeases(() => clock.now());
   const failures: unknown[] = [];
   const join = (worker: string) => {
-    // The timers of a suspended process do not fire.
     let own: readonly string[] = [];
     let isStopped = false;
+    // `stop` stands for a process that is suspended or dead: its timers do not fire.
     const timers = { ...clock, after: (ms: number, run: () => void) => clock.after(ms, () => !isStopped && run()) };
     const work = assignPartitions({
       leases,

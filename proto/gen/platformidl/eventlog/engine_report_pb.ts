@@ -80,7 +80,8 @@ export type ReportResponse = Message<"platformidl.eventlog.ReportResponse"> & {
   sequence: bigint;
 
   /**
-   * Why the event was not recorded, as its own RPC would answer; absent when it was.
+   * The status that the event's own RPC would answer; absent when that is OK. New content in a phase that was
+   * reported before is answered ALREADY_EXISTS, and recorded.
    *
    * @generated from field: google.rpc.Status status = 2;
    */

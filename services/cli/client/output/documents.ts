@@ -24,7 +24,12 @@ const withDependencies = (file: DescFile): readonly DescFile[] => [
 
 const registry = createRegistry(...new Set(withDependencies(AdminService.file)));
 
-/** A message as JSON, as the server writes it over REST: fields without a value are there as well. */
+/**
+ * A message as JSON in lowerCamelCase: fields without a value are there as well, except messages that are not set. (Over
+ * REST, the server writes `null` for these.)
+ *
+ * @throws {Error} when a value has no JSON form, such as a time beyond the year 9999.
+ */
 export const jsonOfMessage = <Desc extends DescMessage>(schema: Desc, message: MessageShape<Desc>): JsonValue =>
   toJson(schema, message, { alwaysEmitImplicit: true, registry });
 

@@ -20,7 +20,7 @@ describe('the next step of a bridge', () => {
     ['accepts a launch once its object exists', { ...fresh, seen: 'standing' }, 'accept'],
     ['looks for the object of a launch that some engine has had', second, 'look'],
     ['accepts a launch whose object it created before it was killed', { ...second, seen: 'standing' }, 'accept'],
-    ['creates the object when it was killed before that', { ...second, seen: 'absent' }, 'create'],
+    ['creates the object when it was killed before it had created it', { ...second, seen: 'absent' }, 'create'],
     ['passes on a launch that another engine has started', { ...second, isStarted: true, seen: 'absent' }, 'pass-on'],
     ['refuses a name that another launch has in the cluster', { ...fresh, seen: 'foreign' }, 'refuse'],
     ['leaves a running object alone', { ...accepted, seen: 'standing' }, 'wait'],
@@ -39,7 +39,11 @@ describe('the next step of a bridge', () => {
     ['keeps the object of a finished execution for a while', { ...over, seen: 'standing', isKept: true }, 'wait'],
     ['deletes the object of a finished execution after that', { ...over, seen: 'standing' }, 'delete'],
     ['waits while the object of a finished execution is being deleted', { ...over, seen: 'deleting' }, 'wait'],
-    ['removes the finalizer of an object that no engine releases', { ...over, seen: 'abandoned' }, 'release'],
+    [
+      'removes the finalizer of an object when the engine in the cluster does not',
+      { ...over, seen: 'abandoned' },
+      'release',
+    ],
     ['forgets a finished execution whose object has gone', { ...over, seen: 'absent' }, 'forget'],
     [
       'forgets a finished execution whose name another launch has in the cluster',
