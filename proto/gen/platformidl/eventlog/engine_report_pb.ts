@@ -81,7 +81,7 @@ export type ReportResponse = Message<"platformidl.eventlog.ReportResponse"> & {
 
   /**
    * The status that the event's own RPC would answer; absent when that is OK. New content in a phase that was
-   * reported before is answered ALREADY_EXISTS, and recorded.
+   * reported before is mostly recorded, and answered ALREADY_EXISTS (`phase-recorded` in docs/errors.md).
    *
    * @generated from field: google.rpc.Status status = 2;
    */
