@@ -81,7 +81,9 @@ export class WorkOffers {
     engine.free -= 1;
     engine.deciding.add(item.stream);
     try {
-      await this.#give(engine, item);
+      if (await this.#give(engine, item)) return;
+      engine.free += 1;
+      this.distribute();
     } catch (error) {
       onFailure(error);
       engine.free += 1;
@@ -91,19 +93,18 @@ export class WorkOffers {
     }
   }
 
-  async #give(engine: JoinedEngine, item: WorkItem): Promise<void> {
+  /** Leases an execution to an engine, and sends the launch. Returns whether a launch was sent. */
+  async #give(engine: JoinedEngine, item: WorkItem): Promise<boolean> {
     const { leases, leaseMs, now } = this.#services;
     const { id, producerId } = engine;
     const terms = { untilMs: now() + leaseMs, over: item.lease?.number };
     const leased = await leases.lease(item.id, { ...id, producerId }, terms);
-    if (leased.kind === 'refused') {
-      engine.free += 1;
-      return; // another process has leased it, or it has ended: its event arrives soon
-    }
+    // Refused: another process has leased it, or it has ended. Its event arrives soon.
+    if (leased.kind === 'refused') return false;
     engine.held.set(item.stream, { number: leased.number, isSent: false });
     const lease = { id: item.id, number: leased.number, session: id.session };
     try {
-      await this.#launch(engine, item, lease, leased.position);
+      return await this.#launch(engine, item, lease, leased.position);
     } catch (error) {
       engine.held.delete(item.stream);
       engine.rejected.add(item.stream);
@@ -112,18 +113,22 @@ export class WorkOffers {
     }
   }
 
-  /** Sends a launch. An abort that is requested after its state was read follows it. */
-  async #launch(engine: JoinedEngine, item: WorkItem, lease: HeldLease, leasedAt: bigint): Promise<void> {
+  /**
+   * Sends a launch, unless the lease has ended meanwhile. An abort that is requested after its state was read follows it.
+   * Returns whether the launch was sent.
+   */
+  async #launch(engine: JoinedEngine, item: WorkItem, lease: HeldLease, leasedAt: bigint): Promise<boolean> {
     const { leases, leaseMs, now, positionToken } = this.#services;
     const held = engine.held.get(item.stream);
     const message = await leases.launch(lease, engine.maxInlineBytes);
-    if (message === undefined || held === undefined) return;
+    if (message === undefined || held === undefined) return false;
     held.isSent = true;
     const leaseUntil = timestampFromMs(now() + leaseMs);
     const position = positionToken(leasedAt);
     engine.sendQueue.send({ case: 'launch', value: { ...message, lease: leaseOf(lease), leaseUntil, position } });
-    if (!item.isAborting || message.abort !== undefined) return;
+    if (!item.isAborting || message.abort !== undefined) return true;
     const state = await leases.held(lease);
     if (state?.abort) sendAbort(engine, lease, state.abort);
+    return true;
   }
 }

@@ -1,0 +1,71 @@
+import { create, fromBinary } from '@bufbuild/protobuf';
+import { describe, expect, it } from 'vitest';
+
+import { QualityOfService_Tier as Tier } from '../../../proto/gen/platformidl/core/execution_pb.js';
+import { WorkLaunchSchema, WorkResponseSchema } from '../../../proto/gen/platformidl/eventlog/engine_work_pb.js';
+import { openSendQueue } from '../../../services/streams/engine-feed/send-queue.js';
+import type { WorkItem } from '../../../services/streams/engine-feed/work-items.js';
+import {
+  type JoinedEngine,
+  type OfferServices,
+  WorkOffers,
+} from '../../../services/streams/engine-feed/work-offers.js';
+import { WorkOrder } from '../../../services/streams/engine-feed/work-order.js';
+import { executionStream } from '../../support/streams/filled-log.js';
+
+const SESSION = { group: 'default', engine: 'e', session: 's' };
+
+const unused = (): never => {
+  throw new Error('no test calls this');
+};
+
+const waiting = (name: string, createdAtMs: number): WorkItem => ({
+  stream: executionStream(name),
+  id: { project: 'flytesnacks', domain: 'development', name },
+  lane: { project: 'flytesnacks', domain: 'development', clusterLabel: '', clusterPool: '' },
+  ...{ tier: Tier.UNDEFINED, createdAtMs, budgetMs: undefined, isAborting: false, isElsewhere: false },
+  lease: undefined,
+});
+
+/** Offers two executions to an engine that takes one, and returns the name of the first launch that the engine gets. */
+const firstLaunch = async (leases: Partial<OfferServices['leases']>): Promise<string | undefined> => {
+  const order = new WorkOrder<WorkItem>(() => 1);
+  for (const item of [waiting('first', 1), waiting('second', 2)]) order.add(item);
+  const engine: JoinedEngine = {
+    ...{ group: 'default', engine: 'e', producerId: 'p', places: 1, maxInlineBytes: 0, free: 1 },
+    ...{ id: SESSION, takes: () => true, sendQueue: openSendQueue(), seenAtMs: 0, renewedAtMs: 0 },
+    ...{ deciding: new Set(), held: new Map(), rejected: new Set() },
+  };
+  const offers = new WorkOffers({
+    leases: {
+      ...{ giveBack: unused, fail: unused, held: unused },
+      lease: () => Promise.resolve({ kind: 'leased', number: 1, position: 1n }),
+      launch: () => Promise.resolve(create(WorkLaunchSchema)),
+      ...leases,
+    },
+    ...{ order, engines: new Map([[SESSION.session, engine]]), leaseMs: 30_000, positionToken: String, now: () => 0 },
+    ...{ onFailure: unused, waitAgain: unused },
+  });
+  offers.distribute();
+  const first = await engine.sendQueue.messages(AbortSignal.timeout(5_000)).next();
+  expect(engine.free).toBe(0);
+  if (first.done === true) return undefined;
+  const { message } = fromBinary(WorkResponseSchema, first.value);
+  return message.case === 'launch' ? message.value.lease?.execution?.name : undefined;
+};
+
+describe('an engine with one free place', () => {
+  it('gets the next execution when another process has leased the first', async () => {
+    const lease: OfferServices['leases']['lease'] = ({ name }) =>
+      Promise.resolve(
+        name === 'first' ? { kind: 'refused', why: 'leased' } : { kind: 'leased', number: 1, position: 1n },
+      );
+    expect(await firstLaunch({ lease })).toBe('second');
+  });
+
+  it('gets the next execution when the lease of the first is over before its launch is sent', async () => {
+    const launch: OfferServices['leases']['launch'] = ({ id }) =>
+      Promise.resolve(id.name === 'first' ? undefined : create(WorkLaunchSchema));
+    expect(await firstLaunch({ launch })).toBe('second');
+  });
+});
