@@ -96,7 +96,9 @@ const VersionList = ({ kind, id, page: { versions, hasOlder }, chosen }: Version
       </tbody>
     </table>
     {hasOlder && (
-      <p className="card-body quiet">Only the newest {MAX_VERSIONS} versions are listed; there are older ones.</p>
+      <p className="card-body quiet">
+        Only the newest {MAX_VERSIONS} versions and the one that is shown are listed; there are older ones.
+      </p>
     )}
   </Card>
 );

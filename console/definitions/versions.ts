@@ -12,12 +12,13 @@ import { call } from '../server/call.js';
 import type { Named } from '../server/ids.js';
 import type { Kind } from './kinds.js';
 
-/** Number of the newest versions that a page lists. */
+/** Number of the newest versions that a page lists; an older one is listed only while the page shows it. */
 export const MAX_VERSIONS = 100;
 
 /** A version of a definition, of any kind. */
 export type Version = {
   readonly version: string;
+  /** In milliseconds since 1970. */
   readonly createdAt: number | undefined;
   /** The state of a launch plan; `false` for tasks and workflows, which have none. */
   readonly isActive: boolean;
@@ -62,7 +63,7 @@ const ofLaunchPlan = (plan: LaunchPlan): Version => ({
   plan,
 });
 
-/** Versions of a name, the newest first. */
+/** The newest versions of a name, the newest first, and at the end an older one that is asked for. */
 export type VersionPage = {
   readonly versions: readonly Version[];
   /** True when there are older versions than the newest 100. */
@@ -89,7 +90,10 @@ const listVersions = async (kind: Kind, request: ListRequest, signal: AbortSigna
   }
 };
 
-/** Reads the newest 100 versions of a name, and the one that is asked for where it is older. */
+/**
+ * Reads the newest 100 versions of a name, and the one that is asked for where it is older. A version with a character
+ * that separates filters is found only where at most 100 versions have a similar text; see `conditionToFind`.
+ */
 export const readVersions = async (
   kind: Kind,
   { id, version }: { readonly id: Named; readonly version: string | undefined },

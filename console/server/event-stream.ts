@@ -9,7 +9,10 @@ export type StreamListener = {
   readonly open: () => void;
   /** The stream has ended, or the server did not answer. It is opened again. */
   readonly lost: () => void;
-  /** The browser has given up the stream, with the refusal of the server if it is one. It is opened again later. */
+  /**
+   * The browser has given up the stream; it is opened again later. `refusal` is the answer of a server that refuses the
+   * stream. Not called for a 401, after which the page leaves for the sign-in.
+   */
   readonly givenUp: (refusal: ServerFailure | undefined) => void;
 };
 

@@ -68,7 +68,7 @@ const keepFlags = ({ node }: NodeDocument, message: NodeEventFields): void => {
   metadata.isEager ||= message.isEager;
 };
 
-/** The first reported inputs are kept. */
+/** Keeps the first reported location of the inputs, and the first reported inputs themselves. */
 const keepInputs = (document: NodeDocument, { inputValue }: NodeEventFields, revision: number): void => {
   if (inputValue.case === 'inputUri') document.node.inputUri ||= inputValue.value;
   if (inputValue.case === 'inputData') document.inputsRevision ??= revision;

@@ -40,15 +40,15 @@ export const opened = (
   };
 };
 
-/** The first reported inputs are kept. */
+/** Keeps the first reported location of the inputs, and the first reported inputs themselves. */
 const keepInputs = (document: TaskExecutionDocument, { inputValue }: TaskExecutionEvent, revision: number): void => {
   if (inputValue.case === 'inputUri') document.task.inputUri ||= inputValue.value;
   if (inputValue.case === 'inputData') document.inputsRevision ??= revision;
 };
 
 /**
- * Adds the reported result. An event that repeats the phase sets a result only where there was none; a new phase
- * replaces it.
+ * Adds the reported result. A new phase, or a new version of the phase, replaces the known result; another event of the
+ * phase sets a result only where there was none.
  *
  * Outputs sent inside the event are shown in the closure as they are: they are stored in the log, so there is no
  * location that could be shown instead. Lists omit them.
@@ -101,7 +101,7 @@ const end = (closure: TaskExecutionClosure, phase: Phase, at: Instant): void => 
 
 const keepPhase = (document: TaskExecutionDocument, { phase, phaseVersion }: TaskExecutionEvent, at: Instant): void => {
   const closure = closureOf(document.task);
-  document.phaseVersion = phaseVersion; // a repeated phase counts as reported only with a higher version
+  document.phaseVersion = phaseVersion;
   end(closure, phase, at);
   document.closedBy = '';
 };
@@ -116,7 +116,7 @@ export const reported = (
   const closure = closureOf(document.task);
   const at = timestampOf(report.occurredAt);
   const revision = Number(event.revision);
-  // An inferred end does not count as reported.
+  // A higher version of the phase counts as a new phase; an inferred end does not count as reported.
   const isNewPhase = !report.samePhase || (document.closedBy !== '' && TERMINAL.has(message.phase));
   keepInputs(document, message, revision);
   setResult(document, message, isNewPhase, revision);
@@ -128,7 +128,7 @@ export const reported = (
   return document;
 };
 
-/** Closes an attempt that was open when its execution ended. */
+/** Closes an attempt that was open when its execution ended, in the phase `closedBy`. */
 export const closed = (document: TaskExecutionDocument, closedBy: string, at: Instant): TaskExecutionDocument => {
   const closure = closureOf(document.task);
   if (TERMINAL.has(closure.phase)) return document;

@@ -20,7 +20,10 @@ import { registerTask } from '../support/requests/registrations.js';
 const SCOPE = '/projects/flytesnacks/domains/development';
 const PLAN = { project: 'flytesnacks', domain: 'development', name: 'hello.hello' };
 
-/** Versions of the launch plan after the active one: one more than the console lists. */
+/**
+ * Number of the versions that are registered after `v1` and `fixed`: one more than the console lists, so that it lists
+ * neither of these.
+ */
 const NEWER_VERSIONS = 101;
 
 const DESCRIPTION = `# Greets
@@ -83,13 +86,13 @@ describe.skipIf(chromiumPath === undefined)('the pages of launch plans, workflow
     expect(errors).toEqual([]);
   });
 
-  it('open the form of the active launch plan, however many newer versions there are', async () => {
+  it('open the launch form with the active version of a launch plan, however many newer versions there are', async () => {
     await open(`${SCOPE}/launch/launch_plans/hello.hello`);
     await page.getByText('version v1', { exact: false }).waitFor();
     expect(await page.getByLabel(/^times/u).inputValue()).toBe('1');
   });
 
-  it('open the form again with the version that has become active, and its inputs', async () => {
+  it('open the launch form again with the version that has become active, and its inputs', async () => {
     await page.getByRole('link', { name: 'Workflows' }).click();
     await page.getByRole('heading', { level: 1, name: 'Workflows' }).waitFor();
     await activate('fixed');
@@ -99,7 +102,7 @@ describe.skipIf(chromiumPath === undefined)('the pages of launch plans, workflow
     expect(await page.getByLabel(/^times/u).count()).toBe(0);
   });
 
-  it('keep the form and what was typed when another version becomes active meanwhile', async () => {
+  it('keep the launch form and what was typed when another version becomes active meanwhile', async () => {
     await page.getByRole('status').getByText('Live').waitFor();
     await page.getByLabel('Name of the execution').fill('typed');
     await page.getByLabel(/^name/u).fill('Ada');
@@ -174,7 +177,10 @@ describe.skipIf(chromiumPath === undefined)('the pages of launch plans, workflow
   it('draw a workflow with hundreds of nodes on a canvas', async () => {
     await register(plane.grpc, withNeeds('12-big'));
     await open(`${SCOPE}/workflows/big.wide_and_deep`);
-    await page.getByRole('img', { name: 'A graph of 347 nodes.' }).waitFor();
+    await page
+      .locator('canvas')
+      .and(page.getByRole('img', { name: 'A graph of 347 nodes.' }))
+      .waitFor();
   });
 
   it('are opened by links of older consoles, also when the version has the characters + and &', async () => {
@@ -195,6 +201,7 @@ describe.skipIf(chromiumPath === undefined)('the pages of launch plans, workflow
     await page.getByLabel('Find tasks by name').fill('+b,');
     await page.getByRole('link', { name: 'versioned' }).waitFor({ state: 'detached' });
     await page.getByRole('link', { name: 'a+b,c' }).waitFor();
+    // Executions are searched in the same way: none has such a name, and the text is no error.
     await page.getByLabel('Find an execution by its name').fill('+b,');
     await page.getByLabel('Find an execution by its name').press('Enter');
     await page.getByText('No execution matches').waitFor();

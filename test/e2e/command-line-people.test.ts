@@ -69,7 +69,7 @@ describe('a first-time user', () => {
       code: 1,
       stdout: '',
       stderr:
-        'flightlog: input nmae: there is no such input, or its value is fixed; it has name, times\n' +
+        'flightlog: input nmae: there is no such input, or its value is fixed; those that can be given are name, times\n' +
         'flightlog: input times (integer): write a whole number\n',
     });
   });
@@ -187,7 +187,7 @@ describe('a person for whose signals an execution waits', () => {
   it('finds the signals, and sets each to a value of its type', async () => {
     const waiting = () => done('signal', 'execution', 'editorial', '-o', 'name');
     await until(waiting, ({ stdout }) => ['title', 'copies', 'really'].every((id) => stdout.includes(`${id}\n`)));
-    expect((await signal('copies', 'many')).stderr).toBe('flightlog: input copies (integer): write a whole number\n');
+    expect((await signal('copies', 'many')).stderr).toBe('flightlog: signal copies (integer): write a whole number\n');
     expect((await signal('price', '7')).stderr).toMatch(/editorial waits for no signal price; it has .*copies/u);
     expect((await signal('title', 'true')).stdout).toBe('title is "true"\n');
     expect((await signal('copies', '7')).stdout).toBe('copies is 7\n');

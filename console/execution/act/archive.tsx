@@ -10,7 +10,7 @@ const { EXECUTION_ACTIVE: ACTIVE, EXECUTION_ARCHIVED: ARCHIVED } = ExecutionStat
 
 type ArchiveExecutionProps = { readonly id: Named; readonly execution: Execution };
 
-/** Archives an execution that has ended. */
+/** Archives an execution, or takes that back; only for executions that have ended. */
 export const ArchiveExecution = ({ id, execution: { closure } }: ArchiveExecutionProps): ReactNode => {
   const act = useAct(id);
   return (

@@ -24,7 +24,7 @@ export type KubernetesOptions = {
   /** The timeout of each call. */
   readonly callTimeoutMs: number;
   readonly watch: WatchTimes;
-  /** Called when a watch fails; the bridge retries it. */
+  /** Called for each list and each watch of objects that fails; the bridge retries it. */
   readonly onFailure: (error: Error) => void;
 };
 

@@ -26,6 +26,7 @@ export const mapLiteral = (literals: Literals): Literal =>
 
 export const noneLiteral = (): Literal => scalar({ case: 'noneType', value: {} });
 
+/** The literal of bytes that are encoded as MessagePack. */
 export const packed = (value: Uint8Array): Literal => scalar({ case: 'binary', value: { value, tag: 'msgpack' } });
 
 /** The value inside a union; other literals are returned unchanged. */

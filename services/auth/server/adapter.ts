@@ -8,12 +8,16 @@ const OF_A_GRANT = ['AccessToken', 'AuthorizationCode', 'RefreshToken', 'DeviceC
 
 const GRANT = 'Grant';
 
-/** Ids are stored as hashes: many are secrets, which a reader of the stored state must not be able to use. */
+/**
+ * The key of an object is a hash of its id: many ids are secrets, which the stored state should not have in clear. Some
+ * contents have one nevertheless: that of a device code its own, and that of an interaction those of its session and its
+ * device code.
+ */
 const keyOf = (id: string): string => createHash('sha256').update(id).digest('base64url');
 
 const seconds = (now: () => number): number => Math.floor(now() / 1_000);
 
-/** The payload as JSON, without the id, which is often a secret. */
+/** The payload as JSON, without `jti`, the id, which is often a secret. */
 const contentOf = ({ jti: _id, ...payload }: AdapterPayload): string => JSON.stringify(payload);
 
 const payloadOf = (found: FoundObject | undefined, id: string | undefined): AdapterPayload | undefined => {
@@ -27,24 +31,29 @@ const payloadOf = (found: FoundObject | undefined, id: string | undefined): Adap
   };
 };
 
-const readOnly = (): Promise<never> =>
-  Promise.reject(new Error('clients are read here, and changed by the commands of flightlog only'));
+const onlyFound = (): Promise<never> =>
+  Promise.reject(
+    new Error('clients can only be found by their ids; the configuration and `flightlog client` change them'),
+  );
 
-/** Clients are read from the configuration and the clients file. */
+/** Finds clients by their ids: those of the configuration and the clients file, and the built-in public ones. */
 const clientAdapter = (clients: Clients): Adapter => ({
   find: async (id) => {
     const found = await clients.find(id);
     return found === undefined ? undefined : clientMetadataOf(id, found);
   },
-  upsert: readOnly,
-  findByUserCode: readOnly,
-  findByUid: readOnly,
-  consume: readOnly,
-  destroy: readOnly,
-  revokeByGrantId: readOnly,
+  upsert: onlyFound,
+  findByUserCode: onlyFound,
+  findByUid: onlyFound,
+  consume: onlyFound,
+  destroy: onlyFound,
+  revokeByGrantId: onlyFound,
 });
 
-/** A device code that was found by its user code is stored again under its id, which must come from the content then. */
+/**
+ * True for device codes: one that was found by its user code is stored again under its id, which must then come from its
+ * content. It is there as `hiddenId`.
+ */
 const needsItsId = (kind: string): boolean => kind === 'DeviceCode';
 
 /** Stores one kind of the objects of `oidc-provider`. */
@@ -68,7 +77,7 @@ const objectAdapter = (kind: string, state: AuthorizationState, now: () => numbe
     findByUserCode: async (code) => payloadOf(await state.findByAlias(kind, code), undefined),
     consume: async (id) => {
       if (await state.consume(kind, keyOf(id), seconds(now))) return;
-      // Two requests have used it: one of them may have stolen it, so the grant ends for both.
+      // Another request has used it before, and one of the two may have stolen it: the grant ends for both.
       const used = payloadOf(await state.find(kind, keyOf(id)), id);
       if (used?.grantId !== undefined) await endGrant(used.grantId);
       throw new errors.InvalidGrant(`${kind} already used`);

@@ -8,12 +8,15 @@ export type KnownSession = {
   readonly id: EngineSessionId;
   /** Time of the last sign of life of the engine, by the clock of this process, in milliseconds since 1970. */
   seenAtMs: number;
-  /** The number of renewals at the last check; a larger number shows that the engine is alive. */
+  /**
+   * The number of renewals that the last check read; another number at the next check shows that the engine is alive.
+   * `undefined` before the first check, and where no other process writes the log.
+   */
   renewals: number | undefined;
   readonly leased: Set<WorkItem>;
 };
 
-/** The sessions of all engines, folded from the log. */
+/** The open sessions of all engines, by the log and by the messages of the engines that are connected here. */
 export class KnownSessions {
   readonly #sessions = new Map<string, KnownSession>();
   readonly #now: () => number;
@@ -35,6 +38,7 @@ export class KnownSessions {
     return [...this.all()].filter(({ id }) => id.group === group && id.engine === engine && id.session !== session);
   }
 
+  /** Adds a session; does nothing when it is known, such as when the event of its opening comes from the log. */
   opened(id: EngineSessionId): void {
     if (this.#sessions.has(id.session)) return;
     this.#sessions.set(id.session, { id, seenAtMs: this.#now(), renewals: undefined, leased: new Set() });

@@ -1,4 +1,5 @@
 import { connect } from 'node:http2';
+import { inspect } from 'node:util';
 
 import {
   create,
@@ -98,7 +99,7 @@ const probe = <Input extends DescMessage>(
   request: (project: string) => MessageInitShape<Input>,
 ): Probe => ({
   method,
-  name: `${method.name}, whose requests name a project elsewhere`,
+  name: `${method.name} with ${inspect(request('PROJECT'), { breakLength: Infinity, depth: 4 })}`,
   bytesFor: (project) => toBinary(method.input, create(method.input, request(project))),
 });
 
@@ -308,7 +309,10 @@ const launchOwn = (name: string) =>
     request.spec!.launchPlan!.project = OWN;
   });
 
-/** Registers what the hidden project has in the stranger's own project, too; both names are of one length. */
+/**
+ * Registers in the stranger's own project what the hidden project has, and launches `mine` there. The names of both
+ * projects have the same length, so that the encoded requests stay valid.
+ */
 const registerOwn = async (): Promise<void> => {
   for (const { kind, method, bytes } of withNeeds('01-hello').flatMap(({ entries }) => entries)) {
     if (kind === 'execution' || kind === 'upload_location') continue;
@@ -318,7 +322,7 @@ const registerOwn = async (): Promise<void> => {
   await ok(admin.createExecution, launchOwn('mine'));
 };
 
-/** Changes the hidden project, and then the stranger's: its last change is a run with the name of a hidden one. */
+/** Changes both projects in turn. The last change is a run of the stranger's own with the name of a hidden one. */
 const changeBoth = async (): Promise<void> => {
   const hiddenRun = { project: HIDDEN, domain: DOMAIN, name: `${MARK}-run` };
   const mine = { ...hiddenRun, project: OWN, name: 'mine' };
@@ -333,7 +337,10 @@ const changeBoth = async (): Promise<void> => {
   await ok(admin.createExecution, launchOwn(RUN));
 };
 
-/** Opens a stream over gRPC; `texts` has its messages up to the first one that names the last run. */
+/**
+ * Opens a stream over gRPC. `begun` resolves at its first message; `texts` has its messages up to the first one that
+ * names the last run, or up to the end of the stream.
+ */
 const overGrpc = <Input extends DescMessage>(
   method: DescMethod & { readonly input: Input },
   request: MessageInitShape<Input>,
@@ -426,6 +433,7 @@ describe('a stream', () => {
   }, 60_000);
 
   it("of work has the launches of the stranger's own project alone", async () => {
+    // The test before this one has launched the run.
     const { code, messages } = await work([join({ freePlaces: 9 })], (message) => message.includes(RUN));
     expect(code).toBe('OPEN');
     const text = Buffer.concat(messages).toString('latin1');

@@ -26,9 +26,9 @@ const metadataOf = (headers: Readonly<Record<string, string>>): Metadata => {
 
 const asIs = (bytes: Buffer): Buffer => bytes;
 
-/** A client of the interface over gRPC, raw or typed. */
+/** A gRPC client: `raw` and `rawStream` send and receive bytes, `call` messages. */
 export type GrpcClient = {
-  /** Calls any method with bytes; never throws for a status. */
+  /** Calls any RPC as a unary one, by its path, with the bytes of a request; resolves whatever the status. */
   readonly raw: (path: string, request: Uint8Array, metadata?: Readonly<Record<string, string>>) => Promise<Answered>;
   /** Calls a streaming RPC with one request; resolves at its end, with the bytes of the first answer. */
   readonly rawStream: (

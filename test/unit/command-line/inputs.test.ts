@@ -71,7 +71,7 @@ describe('an input of the command line', () => {
     const given = { texts: { count: 'many', cuont: '1' }, values: {} };
     expect(() => literalsOf(types, given)).toThrow(
       [
-        'input cuont: there is no such input, or its value is fixed; it has count, day',
+        'input cuont: there is no such input, or its value is fixed; those that can be given are count, day',
         'input count (integer): write a whole number',
         'input day (datetime) is needed: --input day=…',
       ].join('\n'),

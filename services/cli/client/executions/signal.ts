@@ -54,7 +54,7 @@ export const signal = (execution: string, signalId: string, flags: SignalFlags &
       const names = known.map(({ id }) => id?.signalId ?? '').join(', ');
       throw new OperatorError(`${executionId.name} waits for no signal ${signalId}; it has ${names || 'none'}`);
     }
-    const value = literalOfValue(signalId, type, flags.value);
+    const value = literalOfValue(`signal ${signalId}`, type, flags.value);
     await connection.call(SignalService.method.setSignal, { id: { signalId, executionId }, value });
     print(`${signalId} is ${JSON.stringify(jsonOf(value))}`);
   });

@@ -35,26 +35,32 @@ const isStructured = ({ type }: LiteralType): boolean =>
   type.case === 'mapValueType' ||
   (type.case === 'simple' && (type.value === SimpleType.STRUCT || type.value === SimpleType.NONE));
 
-/** Makes the literal for a text: YAML for a type with parts, such as a list; for other types the text as it is. */
+/**
+ * Makes the literal for a text. It is read as YAML for lists, maps, structs and nothing, and taken as it is for other
+ * types. For a union it is read as YAML, and taken as it is where that fits no variant.
+ */
 const literalOfText = (type: LiteralType, text: string): Literal => {
   if (isStructured(type)) return literalOf(type, yamlOf(text));
   if (type.type.case !== 'unionType') return literalOf(type, text);
   try {
     return literalOf(type, yamlOf(text));
   } catch {
-    return literalOf(type, text); // such as a text that is no YAML, or a date
+    return literalOf(type, text); // a text that is no YAML, or one such as `12`, which YAML reads as a number
   }
 };
 
 type Result = { readonly name: string; readonly literal?: Literal; readonly problem?: string };
 
-const resultOf = (input: TypedVariable, make: () => Literal): Result => {
-  const { name, type } = input;
+const problemText = (subject: string, type: LiteralType, thrown: unknown): string => {
+  if (!(thrown instanceof Problem)) throw thrown;
+  return `${subject} (${typeInWords(type)}): ${thrown.message}`;
+};
+
+const resultOf = ({ name, type }: TypedVariable, make: () => Literal): Result => {
   try {
     return { name, literal: make() };
   } catch (error) {
-    if (!(error instanceof Problem)) throw error;
-    return { name, problem: `input ${name} (${typeInWords(type)}): ${error.message}` };
+    return { name, problem: problemText(`input ${name}`, type, error) };
   }
 };
 
@@ -68,14 +74,14 @@ const resultFor = (input: TypedVariable, { texts, values }: GivenInputs): Result
 
 const unknownNames = (asked: readonly TypedVariable[], { texts, values }: GivenInputs): readonly string[] => {
   const known = new Set(asked.map(({ name }) => name));
-  const has = known.size === 0 ? 'it has none' : `it has ${[...known].join(', ')}`;
+  const others = known.size === 0 ? 'none can be given' : `those that can be given are ${[...known].join(', ')}`;
   return [...Object.keys(texts), ...Object.keys(values)]
     .filter((name) => !known.has(name))
-    .map((name) => `input ${name}: there is no such input, or its value is fixed; ${has}`);
+    .map((name) => `input ${name}: there is no such input, or its value is fixed; ${others}`);
 };
 
 /**
- * The literals of the inputs that were given, by the typed interface.
+ * The literals of the inputs that were given, by their names; each is of the type that `asked` has for it.
  *
  * @throws {OperatorError} with a line for each input that is wrong, unknown or missing.
  */
@@ -87,15 +93,15 @@ export const literalsOf = (asked: readonly TypedVariable[], given: GivenInputs):
 };
 
 /**
- * The literal of a text for one type.
+ * The literal of a type for a text that a person gives.
  *
- * @throws {OperatorError} which names the value.
+ * @param subject is the name of the value in messages, such as `signal approve`.
+ * @throws {OperatorError} when the type does not allow the text.
  */
-export const literalOfValue = (name: string, type: LiteralType, text: string): Literal => {
-  const { [name]: literal } = literalsOf([{ name, type, description: '', isRequired: true }], {
-    texts: { [name]: text },
-    values: {},
-  });
-  if (!literal) throw new OperatorError(`input ${name}: has no value`);
-  return literal;
+export const literalOfValue = (subject: string, type: LiteralType, text: string): Literal => {
+  try {
+    return literalOfText(type, text);
+  } catch (error) {
+    throw new OperatorError(problemText(subject, type, error));
+  }
 };
