@@ -7,16 +7,14 @@ import {
   fromJsonString,
   type JsonObject,
   type JsonValue,
-  type JsonWriteOptions,
   mergeFromJson,
   type MessageShape,
-  toJson,
 } from '@bufbuild/protobuf';
 
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
 import { RpcError } from '../../kernel/rpc.js';
 import { jsonFaultPath } from '../wire/json-fault.js';
-import { representable } from '../wire/json-representable.js';
+import { messageJson } from '../../kernel/encoding/message-json.js';
 import { services } from '../routes.js';
 import { errorText } from '../../kernel/error-text.js';
 
@@ -121,21 +119,12 @@ const withNulls = (type: DescMessage, json: JsonValue, spelling: Spelling): Json
   return to;
 };
 
-/** Converts directly first: nearly all messages have a JSON form, so only the others are searched and corrected. */
-const jsonOf = (
-  type: DescMessage,
-  message: MessageShape<DescMessage>,
-  options: Partial<JsonWriteOptions>,
-): JsonValue => {
-  try {
-    return toJson(type, message, options);
-  } catch {
-    return toJson(type, representable(type, message), options);
-  }
-};
-
 /** Writes a message as JSON, unset fields included, in snake_case (`name`) or lowerCamelCase (`jsonName`). */
 export const writeJson = (type: DescMessage, message: MessageShape<DescMessage>, spelling: Spelling): string => {
-  const json = jsonOf(type, message, { registry, alwaysEmitImplicit: true, useProtoFieldName: spelling === 'name' });
+  const json = messageJson(type, message, {
+    registry,
+    alwaysEmitImplicit: true,
+    useProtoFieldName: spelling === 'name',
+  });
   return JSON.stringify(withNulls(type, json, spelling));
 };

@@ -8,6 +8,7 @@ import { LAUNCH_PLAN_COLUMNS } from '../../../services/cli/client/entities/rows.
 import { linesOf, treeText } from '../../../services/cli/client/executions/tree.js';
 import { listBindings } from '../../../services/cli/client/access.js';
 import { lineOf } from '../../../services/cli/client/notifications.js';
+import { jsonOfMessage } from '../../../services/cli/client/output/documents.js';
 import { headerText } from '../../../services/cli/client/output/header.js';
 import { tableText } from '../../../services/cli/client/output/table.js';
 import { cell } from '../../../services/cli/client/output/text.js';
@@ -19,6 +20,16 @@ const COLUMNS = [
   { header: 'NAME', text: ({ name }: { name: string; why: string }) => name },
   { header: 'WHY', text: ({ why }: { name: string; why: string }) => why },
 ];
+
+describe('a document', () => {
+  it('has the nearest value for one that JSON cannot represent', () => {
+    const beyondYear9999 = { seconds: 300_000_000_000n };
+    const execution = create(ExecutionSchema, { closure: { createdAt: beyondYear9999 } });
+    expect(jsonOfMessage(ExecutionSchema, execution)).toMatchObject({
+      closure: { createdAt: '9999-12-31T23:59:59Z' },
+    });
+  });
+});
 
 describe('a table', () => {
   it('has a header, columns as wide as their texts, a dash for an empty text, and one line for each row', () => {

@@ -1,12 +1,6 @@
-import {
-  createRegistry,
-  type DescFile,
-  type DescMessage,
-  type JsonValue,
-  type MessageShape,
-  toJson,
-} from '@bufbuild/protobuf';
+import { createRegistry, type DescFile, type DescMessage, type JsonValue, type MessageShape } from '@bufbuild/protobuf';
 import { stringify } from 'yaml';
+import { messageJson } from '../../../kernel/encoding/message-json.js';
 import { AdminService } from '../../../../proto/gen/platformidl/service/admin_pb.js';
 
 /** The forms of an answer: a table for people, documents for programs, or names alone. */
@@ -27,11 +21,9 @@ const registry = createRegistry(...new Set(withDependencies(AdminService.file)))
 /**
  * A message as JSON in lowerCamelCase: fields without a value are there as well, except messages that are not set. (Over
  * REST, the server writes `null` for these.)
- *
- * @throws {Error} when a value has no JSON form, such as a time beyond the year 9999.
  */
 export const jsonOfMessage = <Desc extends DescMessage>(schema: Desc, message: MessageShape<Desc>): JsonValue =>
-  toJson(schema, message, { alwaysEmitImplicit: true, registry });
+  messageJson(schema, message, { alwaysEmitImplicit: true, registry });
 
 /** A document as text. */
 export const documentText = (form: DocumentForm, document: JsonValue): string =>

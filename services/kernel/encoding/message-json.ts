@@ -1,4 +1,12 @@
-import { clone, type DescField, type DescMessage, type MessageShape } from '@bufbuild/protobuf';
+import {
+  clone,
+  type DescField,
+  type DescMessage,
+  type JsonValue,
+  type JsonWriteOptions,
+  type MessageShape,
+  toJson,
+} from '@bufbuild/protobuf';
 import { reflect, type ReflectMessage } from '@bufbuild/protobuf/reflect';
 import {
   type Duration,
@@ -64,16 +72,24 @@ const inside = (message: ReflectMessage): void => {
   for (const field of message.fields) if (message.isSet(field)) inField(message, field);
 };
 
-/**
- * Copies a message, and replaces each value that JSON cannot represent by the nearest one that it can: times out of
- * range, numbers such as NaN. Requests that were recorded as bytes can thus always be shown in JSON; callers over gRPC
- * get them unchanged.
- */
-export const representable = <Type extends DescMessage>(
-  type: Type,
-  message: MessageShape<Type>,
-): MessageShape<Type> => {
+const representable = <Type extends DescMessage>(type: Type, message: MessageShape<Type>): MessageShape<Type> => {
   const copy = clone(type, message);
   inside(reflect(type, copy));
   return copy;
+};
+
+/**
+ * Converts a message to JSON, with the nearest value for each one that JSON cannot represent, such as a time beyond the
+ * year 9999 or a number that is NaN. Requests that were recorded as bytes can thus always be shown.
+ */
+export const messageJson = <Type extends DescMessage>(
+  type: Type,
+  message: MessageShape<Type>,
+  options: Partial<JsonWriteOptions>,
+): JsonValue => {
+  try {
+    return toJson(type, message, options); // nearly always; only other messages are copied and searched
+  } catch {
+    return toJson(type, representable(type, message), options);
+  }
 };
