@@ -33,7 +33,7 @@ const decoded = (part: string): string => {
 /** The list of a project that a path names, in the domain of the search parameters. */
 const ofProject = (path: string, { domain }: Readonly<Record<string, unknown>>): ConsoleAddress | undefined => {
   const [, project, list] = OF_PROJECT.exec(path) ?? [];
-  const section = SECTIONS[list ?? 'dashboard'];
+  const section = Object.hasOwn(SECTIONS, list ?? 'dashboard') ? SECTIONS[list ?? 'dashboard'] : undefined;
   if (project === undefined || section === undefined) return undefined;
   const inDomain = typeof domain === 'string' ? encodeURIComponent(domain) : DEFAULT_DOMAIN;
   return { to: `/projects/${project}/domains/${inDomain}/${section}`, search: {} };

@@ -1,6 +1,7 @@
 import { useParams } from '@tanstack/react-router';
 
 import type { Scope } from '../server/ids.js';
+import { storedValue, storeValue } from './browser-storage.js';
 
 const KEY = 'flightlog.scope';
 
@@ -9,7 +10,7 @@ const isScope = (value: unknown): value is Scope =>
 
 const remembered = (): Scope | undefined => {
   try {
-    const value: unknown = JSON.parse(localStorage.getItem(KEY) ?? 'null');
+    const value: unknown = JSON.parse(storedValue(KEY) ?? 'null');
     return isScope(value) ? value : undefined;
   } catch {
     return undefined;
@@ -20,6 +21,6 @@ const remembered = (): Scope | undefined => {
 export const useScope = (): Scope | undefined => {
   const { project, domain } = useParams({ strict: false });
   if (project === undefined || domain === undefined) return remembered();
-  localStorage.setItem(KEY, JSON.stringify({ project, domain }));
+  storeValue(KEY, JSON.stringify({ project, domain }));
   return { project, domain };
 };

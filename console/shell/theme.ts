@@ -1,4 +1,5 @@
 import { useState } from 'react';
+import { storedValue, storeValue } from './browser-storage.js';
 
 const KEY = 'flightlog.theme';
 
@@ -8,7 +9,7 @@ export type Theme = 'light' | 'dark';
 const preferred = (): Theme => (matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light');
 
 const chosen = (): Theme | undefined => {
-  const value = localStorage.getItem(KEY);
+  const value = storedValue(KEY);
   return value === 'light' || value === 'dark' ? value : undefined;
 };
 
@@ -27,7 +28,7 @@ export const useTheme = (): readonly [Theme, () => void] => {
   const [theme, setTheme] = useState(() => chosen() ?? preferred());
   const toggle = (): void => {
     const next = theme === 'dark' ? 'light' : 'dark';
-    localStorage.setItem(KEY, next);
+    storeValue(KEY, next);
     apply(next);
     setTheme(next);
   };

@@ -71,10 +71,11 @@ const COUNTS = [60, 24, 31, 12, 7];
 
 /**
  * The fields as `croner` reads them. For it `?` is the time at which it reads the text; for clients in the field it is
- * any time. It refuses a step beyond all values of a field, of which only the first value is left.
+ * any time. It refuses a step beyond all values of a field, of which only the first value is left, and takes `SUN-SUN`
+ * for the whole week.
  */
 export const fieldsForCroner = (text: string): string =>
-  fieldsOf(text.replaceAll('?', '*'))
+  fieldsOf(text.replaceAll('?', '*').replaceAll(/\bsun-sun\b/giu, '0-0'))
     .map((field, index) =>
       field.replaceAll(/\/(\d+)/gu, (_, step: string) => `/${Math.min(Number(step), COUNTS[index] ?? 1)}`),
     )

@@ -7,6 +7,7 @@ import type {
 } from '../../../proto/gen/platformidl/eventlog/engine_work_pb.js';
 import { executionStream } from '../../kernel/execution-id.js';
 import { invalid } from '../../kernel/rpc.js';
+import { placesOf } from './joined.js';
 import { leaseOf, type HeldLease, type WorkLeases } from './ports.js';
 import type { JoinedEngine } from './work-offers.js';
 
@@ -94,7 +95,7 @@ export const engineMessages = ({ leases, now, distribute, renew, leave }: Messag
       case 'heartbeat':
         return renew(engine, message.value);
       case 'places':
-        engine.free = message.value.free;
+        engine.free = placesOf(message.value.free);
         distribute();
         return undefined;
       case 'leave':

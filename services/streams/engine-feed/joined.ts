@@ -19,6 +19,9 @@ export type JoinParameters = {
   readonly takes: (lane: EngineRequirements) => boolean;
 };
 
+/** The free places that count, of the number that an engine states. */
+export const placesOf = (stated: number): number => Math.min(stated, MAX_PLACES);
+
 const named = (field: string, name: string): string => {
   if (name === '') throw missing(field);
   if (name.length > MAX_NAME) throw invalid(field, `longer than ${MAX_NAME} characters`);
@@ -59,7 +62,7 @@ export const joiningOf = (join: WorkJoin, call: Pick<Call, 'caller'>): JoinParam
     group,
     engine,
     producerId: join.producerId === '' ? engine : named('join.producer_id', join.producerId),
-    places: Math.min(join.freePlaces, MAX_PLACES),
+    places: placesOf(join.freePlaces),
     maxInlineBytes: join.maxInlineBytes === 0 ? DEFAULT_INLINE_BYTES : join.maxInlineBytes,
     takes: takesOf(join.labels ?? {}, access),
   };

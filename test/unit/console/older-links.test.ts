@@ -27,8 +27,12 @@ describe('a link of an older client', () => {
       search: {},
     }));
 
-  it.each(['/nowhere', '/projects/p/nowhere', `${SCOPE}/nowhere/n`, `${SCOPE}/workflows/w`, '/projects'])(
-    'is unknown as %s',
-    (path) => expect(addressOfOlderLink(path)).toBeUndefined(),
-  );
+  it.each([
+    '/nowhere',
+    '/projects/p/nowhere',
+    '/projects/p/constructor',
+    `${SCOPE}/nowhere/n`,
+    `${SCOPE}/workflows/w`,
+    '/projects',
+  ])('is unknown as %s', (path) => expect(addressOfOlderLink(path)).toBeUndefined());
 });
