@@ -115,8 +115,11 @@ const admit = (ledger: Ledger): void => {
  * The call to refuse when too many wait: the newest of those that wait for memory of their own connection, so that such
  * calls take no place from other connections; `undefined` when there are none.
  */
-const surplusOf = ({ waiting }: Ledger): Waiting | undefined =>
-  [...waiting].findLast(({ account, bytes }) => isOwnFull(account, bytes));
+const surplusOf = ({ waiting }: Ledger): Waiting | undefined => {
+  let newest: Waiting | undefined;
+  for (const each of waiting) if (isOwnFull(each.account, each.bytes)) newest = each;
+  return newest;
+};
 
 const reserve = (account: Account, bytes: number, abandoned: AbortSignal): Promise<void> => {
   if (abandoned.aborted) return Promise.reject(callerGone());

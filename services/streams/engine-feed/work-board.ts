@@ -76,8 +76,11 @@ export class WorkBoard {
     this.#services = services;
     this.sessions = new KnownSessions(services.now);
     this.#order = new WorkOrder(services.weightOf);
-    const waitAgain = (item: WorkItem): void => this.#waitAgain(item);
-    this.#offers = new WorkOffers({ ...services, order: this.#order, engines: this.engines, waitAgain });
+    this.#offers = new WorkOffers({
+      ...{ ...services, order: this.#order, engines: this.engines },
+      waitAgain: (item) => this.#waitAgain(item),
+      distribute: () => this.distribute(),
+    });
     const onBroken = (error: unknown): void => this.#broken(error);
     this.#fold = parkableFold((event) => this.#take(event), services.onParked);
     this.#log = new WorkSubscription({ log: services.log, take: this.#fold.take, onBroken });

@@ -40,6 +40,8 @@ export type OfferServices = {
   readonly onFailure: (error: unknown) => void;
   /** Puts an execution back into the order if it may be leased. */
   readonly waitAgain: (item: WorkItem) => void;
+  /** Offers executions again, unless the list of work is incomplete. Called when a place has become free. */
+  readonly distribute: () => void;
 };
 
 /** Sends an abort to an engine. */
@@ -77,13 +79,13 @@ export class WorkOffers {
   }
 
   async #offer(engine: JoinedEngine, item: WorkItem): Promise<void> {
-    const { onFailure, waitAgain } = this.#services;
+    const { onFailure, waitAgain, distribute } = this.#services;
     engine.free -= 1;
     engine.deciding.add(item.stream);
     try {
       if (await this.#give(engine, item)) return;
       engine.free += 1;
-      this.distribute();
+      distribute();
     } catch (error) {
       onFailure(error);
       engine.free += 1;

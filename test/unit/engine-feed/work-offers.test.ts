@@ -36,7 +36,7 @@ const firstLaunch = async (leases: Partial<OfferServices['leases']>): Promise<st
     ...{ id: SESSION, takes: () => true, sendQueue: openSendQueue(), seenAtMs: 0, renewedAtMs: 0 },
     ...{ deciding: new Set(), held: new Map(), rejected: new Set() },
   };
-  const offers = new WorkOffers({
+  const offers: WorkOffers = new WorkOffers({
     leases: {
       ...{ giveBack: unused, fail: unused, held: unused },
       lease: () => Promise.resolve({ kind: 'leased', number: 1, position: 1n }),
@@ -44,7 +44,7 @@ const firstLaunch = async (leases: Partial<OfferServices['leases']>): Promise<st
       ...leases,
     },
     ...{ order, engines: new Map([[SESSION.session, engine]]), leaseMs: 30_000, positionToken: String, now: () => 0 },
-    ...{ onFailure: unused, waitAgain: unused },
+    ...{ onFailure: unused, waitAgain: unused, distribute: () => offers.distribute() },
   });
   offers.distribute();
   const first = await engine.sendQueue.messages(AbortSignal.timeout(5_000)).next();

@@ -225,13 +225,12 @@ export class RunningGroup {
 
   async #link(parking: Parking): Promise<void> {
     const event = await this.#reached(() => this.#source.at(parking.at));
-    if (event === undefined) {
-      this.#state.abandoned(parking.at);
-      return;
+    if (event === undefined) this.#state.abandoned(parking.at);
+    else {
+      const link = linkTo(this.#services, this.group, event, parking);
+      await this.#reached(() => this.#services.append(parkedStreamOf(this.group), 'any', [link]));
+      this.#state.parked(parking.at);
     }
-    const link = linkTo(this.#services, this.group, event, parking);
-    await this.#reached(() => this.#services.append(parkedStreamOf(this.group), 'any', [link]));
-    this.#state.parked(parking.at);
   }
 
   async #record(): Promise<boolean> {
@@ -291,7 +290,9 @@ export class RunningGroup {
 
   #fail(error: unknown): void {
     if (this.#closing.signal.aborted) return;
-    this.#isAtEnd = false; // the next consumer makes the group read again
+    // The next consumer makes the group read again, and record its progress if that is what has failed.
+    this.#isAtEnd = false;
+    this.#state.notRecorded();
     this.#onFailure(error);
     this.#endAll(error);
   }

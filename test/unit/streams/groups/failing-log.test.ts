@@ -102,6 +102,19 @@ describe('a consumer group whose log fails', () => {
     await expect.poll(() => again.ids.length).toBe(1);
   });
 
+  it('records its progress for a consumer that connects after a recording has failed', async () => {
+    failing.append = (name, ...asked) =>
+      name === checkpointStreamOf(group) ? Promise.reject(new Error('no append')) : store.append(name, ...asked);
+    const { consumer, ids, failures } = await connected();
+    await expect.poll(() => ids.length).toBe(1);
+    consumer.acknowledge(ids);
+    await expect.poll(() => failures.length).toBe(1);
+    failing = {};
+    await connected();
+    const running = await groups.running(group);
+    await expect.poll(() => running.checkpoint()).toBe(0n);
+  });
+
   it('parks an event after its link could not be appended', async () => {
     failing.append = (name, ...asked) =>
       name === parkedStreamOf(group) ? Promise.reject(new Error('no append')) : store.append(name, ...asked);

@@ -181,6 +181,11 @@ export class ConsumerGroup<Content> {
     return { number: this.#recording - 1, progress };
   }
 
+  /** Makes the next call of {@link nextRecording} return the progress even if nothing has changed since the last call. */
+  notRecorded(): void {
+    this.#isChanged = true;
+  }
+
   /** Marks a recording as durable, which frees the buffer slots of its done events. */
   recorded(number: number): void {
     for (const id of this.#pending.forget(number)) this.#free(id);
