@@ -1,6 +1,6 @@
 import { KubeConfig, type User } from '@kubernetes/client-node';
 import { readFileSync } from 'node:fs';
-import { request as httpRequest } from 'node:http';
+import { type IncomingMessage, request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
@@ -36,6 +36,10 @@ export const kubeConfigOf = (url: string, credentials: string | Omit<User, 'name
   return kubeConfig;
 };
 
+/** The body of an answer; of one that is no JSON, as for a path that is not served yet, an object with its text. */
+const bodyOf = ({ headers }: IncomingMessage, text: string): unknown =>
+  headers['content-type']?.startsWith('application/json') === true ? JSON.parse(text || '{}') : { message: text };
+
 /** Sends one request, as the administrator by default; returns status and body. */
 export const ask = (
   { url, token = ADMIN_TOKEN }: { readonly url: string; readonly token?: string },
@@ -50,7 +54,7 @@ export const ask = (
     const call = send(`${url}${path}`, { method, headers, rejectUnauthorized: false }, (response) => {
       let text = '';
       response.on('data', (chunk: Buffer) => (text += chunk.toString()));
-      response.on('end', () => resolve({ status: response.statusCode ?? 0, body: JSON.parse(text || '{}') as never }));
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, body: bodyOf(response, text) as never }));
       response.on('error', reject);
     });
     call.on('error', reject);
