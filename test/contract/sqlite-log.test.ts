@@ -337,6 +337,14 @@ describe('readers', () => {
     await expect(opening).rejects.toThrow(`log ${directory}/log.db cannot be used: it is not there`);
     expect(readdirSync(directory)).toEqual([]);
   });
+
+  it('fail with the reason when the data directory is a file', async () => {
+    const file = join(newDirectory(), 'file');
+    writeFileSync(file, '');
+    await expect(sqliteLogReader({ directory: file })).rejects.toThrow(
+      `log ${file}/log.db cannot be used: its directory is a file`,
+    );
+  });
 });
 
 describe('a data directory', () => {

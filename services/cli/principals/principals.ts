@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { clientsFile, hashSecret, newSecret, PUBLIC_CLIENTS } from '../../auth/server/clients.js';
 import { hashPassword } from '../../auth/users/password-hash.js';
 import { isPrincipalName, NAME_RULE } from '../../auth/permissions/principal-name.js';
@@ -45,6 +47,20 @@ const filesOf = (settings: Settings) => {
   return { paths, users: usersFile(paths.users), clients: clientsFile(paths.clients) };
 };
 
+/**
+ * The same for commands that change or print what is there already: a directory that does not exist is a wrong
+ * `--data`.
+ *
+ * @throws {OperatorError} naming the directory.
+ */
+const filesOfExisting = (settings: Settings, which: 'users' | 'clients') => {
+  const files = filesOf(settings);
+  const directory = dirname(files.paths[which]);
+  if (!existsSync(directory))
+    throw new OperatorError(`there is no directory ${directory}, where the ${which} file would be`);
+  return files;
+};
+
 /** A name stands in tokens as their subject, so a user and a client must not share one. */
 const assertFree = async (settings: Settings, name: string): Promise<void> => {
   if (!isPrincipalName(name)) throw new OperatorError(`${JSON.stringify(name)} cannot be a name: ${NAME_RULE}`);
@@ -90,10 +106,10 @@ export const addUser = async (settings: Settings, name: string, flags: UserFlags
 /**
  * Changes the password of a user to one that it asks for.
  *
- * @throws {OperatorError} when there is no such user, or the password is not allowed.
+ * @throws {OperatorError} when there is no such user or no directory of users, or the password is not allowed.
  */
 export const changePassword = async (settings: Settings, name: string): Promise<void> => {
-  const { users } = filesOf(settings);
+  const { users } = filesOfExisting(settings, 'users');
   const found = (await users.read()).get(name);
   if (!found) throw new OperatorError(`there is no user ${name}`);
   const password = await newPassword();
@@ -102,18 +118,18 @@ export const changePassword = async (settings: Settings, name: string): Promise<
   say(`the password of ${name} is changed`);
 };
 
-/** Removes a user. @throws {OperatorError} when there is none of this name. */
+/** Removes a user. @throws {OperatorError} when there is none of this name, or no directory of users. */
 export const removeUser = async (settings: Settings, name: string): Promise<void> => {
-  await filesOf(settings).users.change((before) => without(before, name, 'user'));
+  await filesOfExisting(settings, 'users').users.change((before) => without(before, name, 'user'));
   await recordChange(settings, 'flightlog user remove', name);
   say(`${name} can sign in no longer`);
 };
 
 const line = (name: string, roles: readonly string[]): string => `${name}  ${roles.join(', ')}`.trimEnd();
 
-/** Prints the users with their roles, one a line. */
+/** Prints the users with their roles, one a line. @throws {OperatorError} when there is no directory of users. */
 export const listUsers = async (settings: Settings): Promise<void> => {
-  for (const [name, { roles }] of await filesOf(settings).users.read()) say(line(name, roles));
+  for (const [name, { roles }] of await filesOfExisting(settings, 'users').users.read()) say(line(name, roles));
 };
 
 const assertUsable = ({ redirectUri = [], public: isPublic }: ClientFlags): void => {
@@ -144,17 +160,21 @@ export const addClient = async (settings: Settings, id: string, flags: ClientFla
   say(secret ?? `${id} is added, without a secret`);
 };
 
-/** Removes a client. @throws {OperatorError} when the clients file has none of this id. */
+/** Removes a client. @throws {OperatorError} when the clients file has none of this id, or its directory is missing. */
 export const removeClient = async (settings: Settings, id: string): Promise<void> => {
-  await filesOf(settings).clients.change((before) => without(before, id, 'client'));
+  await filesOfExisting(settings, 'clients').clients.change((before) => without(before, id, 'client'));
   await recordChange(settings, 'flightlog client remove', id);
   say(`${id} gets no more tokens`);
 };
 
-/** Prints the clients of the file, of the configuration and those built in, with their roles, one a line. */
+/**
+ * Prints the clients of the file, of the configuration and those built in, with their roles, one a line.
+ *
+ * @throws {OperatorError} when the directory of the clients file is missing.
+ */
 export const listClients = async (settings: Settings): Promise<void> => {
   const { server } = settings.auth;
-  for (const [id, { roles }] of await filesOf(settings).clients.read()) say(line(id, roles));
+  for (const [id, { roles }] of await filesOfExisting(settings, 'clients').clients.read()) say(line(id, roles));
   for (const { id, roles } of server.clients) say(`${line(id, roles)}  (configuration)`);
   for (const id of Object.keys(PUBLIC_CLIENTS)) say(`${id}  (built in, public)`);
 };

@@ -26,15 +26,24 @@ export class CommitFailed extends Error {
 /** Error codes that the SQLite binding sets on its errors. */
 type SqliteError = { readonly sqliteCode?: number; readonly systemErrno?: number };
 
-/** The errno of a missing file. */
-const ENOENT = 2;
+/** SQLITE_IOERR and SQLITE_CANTOPEN. After other errors, the errno may be that of an earlier one. */
+const CODES_WITH_ERRNO: ReadonlySet<number> = new Set([10, 14]);
+
+/** The problems of a file that cannot be opened, by errno: ENOENT, EACCES, ENOTDIR. */
+const OPEN_REASONS: Readonly<Record<number, string>> = {
+  2: 'it is not there',
+  13: 'this account may not open it',
+  20: 'its directory is a file',
+};
 
 const codesOf = (error: unknown): SqliteError => (error instanceof Error ? (error as SqliteError) : {});
 
 /** Describes the problem with a file, for an error message. */
 export const fileProblem = (error: unknown): string => {
-  if (codesOf(error).systemErrno === ENOENT) return 'it is not there';
-  const reason = REASONS[codesOf(error).sqliteCode ?? -1];
+  const { systemErrno = -1, sqliteCode = -1 } = codesOf(error);
+  const openReason = CODES_WITH_ERRNO.has(sqliteCode) ? OPEN_REASONS[systemErrno] : undefined;
+  if (openReason !== undefined) return openReason;
+  const reason = REASONS[sqliteCode];
   return reason === undefined ? errorText(error) : `${reason} (${errorText(error)})`;
 };
 

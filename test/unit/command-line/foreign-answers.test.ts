@@ -10,7 +10,12 @@ import {
 import { ExecutionWatchService, WatchRequestSchema } from '../../../proto/gen/platformidl/eventlog/watch_pb.js';
 import { transportTo } from '../../../services/cli/client/connection/connect.js';
 import { profileOf } from '../../../services/cli/client/connection/profile-of.js';
-import { ConnectionLost, ForeignAnswer, Unreachable } from '../../../services/cli/client/connection/refusal.js';
+import {
+  ConnectionLost,
+  ForeignAnswer,
+  TimedOut,
+  Unreachable,
+} from '../../../services/cli/client/connection/refusal.js';
 import { jsonOfMessage } from '../../../services/cli/client/output/documents.js';
 import { listParkedStreams } from '../../../services/cli/client/parked-stream.js';
 
@@ -30,8 +35,9 @@ const answering =
   };
 
 /** Calls the server at an address, and gives the error. */
-const failureOf = async (url: string): Promise<Error> => {
-  const transport = await transportTo(profileOf({ server: url }, {}));
+const failureOf = async (url: string, tryMs = 30_000): Promise<Error> => {
+  const profile = profileOf({ server: url }, {});
+  const transport = await transportTo({ ...profile, retryPolicy: { ...profile.retryPolicy, tryMs } });
   const request = create(OperationsService.method.listParkedStreams.input);
   return transport.call(OperationsService.method.listParkedStreams, request, {}).then(
     () => expect.fail('the call has succeeded'),
@@ -71,6 +77,35 @@ it('an answer that is cut off is a lost connection', async () => {
   const failure = await failureOf(url);
   expect(failure).toBeInstanceOf(ConnectionLost);
   expect(failure.message).toContain(`${url}: the connection was lost before the answer was complete`);
+});
+
+it.each<[string, RequestListener]>([
+  ['has not begun', () => undefined],
+  [
+    'has begun and does not end',
+    (_, response) => {
+      response.writeHead(200, { 'content-type': 'application/octet-stream' }).write('abc');
+    },
+  ],
+  ['is an error that does not end', (_, response) => response.writeHead(500).flushHeaders()],
+])('an answer that %s is reported after the time of a call, with the server', async (_, listener) => {
+  const url = await serve(listener);
+  const failure = await failureOf(url, 500);
+  server.closeAllConnections();
+  expect(failure).toBeInstanceOf(TimedOut);
+  expect(failure.message).toBe(`${url}: no complete answer within 0.5 s; the server may still do what was asked`);
+});
+
+it('a stream may take longer than a call before it begins', async () => {
+  const url = await serve((_, response) => {
+    setTimeout(() => response.writeHead(200, { 'content-type': 'text/event-stream' }).end('data: {}\n\n'), 400);
+  });
+  const profile = profileOf({ server: url }, {});
+  const transport = await transportTo({ ...profile, retryPolicy: { ...profile.retryPolicy, tryMs: 100 } });
+  const options = { headers: {}, signal: new AbortController().signal };
+  const request = create(WatchRequestSchema, {});
+  const answers = transport.open(ExecutionWatchService.method.watch, request, options)[Symbol.asyncIterator]();
+  expect((await answers.next()).done).toBe(false);
 });
 
 it('a server that cannot be reached is reported with the reason', async () => {

@@ -74,6 +74,13 @@ describe('a call over gRPC', () => {
     expect(calls).toHaveLength(3);
   });
 
+  it('that takes too long is reported with the server and the time', async () => {
+    answers.push('nothing');
+    await expect(callBy('perRetryTimeout: 1s')).rejects.toThrow(
+      `${endpoint}: no complete answer within 1 s; the server may still do what was asked`,
+    );
+  });
+
   it('is tried once, without an idempotency key, when the profile has no retries', async () => {
     answers.push(status.UNAVAILABLE);
     await expect(callBy()).rejects.toThrow(/^UNAVAILABLE: /u);

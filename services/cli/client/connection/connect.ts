@@ -9,7 +9,7 @@ import { newToken, tokenAtHand } from '../sign-in/token.js';
 
 /** Opens the transport to the server of a profile. */
 export const transportTo = async ({ address, ...profile }: Profile): Promise<Transport> => {
-  if (address.kind === 'rest') return (await import('./rest.js')).restTransport(address.url);
+  if (address.kind === 'rest') return (await import('./rest.js')).restTransport(address.url, profile.retryPolicy.tryMs);
   return (await import('./grpc.js')).grpcTransport({ ...profile, address });
 };
 

@@ -21,6 +21,7 @@ export interface Connection {
    * @throws {Refused} when the server refuses.
    * @throws {Unreachable} when no server answers.
    * @throws {ConnectionLost} when the connection breaks before the answer is complete.
+   * @throws {TimedOut} when the answer is not complete in time.
    * @throws {ForeignAnswer} when another program than flightlog answers.
    */
   call<Input extends DescMessage, Output extends DescMessage>(
@@ -30,7 +31,7 @@ export interface Connection {
   /**
    * Opens a stream of answers, which ends when the server ends it or the signal aborts.
    *
-   * @throws as `call` does.
+   * @throws as `call` does, but never `TimedOut`.
    */
   open<Input extends DescMessage, Output extends DescMessage>(
     method: DescMethodServerStreaming<Input, Output>,

@@ -15,7 +15,7 @@ import { EventLogService } from '../../../../proto/gen/platformidl/eventlog/tail
 import type { Headers, Transport } from './connection.js';
 import type { ChannelSettings, GrpcAddress, Profile, RetryPolicy } from './profile.js';
 import { proxyHeaders } from './proxy-headers.js';
-import { ConnectionLost, isRetryable, Refused, Unreachable } from './refusal.js';
+import { ConnectionLost, isRetryable, Refused, TimedOut, Unreachable } from './refusal.js';
 import { neededText } from '../../needed-file.js';
 
 const optionsOf = ({ maxMessageBytes = -1, serviceConfig }: ChannelSettings): ChannelOptions => ({
@@ -51,6 +51,10 @@ const UNRESOLVED = /Name resolution failed|Failed to parse DNS address/u;
  */
 const LOST = /Connection dropped|ECONNRESET/u;
 
+/** The gRPC library's text when the time for a call is over. A server's own DEADLINE_EXCEEDED has another text. */
+const isOverdue = ({ code, details }: ServiceError): boolean =>
+  code === status.DEADLINE_EXCEEDED && details.startsWith('Deadline exceeded after');
+
 /** True when the call was not sent, because there was no connection. */
 const wasNotSent = ({ details }: ServiceError): boolean =>
   details.includes('No connection established') || UNRESOLVED.test(details);
@@ -71,7 +75,7 @@ const FIRST_PAUSE_MS = 100;
 const LATER: ReadonlySet<string> = new Set(['RESOURCE_EXHAUSTED', 'DEADLINE_EXCEEDED']);
 
 const isForLater = (error: unknown): boolean =>
-  isRetryable(error) || (error instanceof Refused && LATER.has(error.code));
+  isRetryable(error) || error instanceof TimedOut || (error instanceof Refused && LATER.has(error.code));
 
 /** Tries again as the policy says, after pauses that double, where no answer came or the server says to try later. */
 const retried = async <Answer>(
@@ -99,6 +103,7 @@ export const grpcTransport = ({ address, proxy, retryPolicy, channel }: GrpcProf
   });
   const errorOf = (error: ServiceError): Error => {
     const options = { cause: error };
+    if (isOverdue(error)) return new TimedOut(address.target, retryPolicy.tryMs, options);
     if (!isWithoutServer(error)) return new Refused(error.code, error.details, options);
     return new (wasNotSent(error) ? Unreachable : ConnectionLost)(address.target, reasonIn(error), options);
   };

@@ -56,6 +56,13 @@ export class ConnectionLost extends OperatorError {
   }
 }
 
+/** The answer to a call was not complete within the time that calls have. */
+export class TimedOut extends OperatorError {
+  constructor(server: string, afterMs: number, options?: ErrorOptions) {
+    super(`${server}: no complete answer within ${afterMs / 1_000} s; the server may still do what was asked`, options);
+  }
+}
+
 /**
  * Another program than flightlog has answered, such as a web server or a proxy. Not retried: a second answer would be
  * the same.

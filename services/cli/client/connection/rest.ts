@@ -12,7 +12,7 @@ import { bindingOf } from '../../../../interface/rest/binding.js';
 import { EventLogService } from '../../../../proto/gen/platformidl/eventlog/tail_pb.js';
 import { grpcStatusNumber } from '../../../kernel/grpc-status.js';
 import type { StreamOptions, Transport } from './connection.js';
-import { ConnectionLost, ForeignAnswer, Refused, Unreachable } from './refusal.js';
+import { ConnectionLost, ForeignAnswer, Refused, TimedOut, Unreachable } from './refusal.js';
 import { eventsIn, type ServerSentEvent } from './server-sent-events.js';
 
 const OCTETS = 'application/octet-stream';
@@ -92,8 +92,12 @@ const messageIn = async <Output extends DescMessage>(
   }
 };
 
-/** RPCs by their HTTP bindings, with protobuf bytes both ways; streams are Server-Sent Events. */
-export const restTransport = (url: string): Transport => {
+/**
+ * RPCs by their HTTP bindings, with protobuf bytes both ways; streams are Server-Sent Events.
+ *
+ * @param callMs the time for a call until its answer is complete; a stream may take any time.
+ */
+export const restTransport = (url: string, callMs: number): Transport => {
   const server = url.replace(/\/$/u, '');
   const send = sendTo(server);
   const events = async function* (path: string, options: StreamOptions): AsyncIterable<ServerSentEvent> {
@@ -108,12 +112,18 @@ export const restTransport = (url: string): Transport => {
   return {
     call: async (method, request, headers) => {
       const { verb, path, hasBody } = bindingOf(method, request);
-      const answer = await send(path, {
-        method: verb,
-        headers: { accept: OCTETS, ...headers, ...(hasBody && { 'content-type': OCTETS }) },
-        ...(hasBody && { body: new Uint8Array(toBinary(method.input, request)) }),
-      });
-      return messageIn(method.output, answer, server);
+      const signal = AbortSignal.timeout(callMs);
+      try {
+        const answer = await send(path, {
+          method: verb,
+          headers: { accept: OCTETS, ...headers, ...(hasBody && { 'content-type': OCTETS }) },
+          ...(hasBody && { body: new Uint8Array(toBinary(method.input, request)) }),
+          signal,
+        });
+        return await messageIn(method.output, answer, server);
+      } catch (cause) {
+        throw signal.aborted ? new TimedOut(server, callMs, { cause }) : cause;
+      }
     },
     async *open(method, request, options) {
       for await (const { data } of events(bindingOf(method, request).path, options))
