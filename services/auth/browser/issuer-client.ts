@@ -121,13 +121,3 @@ export const externalIssuer = (client: ExternalClient, now: () => number): Issue
     },
   };
 };
-
-const SERVER_ERROR = 500;
-
-/** True when an issuer could not be reached, was too slow or has failed; it has refused nothing then. */
-export const isIssuerAway = (error: unknown): boolean => {
-  if (!(error instanceof Error)) return error instanceof Response && error.status >= SERVER_ERROR;
-  if (error instanceof TypeError && error.message === 'fetch failed') return true;
-  const { code, status = 0, cause } = error as Error & { readonly code?: unknown; readonly status?: number };
-  return code === 'OAUTH_TIMEOUT' || status >= SERVER_ERROR || (cause !== undefined && isIssuerAway(cause));
-};

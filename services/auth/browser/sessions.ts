@@ -5,6 +5,7 @@ import { buildEndSessionUrl } from 'openid-client';
 import type { Authentication, Caller } from '../../kernel/ports/authentication.js';
 import { RpcError } from '../../kernel/rpc.js';
 import { clientAddress } from '../client-address.js';
+import { isIssuerAway } from '../issuer-errors.js';
 import { CALLBACK, SIGNED_OUT } from '../server/browser-client.js';
 import { pathPrefix } from '../server/endpoints.js';
 import { html, htmlPage, pageHeaders, problemNote } from '../server/pages/page.js';
@@ -12,7 +13,7 @@ import type { OnAttempt, SignInAttempt } from '../server/sign-in-attempt.js';
 import type { SignInLimits } from '../server/sign-in-limits.js';
 import type { CookieJar } from './cookie-jar.js';
 import { MAX_COOKIE_BYTES } from './cookies.js';
-import { isIssuerAway, type IssuerClient } from './issuer-client.js';
+import type { IssuerClient } from './issuer-client.js';
 import { beginSignIn, type BegunSignIn, endSignIn } from './sign-in.js';
 
 /** The reason why signing in or out cannot go on: an HTTP status, and a text for the person. */

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { InteractionResults, Provider } from 'oidc-provider';
+import { isIssuerAway, refusalCode } from '../issuer-errors.js';
 import type { Users } from '../users/users.js';
 import { pathPrefix } from './endpoints.js';
 import type { OnAttempt, SignInAttempt } from './sign-in-attempt.js';
@@ -144,6 +145,8 @@ const logIn = async (
   await provider.interactionFinished(request, response, { login: { accountId: name } });
 };
 
+const awayText = ({ name }: Upstream): string => `${name} does not answer. Try again later.`;
+
 const endUpstream = async (signIn: SignInServices, upstream: Upstream, asked: Answering): Promise<void> => {
   const { request, response, interaction, address } = asked;
   const { searchParams } = new URL(request.url ?? '', 'http://localhost');
@@ -152,9 +155,10 @@ const endUpstream = async (signIn: SignInServices, upstream: Upstream, asked: An
   try {
     accountId = await upstream.end(interaction.uid, searchParams);
   } catch (error) {
-    signIn.onError(new Error(`the sign-in at ${upstream.name} has failed`, { cause: error }));
-    signIn.onAttempt({ ...attempt, principal: '', code: 'UNAUTHENTICATED' });
-    show(signIn, asked, `The sign-in at ${upstream.name} has failed. Try again.`);
+    const isAway = isIssuerAway(error);
+    signIn.onError(new Error(`the sign-in at ${upstream.name} has failed${refusalCode(error)}`, { cause: error }));
+    signIn.onAttempt({ ...attempt, principal: '', code: isAway ? 'UNAVAILABLE' : 'UNAUTHENTICATED' });
+    show(signIn, asked, isAway ? awayText(upstream) : `The sign-in at ${upstream.name} has failed. Try again.`);
     return;
   }
   signIn.onAttempt({ ...attempt, principal: accountId, code: 'OK' });
@@ -168,7 +172,7 @@ const beginUpstream = async (signIn: SignInServices, upstream: Upstream, asked: 
     response.writeHead(303, { location: href, 'cache-control': 'no-store' }).end();
   } catch (error) {
     signIn.onError(new Error(`${upstream.name} does not answer`, { cause: error }));
-    show(signIn, asked, `${upstream.name} does not answer. Try again later.`);
+    show(signIn, asked, awayText(upstream));
   }
 };
 

@@ -6,13 +6,14 @@ import {
   buildEndSessionUrl,
   calculatePKCECodeChallenge,
   type Configuration,
+  enableNonRepudiationChecks,
   randomNonce,
   randomPKCECodeVerifier,
   randomState,
 } from 'openid-client';
 import * as z from 'zod';
 import type { AuthorizationState } from '../../kernel/ports/authorization-state.js';
-import { type Claims, wordsOf } from '../tokens/claims.js';
+import type { Claims } from '../tokens/claims.js';
 
 /** An OpenID Connect provider that signs people in for this authorization server. */
 export type UpstreamProvider = {
@@ -86,6 +87,12 @@ const keyOf = (text: string): string => createHash('sha256').update(text).digest
 const textIn = (claims: Claims, name: string): string | undefined =>
   typeof claims[name] === 'string' && claims[name] !== '' ? claims[name] : undefined;
 
+/** A list of texts, or one text: the name of a group may have spaces. */
+const textsIn = (value: unknown): readonly string[] => {
+  const values: readonly unknown[] = Array.isArray(value) ? value : [value];
+  return values.filter((each): each is string => typeof each === 'string' && each !== '');
+};
+
 type Naming = Pick<UpstreamProvider, 'id' | 'subjectClaim' | 'groupsClaim'>;
 
 const personOf = (claims: Claims, { id, subjectClaim, groupsClaim }: Naming): UpstreamPerson & { account: string } => {
@@ -96,8 +103,28 @@ const personOf = (claims: Claims, { id, subjectClaim, groupsClaim }: Naming): Up
     username: `${id}:${textIn(claims, 'preferred_username') ?? subject}`,
     name: textIn(claims, 'name'),
     email: textIn(claims, 'email'),
-    groups: wordsOf(claims[groupsClaim]),
+    groups: textsIn(claims[groupsClaim]),
   };
+};
+
+/** OpenID Connect Core 3.1.3.7: a client may leave the signature of an ID token unchecked if it came over TLS. */
+const checkSignatures = (configuration: Configuration): void => {
+  const { token_endpoint: endpoint = '' } = configuration.serverMetadata();
+  if (!endpoint.startsWith('https:')) enableNonRepudiationChecks(configuration);
+};
+
+type Begun = Omit<z.output<typeof begun>, 'until'> & { readonly state: string };
+
+/** Exchanges the code in the address to which a browser came back for the claims of an ID token. */
+const claimsAt = async (configuration: Configuration, url: URL, { state, nonce, verifier }: Begun): Promise<Claims> => {
+  checkSignatures(configuration);
+  const tokens = await authorizationCodeGrant(configuration, url, {
+    pkceCodeVerifier: verifier,
+    expectedState: state,
+    expectedNonce: nonce,
+    idTokenExpected: true,
+  });
+  return tokens.claims() ?? {};
 };
 
 type Options = {
@@ -155,13 +182,7 @@ export const upstream = ({ provider, state, issuer, now }: Options): Upstream =>
       if (!known || !(await state.consume(SIGN_IN, keyOf(id), seconds())))
         throw new Error('the answer belongs to no sign-in of this browser');
       const url = new URL(`${issuer}${UPSTREAM_CALLBACK}?${answer.toString()}`);
-      const tokens = await authorizationCodeGrant(await provider.configuration(), url, {
-        pkceCodeVerifier: known.verifier,
-        expectedState: id,
-        expectedNonce: known.nonce,
-        idTokenExpected: true,
-      });
-      return rememberPerson(tokens.claims() ?? {});
+      return rememberPerson(await claimsAt(await provider.configuration(), url, { ...known, state: id }));
     },
     person: (account) => (account.includes(':') ? stored(PERSON, account, person) : Promise.resolve(undefined)),
     signOut: async (account) => {

@@ -4,6 +4,7 @@ import type { AuthorizationServer } from '../../auth/server/authorization-server
 import type { BrowserSessions } from '../../auth/browser/sessions.js';
 import { signInLimits } from '../../auth/server/sign-in-limits.js';
 import type { IssuerClient } from '../../auth/browser/issuer-client.js';
+import { refusalCode } from '../../auth/issuer-errors.js';
 import type { Configuration } from '../../config/configuration.js';
 import type { AuditTrail } from '../../kernel/ports/audit-trail.js';
 import type { Authentication } from '../../kernel/ports/authentication.js';
@@ -38,6 +39,9 @@ const issuerOf = async ({ auth }: Settings, server: AuthorizationServer | undefi
   return { issuer, name: () => server?.issuer ?? external?.issuer ?? '' };
 };
 
+const reasonOf = (error: unknown): string =>
+  error instanceof Error ? `${error.message}${refusalCode(error)}` : 'unknown';
+
 /** Opens browser sessions; `undefined` without authentication, and where no issuer signs people in by browser. */
 export const openBrowserSessions = async (
   settings: Settings,
@@ -59,7 +63,7 @@ export const openBrowserSessions = async (
     isBehindProxy: auth.behind_tls,
     limits: signInLimits(auth.server.failures_per_minute),
     onAttempt: attemptRecorder(audit, found.name),
-    onFailure: (error) => logger.warn({ reason: error instanceof Error ? error.message : 'unknown' }, 'sign-in failed'),
+    onFailure: (error) => logger.warn({ reason: reasonOf(error) }, 'sign-in failed'),
     now: Date.now,
   });
 };

@@ -3,7 +3,8 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { customFetch } from 'openid-client';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 
 import { externalIssuer } from '../../../../services/auth/browser/issuer-client.js';
 import {
@@ -26,7 +27,10 @@ const SECRET = 'marked-secret-of-the-client';
 const EIGHT_HOURS_MS = 8 * 60 * 60 * 1_000;
 
 const directory = mkdtempSync(join(tmpdir(), 'flightlog-upstream-'));
+/** The client of the server under test at the other server; its tokens have it as their audience. */
+const CLIENT = 'web page';
 const attempts: SignInAttempt[] = [];
+const failures: string[] = [];
 let passedMs = 0;
 
 type Serving = { readonly server: AuthorizationServer; readonly http: Server; readonly issuer: string };
@@ -44,7 +48,7 @@ const serve = async (name: string, more: Partial<AuthorizationServerOptions>): P
     rotateKeysAfterMs: 86_400_000,
     failuresPerMinute: 100,
     isBehindProxy: false,
-    onError: () => undefined,
+    onError: ({ message }) => failures.push(message),
     onAttempt: (attempt) => attempts.push(attempt),
     now: () => Date.now() + passedMs,
     ...more,
@@ -53,13 +57,24 @@ const serve = async (name: string, more: Partial<AuthorizationServerOptions>): P
   return { server, http, issuer };
 };
 
+/** The answer of the token endpoint of the other server; a test may replace it. */
+const asIs = (answered: () => Promise<Response>): Promise<Response> => answered();
+let answerOfToken = asIs;
+
 /** Another authorization server, of which the one under test is a client. */
 const provider = (issuer: string): UpstreamProvider => {
   const scope = 'openid profile';
-  const client = externalIssuer({ issuer, clientId: 'page', clientSecret: SECRET, scope, audience: '' }, Date.now);
+  const client = externalIssuer({ issuer, clientId: CLIENT, clientSecret: SECRET, scope, audience: '' }, Date.now);
   return {
     ...{ id: 'other', name: 'the other one', scope, subjectClaim: 'sub', groupsClaim: 'aud' },
-    configuration: () => client.configuration(''),
+    configuration: async () => {
+      const configuration = await client.configuration('');
+      configuration[customFetch] = (url, request) => {
+        const answered = (): Promise<Response> => fetch(url, request as RequestInit);
+        return url.endsWith('/token') ? answerOfToken(answered) : answered();
+      };
+      return configuration;
+    },
   };
 };
 
@@ -75,7 +90,7 @@ beforeAll(async () => {
   other = await serve('other', { clients: clientsOf(clientsFile(join(directory, 'none.json')), pageClient) });
   own = await serve('own', { upstream: provider(other.issuer) });
   const redirects = [`${own.issuer}${UPSTREAM_CALLBACK}`];
-  pageClient.set('page', { secret_hash: hashSecret(SECRET), redirect_uris: redirects, roles: [] });
+  pageClient.set(CLIENT, { secret_hash: hashSecret(SECRET), redirect_uris: redirects, roles: [] });
 });
 
 afterAll(async () => {
@@ -113,6 +128,17 @@ const signIn = async () => {
   return { tokens: await redeem(own.issuer, code), browser: begun.browser };
 };
 
+/** The answer of the token endpoint, with an ID token of which the signature is changed. */
+const withWrongSignature: typeof answerOfToken = async (answered) => {
+  const tokens = (await (await answered()).json()) as { readonly id_token: string };
+  const [header, claims, signature = ''] = tokens.id_token.split('.');
+  return Response.json({ ...tokens, id_token: `${header}.${claims}.${signature.split('').toReversed().join('')}` });
+};
+
+afterEach(() => {
+  answerOfToken = asIs;
+});
+
 describe('signing in at the upstream provider', () => {
   it('gives tokens of this server, with the id of the provider before the subject, and the groups of the person', async () => {
     const { tokens } = await signIn();
@@ -121,7 +147,7 @@ describe('signing in at the upstream provider', () => {
       sub: 'other:bob',
       preferred_username: 'other:bob',
       roles: [],
-      groups: ['page'],
+      groups: [CLIENT],
     });
     expect(attempts.at(-2)).toMatchObject({ action: 'login', principal: 'other:bob', code: 'OK' });
   });
@@ -152,10 +178,32 @@ describe('signing in at the upstream provider', () => {
     expect(attempts.at(-1)).toMatchObject({ action: 'login', principal: '', code: 'UNAUTHENTICATED' });
   });
 
+  it.each<readonly [string, string, typeof answerOfToken]>([
+    ['is not reached', 'UNAVAILABLE', () => Promise.reject(new TypeError('fetch failed'))],
+    ['has failed itself', 'UNAVAILABLE', () => Promise.resolve(new Response('', { status: 503 }))],
+    ['refuses the code', 'UNAUTHENTICATED', () => Promise.resolve(Response.json({ error: 'x' }, { status: 400 }))],
+    ['sends an ID token without TLS and with a wrong signature', 'UNAUTHENTICATED', withWrongSignature],
+  ])('is recorded with the reason, and shown, when the provider %s', async (_, code, answer) => {
+    const begun = await toLogin();
+    const returning = await answerOfOther(begun);
+    answerOfToken = answer;
+    const { text } = await begun.browser.open(returning);
+    expect(text).toContain(code === 'UNAVAILABLE' ? 'the other one does not answer. Try again later.' : 'has failed');
+    expect(attempts.at(-1)).toMatchObject({ action: 'login', principal: '', code });
+  });
+
+  it('that is refused has the code of the provider in the log', async () => {
+    const begun = await toLogin();
+    const returning = await answerOfOther(begun);
+    answerOfToken = () => Promise.resolve(Response.json({ error: 'invalid_client' }, { status: 401 }));
+    await begun.browser.open(returning);
+    expect(failures.at(-1)).toBe('the sign-in at the other one has failed (invalid_client)');
+  });
+
   it('must be repeated after eight hours: tokens are not renewed, and the login page is shown', async () => {
     const { tokens, browser } = await signIn();
     const renewed = await refresh(own.issuer, tokens.body['refresh_token']);
-    expect(claimsOf(renewed.body['access_token'])).toMatchObject({ sub: 'other:bob', groups: ['page'] });
+    expect(claimsOf(renewed.body['access_token'])).toMatchObject({ sub: 'other:bob', groups: [CLIENT] });
     passedMs += EIGHT_HOURS_MS;
     expect((await refresh(own.issuer, renewed.body['refresh_token'])).status).toBe(400);
     expect((await browser.open(begin(own.issuer).url)).text).toContain('Sign in with the other one');
@@ -169,7 +217,7 @@ describe('signing in at the upstream provider', () => {
     const there = new URL(/^0; url=(.*)$/u.exec(page.headers.get('refresh') ?? '')?.[1] ?? 'none:');
     expect(`${there.origin}${there.pathname}`).toBe(`${other.issuer}/oauth2/logout`);
     expect(Object.fromEntries(there.searchParams)).toEqual({
-      client_id: 'page',
+      client_id: CLIENT,
       post_logout_redirect_uri: `${own.issuer}${UPSTREAM_CALLBACK}`,
     });
     const back = await fetch(`${own.issuer}${UPSTREAM_CALLBACK}`, { redirect: 'manual' });

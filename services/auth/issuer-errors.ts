@@ -1,0 +1,18 @@
+const SERVER_ERROR = 500;
+
+/** True when an issuer could not be reached, was too slow or has failed; it has refused nothing then. */
+export const isIssuerAway = (error: unknown): boolean => {
+  if (!(error instanceof Error)) return error instanceof Response && error.status >= SERVER_ERROR;
+  if (error instanceof TypeError && error.message === 'fetch failed') return true;
+  const { code, status = 0, cause } = error as Error & { readonly code?: unknown; readonly status?: number };
+  return code === 'OAUTH_TIMEOUT' || status >= SERVER_ERROR || (cause !== undefined && isIssuerAway(cause));
+};
+
+/** Codes are short words; a browser can bring any text in their place. */
+const CODE = /^[\w.-]{1,64}$/u;
+
+/** The code with which an issuer has refused a sign-in, such as ` (invalid_client)`, to be added to a message; or nothing. */
+export const refusalCode = (error: unknown): string => {
+  const code = error instanceof Error ? (error as Error & { readonly error?: unknown }).error : undefined;
+  return typeof code === 'string' && CODE.test(code) ? ` (${code})` : '';
+};
