@@ -58,10 +58,10 @@ const wallTimes = (fields: string) => {
 };
 
 /**
- * The ticks of five cron fields in a time zone. Changes of clocks are handled as Vixie cron does. Where the hour field
- * begins with `*`, a matching local hour that occurs twice has its ticks twice, and one that is left out has none.
- * Otherwise a schedule ticks once for each local time: at its first occurrence, and at the time by the old clock when
- * it is left out.
+ * The ticks of five cron fields in a time zone. Where clocks change, the hour field decides: if it begins with `*`, a
+ * matching local hour that occurs twice has its ticks twice, and one that is left out has none. Otherwise a schedule
+ * ticks once for each local time: at its first occurrence, and at the time by the old clock when it is left out. ADR 50
+ * says how Vixie cron differs.
  */
 export const cronTicks = (text: string, zone: Zone): Ticks => {
   const fields = fieldsForCroner(text);
