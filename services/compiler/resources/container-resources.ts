@@ -9,7 +9,7 @@ import {
 } from '../../../proto/gen/platformidl/core/tasks_pb.js';
 import { parseQuantity, type Quantity } from './quantity.js';
 
-/** Kubernetes quantities by resource; an absent or empty value sets none. The shape of `admin.TaskResourceSpec`. */
+/** Kubernetes quantities by resource; an absent, empty or zero value sets none. The shape of `admin.TaskResourceSpec`. */
 export type Quantities = {
   readonly cpu?: string;
   readonly gpu?: string;
@@ -31,18 +31,18 @@ const RESOURCES = [
   { name: ResourceName.GPU, key: 'gpu', isAlways: false },
 ] as const;
 
-const isZero = (text: string): boolean => (parseQuantity(text)?.numerator ?? 0n) === 0n;
-
 const isAbove = (a: Quantity, b: Quantity): boolean => a.numerator * b.denominator > b.numerator * a.denominator;
 
-/** The smaller of two quantities, in its own spelling. A bound that is empty or zero does not bind. */
+/** The smaller of two quantities, in its own spelling. */
 const atMost = (text: string, bound: string | undefined): string => {
   const [value, most] = [parseQuantity(text), parseQuantity(bound ?? '')];
-  if (bound === undefined || value === undefined || most === undefined || isZero(bound)) return text;
+  if (bound === undefined || value === undefined || most === undefined) return text;
   return isAbove(value, most) ? bound : text;
 };
 
-const nonEmpty = (text: string | undefined): string | undefined => (text === '' ? undefined : text);
+/** The quantity itself; `undefined` for an empty one and for zero, which stands for none. */
+const given = (text = ''): string | undefined =>
+  text === '' || parseQuantity(text)?.numerator === 0n ? undefined : text;
 
 type Bounds = { readonly request: string; readonly limit: string };
 
@@ -60,14 +60,14 @@ const boundsOf = (
 const NOTHING: Bounds = { request: '0', limit: '0' };
 
 const valueIn = (entries: readonly Entry[], name: ResourceName): string | undefined =>
-  nonEmpty(entries.find((entry) => entry.name === name)?.value);
+  given(entries.find((entry) => entry.name === name)?.value);
 
 const isKnown = ({ name }: Entry): boolean => RESOURCES.some((known) => known.name === name);
 
 /**
  * Completes the resources of a container: its request, or else its limit, or else the platform's default; its limit, or
- * else its request; both at most the platform's limit, and the request at most the limit. Other resources stay as they
- * were asked for.
+ * else its request; both at most the platform's limit, and the request at most the limit. Zero counts as not given. Other
+ * resources stay as they were asked for.
  */
 export const containerResources = (asked: Resources | undefined, platform: PlatformResources): Resources => {
   const { requests = [], limits = [] } = asked ?? {};
@@ -77,7 +77,7 @@ export const containerResources = (asked: Resources | undefined, platform: Platf
   });
   for (const { name, key, isAlways } of RESOURCES) {
     const own = { request: valueIn(requests, name), limit: valueIn(limits, name) };
-    const level = { byDefault: nonEmpty(platform.defaults?.[key]), most: nonEmpty(platform.limits?.[key]) };
+    const level = { byDefault: given(platform.defaults?.[key]), most: given(platform.limits?.[key]) };
     const bounds = boundsOf(own, level) ?? (isAlways ? NOTHING : undefined);
     if (bounds === undefined) continue;
     result.requests.push(create(Resources_ResourceEntrySchema, { name, value: bounds.request }));

@@ -53,6 +53,15 @@ describe('the resources of a container', () => {
     });
   });
 
+  it('that are zero count as not given, those of the platform too', () => {
+    const platform = { ...PLATFORM, defaults: { ...PLATFORM.defaults, gpu: '0', ephemeralStorage: '0Gi' } };
+    const wanted = { CPU: '3', MEMORY: '200Mi' };
+    expect(completed({ CPU: '0', MEMORY: '0Mi', GPU: '0' }, { CPU: '3', MEMORY: '0' }, platform)).toEqual({
+      requests: wanted,
+      limits: wanted,
+    });
+  });
+
   it('are zero without a request and a default, and unlimited when the limit of the platform is zero', () => {
     expect(completed({ CPU: '64' }, {}, { limits: { cpu: '0' } })).toEqual({
       requests: { CPU: '64', MEMORY: '0' },
