@@ -169,21 +169,36 @@ const licences = (inputs) =>
     );
   }).join(`\n${'-'.repeat(80)}\n\n`);
 
+/**
+ * The sources that are started, in groups of those that share code. What every start of `serve` needs shares none with the
+ * others: it would be cut into many more files, for each set of threads that use a piece of it.
+ */
+const groupsOf = (sources) => {
+  const started = sources.filter(isStarted);
+  const isOfServe = (source) => /\/(?:flightlog|views-thread)\.ts$/u.test(source);
+  return [...started.filter(isOfServe).map((source) => [source]), started.filter((source) => !isOfServe(source))];
+};
+
 /** Bundles the program, and removes files of earlier bundles. */
 const bundle = async (sources) => {
   const { build } = await import('esbuild');
-  const { outputFiles, metafile } = await build({
-    ...TRANSLATION,
-    metafile: true,
-    entryPoints: sources.filter(isStarted),
-    outdir: 'dist/program',
-    entryNames: '[name]',
-    bundle: true,
-    splitting: true,
-    plugins: [places, descriptors, packages],
-  });
+  const bundled = await Promise.all(
+    groupsOf(sources).map((entryPoints) =>
+      build({
+        ...TRANSLATION,
+        metafile: true,
+        entryPoints,
+        outdir: 'dist/program',
+        entryNames: '[name]',
+        bundle: true,
+        splitting: true,
+        plugins: [places, descriptors, packages],
+      }),
+    ),
+  );
+  const outputFiles = bundled.flatMap((each) => each.outputFiles);
   for (const { path, contents } of outputFiles) write(path, contents);
-  write(join(PROGRAM, LICENCES), licences(Object.keys(metafile.inputs)));
+  write(join(PROGRAM, LICENCES), licences(bundled.flatMap(({ metafile }) => Object.keys(metafile.inputs))));
   const kept = new Set([LICENCES, ...outputFiles.map(({ path }) => basename(path))]);
   for (const name of readdirSync(PROGRAM)) if (!kept.has(name)) rmSync(join(PROGRAM, name));
 };

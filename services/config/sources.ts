@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
-import { parse, YAMLParseError } from 'yaml';
 import * as z from 'zod';
 import { type GivenSetting, settings } from './configuration.js';
+import { yaml } from './yaml.js';
 import { InvalidConfiguration } from './operator-errors.js';
 
 /** The variable with the path of the configuration file, like `--config`. */
@@ -93,13 +93,13 @@ const leaves = (value: unknown, path: readonly string[], origin: string): GivenS
 /** The reason in one line; the YAML parser adds an excerpt of the text below it, which is left out. */
 const reasonOf = (error: unknown): string => {
   if (!(error instanceof Error)) return String(error);
-  return error instanceof YAMLParseError ? (error.message.split('\n', 1)[0] ?? '').replace(/:$/u, '') : error.message;
+  return error.name === 'YAMLParseError' ? (error.message.split('\n', 1)[0] ?? '').replace(/:$/u, '') : error.message;
 };
 
 /** @throws {InvalidConfiguration} when the text is not YAML (JSON is YAML too). */
 const parsed = (text: string, origin: string): unknown => {
   try {
-    return parse(text);
+    return yaml().parse(text);
   } catch (error) {
     throw new InvalidConfiguration(`${origin}: ${reasonOf(error)}`, { cause: error });
   }

@@ -229,5 +229,34 @@ describe.skipIf(kubeApiserver === undefined || propeller === undefined)(
       await untilPhase('long', Phase.SUCCEEDED);
       expect((await inputsOf(podsOf('long')[0]!, fileStore)).literals).toMatchObject({ name: literal(long) });
     });
+
+    it('shares executions with another engine by the shards of their objects', async () => {
+      engine.child.kill('SIGKILL');
+      await engine.ended;
+      const shards = Array.from({ length: 32 }, (_, shard) => String(shard));
+      const names = Array.from({ length: 8 }, (_, index) => `shared${index}`);
+      for (const name of names) await launch('hello.hello', name, { name: literal('Ada'), times: literal(1n) });
+      const made = (name: string) =>
+        until(
+          () => object(name),
+          (found) => found !== undefined,
+        );
+      const shardOf = async (name: string) => Number((await made(name))?.metadata.labels?.['shard-key']);
+      const shardsOfAll = await Promise.all(names.map(shardOf));
+      const own = names.filter((_, index) => shardsOfAll[index]! < 16);
+      const others = names.filter((name) => !own.includes(name));
+      expect([own.length > 0, others.length > 0]).toEqual([true, true]);
+
+      const options = { server: cluster, endpoint: plane.server().ready.grpc, directory };
+      engine = await startPropeller({ ...options, shards: shards.slice(0, 16) });
+      await Promise.all(own.map((name) => untilPhase(name, Phase.SUCCEEDED)));
+      expect(others.flatMap(podsOf)).toEqual([]);
+
+      const second = await startPropeller({ ...options, shards: shards.slice(16) });
+      await Promise.all(others.map((name) => untilPhase(name, Phase.SUCCEEDED)));
+      expect(names.map((name) => podsOf(name).length)).toEqual(names.map(() => 1));
+      second.child.kill('SIGKILL');
+      await second.ended;
+    });
   },
 );

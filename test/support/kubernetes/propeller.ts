@@ -34,11 +34,13 @@ export type PropellerOptions = {
   readonly endpoint: string;
   /** The directory of its settings and of what it stores. */
   readonly directory: string;
+  /** The shards whose objects it takes, as the bridge labels them; all by default. */
+  readonly shards?: readonly string[];
   /** Sections of its settings that replace those of the test. */
   readonly changes?: Readonly<Record<string, unknown>>;
 };
 
-const settingsOf = ({ directory, endpoint, changes }: PropellerOptions, profilerPort: number) => {
+const settingsOf = ({ directory, endpoint, shards = [], changes }: PropellerOptions, profilerPort: number) => {
   const [, bucket = '', ...path] = directory.split('/');
   return {
     admin: { endpoint: `dns:///${endpoint}`, insecure: true },
@@ -57,6 +59,7 @@ const settingsOf = ({ directory, endpoint, changes }: PropellerOptions, profiler
       'workflow-reeval-duration': '1s',
       'downstream-eval-duration': '1s',
       'prof-port': profilerPort,
+      'include-shard-key-label': shards,
       'admin-launcher': { 'cache-resync-duration': '1s' },
       queue: { 'batching-interval': '100ms' },
       'event-config': { 'raw-output-policy': 'inline' },

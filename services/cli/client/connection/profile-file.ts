@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { parse } from 'yaml';
+import { yaml } from '../../../config/yaml.js';
 import * as z from 'zod';
 import { OperatorError } from '../../../config/operator-errors.js';
 import { count, duration, headerName } from '../../../config/setting-kinds.js';
@@ -88,7 +88,7 @@ const keysOf = (value: unknown): readonly string[] =>
  * `logger` and `storage`, are about other programs; flytectl writes them into every new file.
  */
 export const ignoredKeys = (text: string): readonly string[] => {
-  const document = parse(text) as Readonly<Record<string, unknown>> | null;
+  const document = yaml().parse(text) as Readonly<Record<string, unknown>> | null;
   return Object.entries(KEYS).flatMap(([section, known]) =>
     keysOf(document?.[section]).flatMap((key) => (key in known ? [] : `${section}.${key}`)),
   );
@@ -100,7 +100,7 @@ export const ignoredKeys = (text: string): readonly string[] => {
  * @throws {OperatorError} when it is not valid; the message names the file and the key.
  */
 export const profileIn = (text: string, path: string): Profile => {
-  const { success, data, error } = file.safeParse(parse(text) ?? {});
+  const { success, data, error } = file.safeParse(yaml().parse(text) ?? {});
   if (!success) {
     const [issue] = error.issues;
     const place = [path, issue?.path.join('.') ?? ''].filter((part) => part !== '').join(': ');

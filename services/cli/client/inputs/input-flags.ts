@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { type Command, InvalidArgumentError } from 'commander';
-import { parse } from 'yaml';
+import { yaml } from '../../../config/yaml.js';
 import { OperatorError } from '../../../config/operator-errors.js';
 import type { GivenInputs } from './inputs.js';
 
@@ -27,7 +27,7 @@ const STANDARD_INPUT = 0;
 
 const documentIn = (file: string): unknown => {
   try {
-    return parse(readFileSync(file === '-' ? STANDARD_INPUT : file, 'utf8'), { intAsBigInt: true }) ?? {};
+    return yaml().parse(readFileSync(file === '-' ? STANDARD_INPUT : file, 'utf8'), { intAsBigInt: true }) ?? {};
   } catch (cause) {
     const reason = cause instanceof Error ? (cause.message.split('\n', 1)[0] ?? '') : '';
     throw new OperatorError(`${file}: ${reason}`, { cause });

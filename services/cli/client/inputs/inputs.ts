@@ -1,4 +1,4 @@
-import { parse } from 'yaml';
+import { yaml } from '../../../config/yaml.js';
 import { literalOf } from '../../../../interface/values/literal-of.js';
 import { Problem } from '../../../../interface/values/problem.js';
 import { typeInWords } from '../../../../interface/values/type-text.js';
@@ -24,7 +24,7 @@ const plain = (value: unknown): unknown => {
 /** @throws {Problem} when the text is not YAML. */
 const yamlOf = (text: string): unknown => {
   try {
-    return plain(parse(text, { intAsBigInt: true }));
+    return plain(yaml().parse(text, { intAsBigInt: true }));
   } catch (error) {
     throw new Problem(`write YAML or JSON: ${error instanceof Error ? (error.message.split('\n', 1)[0] ?? '') : ''}`);
   }

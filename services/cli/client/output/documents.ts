@@ -1,5 +1,5 @@
 import { createRegistry, type DescFile, type DescMessage, type JsonValue, type MessageShape } from '@bufbuild/protobuf';
-import { stringify } from 'yaml';
+import { yaml } from '../../../config/yaml.js';
 import { messageJson } from '../../../kernel/encoding/message-json.js';
 import { AdminService } from '../../../../proto/gen/platformidl/service/admin_pb.js';
 
@@ -27,7 +27,7 @@ export const jsonOfMessage = <Desc extends DescMessage>(schema: Desc, message: M
 
 /** A document as text. */
 export const documentText = (form: DocumentForm, document: JsonValue): string =>
-  form === 'json' ? JSON.stringify(document, null, 2) : stringify(document).trimEnd();
+  form === 'json' ? JSON.stringify(document, null, 2) : yaml().stringify(document).trimEnd();
 
 /** One of many documents as text: JSON in one line, or YAML that begins with `---`. */
 export const oneOfManyText = (form: DocumentForm, document: JsonValue): string =>
