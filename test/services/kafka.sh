@@ -3,7 +3,7 @@
 # because its ports are new, and a broker must keep the ports that its data names.
 VERSION='Apache Kafka 3.9.2, confluent-kafka 2.16.1'
 VARIABLE=FLIGHTLOG_TEST_KAFKA
-READY_SECONDS=90
+READY_SECONDS=300
 
 install() {
   if ! { command -v java && command -v mvn; } >/dev/null && command -v apt-get >/dev/null; then
