@@ -9,7 +9,7 @@ import { interceptorsOf } from '../gateway/dispatch/interceptors.js';
 import { metrics } from '../gateway/dispatch/metrics.js';
 import { requestLog } from '../gateway/dispatch/request-log.js';
 import type { CommandAdmission, Follower } from '../gateway/dispatch/min-position.js';
-import type { JsonRequest } from '../gateway/exchange.js';
+import type { JsonRequest, PathOwner } from '../gateway/exchange.js';
 import { serveGrpc } from '../gateway/grpc/server.js';
 import { positionTokens } from '../gateway/position-token.js';
 import { serveHttp } from '../gateway/rest/server.js';
@@ -23,7 +23,7 @@ import type { RoleBindings } from '../reference/role-bindings.js';
 import type { ProcessMetrics } from '../metrics/process-metrics.js';
 import { openTracing, type Tracing } from '../tracing/otlp.js';
 import type { Configuration } from '../config/configuration.js';
-import { openAuthentication, openPasswords, signInMetadata } from './access/authentication.js';
+import { issuerRedirect, openAuthentication, openPasswords, signInMetadata } from './access/authentication.js';
 import { openAuthorizationServer } from './access/authorization-server.js';
 import { openBrowserSessions } from './access/browser-sessions.js';
 import { largeWork } from './large-requests/large-work.js';
@@ -112,6 +112,9 @@ const observersOf = async ({ metrics: measured, tracing, logger }: TransportServ
   requestLog(logger),
 ];
 
+const present = (owners: readonly (PathOwner | undefined)[]): readonly PathOwner[] =>
+  owners.filter((each) => each !== undefined);
+
 /** The options that both transports share. `startShutdown` makes the process not ready; `close` frees what was opened here. */
 const transportOptions = async (configuration: Configuration, services: TransportServices) => {
   const { logId, logger, routes, authorization, followers, admission, audit, bindings, uploads } = services;
@@ -153,7 +156,7 @@ const transportOptions = async (configuration: Configuration, services: Transpor
       version,
       cors: { origins: configuration.cors.allowed_origins, headers: configuration.cors.allowed_headers },
       files: uploads?.files,
-      pathOwners: [authorization, sessions].filter((each) => each !== undefined),
+      pathOwners: present([authorization, sessions, issuerRedirect(configuration, authorization)]),
       sessions,
       metrics: () => services.metrics.text(),
       readJson: ({ body, ...request }: JsonRequest) => bodies.ask(body, request),

@@ -382,6 +382,12 @@ describe('the audit', () => {
 });
 
 describe('an endpoint beside the RPCs of the API', () => {
+  it('for the metadata of OpenID Connect redirects to those of the issuer, without a token', async () => {
+    const path = '/.well-known/openid-configuration';
+    const { status, headers } = await fetch(`${server.ready.http}${path}?x=1`, { redirect: 'manual' });
+    expect([status, headers.get('location')]).toEqual([303, `${server.issuer.issuer}${path}`]);
+  });
+
   it.each(['/healthz', '/readyz', '/healthcheck'])('%s needs no token', async (path) => {
     expect((await get(path)).http).toBe(200);
   });

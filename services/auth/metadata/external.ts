@@ -3,8 +3,14 @@ import { RpcError } from '../../kernel/rpc.js';
 import { type FetchJson, issuerDocument } from '../tokens/issuer-metadata.js';
 import type { SignInMetadataSource } from './rpc.js';
 
-const text = z.string().default('');
-const texts = z.array(z.string()).default([]);
+const text = z
+  .string()
+  .nullish()
+  .transform((value) => value ?? '');
+const texts = z
+  .array(z.string())
+  .nullish()
+  .transform((value) => value ?? []);
 
 const document = z.looseObject({
   issuer: text,

@@ -12,7 +12,7 @@ export const fetchJson: FetchJson = async (url, request = {}) => {
   return answer.json();
 };
 
-const document = z.looseObject({ issuer: z.string(), jwks_uri: z.string().optional() });
+const document = z.looseObject({ issuer: z.string(), jwks_uri: z.string().nullish() });
 
 /** Both well-known addresses: of OpenID Connect, and of RFC 8414, which puts its name in front of the path. */
 const addressesOf = (issuer: string): readonly string[] => {

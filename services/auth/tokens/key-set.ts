@@ -35,7 +35,7 @@ export const remoteKeys = ({ issuer, jwksUrl }: Source, { fetchJson, now }: Opti
 
   const fetchKeys = async (): Promise<void> => {
     const url = jwksUrl ?? (await issuerDocument(issuer, fetchJson)).jwks_uri;
-    if (url === undefined) return;
+    if (url === undefined || url === null) return;
     find = createLocalJWKSet(keySet.parse(await fetchJson(url)));
     fetchedAt = now();
   };

@@ -1,3 +1,4 @@
+import { issuerDiscovery } from '../../auth/metadata/discovery.js';
 import { externalMetadata } from '../../auth/metadata/external.js';
 import { NO_SIGN_IN, type SignInMetadataSource } from '../../auth/metadata/rpc.js';
 import { certificateCallers, CERTIFICATE_ISSUER } from '../../auth/certificates.js';
@@ -143,4 +144,13 @@ export const signInMetadata = (
       authorizationMetadataKey: auth.metadata_key,
     }),
   };
+};
+
+/** Redirects to the metadata of the first issuer; `undefined` where {@link signInMetadata} does not answer for it. */
+export const issuerRedirect = (
+  { insecure, auth }: Pick<Configuration, 'insecure' | 'auth'>,
+  local: LocalIssuer | undefined,
+): ReturnType<typeof issuerDiscovery> | undefined => {
+  const [external] = auth.issuers;
+  return insecure || local || !external ? undefined : issuerDiscovery(external.issuer);
 };

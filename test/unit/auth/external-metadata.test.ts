@@ -15,7 +15,7 @@ const metadata = externalMetadata(
     asked.push(url);
     await Promise.resolve();
     if (isAway) throw new Error('away');
-    return { issuer: ISSUER, token_endpoint: `${ISSUER}/token` };
+    return { issuer: ISSUER, token_endpoint: `${ISSUER}/token`, jwks_uri: null, scopes_supported: null };
   },
   () => clock.now,
 );
@@ -39,4 +39,9 @@ it('the metadata of an issuer that is away are those that it gave last', async (
   clock.now += TEN_MINUTES_MS;
   expect(await metadata()).toMatchObject({ issuer: ISSUER });
   expect(asked).toHaveLength(2);
+});
+
+it('what is null in the metadata of an issuer counts as absent', async () => {
+  isAway = false;
+  expect(await metadata()).toMatchObject({ jwksUri: '', scopesSupported: [], deviceAuthorizationEndpoint: '' });
 });
