@@ -9,12 +9,16 @@ export const accessOf = ({ caller }: Pick<Call, 'caller'>): Access => caller?.ac
 
 const named = (name: string): string => (name === '' ? '*' : name);
 
-/** PERMISSION_DENIED, which names what the caller lacks. */
+/** PERMISSION_DENIED, which names the permission that the caller lacks, and where; `*` stands for all. */
 export const denied = (permission: string, { project, domain }: PermissionScope): RpcError =>
   new RpcError(
     'PERMISSION_DENIED',
     `missing permission ${permission} in project ${named(project)}, domain ${named(domain)}`,
   );
+
+/** PERMISSION_DENIED: the caller has the permission in no domain of the project, and one would be enough. */
+export const deniedInAll = (permission: string, project: string): RpcError =>
+  new RpcError('PERMISSION_DENIED', `missing permission ${permission} in at least one domain of project ${project}`);
 
 /**
  * Checks a permission that the dispatch cannot check, because only the handler knows the scope. Call it before anything

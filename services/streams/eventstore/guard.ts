@@ -62,8 +62,10 @@ const expired = (): RpcError => new RpcError('UNAUTHENTICATED', 'the credentials
 /** An admitted call that has not ended. */
 type OpenCall = {
   readonly asked: AskingCall;
-  readonly admitted: Admitted;
-  readonly refuse: (refusal: RpcError) => void;
+  /** The caller as it was admitted last. */
+  admitted: Admitted;
+  /** Ends the call with the error. */
+  readonly refuse: (error: RpcError) => void;
 };
 
 /** Open calls are admitted again after this time: credentials may have been withdrawn, and roles revoked. */
@@ -73,10 +75,22 @@ const assertNotExpired = ({ expiresAt = Infinity }: Admitted): void => {
   if (expiresAt <= Date.now()) throw expired();
 };
 
-/** True when the caller is refused. If its issuer is unavailable, the caller stays admitted. */
-const isRefusal = (error: unknown): error is RpcError => error instanceof RpcError && error.code !== 'UNAVAILABLE';
+const isUnavailable = (error: unknown): boolean => error instanceof RpcError && error.code === 'UNAVAILABLE';
 
-/** Keeps the open calls. Once a second it refuses those whose callers would not be admitted any more. */
+/**
+ * Admits the caller of an open call again. While the issuer of its token cannot be asked, the caller stays admitted,
+ * until its credentials expire.
+ */
+const readmitOpen = async (call: OpenCall, again: Promise<Admitted>): Promise<void> => {
+  try {
+    call.admitted = await again;
+  } catch (error) {
+    if (!isUnavailable(error)) throw error;
+  }
+  assertNotExpired(call.admitted);
+};
+
+/** Keeps the open calls. Once a second it ends those whose callers would not be admitted any more. */
 const openCalls = (admissions: Admissions) => {
   const open = new Set<OpenCall>();
   let timer: NodeJS.Timeout | undefined;
@@ -84,12 +98,13 @@ const openCalls = (admissions: Admissions) => {
   /** Asks once for all calls with the same credentials: a client sends the same with each of its calls. */
   const readmit = (): void => {
     const known = new Map<string, Promise<Admitted>>();
-    for (const { asked, refuse } of open) {
+    for (const call of open) {
+      const { asked, refuse } = call;
       const key = JSON.stringify([asked.authorization, asked.certificate, asked.permission]);
       const again = known.get(key) ?? admissions.admit(asked);
       known.set(key, again);
-      again.then(assertNotExpired).catch((error: unknown) => {
-        if (isRefusal(error)) refuse(error);
+      readmitOpen(call, again).catch((error: unknown) => {
+        if (error instanceof RpcError) refuse(error);
       });
     }
     if (open.size > 0) return;

@@ -1,6 +1,8 @@
-import { describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
-import { guarding } from '../../../services/streams/eventstore/guard.js';
+import type { EncodedCall } from '../../../services/kernel/ports/encoded-calls.js';
+import { RpcError } from '../../../services/kernel/rpc.js';
+import { type Admissions, guarding } from '../../../services/streams/eventstore/guard.js';
 
 const guard = guarding({
   admit: () => Promise.reject(new Error('no call is made here')),
@@ -17,5 +19,31 @@ describe('the guard of the EventStoreDB protocol', () => {
 
   it('cannot be made for a call without a declared permission', () => {
     expect(() => guard('/event_store.client.users.Users/Create', handle)).toThrow('no permission is declared for');
+  });
+});
+
+describe('an open call', () => {
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
+
+  it('goes on while the issuer of its token cannot be asked, until the token expires', async () => {
+    const admitted = { principal: 'ada', issuer: 'i', clientId: '', expiresAt: Date.now() + 3_000 };
+    const admissions: Admissions = { admit: () => Promise.resolve(admitted), ended: () => undefined };
+    const open = guarding(admissions)('/event_store.client.streams.Streams/Read', () => new Promise(() => undefined));
+    const ended: { code?: string } = {};
+    const call = {
+      path: '',
+      header: () => undefined,
+      peer: { address: '' },
+      certificate: () => undefined,
+      gone: new AbortController().signal,
+    } as unknown as EncodedCall;
+    open(call).catch((error: unknown) => (ended.code = (error as RpcError).code));
+    await vi.advanceTimersByTimeAsync(0);
+    admissions.admit = () => Promise.reject(new RpcError('UNAVAILABLE', 'the issuer is away'));
+    await vi.advanceTimersByTimeAsync(2_500);
+    expect(ended).toEqual({});
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(ended).toEqual({ code: 'UNAUTHENTICATED' });
   });
 });

@@ -81,7 +81,9 @@ describe('a call', () => {
     const getProject = (id: string) => callOf(admin.getProject, { headers, request: { $typeName: '', id } as never });
     const update = () => callOf(admin.updateProject, { headers, request: { $typeName: '', id: 'a' } as never });
     expect(await ask(ada([IN_DEVELOPMENT]), getProject('a'))).toBe('done for "ada"');
-    expect(await ask(ada([IN_DEVELOPMENT]), getProject('b'))).toMatch('PERMISSION_DENIED');
+    expect(await ask(ada([IN_DEVELOPMENT]), getProject('b'))).toBe(
+      'PERMISSION_DENIED: missing permission read in at least one domain of project b',
+    );
     expect(await ask(ada([IN_DEVELOPMENT]), getProject(''))).toMatch('PERMISSION_DENIED');
     expect(await ask(ada([{ ...IN_DEVELOPMENT, role: 'administrator' }]), update())).toMatch('PERMISSION_DENIED');
     expect(await ask(ada([{ role: 'administrator', projects: ['a'], domains: ['*'] }]), update())).toMatch('done');
@@ -134,6 +136,33 @@ describe('a stream', () => {
     expect(ended).toEqual({});
     authentication.callerOf = () => Promise.reject(new RpcError('UNAUTHENTICATED', 'withdrawn'));
     await vi.advanceTimersByTimeAsync(1_000);
+    expect(ended).toEqual({ code: 'UNAUTHENTICATED' });
+  });
+
+  it.each([
+    ['expires', 'UNAUTHENTICATED', { expires: true }],
+    ['loses its role', 'PERMISSION_DENIED', { expires: false }],
+  ])('ends while the issuer of its token cannot be asked, when it %s', async (_, code, { expires }) => {
+    const granted = [...grants];
+    const authentication = { ...ada(granted, expires ? Date.now() + 3_000 : undefined) };
+    const ended = opened({ callerOf: (header) => authentication.callerOf(header) });
+    authentication.callerOf = () => Promise.reject(new RpcError('UNAVAILABLE', 'the issuer is away'));
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect(ended).toEqual({});
+    if (!expires) granted.pop();
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect(ended).toEqual({ code });
+  });
+
+  it('goes on past the expiry that it was opened with when its issuer has extended the token', async () => {
+    const first = ada(grants, Date.now() + 2_000);
+    const authentication = { ...first };
+    const ended = opened({ callerOf: (header) => authentication.callerOf(header) });
+    Object.assign(authentication, ada(grants, Date.now() + 4_000));
+    await vi.advanceTimersByTimeAsync(3_000);
+    expect(ended).toEqual({});
+    authentication.callerOf = () => Promise.reject(new RpcError('UNAVAILABLE', 'the issuer is away'));
+    await vi.advanceTimersByTimeAsync(2_000);
     expect(ended).toEqual({ code: 'UNAUTHENTICATED' });
   });
 
