@@ -87,7 +87,8 @@ describe('a person at the command line', () => {
     const command = listProjects(file);
     const url = await returnOfBrowser(command);
     const returnsTo = new URL(url);
-    connect(Number(returnsTo.port), returnsTo.hostname).on('error', () => undefined); // as browsers do
+    // Browsers open connections ahead and send nothing on them.
+    connect(Number(returnsTo.port), returnsTo.hostname).on('error', () => undefined);
     for (const forged of ['/other', '/callback?code=theirs&state=theirs'])
       expect((await fetch(new URL(forged, url))).status).toBe(404);
     expect(await (await fetch(url)).text()).toMatch(/can be closed/u);
@@ -153,7 +154,7 @@ describe('sign-in', () => {
     expect(stderr).toMatch(/^flightlog: UNAUTHENTICATED: .*; flightlog sign-in is for people; /u);
   });
 
-  it('ends on this machine although the issuer cannot be reached, with a warning', async () => {
+  it('ends on this machine although the server cannot be reached, with a warning', async () => {
     const away = `http://127.0.0.1:${await freePort()}`;
     const kept = { accessToken: 'kept', expiresAt: 0, refreshToken: 'kept' };
     writeFileSync(tokens, JSON.stringify({ [away]: kept }));
@@ -161,6 +162,20 @@ describe('sign-in', () => {
     expect([code, stdout]).toEqual([0, `signed out at ${away}\n`]);
     expect(stderr).toMatch(/^flightlog: the refresh token is not revoked: [^\n]*127\.0\.0\.1[^\n]*\n$/u);
     expect(allSaved()).toEqual({});
+  });
+
+  it('ends on this machine although the server has no authentication any more, with a warning', async () => {
+    const directory = mkdtempSync(join(tmpdir(), 'flightlog-without-authentication-'));
+    const open = await startServerProcess({ data: directory });
+    const { http } = open.ready;
+    writeFileSync(tokens, JSON.stringify({ [http]: { accessToken: 'kept', expiresAt: 0, refreshToken: 'kept' } }));
+    const { code, stdout, stderr } = await flightlog(['sign-out', '--server', http], { env }).ended;
+    await open.stop();
+    rmSync(directory, { recursive: true });
+    expect([code, stdout]).toEqual([0, `signed out at ${http}\n`]);
+    expect(stderr).toBe(
+      'flightlog: the refresh token is not revoked: the server names no issuer: it has no authentication by tokens\n',
+    );
   });
 
   it('is not for profiles of programs', async () => {
@@ -186,7 +201,7 @@ const startProxy = async () => {
 };
 
 describe('a program at the command line', () => {
-  it('asks the issuer through a proxy, with the token that a command prints', async () => {
+  it('asks the issuer through a proxy, with the token for the proxy that a command prints', async () => {
     const proxy = await startProxy();
     const client = ['clientId: reports', 'clientSecretEnvVar: SECRET', `httpProxyURL: ${proxy.url}`];
     const list = (...lines: readonly string[]) =>
@@ -195,7 +210,9 @@ describe('a program at the command line', () => {
       }).ended;
     expect(await list('proxyCommand: [echo, secret]')).toEqual(READ);
     expect(proxy.asked).toEqual([new URL(server.ready.http).host]);
-    expect((await list()).stderr).toMatch(/gives no token: Bad response: 407; /u);
+    expect((await list()).stderr).toBe(
+      `flightlog: the proxy ${new URL(proxy.url).host} answers 407: check admin.proxyCommand, which prints its token\n`,
+    );
     proxy.close();
   });
 

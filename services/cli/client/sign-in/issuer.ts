@@ -15,6 +15,7 @@ import type { Transport } from '../connection/connection.js';
 import type { Profile } from '../connection/profile.js';
 import { proxyHeaders } from '../connection/proxy-headers.js';
 import { neededText } from '../../needed-file.js';
+import { errorText } from '../../../kernel/error-text.js';
 
 /** The issuer of the tokens of a server, and the client that people sign in with there. */
 export type SignInMetadata = {
@@ -40,6 +41,16 @@ const tlsOf = ({ address }: Profile): IssuerOptions => {
   };
 };
 
+/** The error of the agent for a proxy that does not connect to the issuer; it has the status of HTTP. */
+const NOT_CONNECTED = /^Bad response: (\d+)$/u;
+
+const errorOfProxy = (proxy: string, error: unknown): unknown => {
+  const [, status] = NOT_CONNECTED.exec(errorText(error)) ?? [];
+  if (status === undefined) return error;
+  const advice = status === '407' ? ': check admin.proxyCommand, which prints its token' : '';
+  return new OperatorError(`the proxy ${new URL(proxy).host} answers ${status}${advice}`, { cause: error });
+};
+
 /** Sends requests to the issuer through the proxy of the profile; a token for the proxy is sent to it alone. */
 const fetchFor =
   (profile: Profile): CustomFetch =>
@@ -50,7 +61,9 @@ const fetchFor =
       return issuerFetch(tlsOf(profile))(url, { ...request, headers: { ...request.headers, ...headers } });
     const Agent = url.startsWith('https:') ? HttpsProxyAgent : HttpProxyAgent;
     const agent = new Agent({ proxy, proxyRequestOptions: { headers } });
-    return issuerFetch({ ...tlsOf(profile), agent })(url, request);
+    return issuerFetch({ ...tlsOf(profile), agent })(url, request).catch((error: unknown) => {
+      throw errorOfProxy(proxy, error);
+    });
   };
 
 type Client = { readonly id: string; readonly authentication: ClientAuth };
@@ -91,16 +104,22 @@ export const codeOf = (error: unknown): string => {
   return cause instanceof Error ? cause.message : (error as Error).message;
 };
 
+/** The error with which a request has failed before the issuer answered, in the library's error about it. */
+const failureIn = (error: unknown): Error | undefined =>
+  error instanceof Error && error.cause instanceof Error ? error.cause : undefined;
+
 /**
- * Asks the issuer, and turns its refusals into one line.
+ * Asks the issuer, and turns its errors into one line.
  *
- * @throws {OperatorError} with the code of the issuer and `advice`.
+ * @param advice for the operator, when the issuer has refused.
+ * @throws {OperatorError} with the code of the issuer and `advice`, or with the reason why it could not be asked.
  */
 export const callIssuer = async <Answer>(url: string, advice: string, ask: () => Promise<Answer>): Promise<Answer> => {
   try {
     return await ask();
   } catch (cause) {
-    if (cause instanceof OperatorError) throw cause;
-    throw new OperatorError(`${url} gives no token: ${codeOf(cause)}; ${advice}`, { cause });
+    const failure = failureIn(cause);
+    for (const each of [cause, failure]) if (each instanceof OperatorError) throw each;
+    throw new OperatorError(`${url} gives no token: ${codeOf(cause)}${failure ? '' : `; ${advice}`}`, { cause });
   }
 };

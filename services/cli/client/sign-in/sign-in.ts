@@ -22,13 +22,15 @@ const atIssuer = async <Answer>(issuer: string, ask: () => Promise<Answer>): Pro
  * Revokes a refresh token at the issuer of a server (RFC 7009).
  *
  * @returns the issuer.
- * @throws {Error} with the reason, when the server or the issuer does not answer, or the issuer revokes no tokens.
+ * @throws {Error} with the reason, when the server or the issuer does not answer, the server names no issuer, or the
+ * issuer refuses or revokes no tokens.
  */
 const revokeToken = async (profile: Profile, token: string): Promise<string> => {
   const transport = await transportTo(profile);
   try {
     const metadata = await signInMetadata(transport);
     const { issuer } = metadata.server;
+    if (issuer === '') throw new OperatorError('the server names no issuer: it has no authentication by tokens');
     const configuration = await atIssuer(issuer, () => discoveredIssuer(metadata, profile));
     if (configuration.serverMetadata().revocation_endpoint === undefined)
       throw new OperatorError(`${issuer} has no revocation endpoint`);
@@ -79,8 +81,8 @@ export const signIn = async ({ device, ...flags }: SignInFlags): Promise<void> =
 };
 
 /**
- * Removes the tokens of the person for a server, and then revokes the refresh token at the issuer. Where the issuer
- * cannot, a line on standard error says why; the person is signed out on this machine all the same.
+ * Removes the tokens of the person for a server, and then revokes the refresh token at the issuer that the server
+ * names. When that fails, a line on standard error says why; the person is signed out on this machine all the same.
  */
 export const signOut = async (flags: ConnectionFlags): Promise<void> => {
   const profile = profileOf(flags);
