@@ -34,8 +34,8 @@ const kind = (name: string, { timeoutMs, files, apart = [], setupFiles = [], iso
   },
 });
 
-/** Ends the log servers that tests have with FLIGHTLOG_TEST_LOG=eventstore. */
-const STOP_LOGS = ['./dist/test/support/runner/stop-test-logs.js'];
+/** After each file of tests: ends the log servers, and removes the databases and topics, of its data directories. */
+const CLEAN_UP = ['./dist/test/support/runner/clean-up.js'];
 
 /**
  * A server of the MongoDB protocol may be slow, and a kill costs as many starts as a control plane has processes: five
@@ -43,7 +43,7 @@ const STOP_LOGS = ['./dist/test/support/runner/stop-test-logs.js'];
  */
 const E2E_MS = process.env['FLIGHTLOG_TEST_READ_STORE'] === 'mongodb' ? 600_000 : 120_000;
 
-const stories = { timeoutMs: E2E_MS, setupFiles: STOP_LOGS };
+const stories = { timeoutMs: E2E_MS, setupFiles: CLEAN_UP };
 const [loads, matrices, operations] = [filesOf(LOADS), filesOf(MATRICES), filesOf(OPERATIONS)];
 
 export default defineConfig({
@@ -55,7 +55,7 @@ export default defineConfig({
     projects: [
       kind('unit', { timeoutMs: 20_000, isolate: false }),
       kind('contract', { timeoutMs: 20_000, isolate: false }),
-      kind('integration', { timeoutMs: 120_000, setupFiles: STOP_LOGS, isolate: false }),
+      kind('integration', { timeoutMs: 120_000, setupFiles: CLEAN_UP, isolate: false }),
       kind('e2e', { ...stories, apart: [...loads, ...matrices, ...operations], isolate: false }),
       kind('operations', { ...stories, files: operations, isolate: false }),
       kind('loads', { ...stories, files: loads, isolate: false }),

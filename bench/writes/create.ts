@@ -73,7 +73,7 @@ const startAlone = async (
 
 type Pair = { readonly create: number; readonly event: number };
 
-/** Times a create and an engine event, in turn. Each of them is one commit. */
+/** Times a create and an engine event, in turn. Each is one commit of the log, which is synced before the answer. */
 const createBesideEvent = async ({ took }: Alone, at: string): Promise<Pair> => ({
   create: await took('CreateExecution', createRequest(`alone-${at}`)),
   event: await took('CreateNodeEvent', nodeEvent('alone', `n${at}`, NodeExecution_Phase.QUEUED, Date.UTC(2026, 0, 1))),
@@ -81,7 +81,10 @@ const createBesideEvent = async ({ took }: Alone, at: string): Promise<Pair> => 
 
 const WARM_UP = { rounds: 100, inFlight: 16 };
 
-/** Warms a server up until V8 has compiled the code of creates and events, as it has on a server in use. */
+/**
+ * Creates the execution that the events are about, and warms the server up: after so many rounds, V8 has compiled the
+ * code of creates and events, as on a server in use.
+ */
 const warmUp = async (server: Alone): Promise<void> => {
   await server.took('CreateExecution', createRequest('alone'));
   for (let round = 0; round < WARM_UP.rounds; round += 1)
@@ -97,17 +100,17 @@ const aloneFigure = (name: string, times: readonly Pair[]): Figure => {
     perSecond: 1_000 / createMs,
     baseline: { what: 'an engine event', perSecond: 1_000 / eventMs },
     notes: { createMs, eventMs },
-    target: 0.67, // 1 / 1.5
+    target: 0.67, // a create may take 1.5 times as long as an event
   };
 };
 
 /**
- * The minimum number of pairs. With 34, as in a small run, the ratio of the medians varied from 0.84 to 2.68 within one
- * run on a busy machine.
+ * The minimum number of pairs. With 34, as in a small run, the ratios of two measurements in one run on a busy machine
+ * differed by a factor of three.
  */
-const LEAST_ROUNDS = 500;
+const LEAST_PAIRS = 500;
 
-/** Measures pairs on a server that nothing else uses, each call after the other kind. */
+/** Measures pairs on a server that nothing else uses, each call after one of the other kind; then stops the server. */
 const measurePairs = async (server: Alone, count: number): Promise<Figure> => {
   await warmUp(server);
   const times: Pair[] = [];
@@ -118,7 +121,8 @@ const measurePairs = async (server: Alone, count: number): Promise<Figure> => {
 
 /**
  * A single caller without other load: on a server with an embedded log, and then on one with its log in an event store.
- * They do not run at the same time: the first call after one to another server would find cold caches.
+ * The first is stopped before the second starts: if the calls went to both in turn, each would find the processor's
+ * caches filled by the other server.
  */
 const measureAlone = async (options: BenchOptions): Promise<readonly Figure[]> => {
   const embedded = await measurePairs(await startAlone('create, one caller', options), options.count);
@@ -135,8 +139,9 @@ export const creates: Bench = {
   name: 'create',
   target: 0.25,
   run: async (options) => {
+    // Fewer than of engine events: a create takes longer, and one caller waits for each answer.
     const fewer = { ...options, count: Math.ceil(options.count / 4) };
-    const alone = await measureAlone({ ...options, count: Math.max(LEAST_ROUNDS, Math.ceil(options.count / 60)) });
+    const alone = await measureAlone({ ...options, count: Math.max(LEAST_PAIRS, Math.ceil(options.count / 60)) });
     return [await measure(fewer, 64), await measure(fewer, 256), ...alone];
   },
 };

@@ -37,7 +37,11 @@ const addQuery = (query: URLSearchParams, value: JsonValue, name: string): void 
 const templateOf = ({ pattern }: Pick<HttpRule, 'pattern'>): string =>
   typeof pattern.value === 'string' ? pattern.value : '';
 
-/** The first binding for which the request has all values of the path: lists have a binding with a name and one without. */
+/**
+ * The first binding for which the request has all values of the path: lists have a binding with a name and one without.
+ * If there is none, the first binding: values that the request lacks are then empty in the path, and the server refuses
+ * it.
+ */
 const ruleFor = (rule: HttpRule, fields: JsonObject): HttpRule => {
   const isFull = ({ pattern }: HttpRule): boolean =>
     [...templateOf({ pattern }).matchAll(VARIABLE)].every(

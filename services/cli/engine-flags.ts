@@ -17,7 +17,7 @@ export const withEngineFlags = (command: Command): Command =>
   command
     .option('--endpoint <host:port>', 'gRPC address of the control plane', hostAndPort, '127.0.0.1:8081')
     .option('--tls', 'connect with TLS', false)
-    .option('--ca-file <file>', 'certificates to trust, in PEM, in place of those of the system; implies --tls')
+    .option('--ca-file <file>', 'certificates to trust, in PEM, in place of those that Node.js trusts; implies --tls')
     .option('--token-file <file>', 'file with an access token, which is read again when it changes')
     .option('--client-id <id>', 'get tokens as this client, with --client-secret-file')
     .option('--client-secret-file <file>', 'file with the secret of the client')

@@ -24,7 +24,7 @@ export const bridge = z.strictObject({
   ca_file: z
     .string()
     .default('')
-    .describe('certificates of the control plane to trust, in PEM, in place of those of the system; implies TLS'),
+    .describe('certificates of the control plane to trust, in PEM, in place of those that Node.js trusts; implies TLS'),
   token_file: z.string().default('').describe('file with an access token, which is read again when it changes'),
   client_id: z.string().default('').describe('client that gets tokens, with `bridge.client_secret_file`'),
   client_secret_file: z.string().default('').describe('file with the secret of the client'),

@@ -34,7 +34,7 @@ export const kafka = z.strictObject({
   tls_ca: z
     .string()
     .default('')
-    .describe('file with the authorities to trust, in PEM; by default those of the platform'),
+    .describe('file with the authorities to trust, in PEM; by default those that Node.js trusts'),
   sasl_mechanism: z
     .enum(MECHANISMS, { error: `must be one of ${MECHANISMS.join(', ')}` })
     .default('plain')

@@ -68,7 +68,7 @@ const smtp = z.strictObject({
   ca_file: z
     .string()
     .default('')
-    .describe('file with the authorities to trust, in PEM; by default those of the platform'),
+    .describe('file with the authorities to trust, in PEM; by default those that Node.js trusts'),
   username: z.string().default('').describe('username at the server; without it there is no authentication'),
   password: z.string().default('').describe('password at the server'),
   max_connections: oneOrMore.default(4).describe('connections to the server at a time'),

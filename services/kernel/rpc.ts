@@ -13,7 +13,10 @@ import type { Idempotency } from './idempotency.js';
 import type { Item, ItemInProgress } from './item.js';
 import type { Caller } from './ports/authentication.js';
 
-/** The status codes in use. UNKNOWN is not among them, and INTERNAL is only for bugs of flightlog. */
+/**
+ * The status codes in use, except those of consumer groups, which EventStoreDB has chosen. UNKNOWN is not among them,
+ * and INTERNAL is only for bugs of flightlog and corrupt data.
+ */
 export type StatusCode =
   | 'CANCELLED'
   | 'INVALID_ARGUMENT'
@@ -29,7 +32,7 @@ export type StatusCode =
   | 'UNAVAILABLE'
   | 'UNAUTHENTICATED';
 
-/** A detail message of a status, encoded under the package name that the client used. */
+/** A detail message of a status. The transport names its type in the package that the client used. */
 export type StatusDetail = { readonly schema: DescMessage; readonly message: MessageShape<DescMessage> };
 
 /** A request fails with a status other than OK. */
@@ -58,21 +61,23 @@ export const invalid = (field: string, why?: string): RpcError =>
 /** CANCELLED: the client has disconnected, so an answer cannot be sent. */
 export const callerGone = (): RpcError => new RpcError('CANCELLED', 'the caller has gone');
 
-/** One request in progress, on any transport. */
+/** A call in progress, on any transport: one request, or a stream of them. */
 export interface Call {
   /** The authenticated caller; empty when there is no authentication. */
   readonly principal: string;
   /** The identity and the permissions of the caller; `undefined` where every caller may do everything. */
   readonly caller?: Caller | undefined;
+  /** The `x-request-id` that the client sent, or a new one. The events, log lines and audit of the call have it. */
   readonly requestId: string;
-  /** The W3C trace context (`traceparent`) that the caller sent, or that of the call's own span. */
+  /** The W3C trace context (`traceparent`): where tracing is on, that of the call's own span; else the caller's. */
   readonly traceParent?: string | undefined;
   /** Reads include at least the events up to this position, or answer UNAVAILABLE. */
   readonly minPosition?: bigint | undefined;
   /** The idempotency key of the request, as the client sent it. */
   readonly idempotencyKey?: string | undefined;
-  /** The request behind that key; set when the key is valid. */
+  /** The key with the RPC and the content of the request; set where a key was sent. */
   readonly idempotency?: Idempotency | undefined;
+  /** True when an answer cannot be sent any more: the client has disconnected, or the deadline has passed. */
   isCancelled(): boolean;
   /** Calls `listener` when the call is over: it was answered, its deadline has passed, or the client has disconnected. */
   readonly onEnd?: ((listener: () => void) => void) | undefined;
@@ -90,11 +95,13 @@ export interface Call {
    * name as `flightlog-unread`.
    */
   readonly unread?: (field: string, fault: Fault) => void;
-  /** Answers one of the requests that this call carries. */
+  /**
+   * Begins to answer one of the requests that this call carries, through the checks that a call of its own would pass.
+   */
   readonly answerItem?: ((item: Item) => ItemInProgress) | undefined;
   /**
    * Set for a request that came inside another call (a stream or a batch of requests): to be called when the request's
-   * command has its place in the queue of its stream.
+   * command is queued at the stream of events that it changes.
    */
   readonly onQueued?: (() => void) | undefined;
   /** Aborted when the process shuts down: an endless stream then answers the messages that it has taken, and ends. */
@@ -123,8 +130,9 @@ export type Route = {
   readonly handle: (request: never, call: Call) => Promise<Answer<DescMessage>>;
   readonly large?: LargeRequests;
   /**
-   * Set for a command that is decided on data which may lag behind the log: it is delayed until that data includes the
-   * caller's `minPosition`. The value is the highest urgency that a command of this RPC can have (admission control).
+   * Set for an RPC whose command is decided on data which may lag behind the log: it is delayed until that data
+   * includes the caller's `minPosition`. The value is the highest urgency that a command of this RPC can have
+   * (admission control).
    */
   readonly awaitsPosition?: Urgency;
 };
@@ -161,13 +169,13 @@ export type FollowForm = 'messages' | 'events';
 /** The client of an RPC without end; `gone` reports that it has disconnected. */
 export type FollowingClient = { readonly form: FollowForm; readonly gone: AbortSignal };
 
-/** One RPC with one request and answers without end, which many clients share, and its handler. */
+/** One RPC with one request and answers without end, and its handler. Many clients may follow the same answers. */
 export type FollowRoute = {
   readonly method: DescMethod;
   readonly takes: 'follow';
   /**
-   * Yields bytes as they are sent: any number of whole answers at a time, in the form of the client. So an answer is
-   * encoded once for all clients. The handler must end when the client is gone.
+   * Yields bytes as they are sent: any number of whole answers at a time, in the form of the client. So the handler can
+   * encode an answer once for all clients of a form. It must end when the client is gone.
    */
   readonly follow: (request: Uint8Array, call: Call, client: FollowingClient) => AsyncIterable<Uint8Array>;
   /**
@@ -190,7 +198,10 @@ export const assertTimes = (schema: DescMessage, request: Message): void => {
   if (field !== undefined) throw invalid(field, 'out of range');
 };
 
-/** Binds a unary RPC to its handler, which takes the decoded request. */
+/**
+ * Binds a unary RPC to its handler, which takes the decoded request. Its times are checked before, by
+ * {@link assertTimes}; the handler of large requests checks them itself.
+ */
 export const route = <Input extends DescMessage, Output extends DescMessage>(
   method: DescMethodUnary<Input, Output>,
   handle: (request: MessageShape<Input>, call: Call) => Promise<Answer<Output>>,
@@ -205,7 +216,7 @@ export const route = <Input extends DescMessage, Output extends DescMessage>(
   },
 });
 
-/** Binds a unary RPC of the hot path to its handler, which takes the request as undecoded bytes. */
+/** Binds a unary RPC to its handler, which takes the request as undecoded bytes: engine events, and large messages. */
 export const bytesRoute = <Input extends DescMessage, Output extends DescMessage>(
   method: DescMethodUnary<Input, Output>,
   handle: (request: Uint8Array, call: Call) => Promise<Answer<Output>>,

@@ -9,22 +9,23 @@ import { signals } from '../../projections/signals/projection.js';
 import { taskExecutions } from '../../projections/task-executions/projection.js';
 import { tasks } from '../../projections/tasks/projection.js';
 import { workflows } from '../../projections/workflows/projection.js';
-import { attributesCodec } from '../attributes/events.js';
+import { ATTRIBUTES_CATEGORY, attributesCodec } from '../attributes/events.js';
 import { ENGINE_SESSION_CATEGORY, engineSessionCodec } from '../engine-session/events.js';
 import { DEAD_LETTER_CATEGORY, deadLetterCodec } from '../dead-letter/events.js';
 import { executionCodec } from '../execution/events.js';
 import type { EventCodec } from '../kernel/aggregate.js';
+import { EXECUTION_CATEGORY } from '../kernel/execution-id.js';
 import { PARKED_STREAM_CATEGORY, parkedStreamCodec } from '../parked-stream/events.js';
 import { LOG_CATEGORY, logFormatCodec } from '../log-format/events.js';
-import { launchPlanCodec } from '../launch-plan/events.js';
-import { namedEntityCodec } from '../named-entity/events.js';
-import { slotsCodec } from '../launch-plan-slots/events.js';
-import { notificationCodec } from '../notification/events.js';
-import { projectCodec } from '../project/events.js';
+import { LAUNCH_PLAN_CATEGORY, launchPlanCodec } from '../launch-plan/events.js';
+import { NAMED_ENTITY_CATEGORY, namedEntityCodec } from '../named-entity/events.js';
+import { SLOTS_CATEGORY, slotsCodec } from '../launch-plan-slots/events.js';
+import { NOTIFICATION_CATEGORY, notificationCodec } from '../notification/events.js';
+import { PROJECT_CATEGORY, projectCodec } from '../project/events.js';
 import { ROLE_BINDING_CATEGORY, roleBindingCodec } from '../role-binding/events.js';
 import { SCHEDULE_CATEGORY, scheduleCodec } from '../schedule/events.js';
-import { taskCodec } from '../task/events.js';
-import { workflowCodec } from '../workflow/events.js';
+import { TASK_CATEGORY, taskCodec } from '../task/events.js';
+import { WORKFLOW_CATEGORY, workflowCodec } from '../workflow/events.js';
 import { executionCollection, executionColumns } from '../../projections/executions/columns.js';
 import type { LinkedEntities } from '../../projections/query/columns.js';
 import { launchPlanCollection, launchPlanColumns } from '../../projections/launch-plans/columns.js';
@@ -55,21 +56,21 @@ export const entities: LinkedEntities = new Map([
   ['task', { collection: taskCollection, columns: taskColumns }],
 ]);
 
-/** The codec of the events of each category. */
+/** The codec of the events of each category: the part of a stream's name before the first dash. */
 export const codecs: ReadonlyMap<string, EventCodec<unknown>> = new Map<string, EventCodec<unknown>>([
-  ['execution', executionCodec],
-  ['task', taskCodec],
-  ['workflow', workflowCodec],
-  ['launchPlan', launchPlanCodec],
-  ['launchPlanSlots', slotsCodec],
-  ['notification', notificationCodec],
+  [EXECUTION_CATEGORY, executionCodec],
+  [TASK_CATEGORY, taskCodec],
+  [WORKFLOW_CATEGORY, workflowCodec],
+  [LAUNCH_PLAN_CATEGORY, launchPlanCodec],
+  [SLOTS_CATEGORY, slotsCodec],
+  [NOTIFICATION_CATEGORY, notificationCodec],
   [DEAD_LETTER_CATEGORY, deadLetterCodec],
   [PARKED_STREAM_CATEGORY, parkedStreamCodec],
   [SCHEDULE_CATEGORY, scheduleCodec],
   [ROLE_BINDING_CATEGORY, roleBindingCodec],
   [ENGINE_SESSION_CATEGORY, engineSessionCodec],
-  ['project', projectCodec],
-  ['attributes', attributesCodec],
-  ['namedEntity', namedEntityCodec],
+  [PROJECT_CATEGORY, projectCodec],
+  [ATTRIBUTES_CATEGORY, attributesCodec],
+  [NAMED_ENTITY_CATEGORY, namedEntityCodec],
   [LOG_CATEGORY, logFormatCodec],
 ]);

@@ -71,7 +71,10 @@ const Drawn = ({ layer, drawn }: { readonly layer: LayerProps; readonly drawn: D
   );
 };
 
-/** One workflow as a graph with the phases of its nodes, and below it the one inside the node that is chosen. */
+/**
+ * One workflow as a graph with the phases of its nodes. Below it is the workflow that a node of it runs: the chosen
+ * node, or the one in which the chosen node is.
+ */
 const Layer = (layer: LayerProps): ReactNode => (
   <QueryResult query={useDrawnNodes(layer.seen, layer.workflow, layer.parent)}>
     {(drawn) => <Drawn layer={layer} drawn={drawn} />}
@@ -110,7 +113,7 @@ export const Graph = (seen: ExecutionAsOf): ReactNode => {
         closure?.workflowId ? (
           <OfWorkflow seen={seen} workflowId={closure.workflowId} />
         ) : (
-          <Empty>It has no workflow yet.</Empty>
+          <Empty>The execution has no workflow.</Empty>
         )
       }
     </QueryResult>

@@ -14,17 +14,20 @@ export type MessageThreadData = PayloadSource & {
   readonly wanted: MessageSelection;
 };
 
-/** A message of the thread: a page of the messages up to a position, or the failure that ended it. */
+/**
+ * Posted by the thread: a page of Kafka messages, with the position up to which the log has been read, or the failure
+ * that ended its subscription. A failure to open the log or the payload store is an error of the worker instead.
+ */
 export type MessageThreadMessage =
   | { readonly page: PackedMessages; readonly position: bigint }
   | { readonly failure: Error };
 
-/** A command to the thread: a page has been taken, or close. */
+/** A command to the thread: the oldest page that was posted has been taken; or close, which ends the thread. */
 export type MessageThreadCommand = 'taken' | 'close';
 
 /** The thread pauses while the pages that are not yet taken hold more bytes than this. */
 const BYTES_AHEAD = 2_000_000;
-/** A page counts as at least this many bytes. */
+/** A page counts as at least this many bytes, so that the number of small and empty pages is limited, too. */
 const PAGE_BYTES = 50_000;
 
 const { directory, location, source, format, wanted } = workerData as MessageThreadData;

@@ -14,16 +14,16 @@ export type EventKind = {
 
 type KindRow = [id: number, category: string, type: string, isHot: number];
 
-/** The kinds of a log, by number and by name. New kinds are added as they are recorded. */
+/** The kinds of a log that have been loaded, by number and by name. */
 export type Kinds = {
-  /** Loads the kinds that were added since the last call. */
+  /** Loads the kinds that were recorded since the last call; the first call loads all. */
   refresh(): void;
   byId(id: number): EventKind | undefined;
   named(category: string, type: string): EventKind | undefined;
   all(): Iterable<EventKind>;
 };
 
-/** Loads the kinds through one connection; `heads` saves queries while there is no new one. */
+/** Loads the kinds through one connection. With `heads`, a refresh makes no query while there is no new kind. */
 export const kindsOf = (db: Database, heads?: KindHeads): Kinds => {
   const newer = db.prepare('SELECT id, category, type, is_hot FROM kinds WHERE id > ? ORDER BY id', {
     returnArrays: true,

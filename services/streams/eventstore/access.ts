@@ -1,7 +1,7 @@
 import { RpcError } from '../../kernel/rpc.js';
 import { categoryOf } from '../../kernel/stream.js';
 
-/** Checks which streams clients may write and delete. */
+/** Checks which streams clients may write and delete, and whether they may create and change consumer groups. */
 export type ClientAccess = {
   /** True when some writes are denied. */
   readonly isRestricted: boolean;
@@ -14,7 +14,8 @@ export type ClientAccess = {
    */
   readonly assertDeletable: (stream: string) => void;
   /**
-   * @throws {RpcError} PERMISSION_DENIED when clients may not create and change consumer groups.
+   * @throws {RpcError} PERMISSION_DENIED when clients may not create, change and delete consumer groups, and replay
+   * parked events.
    */
   readonly assertGroupsAdministered: () => void;
 };
@@ -23,7 +24,7 @@ const denied = (why: string): never => {
   throw new RpcError('PERMISSION_DENIED', why);
 };
 
-/** Allows every write and deletion, for a server that is only a log. */
+/** Allows everything, for a log server (`--role log`), which has no control plane. */
 export const fullAccess: ClientAccess = {
   isRestricted: false,
   assertWritable: () => undefined,
@@ -34,28 +35,31 @@ export const fullAccess: ClientAccess = {
 const notDeleted = (stream: string): never =>
   denied(`${stream} cannot be deleted: this log keeps what it has recorded`);
 
-/** Denies every write and deletion. */
+/** Denies every write and deletion, and every change of consumer groups. */
 export const readAccess: ClientAccess = {
   isRestricted: true,
   assertWritable: (stream) =>
     denied(
-      `${stream} cannot be appended to: this server lets the log be read only; ` +
-        'started with --eventstore-mode write, it lets clients append to streams of their own',
+      `${stream} cannot be appended to: clients of this server may only read; ` +
+        'started with --eventstore-mode write, it lets clients append to streams that are not of the control plane',
     ),
   assertDeletable: notDeleted,
   assertGroupsAdministered: () =>
     denied(
-      'groups of consumers cannot be created or changed: this server lets the log be read only; ' +
+      'groups of consumers cannot be created or changed: clients of this server may only read; ' +
         'started with --eventstore-mode write, it lets clients administer them',
     ),
 };
 
-/** Allows appends to streams of clients, but not to those of the system or the control plane; denies deletions. */
-export const guestAccess = (ownCategories: ReadonlySet<string>): ClientAccess => ({
+/**
+ * For clients beside a control plane on the same log: allows appends, but not to streams of the system or of the
+ * control plane, whose categories are given; denies deletions; allows changes of consumer groups.
+ */
+export const guestAccess = (controlPlane: ReadonlySet<string>): ClientAccess => ({
   isRestricted: true,
   assertWritable: (stream) => {
     if (stream.startsWith('$')) denied(`${stream} cannot be appended to: it belongs to the system`);
-    if (ownCategories.has(categoryOf(stream)))
+    if (controlPlane.has(categoryOf(stream)))
       denied(
         `${stream} cannot be appended to: the control plane alone writes streams of the category ` +
           `${categoryOf(stream)}; name yours otherwise`,

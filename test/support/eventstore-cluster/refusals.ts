@@ -2,8 +2,8 @@ import { Metadata, type ServiceError, status } from '@grpc/grpc-js';
 
 const ascii = (text: string): string => text.replace(/[^\x20-\x7e]/gu, (char) => encodeURIComponent(char));
 
-/** The error of a call, with the code and the text of the real server. */
-const refusal = (code: status, details: string, trailers: Readonly<Record<string, string>> = {}): ServiceError => {
+/** The error of a call, with the status, the text and the trailers that EventStoreDB sends. */
+const callError = (code: status, details: string, trailers: Readonly<Record<string, string>> = {}): ServiceError => {
   const metadata = new Metadata();
   for (const [key, value] of Object.entries(trailers)) metadata.set(key, ascii(value));
   return Object.assign(new Error(details), { code, details: ascii(details), metadata });
@@ -11,51 +11,51 @@ const refusal = (code: status, details: string, trailers: Readonly<Record<string
 
 /** The call requires the leader, which is another node. */
 export const notLeader = (port: number): ServiceError =>
-  refusal(status.NOT_FOUND, 'Leader info available', {
+  callError(status.NOT_FOUND, 'Leader info available', {
     exception: 'not-leader',
     'leader-endpoint-host': '127.0.0.1',
     'leader-endpoint-port': String(port),
   });
 
 /** The cluster has no leader. */
-export const notReady = (): ServiceError => refusal(status.UNAVAILABLE, 'Server Is Not Ready');
+export const notReady = (): ServiceError => callError(status.UNAVAILABLE, 'Server Is Not Ready');
 
-/** The position is not that of an event. */
-export const notAPosition = (): ServiceError => refusal(status.UNKNOWN, 'Unexpected ReadAllResult: Error');
+/** A read of the whole log fails: its position is not that of an event, or it asks for no events. */
+export const notAPosition = (): ServiceError => callError(status.UNKNOWN, 'Unexpected ReadAllResult: Error');
 
-/** The server rejects a read of a stream: of no events, or forwards from the end. */
-export const badStreamRead = (): ServiceError => refusal(status.UNKNOWN, 'Unexpected ReadStreamResult: Error');
+/** A read of a stream fails: it asks for no events, or reads forwards from the end. */
+export const badStreamRead = (): ServiceError => callError(status.UNKNOWN, 'Unexpected ReadStreamResult: Error');
 
-/** An error that the real server does not handle. */
-export const unhandled = (): ServiceError => refusal(status.UNKNOWN, 'Exception was thrown by handler.');
+/** The answer of EventStoreDB to a request that makes its code throw an exception. */
+export const unhandled = (): ServiceError => callError(status.UNKNOWN, 'Exception was thrown by handler.');
 
 /** A subscriber has left too many live events unread. */
 export const tooSlow = (): ServiceError =>
-  refusal(
+  callError(
     status.ABORTED,
     'Operation timed out: Consumer too slow to handle event while live. Client resubscription required.',
   );
 
 /** A write was not confirmed in time; its outcome is unknown. */
-export const timedOut = (): ServiceError => refusal(status.ABORTED, 'Operation timed out: Write timed out');
+export const timedOut = (): ServiceError => callError(status.ABORTED, 'Operation timed out: Write timed out');
 
 /** An append has more than `most` bytes of data. */
 export const tooLarge = (most: number): ServiceError =>
-  refusal(status.INVALID_ARGUMENT, `Maximum Append Size of ${most} Exceeded.`, {
+  callError(status.INVALID_ARGUMENT, `Maximum Append Size of ${most} Exceeded.`, {
     exception: 'maximum-append-size-exceeded',
     'maximum-append-size': String(most),
   });
 
 /** The stream was deleted permanently. */
 export const streamDeleted = (stream: string): ServiceError =>
-  refusal(status.FAILED_PRECONDITION, `Event stream '${stream}' is deleted.`, {
+  callError(status.FAILED_PRECONDITION, `Event stream '${stream}' is deleted.`, {
     exception: 'stream-deleted',
     'stream-name': stream,
   });
 
 /** The stream that is to be deleted is at another revision than expected; `actual` is undefined without events. */
 export const wrongVersion = (stream: string, expected: string, actual: bigint | undefined): ServiceError =>
-  refusal(
+  callError(
     status.FAILED_PRECONDITION,
     `Delete failed due to WrongExpectedVersion. Stream: ${stream}, Expected version: ${expected}, Actual version: ${actual ?? -1n}`,
     {
@@ -66,4 +66,4 @@ export const wrongVersion = (stream: string, expected: string, actual: bigint | 
     },
   );
 
-export const invalidArgument = (text: string): ServiceError => refusal(status.INVALID_ARGUMENT, text);
+export const invalidArgument = (text: string): ServiceError => callError(status.INVALID_ARGUMENT, text);

@@ -16,7 +16,8 @@ export interface PublishedDataEncoder {
 }
 
 /**
- * An event format of CloudEvents: encodes an event with its data (`whole`), or with a reference to it (`referring`).
+ * An event format of CloudEvents: encodes an event with its data (`whole`), or, when that is too large for its topic,
+ * with a reference to it (`referring`).
  */
 export interface Encoding {
   readonly contentType: string;

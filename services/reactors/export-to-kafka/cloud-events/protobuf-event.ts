@@ -27,7 +27,7 @@ const protobufEvent = ({ id, source, type, time, ...others }: ContextAttributes,
     attributes['dataschema'] = valueOf({ case: 'ceUri', value: typeUrl });
     attributes['datacontenttype'] = valueOf({ case: 'ceString', value: 'application/protobuf' });
   }
-  // All attributes are set before, because `create` copies them.
+  // `create` copies the attributes: those that are added to the object afterwards would be missing in the event.
   const event = create(CloudEventSchema, { id, source, specVersion: '1.0', type, attributes });
   if ('message' in content)
     event.data = { case: 'protoData', value: { $typeName: 'google.protobuf.Any', typeUrl, value: content.message } };

@@ -6,7 +6,10 @@ import type { AttemptOutcome } from '../../../notification/commands.js';
 import type { Message } from '../message/message.js';
 import { type Channel, reasonOf } from './channel.js';
 
-/** The message as mail; its Message-ID is the same in every attempt, so that a repetition can be recognised. */
+/**
+ * The message as mail; its Message-ID is the same in every attempt, so that a repetition can be recognised. The header
+ * `x-flightlog-repeat` says that an earlier attempt may have arrived.
+ */
 export const mailOf = ({
   key,
   sender,
@@ -33,16 +36,17 @@ export type MailOptions = {
   readonly host: string;
   readonly port: number;
   readonly security: MailSecurity;
-  /** PEM of the authorities to trust; those of the platform where it is `undefined`. */
+  /** PEM of the authorities to trust; those that Node.js trusts where it is `undefined`. */
   readonly authorities: string | undefined;
   /** Without authentication where it is empty. */
   readonly username: string;
   readonly password: string;
   readonly maxConnections: number;
+  /** Limits each wait by itself: for the connection, for the server's greeting, and for an answer. */
   readonly timeoutMs: number;
 };
 
-/** Notes in `sending` when all of a message has been taken to be sent. */
+/** Notes in `sending` when the connection has read all of a message in order to send it. */
 const noted = (content: () => NodeJS.ReadableStream, sending: { isComplete: boolean }) => (): Readable =>
   Readable.from(
     (async function* () {
@@ -91,8 +95,9 @@ type SmtpError = Error & { readonly responseCode?: number; readonly response?: s
 const ABOUT_THE_MAIL: ReadonlySet<unknown> = new Set(['EENVELOPE', 'EMESSAGE']);
 
 /**
- * The outcome by an error of the transport. Answers above 499 about the mail are final; what is wrong with the connection
- * or the login can be mended by an operator. Without an answer, mail that was sent completely may have been taken.
+ * The outcome by an error of the transport. Answers above 499 about the mail are final. After other answers the mail
+ * can be tried again: they are temporary, or about the connection or the login, which an operator can mend. Without an
+ * answer, the server may have accepted mail that was read to its end; other mail can be tried again.
  */
 const outcomeOfError = (error: SmtpError, isComplete: boolean): AttemptOutcome => {
   const { responseCode, response, code } = error;

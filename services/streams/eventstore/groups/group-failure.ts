@@ -6,9 +6,11 @@ export type GroupFailureKind =
   | 'persistent-subscription-does-not-exist'
   | 'persistent-subscription-exists'
   | 'persistent-subscription-failed'
+  /** A connected consumer is disconnected: its group was changed or deleted, or all groups restart. */
   | 'persistent-subscription-dropped'
   | 'maximum-subscribers-reached';
 
+/** The status of each kind, as EventStoreDB answers. INTERNAL is no bug here: the settings of a group were refused. */
 const CODES: Readonly<Record<GroupFailureKind, GrpcStatus>> = {
   'persistent-subscription-does-not-exist': 'NOT_FOUND',
   'persistent-subscription-exists': 'ALREADY_EXISTS',
@@ -25,7 +27,10 @@ const SAID: Readonly<Record<GroupFailureKind, (reason: string) => string>> = {
   'maximum-subscribers-reached': () => 'has its maximum of consumers.',
 };
 
-/** The failure of a call about a group, in the words of EventStoreDB where clients show them. */
+/**
+ * The failure of a call about a group. Its status, trailers and text are those of EventStoreDB, except the text of
+ * `maximum-subscribers-reached`. Official clients show the text, and tell the failures apart by the trailers.
+ */
 export class GroupFailure extends Error {
   readonly code: GrpcStatus;
   /** The trailers that official clients read. */
@@ -39,7 +44,9 @@ export class GroupFailure extends Error {
   }
 }
 
-/** The failure of a call that was forwarded to the event store. */
+/**
+ * The failure of a call that was forwarded to the event store, which has the groups: passed on as the store answered.
+ */
 export class ForwardedFailure extends Error {
   readonly code: GrpcStatus;
   /** The trailers that official clients read. */
