@@ -1,3 +1,5 @@
+import { MAX_SHORT_BYTES, shortAsciiAt } from './short-text.js';
+
 // https://protobuf.dev/programming-guides/encoding/#structure
 /** Wire type of integers, booleans and enums. */
 export const VARINT = 0;
@@ -115,16 +117,6 @@ export const skipValue = (cursor: Cursor, end: number, tag: number, depth = MAX_
 };
 
 const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-/**
- * Longer strings go to `TextDecoder`, which is faster above this length than reading one character code after another.
- */
-const MAX_SHORT_BYTES = 64;
-
-/** True when all bytes of the range are ASCII. */
-const isAscii = (bytes: Uint8Array, start: number, end: number): boolean => {
-  for (let at = start; at < end; at += 1) if ((bytes[at] ?? 0) >= 0x80) return false;
-  return true;
-};
 
 const decodeStrictly = (part: Uint8Array, start: number): string => {
   try {
@@ -141,7 +133,6 @@ const decodeStrictly = (part: Uint8Array, start: number): string => {
  */
 export const textAt = (bytes: Uint8Array, start: number, end: number): string => {
   if (start === end) return '';
-  const part = bytes.subarray(start, end);
-  if (end - start > MAX_SHORT_BYTES || !isAscii(bytes, start, end)) return decodeStrictly(part, start);
-  return String.fromCharCode.apply(undefined, part as unknown as number[]);
+  const short = end - start > MAX_SHORT_BYTES ? undefined : shortAsciiAt(bytes, start, end);
+  return short ?? decodeStrictly(bytes.subarray(start, end), start);
 };
