@@ -54,7 +54,13 @@ type Ledger = {
 };
 
 /** The memory that one call holds. */
-type Account = { readonly ledger: Ledger; readonly reader: Reader; heldBytes: number; sendingBytes: number };
+type Account = {
+  readonly ledger: Ledger;
+  readonly reader: Reader;
+  heldBytes: number;
+  sendingBytes: number;
+  isReleased: boolean;
+};
 
 type Waiting = {
   readonly account: Account;
@@ -62,6 +68,8 @@ type Waiting = {
   readonly enter: () => void;
   /** Refuses the call for lack of memory. */
   readonly refuse: () => void;
+  /** Refuses the call because it has ended. */
+  readonly abandon: () => void;
 };
 
 type Place = 'here' | 'on this connection';
@@ -121,15 +129,13 @@ const surplusOf = ({ waiting }: Ledger): Waiting | undefined => {
   return newest;
 };
 
-const reserve = (account: Account, bytes: number, abandoned: AbortSignal): Promise<void> => {
-  if (abandoned.aborted) return Promise.reject(callerGone());
+const waitFor = (account: Account, bytes: number): Promise<void> => {
   const { ledger } = account;
   const { waiting, limits, exhausted } = ledger;
   return new Promise((resolve, reject) => {
     const end = (): void => {
       clearTimeout(timer);
       waiting.delete(each);
-      abandoned.removeEventListener('abort', abandon);
     };
     const enter = (): void => {
       hold(account, bytes);
@@ -142,13 +148,20 @@ const reserve = (account: Account, bytes: number, abandoned: AbortSignal): Promi
     };
     const refuse = (): void => fail(exhausted(fullPlace(account, bytes)));
     const abandon = (): void => fail(callerGone());
-    const each: Waiting = { account, bytes, enter, refuse };
+    const each: Waiting = { account, bytes, enter, refuse, abandon };
     const timer = setTimeout(refuse, limits.waitMs);
-    abandoned.addEventListener('abort', abandon);
     waiting.add(each);
     admit(ledger);
     if (waiting.size > MAX_WAITING) (surplusOf(ledger) ?? each).refuse();
   });
+};
+
+const reserve = async (account: Account, bytes: number): Promise<void> => {
+  const { ledger, reader, isReleased } = account;
+  if (isReleased) throw callerGone();
+  if (ledger.waiting.size === 0 && !reader.socket.destroyed && fits(account, bytes)) hold(account, bytes);
+  else await waitFor(account, bytes);
+  if (account.isReleased) throw callerGone();
 };
 
 const holdAnswer = (account: Account, bytes: number): void => {
@@ -167,6 +180,8 @@ const holdAnswer = (account: Account, bytes: number): void => {
 
 const leave = (account: Account): void => {
   const { ledger, reader, sendingBytes } = account;
+  account.isReleased = true;
+  for (const each of ledger.waiting) if (each.account === account) each.abandon();
   if (account.heldBytes === 0) return;
   hold(account, -account.heldBytes);
   account.sendingBytes = 0;
@@ -181,21 +196,14 @@ const openBudget = (limits: MemoryBudgetLimits, exhausted: Exhausted): MemoryBud
   return {
     limits,
     open: (socket) => {
-      const account: Account = { ledger, reader: watch.of(socket), heldBytes: 0, sendingBytes: 0 };
-      const end = new AbortController();
+      const account: Account = { ledger, reader: watch.of(socket), heldBytes: 0, sendingBytes: 0, isReleased: false };
       return {
-        reserve: async (bytes) => {
-          await reserve(account, bytes, end.signal);
-          if (end.signal.aborted) throw callerGone();
-        },
+        reserve: (bytes) => reserve(account, bytes),
         resizeToAnswer: (bytes) => {
-          if (end.signal.aborted) throw callerGone(); // it was released already, and would not be again
+          if (account.isReleased) throw callerGone(); // and would not be released again
           holdAnswer(account, bytes);
         },
-        release: () => {
-          end.abort();
-          leave(account);
-        },
+        release: () => leave(account),
       };
     },
     close: () => watch.close(),
