@@ -309,6 +309,29 @@ describe('the messages about an execution', () => {
     await untilRecorded(3, 'Sent');
   });
 
+  it('that the limit of their channel holds up are sent in the order of their events', async () => {
+    const limits = { maxPerMinute: 60, maxConcurrent: 20 }; // a burst of six messages
+    const { channels } = optionsOf([], {});
+    const held = new Map(channels).set('mail', { ...channels.get('mail')!, limits, digest: { after: 0, windowMs: 0 } });
+    const phases = [Phase.FAILED];
+    const names = Array.from({ length: 20 }, (_, at) => `run-${at}`);
+    start([], { channels: held });
+    for (const name of names) {
+      const of = { ...id, name };
+      const type = { case: 'email' as const, value: { recipientsEmail: [`${name}@example.com`] } };
+      const entry = create(NotificationSchema, { phases, type });
+      const created = create(ExecutionCreatedSchema, { id: of, spec: {}, notifications: [entry] });
+      await command({ ...creation, id: of, created }, executionStream(of));
+      await command(workflow('FAILED', { executionId: of }), executionStream(of));
+    }
+    for (let sent = 6; sent <= names.length; sent += 1) {
+      await untilMails(sent);
+      await untilWaiting(names.length - sent);
+      timers.advance(1_000);
+    }
+    expect(smtp.mails.slice(6).map(({ to }) => to)).toEqual(names.slice(6).map((name) => `${name}@example.com`));
+  });
+
   it('wait as long as a server asks', async () => {
     start(['/busy']);
     await failFor();

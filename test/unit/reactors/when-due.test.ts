@@ -197,18 +197,18 @@ describe('a queue by due time', () => {
   it('gives out what is due first, whatever is added and taken in between', () => {
     fc.assert(
       fc.property(fc.array(fc.option(fc.nat(20))), (steps) => {
-        const queue = dueQueue<{ readonly dueMs: number }>();
-        let model: number[] = [];
-        for (const dueMs of steps) {
+        const queue = dueQueue<{ readonly dueMs: number; readonly step: number }>();
+        let model: { readonly dueMs: number; readonly step: number }[] = [];
+        for (const [step, dueMs] of steps.entries()) {
+          model = model.toSorted((a, b) => a.dueMs - b.dueMs);
           if (dueMs === null) {
-            model = model.sort((a, b) => a - b);
-            expect(queue.pop()?.dueMs).toBe(model.shift());
+            expect(queue.pop()).toEqual(model.shift());
           } else {
-            model.push(dueMs);
-            queue.push({ dueMs });
+            model.push({ dueMs, step });
+            queue.push({ dueMs, step });
           }
           expect(queue.size()).toBe(model.length);
-          expect(queue.peek()?.dueMs).toBe(model.length === 0 ? undefined : Math.min(...model));
+          expect(queue.peek()).toEqual(model.toSorted((a, b) => a.dueMs - b.dueMs)[0]);
         }
       }),
     );
