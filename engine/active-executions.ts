@@ -1,6 +1,7 @@
 import { type Execution } from '../proto/gen/platformidl/admin/execution_pb.js';
 import { WorkflowExecution_Phase as Phase } from '../proto/gen/platformidl/core/execution_pb.js';
 import { type WorkflowExecutionIdentifier } from '../proto/gen/platformidl/core/identifier_pb.js';
+import { type ExecutionLost } from './execution-lost.js';
 
 /**
  * The thing that an execution waits for when the last round over its nodes had nothing to do: a child execution or a
@@ -14,6 +15,8 @@ export type ActiveExecution = {
   /** Set when the control plane has requested an abort; the walk checks it between two rounds. */
   abortCause: string | undefined;
   waiting: Wait | undefined;
+  /** Set when this engine must do nothing more for the execution; the walk ends with it as its error. */
+  lost: ExecutionLost | undefined;
   /** Ends the current pause of the walk, if any. */
   wake: () => void;
 };
@@ -47,7 +50,10 @@ export const createActiveExecutions = (): ActiveExecutions => {
     all,
     busy: () => [...all.values()].filter((each) => each.waiting === undefined).length,
     add: (key) => {
-      const execution: ActiveExecution = { key, abortCause: undefined, waiting: undefined, wake: () => undefined };
+      const execution: ActiveExecution = {
+        ...{ key, abortCause: undefined, waiting: undefined, lost: undefined },
+        wake: () => undefined,
+      };
       all.set(key, execution);
       return execution;
     },

@@ -71,10 +71,9 @@ const walkerOf = (
     client,
     options,
     signal,
-    report: createReporter({
-      ...{ client, counters, logger, watch, producerId: options.feed?.name },
-      pace: createPacer(options.rate, signal),
-    }),
+    logger,
+    report: createReporter({ client, counters, logger, watch, producerId: options.feed?.name }),
+    pace: createPacer(options.rate, signal),
     isActive: (id: Execution['id']) => work.isActive(executionKey(id)),
     onLaunch: work.onLaunch,
     activeCount: work.activeCount,

@@ -7,9 +7,11 @@ import { type SignalGetOrCreateRequestSchema } from '../proto/gen/platformidl/ad
 import { type Literal } from '../proto/gen/platformidl/core/literals_pb.js';
 import { SignalService } from '../proto/gen/platformidl/service/signal_pb.js';
 import { NodeExecution_Phase as Phase } from '../proto/gen/platformidl/core/execution_pb.js';
+import { type ActiveExecution } from './active-executions.js';
 import { CallError } from './call-error.js';
 import { launchChild, readChildEnd, terminateChild } from './child-executions.js';
 import { type InterfaceClient } from './client.js';
+import { ExecutionLost } from './execution-lost.js';
 import { type Reporter } from './reporter.js';
 import { type Effect, type EarlierResult } from './walk/effects.js';
 
@@ -22,6 +24,8 @@ type Performers = { readonly [Kind in Effect['kind']]: (effect: Of<Kind>) => Pro
 export type PerformerNeeds = {
   readonly client: InterfaceClient;
   readonly report: Reporter;
+  /** Resolves when the next report may be sent. */
+  readonly pace: () => Promise<void>;
   /** True when this engine walks the execution itself, so that its phase need not be read. */
   readonly isActive: (id: WorkflowExecutionIdentifier) => boolean;
   readonly onLaunch: () => void;
@@ -106,16 +110,26 @@ const waiters = (
   };
 };
 
-/** Performs the effects of one execution's walk. */
-export const createPerformer = (
-  needs: PerformerNeeds,
-  execution: Execution,
-): ((effect: Effect) => Promise<EffectOutcome>) => {
+/** Performs an effect. */
+export type Perform = (effect: Effect) => Promise<EffectOutcome>;
+
+/** Refusals after which nothing more is to be done for an execution. After others it is ended. */
+const isLoss = (error: unknown): error is ExecutionLost =>
+  error instanceof ExecutionLost && error.why !== 'refused' && error.why !== 'invalid';
+
+/**
+ * Performs the effects of one execution's walk, until the execution is lost.
+ *
+ * @throws {ExecutionLost} when the execution is lost, or a report was refused.
+ */
+export const createPerformer = (needs: PerformerNeeds, execution: Execution, active: ActiveExecution): Perform => {
   const { client } = needs;
   const performers: Performers = {
     ...readers(client, execution),
     ...waiters(needs, execution),
     report: async (effect) => {
+      await needs.pace();
+      if (active.lost) throw active.lost;
       await needs.report(effect.report);
       return 'done';
     },
@@ -130,7 +144,16 @@ export const createPerformer = (
     },
   };
   // Each kind has its own row, which accepts its effects; the compiler cannot see that across the look-up.
-  return (effect) => (performers[effect.kind] as (each: Effect) => Promise<EffectOutcome>)(effect);
+  const perform: Perform = (effect) => (performers[effect.kind] as Perform)(effect);
+  return async (effect) => {
+    if (active.lost) throw active.lost;
+    try {
+      return await perform(effect);
+    } catch (error) {
+      if (isLoss(error)) active.lost ??= error;
+      throw error;
+    }
+  };
 };
 
 /** Reads the value of a signal; `undefined` when it has none yet. The call creates the signal if it does not exist. */

@@ -7,28 +7,16 @@ import {
   WorkflowExecutionEventRequestSchema,
 } from '../proto/gen/platformidl/admin/event_pb.js';
 import { WorkflowExecution_Phase as Phase } from '../proto/gen/platformidl/core/execution_pb.js';
+import { type WorkflowExecutionIdentifier } from '../proto/gen/platformidl/core/identifier_pb.js';
 import { AdminService } from '../proto/gen/platformidl/service/admin_pb.js';
+import { isExecutionEnd } from './active-executions.js';
 import { CallError } from './call-error.js';
 import { type InterfaceClient } from './client.js';
+import { ExecutionLost, type LossReason } from './execution-lost.js';
 import { type EngineCounters, type EngineLogger, type EventWatch } from './options.js';
 import { type EventReport } from './walk/effects.js';
 
-const { createWorkflowEvent, createNodeEvent, createTaskEvent } = AdminService.method;
-
-/**
- * The control plane accepts no more events of an execution from this walk: the execution has ended (`ended`), an event
- * was answered NOT_FOUND (`unknown`), a phase of the execution itself was refused (`refused`), or another engine has the
- * execution (`fenced`).
- */
-export class ExecutionLost extends Error {
-  override readonly name = 'ExecutionLost';
-  readonly why: 'ended' | 'unknown' | 'refused' | 'fenced';
-
-  constructor(why: ExecutionLost['why'], cause: CallError) {
-    super(`${why}: ${cause.message}`, { cause });
-    this.why = why;
-  }
-}
+const { createWorkflowEvent, createNodeEvent, createTaskEvent, getExecution } = AdminService.method;
 
 /** A clock that is strictly increasing, by at least a microsecond. */
 const createClock = (): (() => Timestamp) => {
@@ -85,17 +73,40 @@ const countEnd = (counters: EngineCounters, report: EventReport): void => {
   if (end) counters.executions[end]++;
 };
 
+const executionOf = (report: EventReport): WorkflowExecutionIdentifier | undefined => {
+  if (report.kind === 'workflow') return report.event.executionId;
+  return (report.kind === 'node' ? report.event.id : report.event.parentNodeExecutionId)?.executionId;
+};
+
+/** Reads whether the execution of a report has ended. */
+const hasEnded = async (client: InterfaceClient, report: EventReport): Promise<boolean> => {
+  const id = executionOf(report);
+  const { closure } = await client.call(getExecution, id ? { id } : {});
+  return isExecutionEnd(closure?.phase ?? Phase.UNDEFINED);
+};
+
+/** Statuses of a report that is never accepted: the client sends again what may be accepted later. */
+const NEVER_ACCEPTED: ReadonlySet<status> = new Set([
+  status.INVALID_ARGUMENT,
+  status.OUT_OF_RANGE,
+  status.RESOURCE_EXHAUSTED,
+]);
+
 /**
- * Checks that a walk can continue after the control plane has refused an event.
- *
- * @throws {ExecutionLost} when the walk cannot continue.
+ * The reason for which a walk cannot continue after a refusal. `undefined` when it can, because only the node or the
+ * task of the event has ended: an earlier engine had reported the end.
  */
-const assertCanContinue = (report: EventReport, error: CallError): void => {
-  if (error.code === status.NOT_FOUND) throw new ExecutionLost('unknown', error);
-  if (error.reason?.reason.case === 'incompatibleCluster') throw new ExecutionLost('fenced', error);
-  if (report.kind !== 'workflow') return;
-  const hasEnded = error.reason?.reason.case === 'alreadyInTerminalState';
-  throw new ExecutionLost(hasEnded ? 'ended' : 'refused', error);
+const lossBy = async (
+  client: InterfaceClient,
+  report: EventReport,
+  error: CallError,
+): Promise<LossReason | undefined> => {
+  if (error.code === status.NOT_FOUND) return 'unknown';
+  if (NEVER_ACCEPTED.has(error.code)) return 'invalid';
+  const reason = error.reason?.reason.case;
+  if (reason === 'incompatibleCluster') return 'fenced';
+  if (reason !== 'alreadyInTerminalState') return 'refused';
+  return report.kind === 'workflow' || (await hasEnded(client, report)) ? 'ended' : undefined;
 };
 
 /**
@@ -109,7 +120,6 @@ type ReporterNeeds = {
   readonly client: InterfaceClient;
   /** The name of the engine in its events; by default events keep the producer id of the walk, `propeller`. */
   readonly producerId?: string | undefined;
-  readonly pace: () => Promise<void>;
   readonly counters: EngineCounters;
   readonly logger: EngineLogger;
   readonly watch?: EventWatch | undefined;
@@ -117,11 +127,11 @@ type ReporterNeeds = {
 
 /** Sends events. Each is encoded once and retried with the same bytes until it is answered. */
 export const createReporter = (needs: ReporterNeeds): Reporter => {
-  const { client, pace, counters, logger, watch, producerId } = needs;
+  const { client, counters, logger, watch, producerId } = needs;
   const now = createClock();
   const { events } = counters;
 
-  const onRefusal = (report: EventReport, error: CallError): void => {
+  const onRefusal = async (report: EventReport, error: CallError): Promise<void> => {
     if (error.code === status.ALREADY_EXISTS) {
       events.alreadyExists++;
       countEnd(counters, report);
@@ -129,11 +139,11 @@ export const createReporter = (needs: ReporterNeeds): Reporter => {
     }
     events.refused++;
     logger.debug({ kind: report.kind, code: status[error.code], text: error.message }, 'event refused');
-    assertCanContinue(report, error);
+    const why = await lossBy(client, report, error);
+    if (why !== undefined) throw new ExecutionLost(why, error.message, error);
   };
 
   return async (report) => {
-    await pace();
     const { method, bytes } = encode(report, now(), producerId);
     watch?.sending(bytes);
     try {
@@ -147,7 +157,7 @@ export const createReporter = (needs: ReporterNeeds): Reporter => {
       events.sent++;
       events.repeated += error.repeats;
       watch?.answered(bytes, error.code === status.ALREADY_EXISTS ? 'repeated' : 'refused');
-      onRefusal(report, error);
+      await onRefusal(report, error);
     }
   };
 };

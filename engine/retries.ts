@@ -1,6 +1,6 @@
 import { EngineStopped } from './call-error.js';
 import { type EngineLogger } from './options.js';
-import { ExecutionLost } from './reporter.js';
+import { ExecutionLost } from './execution-lost.js';
 
 /** The retry policy of executions whose walk failed: when each is retried, and which ones are given up. */
 export interface WalkRetries {
@@ -31,7 +31,7 @@ const isExpected = (error: unknown): boolean =>
   (error instanceof ExecutionLost && (error.why === 'ended' || error.why === 'fenced'));
 
 const isPermanent = (error: unknown, count: number): boolean =>
-  count >= MAX_ATTEMPTS || (error instanceof ExecutionLost && error.why === 'unknown');
+  count >= MAX_ATTEMPTS || (error instanceof ExecutionLost && (error.why === 'unknown' || error.why === 'invalid'));
 
 const forgetOldest = (remembered: Map<string, unknown>): void => {
   const [oldest] = remembered.size > MAX_REMEMBERED ? remembered.keys() : [];

@@ -3,18 +3,22 @@ import {
   ExecutionMetadata_ExecutionMode as Mode,
 } from '../proto/gen/platformidl/admin/execution_pb.js';
 import { type CompiledWorkflowClosure } from '../proto/gen/platformidl/core/compiler_pb.js';
-import { WorkflowExecution_Phase as Phase } from '../proto/gen/platformidl/core/execution_pb.js';
+import {
+  ExecutionError_ErrorKind as ErrorKind,
+  WorkflowExecution_Phase as Phase,
+} from '../proto/gen/platformidl/core/execution_pb.js';
 import { type Identifier } from '../proto/gen/platformidl/core/identifier_pb.js';
 import { AdminService } from '../proto/gen/platformidl/service/admin_pb.js';
 import { EngineStopped } from './call-error.js';
 import { type InterfaceClient, readingFrom } from './client.js';
 import { abortCauseOf, type ActiveExecution, isExecutionEnd, waitAsActive } from './active-executions.js';
-import { type EngineOptions } from './options.js';
-import { createPerformer, type EffectOutcome, type PerformerNeeds } from './performer.js';
+import { ExecutionLost } from './execution-lost.js';
+import { type EngineLogger, type EngineOptions } from './options.js';
+import { createPerformer, type EffectOutcome, type Perform, type PerformerNeeds } from './performer.js';
 import { noEarlierRun, readEarlierRun } from './earlier-run.js';
-import { ExecutionLost } from './reporter.js';
 import { type Effect, type Walk } from './walk/effects.js';
-import { createRun, walkAbort, walkExecution } from './walk/execution.js';
+import { createRun, walkAbort, walkExecution, walkFailure } from './walk/execution.js';
+import { failure } from './walk/reports.js';
 import { type ExecutionWalk } from './walk/run.js';
 
 const SHORTEST_REST_MS = 20;
@@ -25,6 +29,7 @@ const REST_MS_OF_EACH = 20;
 export type ExecutionNeeds = PerformerNeeds & {
   readonly options: EngineOptions;
   readonly signal: AbortSignal;
+  readonly logger: EngineLogger;
   readonly definitionOf: (id: Identifier) => Promise<CompiledWorkflowClosure | undefined>;
   readonly dynamicClosures: ReadonlyMap<string, CompiledWorkflowClosure>;
   /** Number of executions that the engine walks. */
@@ -32,8 +37,6 @@ export type ExecutionNeeds = PerformerNeeds & {
   /** The position of the log at which the engine got the lease of an execution; `undefined` without leases. */
   readonly leasedAt: (id: Execution['id']) => string | undefined;
 };
-
-type Perform = (effect: Effect) => Promise<EffectOutcome>;
 
 const waitOf = (outcomes: readonly EffectOutcome[]): ActiveExecution['waiting'] => {
   if (outcomes.includes('done')) return undefined;
@@ -48,6 +51,19 @@ export const nextRest = (restMs: number, hasMoved: boolean, activeCount: number)
   hasMoved ? SHORTEST_REST_MS : Math.min(Math.max(LONGEST_REST_MS, activeCount * REST_MS_OF_EACH), restMs * 1.5);
 
 /**
+ * Performs the effects of one round, and waits for all of them, also when one fails: nothing of the round is sent later.
+ *
+ * @throws the first error of an effect.
+ */
+const performRound = async (effects: readonly Effect[], perform: Perform): Promise<readonly EffectOutcome[]> => {
+  const settled = await Promise.allSettled(effects.map(perform));
+  return settled.map((each) => {
+    if (each.status === 'rejected') throw each.reason;
+    return each.value;
+  });
+};
+
+/**
  * Drives a walk round by round, to its end or to an abort. While every effect of a round waits, it rests between
  * rounds, longer each time.
  */
@@ -60,12 +76,14 @@ export const drive = async (
   let restMs = SHORTEST_REST_MS;
   for (let step = walk.next(); ; step = walk.next()) {
     if (step.done === true) return;
-    const outcomes = await Promise.all(step.value.map(perform));
+    const outcomes = await performRound(step.value, perform);
     const wait = waitOf(outcomes);
     active.waiting = wait;
-    if (wait && active.abortCause === undefined) await waitAsActive(active, restMs, needs.signal);
+    if (wait && active.abortCause === undefined && active.lost === undefined)
+      await waitAsActive(active, restMs, needs.signal);
     restMs = nextRest(restMs, wait === undefined, needs.activeCount());
     if (needs.signal.aborted) throw new EngineStopped('stopped');
+    if (active.lost) throw active.lost;
     if (active.abortCause !== undefined) return;
   }
 };
@@ -106,7 +124,26 @@ const begin = async (needs: ExecutionNeeds, execution: Execution, run: Execution
 
 const finishAbort = async (run: ExecutionWalk, perform: Perform, active: ActiveExecution): Promise<void> => {
   active.waiting = undefined;
-  for (const effects of walkAbort(run, active.abortCause ?? '')) await Promise.all(effects.map(perform));
+  for (const effects of walkAbort(run, active.abortCause ?? '')) await performRound(effects, perform);
+};
+
+/** Performs an effect. A report that is refused as invalid is left out, except of the execution itself. */
+const leavingOutInvalid =
+  (perform: Perform): Perform =>
+  async (effect) => {
+    try {
+      return await perform(effect);
+    } catch (error) {
+      const isOfPart = effect.kind === 'report' && effect.report.kind !== 'workflow';
+      if (isOfPart && error instanceof ExecutionLost && error.why === 'invalid') return 'done';
+      throw error;
+    }
+  };
+
+/** Ends an execution one of whose reports is never accepted: aborts what is open, and reports FAILED with the refusal. */
+const finishRefused = async (run: ExecutionWalk, perform: Perform, { message }: ExecutionLost): Promise<void> => {
+  const error = failure('ReportRefused', `a report of the engine was refused as ${message}`, ErrorKind.SYSTEM);
+  for (const effects of walkFailure(run, error)) await performRound(effects, leavingOutInvalid(perform));
 };
 
 /**
@@ -117,6 +154,22 @@ const abortBehind = async (needs: ExecutionNeeds, error: unknown, id: Execution[
   if (!(error instanceof ExecutionLost) || error.why !== 'refused') return undefined;
   const execution = await readExecution(needs.client, id);
   return phaseOf(execution) === Phase.ABORTING ? abortCauseOf(execution) : undefined;
+};
+
+type Walked = { readonly run: ExecutionWalk; readonly perform: Perform; readonly active: ActiveExecution };
+
+/**
+ * Handles an error of a walk: finds out that the execution is to be aborted, or ends it because one of its reports is
+ * never accepted.
+ *
+ * @throws the error, when it is another one.
+ */
+const handleError = async (needs: ExecutionNeeds, { run, perform, active }: Walked, error: unknown): Promise<void> => {
+  active.abortCause ??= await abortBehind(needs, error, run.id);
+  if (active.abortCause !== undefined) return;
+  if (!(error instanceof ExecutionLost) || error.why !== 'invalid') throw error;
+  needs.logger.warn({ execution: active.key, err: error }, 'a report was refused as invalid; the execution fails');
+  await finishRefused(run, perform, error);
 };
 
 /** Walks one execution until it has ended, by this walk or by a request to the control plane. */
@@ -132,12 +185,11 @@ export const walkActiveExecution = async (
   if (isExecutionEnd(phaseOf(execution))) return;
   if (phaseOf(execution) === Phase.ABORTING) active.abortCause ??= abortCauseOf(execution);
   const run = await prepare(needs, execution);
-  const perform = createPerformer(needs, execution);
+  const perform = createPerformer(needs, execution, active);
   try {
     if (active.abortCause === undefined) await drive(await begin(needs, execution, run), perform, active, needs);
   } catch (error) {
-    active.abortCause ??= await abortBehind(needs, error, id);
-    if (active.abortCause === undefined) throw error;
+    await handleError(needs, { run, perform, active }, error);
   }
   if (active.abortCause !== undefined) await finishAbort(run, perform, active);
 };

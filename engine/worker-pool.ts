@@ -1,5 +1,6 @@
 import { type Execution } from '../proto/gen/platformidl/admin/execution_pb.js';
 import { abortCauseOf, executionKey, type ActiveExecution, type ActiveExecutions } from './active-executions.js';
+import { type ExecutionLost } from './execution-lost.js';
 import { type WalkRetries } from './retries.js';
 
 /** Walks executions in the order in which they were found, as many at a time as there is capacity. */
@@ -11,6 +12,8 @@ export interface WorkerPool {
   offer(execution: Execution): void;
   /** Aborts an execution. If it is not being walked yet, a walk is started for it. */
   abort(execution: Execution): void;
+  /** Ends the walk of an execution, without further reports; the execution is not queued any longer either. */
+  lose(key: string, lost: ExecutionLost): void;
   /** Starts queued executions, as many as there is capacity for. */
   fill(): void;
   /** The number of executions that are queued, or wait for another attempt. */
@@ -29,6 +32,17 @@ type WorkerPoolOptions = {
   readonly capacity: number;
   readonly walk: (walked: ActiveExecution, execution: Execution) => Promise<void>;
   readonly onEnd: () => void;
+};
+
+const abortWalk = (walked: ActiveExecution, cause: string): void => {
+  walked.abortCause ??= cause;
+  walked.wake();
+};
+
+const endWalk = (walked: ActiveExecution | undefined, lost: ExecutionLost): void => {
+  if (!walked) return;
+  walked.lost ??= lost;
+  walked.wake();
 };
 
 export const createWorkerPool = ({ active, retries, capacity, walk, onEnd }: WorkerPoolOptions): WorkerPool => {
@@ -79,15 +93,15 @@ export const createWorkerPool = ({ active, retries, capacity, walk, onEnd }: Wor
     abort: (execution) => {
       const key = executionKey(execution.id);
       const walked = active.all.get(key) ?? (retries.isPutOff(key) ? undefined : take(key, execution));
-      if (!walked) return;
-      walked.abortCause ??= abortCauseOf(execution);
-      walked.wake();
+      if (walked) abortWalk(walked, abortCauseOf(execution));
+    },
+    lose: (key, lost) => {
+      backlog.delete(key);
+      endWalk(active.all.get(key), lost);
     },
     pending: () => backlog.size + retries.pending(),
     activity: () => activity,
-    noteActivity: () => {
-      activity++;
-    },
+    noteActivity: () => void activity++,
     settled: async () => {
       while (walks.size > 0) await Promise.all(walks);
     },

@@ -9,9 +9,11 @@ import {
   WorkRequestSchema,
   type WorkResponse,
   WorkResponseSchema,
+  type WorkUpdate,
 } from '../../proto/gen/platformidl/eventlog/engine_work_pb.js';
 import { type ActiveExecutions, executionKey } from '../active-executions.js';
 import { type ControlPlane, openChannel } from '../control-plane.js';
+import { ExecutionLost } from '../execution-lost.js';
 import { type EngineLogger } from '../options.js';
 import { pause } from '../pace.js';
 import { type Poller } from '../poller.js';
@@ -148,7 +150,7 @@ export class FeedReader implements Poller {
     if (message.case === 'joined') this.#joined(message.value.session, message.value.leases);
     else if (message.case === 'launch') this.#launch(message.value);
     else if (message.case === 'abort') this.#abort(message.value.lease, message.value.cause);
-    else if (message.case === 'update') this.#forget(executionKey(message.value.lease?.execution));
+    else if (message.case === 'update') this.#update(message.value);
     else if (message.case === 'renewed') this.#renewed(message.value);
   }
 
@@ -156,12 +158,22 @@ export class FeedReader implements Poller {
     this.#session = session;
     this.#leases.clear();
     for (const lease of kept) this.#leases.set(executionKey(lease.execution), lease);
-    for (const key of this.#positions.keys()) if (!this.#leases.has(key)) this.#forget(key);
+    for (const key of this.#positions.keys())
+      if (!this.#leases.has(key)) this.#lose(key, new ExecutionLost('fenced', 'the lease has ended'));
   }
 
-  #forget(key: string): void {
+  #update({ lease, change }: WorkUpdate): void {
+    const lost =
+      change.case === 'lost'
+        ? new ExecutionLost('fenced', change.value.cause)
+        : new ExecutionLost('ended', 'the execution has ended');
+    this.#lose(executionKey(lease?.execution), lost);
+  }
+
+  #lose(key: string, lost: ExecutionLost): void {
     this.#leases.delete(key);
     this.#positions.delete(key);
+    this.#options.workers.lose(key, lost);
   }
 
   #launch({ lease, abort, position, spec }: WorkLaunch): void {

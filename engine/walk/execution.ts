@@ -1,5 +1,8 @@
 import { type CompiledWorkflowClosure } from '../../proto/gen/platformidl/core/compiler_pb.js';
-import { WorkflowExecution_Phase as Phase } from '../../proto/gen/platformidl/core/execution_pb.js';
+import {
+  type ExecutionError,
+  WorkflowExecution_Phase as Phase,
+} from '../../proto/gen/platformidl/core/execution_pb.js';
 import { type Walk } from './effects.js';
 import { walkFailureNode } from './nodes/failure-node.js';
 import { walkGraph } from './graph.js';
@@ -34,6 +37,13 @@ export function* walkExecution(run: ExecutionWalk, closure: CompiledWorkflowClos
   const error = end.kind === 'failed' ? end.error : failure('Skipped', 'the graph was skipped');
   yield* reportWorkflow(run, Phase.FAILING, withError(error));
   yield* walkFailureNode(run, position, { workflow, inputs, error });
+  yield* reportWorkflow(run, Phase.FAILED, withError(error));
+  return Phase.FAILED;
+}
+
+/** Fails an execution that cannot go on: aborts what is open, then reports FAILED. */
+export function* walkFailure(run: ExecutionWalk, error: ExecutionError): Walk<Phase> {
+  yield* abortOpen(run, run.ledger.open(''), error);
   yield* reportWorkflow(run, Phase.FAILED, withError(error));
   return Phase.FAILED;
 }

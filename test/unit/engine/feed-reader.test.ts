@@ -1,5 +1,8 @@
+import { create, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
 import { type ServerDuplexStream, Server, ServerCredentials } from '@grpc/grpc-js';
 import { afterEach, expect, it, vi } from 'vitest';
+import { WorkflowExecution_Phase as Phase } from '../../../proto/gen/platformidl/core/execution_pb.js';
+import { WorkResponseSchema } from '../../../proto/gen/platformidl/eventlog/engine_work_pb.js';
 import { createActiveExecutions } from '../../../engine/active-executions.js';
 import { FeedReader } from '../../../engine/feed/feed-reader.js';
 import { createRetries } from '../../../engine/retries.js';
@@ -14,9 +17,12 @@ afterEach(() => {
   open.splice(0).forEach((close) => close());
 });
 
-/** Serves `EngineService.Work` without ever answering; `received` has the messages of all streams. */
-const silentServer = async (): Promise<{ readonly endpoint: string; readonly received: Buffer[] }> => {
+type Call = ServerDuplexStream<Buffer, Buffer>;
+
+/** Serves `EngineService.Work` without ever answering; `received` has the messages of all streams, `calls` the streams. */
+const silentServer = async () => {
   const received: Buffer[] = [];
+  const calls: Call[] = [];
   const server = new Server();
   server.addService(
     {
@@ -31,7 +37,10 @@ const silentServer = async (): Promise<{ readonly endpoint: string; readonly rec
       },
     },
     {
-      work: (call: ServerDuplexStream<Buffer, Buffer>) => void call.on('data', (bytes: Buffer) => received.push(bytes)),
+      work: (call: Call) => {
+        calls.push(call);
+        call.on('data', (bytes: Buffer) => received.push(bytes));
+      },
     },
   );
   const port = await new Promise<number>((resolve, reject) => {
@@ -40,7 +49,7 @@ const silentServer = async (): Promise<{ readonly endpoint: string; readonly rec
     );
   });
   open.push(() => server.forceShutdown());
-  return { endpoint: `127.0.0.1:${port}`, received };
+  return { endpoint: `127.0.0.1:${port}`, received, calls };
 };
 
 it('an engine that is stopped ends, even when the server does not answer that it leaves', async () => {
@@ -59,5 +68,51 @@ it('an engine that is stopped ends, even when the server does not answer that it
   stop.abort();
   while (received.length === 1) await new Promise(setImmediate);
   await vi.advanceTimersByTimeAsync(5_000);
+  expect(await ended).toBe('stopped');
+});
+
+const LEASE = { execution: { project: 'p', domain: 'd', name: 'run' }, number: 1n };
+
+type Message = NonNullable<MessageInitShape<typeof WorkResponseSchema>['message']>;
+
+const encoded = (message: Message): Buffer =>
+  Buffer.from(toBinary(WorkResponseSchema, create(WorkResponseSchema, { message })));
+
+it.each<[string, Message, string]>([
+  [
+    'has lost its lease',
+    { case: 'update', value: { lease: LEASE, change: { case: 'lost', value: { cause: 'silent' } } } },
+    'fenced: silent',
+  ],
+  [
+    'has ended',
+    { case: 'update', value: { lease: LEASE, change: { case: 'ended', value: { phase: Phase.ABORTED } } } },
+    'ended: the execution has ended',
+  ],
+  [
+    'is not among the leases of a new session',
+    { case: 'joined', value: { session: 'two', leases: [] } },
+    'fenced: the lease has ended',
+  ],
+])('the walk of an execution that %s is ended', async (_, update, lost) => {
+  const { endpoint, calls } = await silentServer();
+  const stop = new AbortController();
+  const active = createActiveExecutions();
+  const walk = (): Promise<void> => new Promise((resolve) => open.push(resolve));
+  const pool = { active, capacity: 1, walk, onEnd: () => undefined };
+  const workers = createWorkerPool({ ...pool, retries: createRetries(logger) });
+  const ended = new FeedReader({
+    ...{ plane: { endpoint }, group: 'engines', name: 'one', workers, active, capacity: 1 },
+    ...{ untilIdle: false, signal: stop.signal, logger },
+  }).run();
+  await vi.waitFor(() => expect(calls).toHaveLength(1));
+  const [call] = calls;
+  call!.write(encoded({ case: 'joined', value: { session: 'one', leases: [] } }));
+  call!.write(encoded({ case: 'launch', value: { lease: LEASE, position: '7' } }));
+  await vi.waitFor(() => expect(active.all.size).toBe(1));
+  call!.write(encoded(update));
+  await vi.waitFor(() => expect(active.all.get('p/d/run')?.lost?.message).toBe(lost));
+  stop.abort();
+  call!.end();
   expect(await ended).toBe('stopped');
 });

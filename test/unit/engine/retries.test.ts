@@ -1,7 +1,7 @@
 import { Metadata, type ServiceError, status } from '@grpc/grpc-js';
 import { afterEach, expect, it, vi } from 'vitest';
 import { CallError } from '../../../engine/call-error.js';
-import { ExecutionLost } from '../../../engine/reporter.js';
+import { ExecutionLost } from '../../../engine/execution-lost.js';
 import { createRetries } from '../../../engine/retries.js';
 
 const quiet = { debug: () => undefined, info: () => undefined, warn: () => undefined };
@@ -52,6 +52,6 @@ it('an execution that fails again after its backoff waits twice as long, and is 
 it('an execution that was ended by a request waits for no retry', () => {
   const retries = createRetries(quiet);
   retries.note('a', new Error('no'));
-  retries.note('a', new ExecutionLost('ended', refused));
+  retries.note('a', new ExecutionLost('ended', 'it has ended', refused));
   expect([retries.pending(), retries.isPutOff('a')]).toEqual([0, false]);
 });

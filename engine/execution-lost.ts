@@ -1,0 +1,25 @@
+import { type CallError } from './call-error.js';
+
+/** The reasons for which this engine goes on with an execution no longer. */
+export type LossReason =
+  /** The execution has ended. */
+  | 'ended'
+  /** Another engine has the execution, or it is free for another engine. */
+  | 'fenced'
+  /** A report was answered NOT_FOUND. */
+  | 'unknown'
+  /** A report has content that the control plane never accepts. */
+  | 'invalid'
+  /** A report was refused for another reason. */
+  | 'refused';
+
+/** The control plane takes no further reports about an execution from this walk, or has refused one of them. */
+export class ExecutionLost extends Error {
+  override readonly name = 'ExecutionLost';
+  readonly why: LossReason;
+
+  constructor(why: LossReason, text: string, cause?: CallError) {
+    super(`${why}: ${text}`, { cause });
+    this.why = why;
+  }
+}
