@@ -5,13 +5,11 @@ import {
   type DescriptionEntity,
   DescriptionFormat as Format,
 } from '../../proto/gen/platformidl/admin/description_entity_pb.js';
-import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
-import { conditionToFind, withCondition } from '../executions/filter-text.js';
 import { Card } from '../look/page.js';
 import type { Named } from '../server/ids.js';
-import { rpcQuery } from '../server/queries.js';
 import { LinkOut } from '../values/link-out.js';
-import { type Kind, KINDS } from './kinds.js';
+import type { Kind } from './kinds.js';
+import { readDescription } from './read-description.js';
 
 const Markdown = lazy(() =>
   import('../values/markdown.js').then(({ Markdown: component }) => ({ default: component })),
@@ -33,22 +31,14 @@ const Long = ({ content, format }: NonNullable<DescriptionEntity['longDescriptio
   );
 };
 
-/** Maximum number of descriptions that are searched for that of the version. */
-const MAX_SIMILAR = 100;
-
 type DescriptionProps = { readonly kind: Kind; readonly id: Named; readonly version: string };
 
 /** The description of a version and the address of its source code, as they were registered; nothing without one. */
 export const Description = ({ kind, id, version }: DescriptionProps): ReactNode => {
-  const { data } = useQuery(
-    rpcQuery(AdminService.method.listDescriptionEntities, {
-      resourceType: KINDS[kind].resourceType,
-      id,
-      filters: withCondition('', conditionToFind('version', version)),
-      limit: MAX_SIMILAR,
-    }),
-  );
-  const found = data?.descriptionEntities.find((each) => each.id?.version === version);
+  const { data: found } = useQuery({
+    queryKey: ['description', kind, id, version],
+    queryFn: ({ signal }) => readDescription(kind, { id, version }, signal),
+  });
   if (!found) return null;
   const { shortDescription, longDescription, sourceCode } = found;
   const source = sourceCode?.link ?? '';

@@ -6,11 +6,11 @@ import type { MessageInitShape } from '@bufbuild/protobuf';
 
 import { type ResourceListRequestSchema, Sort_Direction } from '../../proto/gen/platformidl/admin/common_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
-import { conditionToFind, withCondition } from '../executions/filter-text.js';
 import { msOf } from '../look/times.js';
 import { call } from '../server/call.js';
+import { ServerFailure } from '../server/failure.js';
 import type { Named } from '../server/ids.js';
-import type { Kind } from './kinds.js';
+import { type Kind, KINDS } from './kinds.js';
 
 /** Number of the newest versions that a page lists; an older one is listed only while the page shows it. */
 export const MAX_VERSIONS = 100;
@@ -90,10 +90,22 @@ const listVersions = async (kind: Kind, request: ListRequest, signal: AbortSigna
   }
 };
 
-/**
- * Reads the newest 100 versions of a name, and the one that is asked for where it is older. A version with a character
- * that separates filters is found only where at most 100 versions have a similar text; see `conditionToFind`.
- */
+const getVersion = async (kind: Kind, named: Named & { version: string }, signal: AbortSignal): Promise<Version> => {
+  const { method } = AdminService;
+  const id = { ...named, resourceType: KINDS[kind].resourceType };
+  switch (kind) {
+    case 'tasks':
+      return ofTask(await call(method.getTask, { id }, signal));
+    case 'workflows':
+      return ofWorkflow(await call(method.getWorkflow, { id }, signal));
+    case 'launch_plans':
+      return ofLaunchPlan(await call(method.getLaunchPlan, { id }, signal));
+  }
+};
+
+const NOT_FOUND = 404;
+
+/** Reads the newest 100 versions of a name, and the one that is asked for where it is older and exists. */
 export const readVersions = async (
   kind: Kind,
   { id, version }: { readonly id: Named; readonly version: string | undefined },
@@ -103,7 +115,11 @@ export const readVersions = async (
   const newest = await listVersions(kind, { id, limit: MAX_VERSIONS, sortBy }, signal);
   if (version === undefined || !newest.hasOlder || newest.versions.some((each) => each.version === version))
     return newest;
-  const filters = withCondition('', conditionToFind('version', version));
-  const similar = await listVersions(kind, { id, limit: MAX_VERSIONS, filters }, signal);
-  return { ...newest, versions: [...newest.versions, ...similar.versions.filter((each) => each.version === version)] };
+  try {
+    const older = await getVersion(kind, { ...id, version }, signal);
+    return { ...newest, versions: [...newest.versions, older] };
+  } catch (error) {
+    if (error instanceof ServerFailure && error.status === NOT_FOUND) return newest;
+    throw error;
+  }
 };
