@@ -36,6 +36,13 @@ const request = (id: string): Buffer => {
 const correlationIn = (answer: Uint8Array): unknown =>
   fromBinary(BatchAppendRespSchema, answer).correlationId?.value.value;
 
+/** A promise, and the function that resolves it. */
+const eventually = () => {
+  let resolve = (): void => undefined;
+  const promise = new Promise<void>((done) => (resolve = done));
+  return { promise, resolve: () => resolve() };
+};
+
 describe('a batch stream whose server shuts down', () => {
   let directory: string;
   let store: EventStore;
@@ -50,21 +57,29 @@ describe('a batch stream whose server shuts down', () => {
   it('answers each append that it writes, and writes none of those that come later', async () => {
     const [begun, overdue] = [new AbortController(), new AbortController()];
     const answered: unknown[] = [];
-    let release = (): void => undefined;
-    const released = new Promise<void>((resolve) => (release = resolve));
+    const [released, inFlight, left] = [eventually(), eventually(), eventually()];
     const append: EventStore['append'] = async (...asked) => {
-      if (answered.length > 0) await released; // all but the first are in flight when the shutdown begins
+      if (answered.length > 0) {
+        inFlight.resolve();
+        await released.promise; // all but the first are in flight when the shutdown begins
+      }
       return store.append(...asked);
     };
     const call = {
       async *requests() {
-        yield request('1');
-        await expect.poll(() => answered.length).toBe(1);
-        yield request('2');
-        begun.abort();
-        yield request('3');
-        yield request('4');
-        await new Promise(() => undefined); // the client does not end the stream
+        try {
+          yield request('1');
+          await expect.poll(() => answered.length).toBe(1);
+          yield request('2');
+          await inFlight.promise;
+          begun.abort();
+          yield request('3');
+          yield request('4');
+          left.resolve();
+          await new Promise(() => undefined); // the client does not end the stream
+        } finally {
+          left.resolve(); // the server does not read on
+        }
       },
       send: (answer: Uint8Array) => Promise.resolve(void answered.push(correlationIn(answer))),
     };
@@ -75,8 +90,8 @@ describe('a batch stream whose server shuts down', () => {
     const shutdown = { begun: begun.signal, overdue: overdue.signal };
     const served = batchAppendHandler(writing, shutdown)(call as unknown as EncodedCall);
     served.catch(() => undefined);
-    await new Promise((resolve) => setTimeout(resolve, 300));
-    release();
+    await left.promise;
+    released.resolve();
     await expect(served).rejects.toThrow('Server Is Shutting Down');
     let written = 0;
     for await (const page of store.readStream(stream)) written += page.length;
