@@ -9,7 +9,7 @@ import type { Timers } from '../../kernel/ports/timers.js';
 import type { StreamName } from '../../kernel/stream.js';
 import { type DeadLetterRule, type MeasuredReactor, whenDue } from '../frame/when-due.js';
 import { EXECUTION_CATEGORY } from '../../kernel/execution-id.js';
-import { hexText } from '../../kernel/encoding/id-text.js';
+import { uuidText } from '../../kernel/encoding/id-text.js';
 
 /** Number of last events to read: few events are recorded after the end of an execution. */
 const LAST_EVENTS = 8;
@@ -55,6 +55,7 @@ type Expiry = {
 type Item = {
   readonly stream: StreamName;
   readonly id: ExpireTermination['id'];
+  /** The id of the event, a UUID. */
   readonly cause: string;
   /** W3C trace context of the request behind the event. */
   readonly traceParent: string | undefined;
@@ -66,14 +67,15 @@ const itemOf = (event: RecordedEvent): Item | undefined => {
   if (id === undefined) return undefined;
   const { project, domain, name } = id;
   const { traceparent: traceParent } = recordedMetadata(event);
-  return { stream: event.stream, id: { project, domain, name }, cause: hexText(event.id), traceParent };
+  return { stream: event.stream, id: { project, domain, name }, cause: uuidText(event.id), traceParent };
 };
 
 const expiring = ({ name, types, command: type }: Expiry, options: ExpiryOptions): MeasuredReactor => {
   const { log, handle, afterMs } = options;
   const work = async ({ stream, id, cause, traceParent }: Item): Promise<undefined> => {
     if (await hasEnded(log, stream)) return undefined;
-    const context = { actor: name, commandId: `${name}-${cause}`, causationId: cause, traceParent };
+    const commandId = `${name}-${cause.replaceAll('-', '')}`; // as earlier releases have recorded it
+    const context = { actor: name, commandId, causationId: cause, traceParent };
     await handle(stream, { type, id, afterMs }, context);
     return undefined;
   };

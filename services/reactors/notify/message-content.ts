@@ -12,7 +12,7 @@ import type { EventLog } from '../../kernel/ports/event-store.js';
 import { bytesOf, type PayloadStore } from '../../kernel/ports/payload-store.js';
 import type { StreamName } from '../../kernel/stream.js';
 import type { ExecutionId } from '../../kernel/execution-id.js';
-import { hexText } from '../../kernel/encoding/id-text.js';
+import { uuidText } from '../../kernel/encoding/id-text.js';
 
 /** An event of an execution that messages may be about. */
 export type NotifiableEvent = {
@@ -24,7 +24,7 @@ export type NotifiableEvent = {
 /** The content of a message: the execution, and the event that the message is about. Times are in milliseconds since 1970. */
 export type MessageContent = {
   readonly execution: ExecutionId;
-  /** The event's id in hexadecimal, and its revision in the execution's stream. */
+  /** The event's id, a UUID, and its revision in the execution's stream. */
   readonly eventId: string;
   readonly revision: bigint;
   readonly phase: Phase;
@@ -168,7 +168,7 @@ const contentOf = async (
   const { id: eventId, revision } = cause;
   return {
     ...contentOfCreated(created),
-    eventId: hexText(eventId),
+    eventId: uuidText(eventId),
     revision,
     phase,
     error,

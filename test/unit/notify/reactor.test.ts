@@ -37,6 +37,7 @@ import { until } from '../../support/until.js';
 import { webhookSink, type WebhookSink } from '../../support/servers/webhook-sink.js';
 import { creation, id, node, stream, workflow } from '../execution/reports.js';
 import { templates } from './sample-message.js';
+import { uuidText } from '../../../services/kernel/encoding/id-text.js';
 import { executionStream } from '../../../services/kernel/execution-id.js';
 
 const START = 1_700_000_000_000;
@@ -209,8 +210,7 @@ describe('the messages about an execution', () => {
     await failFor('ann@example.com');
     await untilTypes('Started', 'Sent');
     const causes: string[] = [];
-    for await (const page of store.readStream(stream))
-      causes.push(...page.map(({ id: eventId }) => Buffer.from(eventId).toString('hex')));
+    for await (const page of store.readStream(stream)) causes.push(...page.map(({ id: eventId }) => uuidText(eventId)));
     for await (const page of store.readStream(notifications))
       for (const { metadata } of page)
         expect(JSON.parse(metadata)).toMatchObject({ traceparent: TRACE, $causationId: causes.at(-1) });

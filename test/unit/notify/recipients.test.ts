@@ -92,6 +92,7 @@ describe('the id of a message', () => {
   it('is the same for the same event, channel and recipient, and no other', () => {
     expect(ids(failure)).toEqual(ids({ ...failure, error: 'another' }));
     expect(new Set([...ids(failure), ...ids({ ...failure, eventId: '0c' })]).size).toBe(4);
+    expect(ids({ ...failure, eventId: '0a-0b' })).toEqual(ids(failure)); // earlier releases wrote no hyphens
   });
 });
 
