@@ -44,7 +44,7 @@ const addressOf = (parameters: Readonly<Record<string, string>>): URL => {
 /** The callbacks of a follower of the log. */
 type TailListener = {
   readonly event: (event: TailedEvent) => void;
-  /** Gets the refusal of the server; `undefined` when the log is followed, or the server cannot be reached. */
+  /** Gets the refusal of the server; `undefined` when the log is followed, or the server cannot serve it now. */
   readonly refused: (refusal: ServerFailure | undefined) => void;
 };
 
@@ -62,7 +62,7 @@ export const followTail = (
 
 const failureOfStream = async (url: URL, signal: AbortSignal): Promise<Error> => {
   const failure = await streamFailure(url, signal);
-  return isRefusal(failure) ? failure : new ServerUnreachable('the server does not answer');
+  return isRefusal(failure) ? failure : new ServerUnreachable('the server cannot serve the log now');
 };
 
 /**

@@ -25,8 +25,8 @@ type Reads = { readonly store: DocumentReads; readonly freshness: Freshness };
 type Attempt = { readonly node: NodeId; readonly taskId: TaskVersion; readonly retryAttempt: number };
 
 /**
- * Checks a task's identifier. Callers of the task RPCs may omit the resource type, and errors name a missing part under
- * `task_id`.
+ * Checks a task's identifier. Callers of the task RPCs may omit the resource type. Errors name a missing part alone,
+ * without `task_id`: `missing domain`.
  */
 const taskIdOf = (sent: Identifier): TaskVersion => {
   const id = versionOf('TASK', withResourceType('TASK', sent));

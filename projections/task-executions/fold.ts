@@ -40,7 +40,7 @@ export const opened = (
   };
 };
 
-/** Keeps the first reported location of the inputs, and the first reported inputs themselves. */
+/** Keeps the first reported location of the inputs, and the revision of the first event that has the inputs themselves. */
 const keepInputs = (document: TaskExecutionDocument, { inputValue }: TaskExecutionEvent, revision: number): void => {
   if (inputValue.case === 'inputUri') document.task.inputUri ||= inputValue.value;
   if (inputValue.case === 'inputData') document.inputsRevision ??= revision;
@@ -128,7 +128,11 @@ export const reported = (
   return document;
 };
 
-/** Closes an attempt that was open when its execution ended, in the phase `closedBy`. */
+/**
+ * Aborts an attempt that was open when its execution ended.
+ *
+ * @param closedBy the phase in which the execution ended.
+ */
 export const closed = (document: TaskExecutionDocument, closedBy: string, at: Instant): TaskExecutionDocument => {
   const closure = closureOf(document.task);
   if (TERMINAL.has(closure.phase)) return document;

@@ -7,7 +7,10 @@ import { errorText } from '../kernel/error-text.js';
 export type HeadLag = {
   /** Milliseconds for which the log has had, or may have had, events that this process has not reached. */
   readonly ms: () => number;
-  /** Why the last read of the head failed; `undefined` when it did not. */
+  /**
+   * The reason why the last read of the head cannot be used: it failed, or it gave a head below the position that this
+   * process has reached. `undefined` after any other read.
+   */
   readonly trouble: () => string | undefined;
   /** True when the log, as last read, ends before the position that this process has reached. */
   readonly endsEarly: () => boolean;

@@ -27,7 +27,10 @@ export const client = z.strictObject({
     .string()
     .regex(/^sha256:[\w-]{43}$/u)
     .optional(),
-  /** Addresses to which codes may be sent; a loopback address is allowed on any port. */
+  /**
+   * Addresses to which authorization codes may be sent. If all have a loopback host and `http`, any port is allowed in
+   * them; otherwise an address must match exactly.
+   */
   redirect_uris: z.array(z.string()).default([]),
   /** Roles, in every project and domain, of a client that acts for itself. */
   roles: z.array(z.string().min(1)).default([]),

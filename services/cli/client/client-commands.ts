@@ -189,7 +189,9 @@ const addParkedStreamCommands = (program: Command): void => {
 export const addClientCommands = (program: Command, configurationOf: ConfigurationOf): void => {
   withServer(program.command('history'))
     .argument('<name>', 'NAME, or PROJECT/DOMAIN/NAME')
-    .description('print every transition of an execution, its nodes and its tasks: time, actor, request, cause')
+    .description(
+      'print every transition of an execution, its nodes, tasks and signals: position, time, phase, entity, principal, request, reason',
+    )
     .option('--node <id>', 'of this node and its tasks only')
     .option('--phase <phase,...>', 'to these phases only; repeatable', names)
     .option('--type <type,...>', 'by events of these types only; repeatable', names)

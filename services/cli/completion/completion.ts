@@ -15,7 +15,10 @@ import {
 } from './completions.js';
 import { fishScript } from './fish.js';
 
-/** A command below a path of names, `get execution`; a command with aliases has a path for each. */
+/**
+ * A command with its path: the names of the commands above it and its own, such as `get execution`. A command with
+ * aliases has a path for each.
+ */
 type Placed = { readonly path: string; readonly command: Command };
 
 const placed = (command: Command, path = ''): readonly Placed[] => [
@@ -50,7 +53,7 @@ const OF_FLAGS: Readonly<Record<string, Offer>> = {
   '--phase': { kind: 'words', words: [...new Set(PHASES)].sort() },
 };
 
-/** The values of the flags of a command: its choices, or names that the server knows. */
+/** The values of the flags of a command: the choices of a flag, otherwise those in `OF_FLAGS`. */
 const valuesOfFlags = ({ path, command }: Placed): readonly Values[] =>
   command.options.flatMap(({ argChoices, long, short }) => {
     const offer: Offer | undefined = argChoices ? { kind: 'words', words: argChoices } : OF_FLAGS[long ?? ''];
@@ -58,7 +61,7 @@ const valuesOfFlags = ({ path, command }: Placed): readonly Values[] =>
     return offer === undefined ? [] : [{ after, offer }];
   });
 
-/** The arguments of commands whose name is a kind, such as `get execution`. */
+/** The first arguments of commands, by the last name of the command, such as `execution` of `get execution`. */
 const OF_ARGUMENTS: Readonly<Record<string, Offer>> = {
   execution: names('executions'),
   history: names('executions'),

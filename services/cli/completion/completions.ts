@@ -3,7 +3,7 @@ export const SHELLS = ['bash', 'zsh', 'fish'] as const;
 
 export type Shell = (typeof SHELLS)[number];
 
-/** The words that may follow the words of a command: its own commands and its flags. */
+/** The words that may follow the path of a command: its own commands, the choices of its arguments, and its flags. */
 export type Completion = { readonly path: string; readonly words: readonly string[] };
 
 /** The words that a shell offers at one place of a command. */

@@ -18,7 +18,11 @@ while servers run: they follow it.
 const addIdentityCommands = (log: Command, { withData, ownSettings, configurationOf }: DataCommands): void => {
   withData(log.command('renew-id'))
     .description('give a copied or restored log an identity of its own; the server must be stopped')
-    .option('--as-copy', 'the original stays in use: no schedule fires here until log take-over', false)
+    .option(
+      '--as-copy',
+      'the original stays in use: until log take-over, no schedule fires here and no notification is sent',
+      false,
+    )
     .addHelpText('after', ownSettings)
     .action(async (options: RenewFlags) => {
       const { renewId } = await import('./identity.js');

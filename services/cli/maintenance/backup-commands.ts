@@ -4,7 +4,11 @@ import type { BackupFlags, RestoreFlags } from './backup.js';
 import { TARGET_VALUES } from './object-target.js';
 import type { DataCommands } from './payload-commands.js';
 
-const FOREIGN = ['--foreign <category...>', 'categories of streams that other programs write to the log'] as const;
+const foreignFlag = (what: string) =>
+  [
+    '--foreign <category...>',
+    `categories of streams that other programs write to the log: their events are ${what}, and not searched for payloads; a category that is unknown and not named here is an error`,
+  ] as const;
 
 /** Parses where a restore puts payloads and uploads. @throws {InvalidArgumentError} which commander prints. */
 const restoredPayloads = (text: string): PayloadLocation => {
@@ -20,7 +24,7 @@ export const addBackupCommands = (program: Command, { withData, ownSettings, con
       'back up log, payloads, uploads, link key, users and clients; works while servers run, and copies only what is new',
     )
     .requiredOption('--to <target>', `${TARGET_VALUES}: empty, or with an earlier backup of this log`)
-    .option(...FOREIGN)
+    .option(...foreignFlag('backed up'))
     .addHelpText('after', ownSettings)
     .action(async (options: BackupFlags) => {
       const { backup } = await import('./backup.js');
@@ -40,7 +44,7 @@ export const addBackupCommands = (program: Command, { withData, ownSettings, con
         .argParser(restoredPayloads)
         .default({ kind: 'file' }, 'file:'),
     )
-    .option(...FOREIGN)
+    .option(...foreignFlag('restored'))
     .action(async (flags: RestoreFlags) => {
       const { restore } = await import('./backup.js');
       await restore(flags);

@@ -29,7 +29,10 @@ export const addPayloadCommands = (
         .default(WEEK_MS, '7d'),
     )
     .option('--dry-run', 'only count', false)
-    .option('--foreign <category...>', 'categories of streams that other programs write to the event store')
+    .option(
+      '--foreign <category...>',
+      'categories of streams that other programs write to the log: their events are not searched for payloads; a category that is unknown and not named here is an error',
+    )
     .addHelpText('after', ownSettings)
     .action(async (options: GarbageFlags) => {
       const { collectGarbage } = await import('./payloads-gc.js');

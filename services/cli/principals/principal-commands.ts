@@ -59,7 +59,10 @@ const addClientCommands = (program: Command, { withData, ownSettings, configurat
     .argument('<id>')
     .description('let a program get tokens; prints its secret, once')
     .addOption(roles())
-    .option('--redirect-uri <url...>', 'where codes may be sent, repeatable; a loopback address on any port')
+    .option(
+      '--redirect-uri <url...>',
+      'address to which authorization codes may be sent; repeatable. If all have http and a loopback host, any port is allowed in them',
+    )
     .option('--public', 'without a secret, as a program on the machines of its users', false)
     .addHelpText('after', ownSettings)
     .action(async (id: string, options: ClientFlags & Options) => {

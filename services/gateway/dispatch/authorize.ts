@@ -32,8 +32,8 @@ const assertAllowed = ({ endpoint, request }: DispatchedCall, access: Access): v
 };
 
 /**
- * An open stream is checked after this time, in milliseconds, again and again: so a token that expires and a role that
- * is revoked end it. An opaque token that is withdrawn ends it when its issuer is next asked about it.
+ * An open stream is checked after this time, in milliseconds, again and again: it ends when the token has expired or the
+ * role was revoked. When an opaque token is withdrawn, the stream ends once the issuer is next asked about the token.
  */
 const RECHECK_MS = 1_000;
 

@@ -31,12 +31,12 @@ export const withScope = (command: Command, of = 'the execution'): Command =>
 export const withForm = (command: Command): Command =>
   command.addOption(new Option('-o, --output <form>', 'form of the answer').choices(FORMS).default('table'));
 
-/** Adds the flag of the form of changes that are printed as they come. */
-export const withLiveForm = (command: Command): Command =>
+/** Adds the flag of the form of changes that are printed as they come. `named` is what the form `name` prints. */
+export const withLiveForm = (command: Command, named: string): Command =>
   command.addOption(
     new Option(
       '-o, --output <form>',
-      'form of the changes: json is one object a line, yaml one document each, name a line for each that has changed',
+      `form of the changes; json: one object a line; yaml: one document each; name: ${named}, one a line`,
     )
       .choices(FORMS)
       .default('table'),

@@ -100,7 +100,7 @@ const addGet = (program: Command): void => {
     ])
       .argument('<name>', `name of the ${kind.replace('-', ' ')}`)
       .argument('[version]', `its version; by default ${NEWEST[kind]}`)
-      .description(`print a ${kind} with its inputs and outputs`)
+      .description(`print a ${kind.replace('-', ' ')} with its inputs and outputs`)
       .action(async (name: string, version: string | undefined, flags: ScopeFlags & FormFlags) => {
         const { getDefinition } = await import('./get-definition.js');
         await getDefinition(kind, { name, version }, flags);

@@ -49,7 +49,7 @@ const addAgain = (program: Command): void => {
       const { relaunch } = await import('./launch.js');
       await relaunch(name, flags);
     });
-  const about = 'launch an execution that did not succeed again, without the nodes that have succeeded';
+  const about = 'launch again an execution that did not succeed, without the nodes that have succeeded';
   withExamples(ofNew(executionOf(program, 'recover', about)), ['recover execution f4rj8 --wait'])
     .argument(...NAME)
     .action(async (name: string, flags: NewFlags) => {
@@ -89,7 +89,7 @@ const addSignal = (program: Command): void => {
 
 const addWatch = (program: Command): void => {
   const watch = program.command('watch').description('print changes as they are recorded');
-  withExamples(withLiveForm(withScope(watch.command('execution'))), [
+  withExamples(withLiveForm(withScope(watch.command('execution')), 'the id of each node that has changed'), [
     'watch execution f4rj8',
     'watch execution f4rj8 -o json | jq -r \'.nodes[] | .id.nodeId + " " + .closure.phase\'',
   ])
@@ -102,10 +102,13 @@ const addWatch = (program: Command): void => {
       const { watchExecution } = await import('./watch.js');
       await watchExecution(name, flags);
     });
-  withExamples(withLiveForm(withScope(watch.command('executions'), 'the executions')), [
-    "watch executions --filter 'eq(phase,FAILED)'",
-    'watch executions --label team=ml',
-  ])
+  withExamples(
+    withLiveForm(
+      withScope(watch.command('executions'), 'the executions'),
+      'the name of each execution that has changed',
+    ),
+    ["watch executions --filter 'eq(phase,FAILED)'", 'watch executions --label team=ml'],
+  )
     .description('print executions, and each change of their phases, until Ctrl-C')
     .option('--filter <text>', 'filter of the interface; repeatable, all have to match', appended)
     .option('--label <key=value,...>', 'with these labels only; repeatable', names)
