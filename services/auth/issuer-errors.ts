@@ -1,11 +1,13 @@
 const SERVER_ERROR = 500;
+/** The codes of errors of the client library, and of fetching keys. */
+const AWAY: ReadonlySet<unknown> = new Set(['OAUTH_TIMEOUT', 'UNAVAILABLE']);
 
 /** True when an issuer could not be reached, was too slow or has failed; it has refused nothing then. */
 export const isIssuerAway = (error: unknown): boolean => {
   if (!(error instanceof Error)) return error instanceof Response && error.status >= SERVER_ERROR;
   if (error instanceof TypeError && error.message === 'fetch failed') return true;
   const { code, status = 0, cause } = error as Error & { readonly code?: unknown; readonly status?: number };
-  return code === 'OAUTH_TIMEOUT' || status >= SERVER_ERROR || (cause !== undefined && isIssuerAway(cause));
+  return AWAY.has(code) || status >= SERVER_ERROR || (cause !== undefined && isIssuerAway(cause));
 };
 
 /** Codes are short words; a browser can bring any text in their place. */

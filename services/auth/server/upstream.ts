@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { compactVerify } from 'jose';
 import {
   authorizationCodeGrant,
   buildAuthorizationUrl,
   buildEndSessionUrl,
   calculatePKCECodeChallenge,
   type Configuration,
-  enableNonRepudiationChecks,
   randomNonce,
   randomPKCECodeVerifier,
   randomState,
@@ -14,6 +14,8 @@ import {
 import * as z from 'zod';
 import type { AuthorizationState } from '../../kernel/ports/authorization-state.js';
 import type { Claims } from '../tokens/claims.js';
+import { fetchJson } from '../tokens/issuer-metadata.js';
+import { remoteKeys } from '../tokens/key-set.js';
 
 /** An OpenID Connect provider that signs people in for this authorization server. */
 export type UpstreamProvider = {
@@ -107,23 +109,27 @@ const personOf = (claims: Claims, { id, subjectClaim, groupsClaim }: Naming): Up
   };
 };
 
-/** OpenID Connect Core 3.1.3.7: a client may leave the signature of an ID token unchecked if it came over TLS. */
-const checkSignatures = (configuration: Configuration): void => {
-  const { token_endpoint: endpoint = '' } = configuration.serverMetadata();
-  if (!endpoint.startsWith('https:')) enableNonRepudiationChecks(configuration);
+/**
+ * Checks the signature of an ID token, which a client may leave unchecked only if the token came over TLS (OpenID Connect
+ * Core 3.1.3.7). The keys are fetched for each sign-in, because the provider may have changed them.
+ */
+const checkSignature = async (configuration: Configuration, idToken: string): Promise<void> => {
+  const { issuer, token_endpoint: endpoint = '', jwks_uri: jwksUrl } = configuration.serverMetadata();
+  if (endpoint.startsWith('https:')) return;
+  await compactVerify(idToken, remoteKeys({ issuer, jwksUrl }, { fetchJson, now: Date.now }));
 };
 
 type Begun = Omit<z.output<typeof begun>, 'until'> & { readonly state: string };
 
 /** Exchanges the code in the address to which a browser came back for the claims of an ID token. */
 const claimsAt = async (configuration: Configuration, url: URL, { state, nonce, verifier }: Begun): Promise<Claims> => {
-  checkSignatures(configuration);
   const tokens = await authorizationCodeGrant(configuration, url, {
     pkceCodeVerifier: verifier,
     expectedState: state,
     expectedNonce: nonce,
     idTokenExpected: true,
   });
+  await checkSignature(configuration, tokens.id_token ?? '');
   return tokens.claims() ?? {};
 };
 
