@@ -3,7 +3,7 @@ import { clientToken } from '../../engine/tokens/client-credentials.js';
 import type { ControlPlane } from '../../engine/control-plane.js';
 import { fileToken, type GetToken } from '../../engine/tokens/token.js';
 import { OperatorError } from '../config/operator-errors.js';
-import { neededText } from './needed-file.js';
+import { neededCertificates, neededText } from './needed-file.js';
 
 /** Options of an engine for reaching the control plane. An empty text is an option that was not given. */
 export type ControlPlaneOptions = {
@@ -35,11 +35,11 @@ const tokensOf = (options: ControlPlaneOptions, plane: ControlPlane, logger: Log
 /**
  * The control plane that the options name.
  *
- * @throws {OperatorError} when a file cannot be read, or the options contradict each other.
+ * @throws {OperatorError} when a file cannot be read or has no certificate, or the options contradict each other.
  */
 export const controlPlaneOf = (options: ControlPlaneOptions, logger: Logger): ControlPlane => {
   const { endpoint, tls, caFile } = options;
-  const ca = caFile === '' ? {} : { ca: Buffer.from(neededText(caFile, 'certificates in PEM')) };
+  const ca = caFile === '' ? {} : { ca: neededCertificates(caFile) };
   const plane: ControlPlane = { endpoint, ...((tls || caFile !== '') && { tls: ca }) };
   return { ...plane, getToken: tokensOf(options, plane, logger) };
 };

@@ -144,6 +144,8 @@ logger: { level: 0 }
     expect(() => inFile('admin: { endpoint: a, authType: Kerberos }')).toThrow(
       'config.yaml: admin.authType: Kerberos: must be Pkce, DeviceFlow, ClientSecret, ExternalCommand',
     );
+    expect(() => inFile('text')).toThrow(/^config\.yaml: must be a mapping with the section admin$/u);
+    expect(() => inFile('admin: text')).toThrow(/^config\.yaml: admin: must be a mapping$/u);
     expect(() => inFile('admin: { endpoint: a, perRetryTimeout: soon }')).toThrow(
       /^config\.yaml: admin\.perRetryTimeout: must be a duration/u,
     );

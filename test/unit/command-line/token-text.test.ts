@@ -8,6 +8,7 @@ import { profileIn } from '../../../services/cli/client/connection/profile-file.
 import { profileOf } from '../../../services/cli/client/connection/profile-of.js';
 import { tokenAtHand } from '../../../services/cli/client/sign-in/token.js';
 import { tokenOf } from '../../../services/cli/client/sign-in/token-command.js';
+import { controlPlaneOf } from '../../../services/cli/control-plane.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'flightlog-token-'));
 const file = join(folder, 'token');
@@ -42,5 +43,20 @@ describe('a token', () => {
 
 it('a file of certificates that cannot be read is named', async () => {
   const profile = profileIn(`admin: { endpoint: 'a:1', caCertFilePath: ${folder}/none }`, 'config.yaml');
-  await expect(transportTo(profile)).rejects.toThrow(`${folder}/none cannot be read: it must have certificates in PEM`);
+  await expect(transportTo(profile)).rejects.toThrow(
+    `${folder}/none cannot be read: it must have certificates in PEM (ENOENT: no such file or directory`,
+  );
 });
+
+it.each(['', '-----BEGIN CERTIFICATE-----\nabc\n-----END CERTIFICATE-----\n'])(
+  'a file without a certificate is named where certificates are needed: %j',
+  async (text) => {
+    writeFileSync(file, text);
+    const profile = profileIn(`admin: { endpoint: 'a:1', caCertFilePath: ${file} }`, 'config.yaml');
+    await expect(transportTo(profile)).rejects.toThrow(`${file} has no certificate in PEM, which it must have`);
+    const options = { endpoint: 'a:1', tls: true, caFile: file, tokenFile: '', clientId: '' };
+    expect(() => controlPlaneOf({ ...options, clientSecretFile: '', tokenUrl: '' }, undefined as never)).toThrow(
+      `${file} has no certificate in PEM`,
+    );
+  },
+);

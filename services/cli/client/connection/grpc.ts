@@ -16,7 +16,7 @@ import type { Headers, Transport } from './connection.js';
 import type { ChannelSettings, GrpcAddress, Profile, RetryPolicy } from './profile.js';
 import { proxyHeaders } from './proxy-headers.js';
 import { ConnectionLost, isRetryable, Refused, TimedOut, Unreachable } from './refusal.js';
-import { neededText } from '../../needed-file.js';
+import { neededCertificates } from '../../needed-file.js';
 
 const optionsOf = ({ maxMessageBytes = -1, serviceConfig }: ChannelSettings): ChannelOptions => ({
   'grpc.max_receive_message_length': maxMessageBytes,
@@ -26,7 +26,7 @@ const optionsOf = ({ maxMessageBytes = -1, serviceConfig }: ChannelSettings): Ch
 
 const credentialsOf = ({ target, isPlain, caFile, skipVerify }: GrpcAddress): ChannelCredentials => {
   if (isPlain) return credentials.createInsecure();
-  const roots = caFile === undefined ? null : Buffer.from(neededText(caFile, 'certificates in PEM'));
+  const roots = caFile === undefined ? null : neededCertificates(caFile);
   return credentials.createSsl(roots, null, null, {
     ...tlsByAddress(target).verify,
     rejectUnauthorized: !skipVerify,

@@ -51,7 +51,15 @@ const KEYS = {
   console: { endpoint: z.string().optional() },
 };
 
-const file = z.object({ admin: z.object(KEYS.admin).prefault({}), console: z.object(KEYS.console).prefault({}) });
+const NO_MAPPING = { error: 'must be a mapping' };
+
+const file = z.object(
+  {
+    admin: z.object(KEYS.admin, NO_MAPPING).prefault({}),
+    console: z.object(KEYS.console, NO_MAPPING).prefault({}),
+  },
+  { error: 'must be a mapping with the section admin' },
+);
 
 type Admin = z.infer<typeof file>['admin'];
 

@@ -14,7 +14,7 @@ import { OperatorError } from '../../../config/operator-errors.js';
 import type { Transport } from '../connection/connection.js';
 import type { Profile } from '../connection/profile.js';
 import { proxyHeaders } from '../connection/proxy-headers.js';
-import { neededText } from '../../needed-file.js';
+import { neededCertificates } from '../../needed-file.js';
 import { errorText } from '../../../kernel/error-text.js';
 
 /** The issuer of the tokens of a server, and the client that people sign in with there. */
@@ -37,7 +37,7 @@ const tlsOf = ({ address }: Profile): IssuerOptions => {
   const { caFile, skipVerify } = address;
   return {
     rejectUnauthorized: !skipVerify,
-    ...(caFile !== undefined && { ca: Buffer.from(neededText(caFile, 'certificates in PEM')) }),
+    ...(caFile !== undefined && { ca: neededCertificates(caFile) }),
   };
 };
 
