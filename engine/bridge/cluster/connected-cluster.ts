@@ -13,10 +13,13 @@ export type ClusterConnection = {
 /** The server ends a watch after this time; then another one is opened. */
 const WATCH_SECONDS = 290;
 
+/** The server that the Kubernetes client takes where it finds no kubeconfig; without TLS it then refuses to call it. */
+const SERVER_WITHOUT_FILE = 'http://localhost:8080';
+
 /**
  * Connects to a cluster as kubectl would.
  *
- * @throws {Error} when the file cannot be read, or has no such context.
+ * @throws {Error} when there is no kubeconfig, the file cannot be read, or it has no such context.
  */
 export const connectedCluster = (
   { kubeconfig, context }: ClusterConnection,
@@ -26,8 +29,10 @@ export const connectedCluster = (
   if (kubeconfig === '') kubeConfig.loadFromDefault();
   else kubeConfig.loadFromFile(kubeconfig);
   if (context !== '') kubeConfig.setCurrentContext(context);
-  if (kubeConfig.getCurrentCluster() === null)
-    throw new Error(`there is no cluster for context ${JSON.stringify(context)}`);
+  const found = kubeConfig.getCurrentCluster();
+  if (kubeconfig === '' && found?.server === SERVER_WITHOUT_FILE && !found.skipTLSVerify)
+    throw new Error('there is no kubeconfig: name one here, in KUBECONFIG, or in ~/.kube/config');
+  if (found === null) throw new Error(`there is no cluster for context ${JSON.stringify(context)}`);
   limitCredentialCommands(kubeConfig, options.callTimeoutMs);
   const watch = { watchSeconds: WATCH_SECONDS, answerTimeoutMs: options.callTimeoutMs };
   return kubernetesCluster({ ...options, kubeConfig, watch });
