@@ -51,6 +51,8 @@ type Ledger = {
   readonly watch: SlowConsumerWatch;
   readonly waiting: Set<Waiting>;
   totalBytes: number;
+  /** True while {@link admitSoon} has yet to admit calls. */
+  isAdmitting: boolean;
 };
 
 /** The memory that one call holds. */
@@ -120,6 +122,19 @@ const admit = (ledger: Ledger): void => {
 };
 
 /**
+ * Admits waiting calls once the present turn of the event loop is over: the calls of a closed connection end one after the
+ * other, and none may be admitted by the one before it.
+ */
+const admitSoon = (ledger: Ledger): void => {
+  if (ledger.isAdmitting || ledger.waiting.size === 0) return;
+  ledger.isAdmitting = true;
+  setImmediate(() => {
+    ledger.isAdmitting = false;
+    admit(ledger);
+  });
+};
+
+/**
  * The call to refuse when too many wait: the newest of those that wait for memory of their own connection, so that such
  * calls take no place from other connections; `undefined` when there are none.
  */
@@ -145,6 +160,7 @@ const waitFor = (account: Account, bytes: number): Promise<void> => {
     const fail = (error: RpcError): void => {
       end();
       reject(error);
+      admitSoon(ledger); // calls behind this one may need less
     };
     const refuse = (): void => fail(exhausted(fullPlace(account, bytes)));
     const abandon = (): void => fail(callerGone());
@@ -186,13 +202,12 @@ const leave = (account: Account): void => {
   hold(account, -account.heldBytes);
   account.sendingBytes = 0;
   if (sendingBytes > 0) ledger.watch.sent(reader, sendingBytes);
-  // Deferred: the calls of a closed connection end one after the other, and none may be admitted by the one before it.
-  setImmediate(admit, ledger);
+  admitSoon(ledger);
 };
 
 const openBudget = (limits: MemoryBudgetLimits, exhausted: Exhausted): MemoryBudget => {
   const watch = watchSlowConsumers(limits.stallTimeoutMs);
-  const ledger: Ledger = { limits, exhausted, watch, waiting: new Set(), totalBytes: 0 };
+  const ledger: Ledger = { limits, exhausted, watch, waiting: new Set(), totalBytes: 0, isAdmitting: false };
   return {
     limits,
     open: (socket) => {

@@ -2,12 +2,12 @@ import { connect as connectHttp2, type ClientHttp2Session } from 'node:http2';
 import { connect, Socket } from 'node:net';
 
 import { create, toBinary } from '@bufbuild/protobuf';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 
 import { ObjectGetRequestSchema } from '../../../proto/gen/platformidl/admin/common_pb.js';
 import { TaskSchema } from '../../../proto/gen/platformidl/admin/task_pb.js';
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
-import { answerBudget } from '../../../services/gateway/memory-budget.js';
+import { answerBudget, type MemoryReservation } from '../../../services/gateway/memory-budget.js';
 import { type Route, route } from '../../../services/kernel/rpc.js';
 import { overGrpc, overHttp } from './toy.js';
 
@@ -116,6 +116,24 @@ describe('a memory budget', () => {
     await expect(budget.open(socket()).reserve(1)).rejects.toThrow('too many answers wait to be read here');
     await holding.reserve(ANSWER_BYTES);
     for (const { status } of await waiting) expect(status).toBe('rejected');
+  });
+
+  it.each<[string, (first: MemoryReservation) => void]>([
+    ['has ended', (first) => first.release()],
+    ['has waited too long', () => vi.advanceTimersByTime(60)],
+  ])('admits a call that needs less once the call before it %s', async (_, end) => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    closing.push(() => vi.useRealTimers());
+    const budget = answerBudget(limits({ waitMs: 100 }));
+    closing.push(budget.close);
+    await budget.open(socket()).reserve(5 * ANSWER_BYTES);
+    const first = budget.open(socket());
+    const tooMuch = first.reserve(2 * ANSWER_BYTES);
+    vi.advanceTimersByTime(50);
+    const second = budget.open(socket()).reserve(ANSWER_BYTES);
+    end(first);
+    await expect(tooMuch).rejects.toThrow();
+    await second;
   });
 });
 
