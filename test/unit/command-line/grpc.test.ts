@@ -81,6 +81,11 @@ describe('a call over gRPC', () => {
     );
   });
 
+  it('may take any time when the time of a try is zero, as with flytectl', async () => {
+    await callBy('perRetryTimeout: 0s');
+    expect(calls).toHaveLength(1);
+  });
+
   it('is tried once, without an idempotency key, when the profile has no retries', async () => {
     answers.push(status.UNAVAILABLE);
     await expect(callBy()).rejects.toThrow(/^UNAVAILABLE: /u);

@@ -3,6 +3,7 @@ import { yaml } from '../../../config/yaml.js';
 import * as z from 'zod';
 import { OperatorError } from '../../../config/operator-errors.js';
 import { count, duration, headerName } from '../../../config/setting-kinds.js';
+import { MAX_TIMER_MS } from '../../../kernel/ports/timers.js';
 import { type ClientCredentials, type GrpcAddress, type Profile, type SignIn, targetOf } from './profile.js';
 
 const DEFAULT_SECRET_FILE = '/etc/secrets/client_secret';
@@ -129,7 +130,11 @@ export const profileIn = (text: string, path: string): Profile => {
     header: admin.authorizationHeader,
     ...defined({ consoleUrl: console.endpoint }),
     proxy: defined({ command: admin.proxyCommand, issuerUrl: admin.httpProxyURL }),
-    retryPolicy: { retries: admin.maxRetries, tryMs: admin.perRetryTimeout, maxPauseMs: admin.maxBackoffDelay },
+    retryPolicy: {
+      retries: admin.maxRetries,
+      tryMs: admin.perRetryTimeout || MAX_TIMER_MS, // zero is no limit, as with flytectl
+      maxPauseMs: admin.maxBackoffDelay,
+    },
     channel: defined({ serviceConfig: admin.defaultServiceConfig, maxMessageBytes: admin.maxMessageSizeBytes }),
   };
 };
