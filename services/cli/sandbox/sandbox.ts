@@ -125,8 +125,8 @@ const startEngine = (
 };
 
 /**
- * Mail stays on this machine, unless a mail server or another folder is configured. Without rules there is mail about
- * each execution that has ended.
+ * Writes mail to a folder of the data directory, unless a mail server or a folder is configured. If mail goes there and no
+ * rules are configured, there is mail about each execution that has ended.
  */
 const withOutbox = (given: Configuration): Configuration => {
   const { smtp, outbox, rules } = given.notifications;

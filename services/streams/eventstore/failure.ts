@@ -58,7 +58,7 @@ export class WrongVersion extends Error {
 /** The numbers that trailers have for expectations other than a revision. */
 const EXPECTED_NUMBERS = { 'no-stream': -1, any: -2, 'stream-exists': -4 } as const;
 
-/** Percent-encodes all but printable ASCII, which is what trailers may contain. */
+/** Percent-encodes `%`, and all but printable ASCII, which is what trailers may contain. */
 const ascii = (text: string): string => text.replace(/[^\x20-\x7e]|%/gu, (char) => encodeURIComponent(char));
 
 const failure = (code: GrpcStatus, details: string, trailers: Readonly<Record<string, string>> = {}): CallFailure => ({

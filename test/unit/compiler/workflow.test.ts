@@ -184,7 +184,7 @@ describe('a branch', () => {
     expect(errorsOf(around(...nodes, take('p')))).toEqual(['VariableNameNotFound c']);
   });
 
-  test('prefixes the ids of the nodes in it, which have upstream entries but are no nodes of the graph', () => {
+  test('prefixes the ids of the nodes in it: one that refers to another node has an upstream entry, and none is in the graph', () => {
     const template = around(
       taskNode('a', MAKE),
       branch(taskNode('b', TAKE, { a: promise('a.o') }), taskNode('n1', MAKE)),
