@@ -21,6 +21,13 @@ export const deniedInAll = (permission: string, project: string): RpcError =>
   new RpcError('PERMISSION_DENIED', `missing permission ${permission} in at least one domain of project ${project}`);
 
 /**
+ * True for an error of an authentication that refuses the caller. Others say nothing about the caller: the issuer of the
+ * token, or a store, could not be asked.
+ */
+export const refusesCaller = (error: unknown): error is RpcError =>
+  error instanceof RpcError && error.code !== 'UNAVAILABLE';
+
+/**
  * Checks a permission that the dispatch cannot check, because only the handler knows the scope. Call it before anything
  * is looked up, so that the answer is the same whether the entity exists or not.
  *

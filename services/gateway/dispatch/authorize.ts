@@ -1,6 +1,6 @@
 import type { Access } from '../../kernel/access.js';
 import type { Authentication, Caller } from '../../kernel/ports/authentication.js';
-import { denied, deniedInAll } from '../../kernel/permitted.js';
+import { denied, deniedInAll, refusesCaller } from '../../kernel/permitted.js';
 import { RpcError } from '../../kernel/rpc.js';
 import type { DispatchedCall } from './call.js';
 import type { Interceptor } from './dispatch.js';
@@ -37,11 +37,9 @@ const assertAllowed = ({ endpoint, request }: DispatchedCall, access: Access): v
  */
 const RECHECK_MS = 1_000;
 
-const isUnavailable = (error: unknown): boolean => error instanceof RpcError && error.code === 'UNAVAILABLE';
-
 /**
- * Makes the check of an open stream. While the issuer of the token cannot be asked, what it said last counts, until the
- * token expires.
+ * Makes the check of an open stream. While the authentication fails without refusing the caller, because the issuer of
+ * the token or a store cannot be asked, what it said last counts, until the token expires.
  */
 const streamCheck = (authentication: Authentication, call: DispatchedCall, first: Caller): (() => Promise<void>) => {
   let caller = first;
@@ -49,7 +47,7 @@ const streamCheck = (authentication: Authentication, call: DispatchedCall, first
     try {
       caller = await authentication.callerOf(call.header, call.certificate);
     } catch (error) {
-      if (!isUnavailable(error)) throw error;
+      if (refusesCaller(error)) throw error;
     }
     const { identity, access } = caller;
     if ((identity.expiresAt ?? Infinity) <= Date.now()) throw new RpcError('UNAUTHENTICATED', 'the token has expired');

@@ -1,7 +1,6 @@
-import { denied } from '../../kernel/permitted.js';
+import { denied, refusesCaller } from '../../kernel/permitted.js';
 import type { AuditTrail } from '../../kernel/ports/audit-trail.js';
 import type { Authentication, Caller, PasswordAuthentication } from '../../kernel/ports/authentication.js';
-import { RpcError } from '../../kernel/rpc.js';
 import type { Admissions, Admitted, AskingCall } from './guard.js';
 
 const EVERYWHERE = { project: '', domain: '' };
@@ -79,9 +78,7 @@ export const admitting = (services: AdmissionServices): Admissions => {
         if (!access.may(call.permission, '', '')) throw denied(call.permission, EVERYWHERE);
         return admitted;
       } catch (error) {
-        // UNAVAILABLE is no refusal: the issuer of the token could not be asked.
-        if (error instanceof RpcError && error.code !== 'UNAVAILABLE')
-          record(call, admitted, { code: error.code, reason: error.message });
+        if (refusesCaller(error)) record(call, admitted, { code: error.code, reason: error.message });
         throw error;
       }
     },

@@ -2,6 +2,7 @@ import { Gossip } from '../../../proto/gen/event_store/client/gossip_pb.js';
 import { PersistentSubscriptions } from '../../../proto/gen/event_store/client/persistent_pb.js';
 import { ServerFeatures } from '../../../proto/gen/event_store/client/server_features_pb.js';
 import { Streams } from '../../../proto/gen/event_store/client/streams_pb.js';
+import { refusesCaller } from '../../kernel/permitted.js';
 import type { ClientCertificate } from '../../kernel/ports/authentication.js';
 import type { EncodedCall, EncodedHandler } from '../../kernel/ports/encoded-calls.js';
 import { RpcError } from '../../kernel/rpc.js';
@@ -75,17 +76,15 @@ const assertNotExpired = ({ expiresAt = Infinity }: Admitted): void => {
   if (expiresAt <= Date.now()) throw expired();
 };
 
-const isUnavailable = (error: unknown): boolean => error instanceof RpcError && error.code === 'UNAVAILABLE';
-
 /**
- * Admits the caller of an open call again. While the issuer of its token cannot be asked, the caller stays admitted,
- * until its credentials expire.
+ * Admits the caller of an open call again. While the authentication fails without refusing the caller, because the
+ * issuer of the token or a store cannot be asked, the caller stays admitted, until its credentials expire.
  */
 const readmitOpen = async (call: OpenCall, again: Promise<Admitted>): Promise<void> => {
   try {
     call.admitted = await again;
   } catch (error) {
-    if (!isUnavailable(error)) throw error;
+    if (refusesCaller(error)) throw error;
   }
   assertNotExpired(call.admitted);
 };

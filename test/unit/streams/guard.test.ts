@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
+import { StoreUnavailable } from '../../../services/kernel/fault.js';
 import type { EncodedCall } from '../../../services/kernel/ports/encoded-calls.js';
 import { RpcError } from '../../../services/kernel/rpc.js';
 import { type Admissions, guarding } from '../../../services/streams/eventstore/guard.js';
@@ -26,7 +27,10 @@ describe('an open call', () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
 
-  it('goes on while the issuer of its token cannot be asked, until the token expires', async () => {
+  it.each([
+    ['the issuer of its token', new RpcError('UNAVAILABLE', 'the issuer is away')],
+    ['the store of the keys', new StoreUnavailable('the disk is full')],
+  ])('goes on while %s cannot be asked, until the token expires', async (_, error) => {
     const admitted = { principal: 'ada', issuer: 'i', clientId: '', expiresAt: Date.now() + 3_000 };
     const admissions: Admissions = { admit: () => Promise.resolve(admitted), ended: () => undefined };
     const open = guarding(admissions)('/event_store.client.streams.Streams/Read', () => new Promise(() => undefined));
@@ -40,7 +44,7 @@ describe('an open call', () => {
     } as unknown as EncodedCall;
     open(call).catch((error: unknown) => (ended.code = (error as RpcError).code));
     await vi.advanceTimersByTimeAsync(0);
-    admissions.admit = () => Promise.reject(new RpcError('UNAVAILABLE', 'the issuer is away'));
+    admissions.admit = () => Promise.reject(error);
     await vi.advanceTimersByTimeAsync(2_500);
     expect(ended).toEqual({});
     await vi.advanceTimersByTimeAsync(1_000);

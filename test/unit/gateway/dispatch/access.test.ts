@@ -11,6 +11,7 @@ import { authenticate } from '../../../../services/gateway/dispatch/authenticate
 import { authorize } from '../../../../services/gateway/dispatch/authorize.js';
 import { receive } from '../../../../services/gateway/dispatch/receive.js';
 import { dispatcher } from '../../../../services/gateway/dispatch/dispatch.js';
+import { StoreUnavailable } from '../../../../services/kernel/fault.js';
 import type { Authentication } from '../../../../services/kernel/ports/authentication.js';
 import { RpcError } from '../../../../services/kernel/rpc.js';
 import { callOf } from './calls.js';
@@ -127,11 +128,14 @@ describe('a stream', () => {
     expect(ended).toEqual({ code: 'PERMISSION_DENIED' });
   });
 
-  it('goes on while the issuer of its token cannot be asked', async () => {
+  it.each([
+    ['the issuer of its token', new RpcError('UNAVAILABLE', 'the issuer is away')],
+    ['the store of the keys', new StoreUnavailable('the disk is full')],
+  ])('goes on while %s cannot be asked', async (_, error) => {
     const authentication = { ...ada(grants) };
     const ended = opened({ callerOf: (header) => authentication.callerOf(header) });
     await vi.advanceTimersByTimeAsync(0);
-    authentication.callerOf = () => Promise.reject(new RpcError('UNAVAILABLE', 'the issuer is away'));
+    authentication.callerOf = () => Promise.reject(error);
     await vi.advanceTimersByTimeAsync(5_000);
     expect(ended).toEqual({});
     authentication.callerOf = () => Promise.reject(new RpcError('UNAUTHENTICATED', 'withdrawn'));
