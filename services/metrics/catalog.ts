@@ -50,7 +50,7 @@ export const counters = {
   },
   notifications: {
     name: 'flightlog_notification_attempts_total',
-    help: 'Attempts to send a notification, by channel and outcome (sent, failed, refused, unknown), and notifications that were given up without an attempt (given-up).',
+    help: 'Attempts to send a notification, by channel and outcome (sent, failed, refused, unknown); also notifications without an attempt of their own: given up (given-up), or replaced by a digest (digested).',
     labelNames: ['channel', 'outcome'],
   },
   ticks: {

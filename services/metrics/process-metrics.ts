@@ -37,7 +37,7 @@ export interface ProcessMetrics {
   readonly subscriptionDropped: () => void;
   /** Begins the counts of a channel of notifications at 0, before its first attempt. */
   readonly channelOpened: (channel: string) => void;
-  /** Records the outcome of an attempt to send a notification. */
+  /** Records the outcome of an attempt to send a notification, or of a notification without an attempt. */
   readonly notified: (channel: string, outcome: string) => void;
   /** Adds to the count of the ticks of schedules with this outcome, and of those that were skipped with this reason. */
   readonly ticks: (outcome: 'fired' | 'skipped' | 'failed', count: number, reason?: string) => void;
@@ -103,7 +103,7 @@ const TICKS = [
   { outcome: 'failed' },
   ...['missed', 'too-old', 'queue-full'].map((reason) => ({ outcome: 'skipped', reason })),
 ];
-const ATTEMPTS = ['sent', 'failed', 'refused', 'unknown', 'given-up'];
+const ATTEMPTS = ['sent', 'failed', 'refused', 'unknown', 'given-up', 'digested'];
 
 /** Opens the metrics of this process, with those of Node: event loop delay, heap, garbage collection. */
 export const openMetrics = (): ProcessMetrics => {

@@ -61,10 +61,20 @@ export const messageRecords = ({ sessions, timers, timeoutMs, onOutcome }: Recor
       traceParent: content.traceParent,
     });
 
+  const known: MessageRecords['known'] = (key) =>
+    sessions.read(notificationAggregate, notificationStream(key.execution), ({ state }) => {
+      const message = state.messages.get(key.id);
+      const { attempts: count = 0, mayHaveArrived = false, digest = [] } = message ?? {};
+      const refusal = message && obstacle(message, { nowMs: timers.now(), lostAfterMs });
+      return { isKnown: message !== undefined, refusal, count, mayHaveArrived, digest };
+    });
+
   const recordOne = async (due: DueMessage, { execution, ...rest }: NotificationMessage): Promise<void> => {
     if (!execution) return;
     const digest = { id: due.key.id, execution: due.key.execution };
     const message = { ...rest, execution };
+    const { isKnown } = await known(message);
+    if (isKnown) return; // recorded and counted by an earlier attempt, or it has an outcome of its own
     await handle(
       { ...due, key: message },
       { type: 'DigestNotification', message, digest, nowMs: timers.now() },
@@ -76,13 +86,7 @@ export const messageRecords = ({ sessions, timers, timeoutMs, onOutcome }: Recor
   return {
     lostAfterMs,
     handle,
-    known: (key) =>
-      sessions.read(notificationAggregate, notificationStream(key.execution), ({ state }) => {
-        const message = state.messages.get(key.id);
-        const { attempts: count = 0, mayHaveArrived = false, digest = [] } = message ?? {};
-        const refusal = message && obstacle(message, { nowMs: timers.now(), lostAfterMs });
-        return { isKnown: message !== undefined, refusal, count, mayHaveArrived, digest };
-      }),
+    known,
     recordDigested: async (due, digest) => {
       await Promise.all(digest.map((each) => recordOne(due, each)));
     },

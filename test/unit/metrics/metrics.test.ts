@@ -87,6 +87,16 @@ describe('the metrics', () => {
     expect(body).toContain('flightlog_schedule_ticks_total{outcome="skipped",reason="missed"} 2\n');
   });
 
+  it('count notifications by each of their outcomes, from 0 on', async () => {
+    const metrics = openMetrics();
+    metrics.channelOpened('mail');
+    metrics.notified('mail', 'digested');
+    const { body } = await metrics.text();
+    for (const outcome of ['sent', 'failed', 'refused', 'unknown', 'given-up'])
+      expect(body).toContain(`flightlog_notification_attempts_total{channel="mail",outcome="${outcome}"} 0\n`);
+    expect(body).toContain('flightlog_notification_attempts_total{channel="mail",outcome="digested"} 1\n');
+  });
+
   it('are those that docs/operations/metrics.md lists', async () => {
     await expect(page).toMatchFileSnapshot(PAGE, '`npm run metrics-list` writes it');
   });

@@ -429,8 +429,10 @@ describe('many messages about one launch plan', () => {
   };
 
   it('are one digest after the first two, and each has its outcome', async () => {
+    const outcomes: string[] = [];
+    const onOutcome = (_: string, outcome: string): void => void outcomes.push(outcome);
     await failMany();
-    start(); // reads all of them at once, so that three wait only when two are sent
+    start([], { onOutcome }); // reads all of them at once, so that three wait only when two are sent
     await untilWaiting(3);
     expect(smtp.mails).toHaveLength(2);
     timers.advance(DIGEST.windowMs);
@@ -443,6 +445,7 @@ describe('many messages about one launch plan', () => {
     await untilWaiting(0);
     expect(smtp.mails).toHaveLength(3);
     expect(await count('NotificationSent')).toBe(3);
+    expect(outcomes.toSorted()).toEqual(['digested', 'digested', 'sent', 'sent', 'sent']);
     const [lead] = (await streamsOf())
       .flat()
       .flatMap((event) => (event.type === 'NotificationStarted' && event.data.digest.length > 0 ? [event.data] : []));
@@ -453,20 +456,22 @@ describe('many messages about one launch plan', () => {
 
   it('have each an outcome when the process ended before it had recorded all messages of the digest', async () => {
     const state = { digested: 0 };
+    const outcomes: string[] = [];
+    const onOutcome = (_: string, outcome: string): void => void outcomes.push(outcome);
     const handle = ((...given: Parameters<Sessions['handle']>) => {
       const isDigested = (given[2] as { type: string }).type === 'DigestNotification';
       if (isDigested) state.digested += 1;
       return isDigested && state.digested > 1 ? new Promise(() => undefined) : sessions.handle(...given);
     }) as Sessions['handle'];
     await failMany();
-    start([], { sessions: { handle, read: sessions.read.bind(sessions) } });
+    start([], { sessions: { handle, read: sessions.read.bind(sessions) }, onOutcome });
     await untilWaiting(3);
     timers.advance(DIGEST.windowMs);
     await until(
       () => count('NotificationDigested'),
       (digested) => digested === 1,
     );
-    start(); // the process before is stopped in the middle
+    start([], { onOutcome }); // the process before is stopped in the middle
     await untilMails(3); // the message that was not recorded goes out by itself, as the first of the new process
     await untilWaiting(1); // the digest, which was begun: until then a timer that is advanced does not wake it
     timers.advance(2 * TIMEOUT_MS);
@@ -474,6 +479,7 @@ describe('many messages about one launch plan', () => {
     await untilWaiting(0);
     expect(await count('NotificationSent')).toBe(4);
     expect(await count('NotificationDigested')).toBe(1);
+    expect(outcomes.filter((outcome) => outcome === 'digested')).toHaveLength(1);
     expect(smtp.mails.at(-1)?.content).toContain('(and 2 more)');
     expect(smtp.mails.at(-1)?.content).toContain('sent once more');
   });
