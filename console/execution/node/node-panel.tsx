@@ -70,7 +70,7 @@ const NodeError = ({ error }: NodeErrorProps): ReactNode => {
 
 type NodePanelProps = ExecutionAsOf & { readonly nodeId: string };
 
-/** One node: its error first, then its attempts with their logs, then its deck, its inputs and its outputs. */
+/** One node: its facts, its error, then its attempts with their logs, then its deck, its inputs and its outputs. */
 export const NodePanel = ({ id, asOf, nodeId }: NodePanelProps): ReactNode => {
   const nodeExecutionId = { nodeId, executionId: id };
   const node = useQuery(rpcQuery(AdminService.method.getNodeExecution, { id: nodeExecutionId, asOf }));

@@ -22,7 +22,7 @@ export type RegistrationThreadData = PayloadSource & {
   readonly workflowLimits: WorkflowLimits;
 };
 
-/** A definition to be compiled, and the data that it is checked against. */
+/** The kind and id of a definition to be compiled, with what it is checked against. Its bytes are sent beside it. */
 export type LargeRegistration =
   | { readonly kind: 'task'; readonly id: Version; readonly limits: PlatformLimits }
   | { readonly kind: 'workflow'; readonly id: Version }

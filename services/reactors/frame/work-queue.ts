@@ -12,7 +12,9 @@ export type WorkQueueOptions<Item> = {
   readonly work: (item: Item) => Promise<WorkResult>;
   /** Called when an item will not be worked on again: it is finished, or was given up. */
   readonly onDone?: (item: Item) => void;
-  /** Called with every failure; the item is retried, except where its stream is parked: then it is forgotten. */
+  /**
+   * Called with every failure. The item is retried, unless it is given up, or forgotten because its stream is parked.
+   */
   readonly onFailure: (error: unknown) => void;
   readonly retry: WorkRetryPolicy;
   /** Records that an item was given up after `attempts` failures in a row. When that fails, the item is retried. */
@@ -99,7 +101,7 @@ const figuresOf = <Item>(
   };
 };
 
-/** Works on one item; what is left of it goes back into the queue. Never rejects. */
+/** Makes the worker of a queue: `workOn` works on one item, puts what is left of it back into the queue, and never rejects. */
 const worker = <Item>(
   { timers, work, onFailure, onDone, retry, giveUp, onParked, random = Math.random }: WorkQueueOptions<Item>,
   { fresh, failed }: ReturnType<typeof openEntries<Item>>,

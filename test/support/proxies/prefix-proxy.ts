@@ -4,11 +4,11 @@ import type { AddressInfo } from 'node:net';
 
 /** An HTTP proxy that serves a server below a path prefix, and nothing else. */
 export type PrefixProxy = {
-  /** The URL of the server behind it, without a slash at its end. */
+  /** The URL under which clients reach the server through the proxy, without a slash at its end. */
   readonly baseUrl: string;
   /** Names the server to which requests go. */
   readonly forwardTo: (server: string) => void;
-  /** The headers of all answers so far. */
+  /** The headers of all answers of the server so far. */
   readonly answers: readonly IncomingHttpHeaders[];
   readonly close: () => unknown;
 };

@@ -37,7 +37,7 @@ beforeAll(async () => {
 }, 60_000);
 
 describe('the interface', () => {
-  it('is compared with more than 300 messages and 74 RPCs', () => {
+  it('has more than 300 messages and 74 RPCs, which are compared', () => {
     expect(ours.messages.length).toBeGreaterThan(300);
     expect(ours.rpcs.length).toBe(74);
   });

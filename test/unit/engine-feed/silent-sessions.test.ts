@@ -171,7 +171,7 @@ describe('the session of an engine that is silent', () => {
     expect(renewed).toEqual(Array(6).fill('a'));
   });
 
-  it('with leases is renewed in the log at each heartbeat', async () => {
+  it('with leases is renewed in the log at heartbeats, but not right after it has joined', async () => {
     board = opened(true);
     const engine = engineOf('a', 0);
     engine.held.set(executionStream('e'), { number: 1, isSent: true });
