@@ -20,7 +20,7 @@ import { isShared } from './log/shared-log.js';
 import { forSetting } from '../config/operator-errors.js';
 import type { ViewsThreadData } from './views/views-thread.js';
 
-/** The parts that every process has, in any role. */
+/** The parts that every process of the control plane has, in any role but `log`. */
 export type Foundation = {
   /** The data directory, absolute. */
   readonly directory: string;

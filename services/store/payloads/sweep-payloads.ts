@@ -1,7 +1,7 @@
 import type { PayloadObject, PayloadObjects } from '../../kernel/ports/payload-objects.js';
 import type { References } from './payload-references.js';
 
-/** Contents of a store, as numbers of objects; quarantined ones are included. */
+/** Contents of a store: numbers of objects, and their size in bytes; quarantined ones are included. */
 export type StoreContents = {
   readonly objects: number;
   readonly bytes: number;
@@ -59,8 +59,8 @@ export const surveyPayloads = async (sweeping: Sweeping): Promise<StoreContents>
  * Removes objects that the log does not refer to and that were put before the cutoff; restores quarantined objects that
  * the log refers to.
  *
- * An object that is put while this runs is safe if an event refers to it within the minimum age: it is either newer
- * than the cutoff, or among the references that were read.
+ * An object is put before the event that refers to it is appended, which may be after the references were read. It is
+ * kept if no more time is between the two than from the cutoff to the reading: it is newer than the cutoff then.
  */
 export const sweepPayloads = async (sweeping: Sweeping): Promise<SweepResult> => {
   const { objects, named, cutoffMs, onProgress } = sweeping;

@@ -30,7 +30,8 @@ export const MATRICES: Apart = {
   'bad-input-bytes': 'changes the bytes of requests in every way that it knows',
   'eventstore-hostile': 'sends changed messages of every RPC of the EventStoreDB protocol to two servers',
   'eventstore-hostile-connections': 'opens connections by the hundred that say nothing, or nonsense',
-  'eventstore-recording': 'plays 185 recorded operations against three servers, and waits for what must not come',
+  'eventstore-recording':
+    'plays 185 recorded operations, most of them against three servers, and waits for what must not come',
 };
 
 /** `npm run test:operations`: what operators and people at a terminal do; most files start ten processes or more. */
@@ -47,7 +48,7 @@ export const OPERATIONS: Apart = {
   'engine-credentials': 'starts engines with each kind of credentials',
   'eventstore-stalls': 'waits until a log that has fallen silent is connected to anew',
   'export-files': 'starts the command that writes the log to files',
-  'first-start': 'translates a checkout at its first start',
+  'first-start': 'translates the TypeScript of a checkout at its first start',
   health: 'starts control planes of many processes',
   'load-balancer': 'restarts servers behind a load balancer',
   'log-format': 'starts servers and commands on a log of a newer format',
@@ -55,7 +56,7 @@ export const OPERATIONS: Apart = {
   passwords: 'starts the commands that keep users and clients beside a server',
   'path-prefix': 'signs people in behind a proxy that has a path prefix',
   'payloads-gc': 'removes payloads beside a server that writes them',
-  reactors: 'kills a server after each step of giving a slot back',
+  reactors: 'kills a server after each step from taking a slot to giving it back',
   readme: 'runs the commands of the README',
   'release-before': 'runs the release before beside this one on one log',
   roles: 'starts a process for each role',
