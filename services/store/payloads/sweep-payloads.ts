@@ -56,8 +56,8 @@ export const surveyPayloads = async (sweeping: Sweeping): Promise<StoreContents>
 };
 
 /**
- * Removes objects that the log does not refer to and that were put before the cutoff; restores quarantined objects that
- * the log refers to.
+ * Drops objects that the log does not refer to and that were put before the cutoff: a folder removes them at once, a
+ * bucket quarantines them first. Restores quarantined objects that the log refers to.
  *
  * An object is put before the event that refers to it is appended, which may be after the references were read. It is
  * kept if no more time is between the two than from the cutoff to the reading: it is newer than the cutoff then.

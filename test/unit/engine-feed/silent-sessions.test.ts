@@ -150,7 +150,7 @@ describe('the session of an engine that is silent', () => {
     expect(new Set(ended)).toEqual(new Set(['a: no heartbeat for 0.03 s']));
   });
 
-  it('without leases ends an idle time after its renewals were read, when other processes share the log', async () => {
+  it('without leases ends, on a shared log, an idle time after the first look at its renewals when none is new', async () => {
     board = opened(true);
     await board.start();
     await pass(IDLE_MS - 1);
