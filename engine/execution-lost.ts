@@ -1,6 +1,6 @@
 import { type CallError } from './call-error.js';
 
-/** The reasons for which this engine goes on with an execution no longer. */
+/** The reasons for which a walk of an execution cannot continue. */
 export type LossReason =
   /** The execution has ended. */
   | 'ended'

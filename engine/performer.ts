@@ -113,7 +113,10 @@ const waiters = (
 /** Performs an effect. */
 export type Perform = (effect: Effect) => Promise<EffectOutcome>;
 
-/** Refusals after which nothing more is to be done for an execution. After others it is ended. */
+/**
+ * True when this engine must do nothing more for the execution. After `invalid` it still has to end the execution as
+ * failed; after `refused`, to abort it if that was requested, and otherwise to walk it again later.
+ */
 const isLoss = (error: unknown): error is ExecutionLost =>
   error instanceof ExecutionLost && error.why !== 'refused' && error.why !== 'invalid';
 

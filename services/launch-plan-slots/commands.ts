@@ -4,6 +4,7 @@ import type { ExecutionId } from '../kernel/execution-id.js';
 export type TakeSlot = {
   readonly type: 'TakeSlot';
   readonly execution: ExecutionId;
+  /** The random id of this attempt to create the execution. */
   readonly attempt: string;
   /** Maximum number of concurrent executions, this one included; absent when the execution is only counted. */
   readonly max: number | undefined;

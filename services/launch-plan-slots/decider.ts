@@ -17,7 +17,8 @@ export const holderOf = ({ holders }: SlotsState, execution: ExecutionId): Holde
   holders.get(holderKey(execution));
 
 /**
- * An execution holds at most one slot: when an attempt has it already, that attempt keeps it and nothing is recorded.
+ * An execution holds at most one slot. When an earlier attempt to create the execution has taken it, that attempt keeps
+ * it, and nothing is recorded.
  */
 const take = ({ holders }: SlotsState, { execution, attempt, max, nowMs }: TakeSlot): Verdict => {
   if (holders.has(holderKey(execution))) return NOTHING_TO_DO;

@@ -2,8 +2,8 @@ import type { SlotsEvent } from './events.js';
 import type { ExecutionId } from '../kernel/execution-id.js';
 
 /**
- * The holder of a slot: the execution and the attempt that took the slot, and the time since when, in milliseconds
- * since 1970.
+ * The holder of a slot: the execution, the id of the attempt to create it that took the slot, and the time since when,
+ * in milliseconds since 1970.
  */
 export type Holder = { readonly execution: ExecutionId; readonly attempt: string; readonly sinceMs: number };
 

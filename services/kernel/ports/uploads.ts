@@ -58,7 +58,7 @@ export type LinkRefusal =
   | 'content-differs'
   | 'content-too-large'
   | 'content-cut-off'
-  /** A file with different content exists already. */
+  /** A file with different content exists already, or an upload has a file where this one has a folder, or the reverse. */
   | 'upload-exists'
   | 'upload-unknown';
 

@@ -572,8 +572,10 @@ describe('work that is retried', () => {
     const onUnavailable = () => Promise.resolve(void (isClosed = true));
     expect(await retryWhileUnavailable(failing(9), onUnavailable, () => isClosed)).toBeUndefined();
   });
+});
 
-  it('ends for a moved checkpoint, and fails with any other error', () => {
+describe('the error of a run', () => {
+  it('is taken as a moved checkpoint when it is one, and is thrown again otherwise', () => {
     expect(isMoved(new CheckpointMoved('moved'))).toBe(true);
     const other = new Error('other');
     expect(() => isMoved(other)).toThrow(other);
@@ -704,7 +706,7 @@ describe('a runner', () => {
     await running.close();
   });
 
-  it('needs none of its callbacks', async () => {
+  it('needs none of its optional callbacks', async () => {
     await stored(all, 5n);
     const quiet = (log: EventLog) =>
       runProjections({

@@ -68,14 +68,15 @@ describe('a group of consumers', () => {
   it('delivers a retried event before the next ones, until it is parked', () => {
     const group = opened({ maxRetryCount: 1 });
     expect(delivered(group)).toHaveLength(5);
+    group.offer(fresh(5), 5n);
     group.refuse(1, 1n, 'retry', 'why');
-    expect(delivered(group)).toEqual(['1:1/1']);
+    expect(delivered(group)).toEqual(['1:1/1', '1:5']);
     group.refuse(1, 1n, 'retry', 'why');
     expect(group.nextParking()).toEqual({ at: 1n, reason: 'Reached retry count of 1', isNumbered: true });
     group.parked(1n);
     expect(record(group)).toMatchObject({
       parkedUpTo: 1n,
-      pending: [0n, 2n, 3n, 4n].map((at) => ({ at, retries: 0 })),
+      pending: [0n, 2n, 3n, 4n, 5n].map((at) => ({ at, retries: 0 })),
     });
   });
 
@@ -207,7 +208,7 @@ const world = (rules: GroupRules) => {
   let nextId = 1;
   let consumers: { id: number; buffer: number }[] = [];
   let inFlight: { consumer: number; at: bigint }[] = [];
-  /** Events whose acknowledgement or skip is durable, and was not followed by a replay. */
+  /** Events whose acknowledgement or skip is durable. */
   const done = new Set<bigint>();
   let answered: bigint[] = [];
 
@@ -312,7 +313,10 @@ const world = (rules: GroupRules) => {
   };
   return {
     take: ({ what, number }: Happening): void => happenings[what](number),
-    /** Lets one more consumer acknowledge all that is left; returns the events that are done or parked then. */
+    /**
+     * Connects one more consumer and lets all consumers acknowledge what is left; returns the events that are done or
+     * parked then.
+     */
     finish: (): ReadonlySet<bigint> => {
       connect(3);
       for (let round = 0; round < 20 * EVENTS; round += 1) {
