@@ -1,10 +1,13 @@
 import { defineConfig } from 'vitest/config';
 import { LongestFirst } from './test/support/runner/longest-first.js';
 import { skippedTests } from './test/support/runner/skipped-tests.js';
-import { filesOf, LOADS, MATRICES, OPERATIONS } from './test/support/runner/suites.js';
+import { filesOf, LOADS, MATRICES, nightlyFiles, OPERATIONS } from './test/support/runner/suites.js';
 
-/** The files that are skipped. */
-const LEFT_OUT = Object.keys(skippedTests(process.env)).map((name) => `dist/test/e2e/${name}.test.js`);
+/** The files that are skipped. A landing leaves out those of the nightly run. */
+const LEFT_OUT = [
+  ...Object.keys(skippedTests(process.env)).map((name) => `dist/test/e2e/${name}.test.js`),
+  ...(process.env['FLIGHTLOG_TEST_WITHOUT_NIGHTLY'] === '1' ? nightlyFiles() : []),
+];
 
 type Kind = {
   readonly timeoutMs: number;

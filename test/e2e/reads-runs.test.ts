@@ -3,7 +3,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { CompiledWorkflowClosureSchema } from '../../proto/gen/platformidl/core/compiler_pb.js';
 import {
-  type ExecutionCreateRequest,
   ExecutionCreateRequestSchema,
   ExecutionMetadata_ExecutionMode as Mode,
 } from '../../proto/gen/platformidl/admin/execution_pb.js';
@@ -25,17 +24,20 @@ const SCOPE = { project: 'flytesnacks', domain: 'development' };
 const DYNAMIC = { ...SCOPE, name: 'dynamic-defaults' };
 
 const big = fromBinary(ExecutionCreateRequestSchema, fixtureBytes('12-big/execute-01.create_request.pb'));
-const bigRequest = (name: string): ExecutionCreateRequest => ({ ...big, name });
+const FAILED: ExecutionId = { ...SCOPE, name: 'failing' };
 
 let plane: ControlPlane;
 
 beforeAll(async () => {
   plane = await startControlPlane();
-  const folders = withNeeds('01-hello', '02-diamond', '04-nested', '06-dynamic', '12-big');
-  await register(plane.grpc, folders);
+  const folders = withNeeds('01-hello', '02-diamond', '04-nested', '06-dynamic');
+  await register(plane.grpc, [...folders, ...withNeeds('12-big')]);
   for (const { kind, method: rpc, bytes } of folders.flatMap(({ entries }) => entries))
     if (kind === 'execution') expect((await plane.grpc.send(rpc, bytes)).code).toBe('OK');
   await plane.run();
+  await plane.grpc.call(method.createExecution, { ...big, name: FAILED.name });
+  // Of more than three hundred tasks, some succeed and one fails permanently.
+  await plane.run({ failureProbability: 0.1 });
 });
 afterAll(() => plane.close());
 
@@ -164,22 +166,19 @@ describe.each(['grpc', 'rest'] as const)('an execution, over %s', (way) => {
   });
 
   it('runs from the failed node on when it is recovered', async () => {
-    const { id: failing } = await transport.call(method.createExecution, bigRequest(`failing-over-${way}`));
-    // Of more than three hundred tasks, some succeed and one fails permanently.
-    await plane.run({ failureProbability: 0.1 });
-    const failed = await get(failing!);
+    const failed = await get(FAILED);
     expect(Phase[failed.closure!.phase]).toBe('FAILED');
     expect(failed.closure!.outputResult.case).toBe('error');
-    const succeeded = (await nodesOf(transport, failing!)).filter(
+    const succeeded = (await nodesOf(transport, FAILED)).filter(
       ({ closure, id }) => closure!.phase === NodePhase.SUCCEEDED && id!.nodeId !== 'start-node',
     );
     expect(succeeded.length).toBeGreaterThan(0);
 
-    const { id } = await transport.call(method.recoverExecution, { id: failing!, name: `recovered-over-${way}` });
+    const { id } = await transport.call(method.recoverExecution, { id: FAILED, name: `recovered-over-${way}` });
     const recovering = await get(id!);
-    expect(recovering.spec!.metadata).toMatchObject({ mode: Mode.RECOVERED, referenceExecution: failing! });
+    expect(recovering.spec!.metadata).toMatchObject({ mode: Mode.RECOVERED, referenceExecution: FAILED });
     expect(recovering.closure!.workflowId).toEqual(failed.closure!.workflowId);
-    expect((await dataOf(id!)).fullInputs).toEqual((await dataOf(failing!)).fullInputs);
+    expect((await dataOf(id!)).fullInputs).toEqual((await dataOf(FAILED)).fullInputs);
     await plane.run();
     expect(Phase[(await get(id!)).closure!.phase]).toBe('SUCCEEDED');
     const recovered = await nodesOf(transport, id!);

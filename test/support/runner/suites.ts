@@ -1,4 +1,4 @@
-/** End-to-end tests that `npm test` leaves out and another command runs, by file name, with the reason. */
+/** Test files by name, each with a reason. The lists of suites name end-to-end tests that `npm test` does not run. */
 type Apart = Readonly<Record<string, string>>;
 
 /** `npm run test:loads`: tests that keep a machine busy for a minute or more. */
@@ -14,6 +14,7 @@ export const LOADS: Apart = {
   'large-launches': 'launches executions with large inputs while other calls are answered',
   'large-tasks': 'registers a task of many megabytes while other calls are answered',
   'large-workflows': 'compiles workflows of many nodes while other calls are answered',
+  'lists-while-changing': 'reads lists while executions are launched and ended as fast as they can be',
   'list-costs': 'lists in a store of many executions, and counts what each page reads',
   'load-shedding': 'sends more calls than a server takes while its disk does not answer',
   'log-copy': 'copies thousands of events from log to log, killed on the way',
@@ -24,6 +25,9 @@ export const LOADS: Apart = {
 /** `npm run test:matrices`: the same check for each of very many requests, or each operation of a recording. */
 export const MATRICES: Apart = {
   access: 'sends each RPC without a token, without the permission, and with it',
+  'conformance/hostile-agents':
+    'sends each RPC of the agents, over each transport, a request for everything wrong with it',
+  'conformance/limits': 'sends messages of the largest size that each limit allows, and larger ones',
   'conformance/hostile': 'sends each RPC, over each transport, a request for everything that can be wrong with it',
   'conformance/openapi-fuzz': 'sends each operation of the API description requests drawn from its schemas',
   'startup-faults': 'starts a process for each of many faults of stores and of Kafka',
@@ -53,9 +57,11 @@ export const OPERATIONS: Apart = {
   'load-balancer': 'restarts servers behind a load balancer',
   'log-format': 'starts servers and commands on a log before and after its switch to a newer format',
   notifications: 'kills servers between a mail and its answer',
+  'parked-streams': 'starts servers on a log with events that they cannot read',
   passwords: 'starts the commands that keep users and clients beside a server',
   'path-prefix': 'signs people in behind a proxy that has a path prefix',
   'payloads-gc': 'removes payloads beside a server that writes them',
+  'reads-behind': 'kills and starts servers whose views are held back',
   reactors: 'kills a server after each step from taking a slot to giving it back',
   readme: 'runs the commands of the README',
   'release-before': 'runs the release before beside this one on one log',
@@ -63,9 +69,47 @@ export const OPERATIONS: Apart = {
   'roles-parked': 'starts a process for each role on a log with events that they cannot read',
   sandbox: 'starts the sandbox with most of its own flags',
   schedules: 'waits for many ticks of a schedule that fires every second',
+  'two-processes': 'starts two control planes on a log server',
   tls: 'starts servers and clients with good, changed and wrong certificates',
 };
 
-/** The compiled files of a list. */
+/**
+ * Test files that `.ci/run` leaves out unless it is called with `--nightly`, because a landing has 30 minutes on a slow
+ * machine: by path below `test`, with the reason why a landing can do without it. Every `npm run test:...` runs them.
+ */
+export const NIGHTLY: Apart = {
+  'console/definitions': 'stories.test.ts opens the same pages for fewer definitions',
+  'console/signing-in': 'browser-sessions.test.ts signs in without a browser',
+  'e2e/authorization-server': 'repeats flows of sign-in around kills',
+  'e2e/authorization-server-kill': 'repeats flows of sign-in around kills',
+  'e2e/eventstore-cluster': 'repeats under load what contract tests do with a cluster',
+  'e2e/eventstore-hostile-connections': 'opens connections by the hundred to a port that has few changes',
+  'e2e/eventstore-recording': 'plays recordings to a port that has few changes',
+  'e2e/eventstore-stalls': 'contract tests have event stores that fall silent',
+  'e2e/health': 'starts a process for each role, as roles.test.ts does',
+  'e2e/large-launch-plans': 'measures calls beside large messages',
+  'e2e/large-launches': 'measures calls beside large messages',
+  'e2e/large-tasks': 'measures calls beside large messages',
+  'e2e/large-workflows': 'measures calls beside large messages',
+  'e2e/list-costs': 'counts what pages read; tests of lists compare their answers',
+  'e2e/load-balancer': 'restarts under load; roles.test.ts restarts every process in turn',
+  'e2e/log-copy': 'copies and kills; operators copy a log seldom',
+  'e2e/path-prefix': 'signs in behind a proxy, as few deployments do',
+  'e2e/roles-parked': 'parked-streams.test.ts has such events in one process',
+  'e2e/schedules-takeover': 'reactors.test.ts kills reactors, schedules.test.ts fires schedules',
+  'e2e/startup-faults': 'starts a process for each of many faults',
+  'e2e/tls': 'sandbox.test.ts serves over TLS with good certificates',
+  'integration/keycloak/keycloak': 'end-to-end tests sign in at another issuer',
+  'integration/kafka-process': 'kills the export again and again; kafka-export.test.ts exports without kills',
+  'integration/list-costs.mongo': 'counts what pages read; tests of lists compare their answers',
+  'integration/payloads-gc.s3': 'payloads-gc.test.ts does the same with files',
+  'integration/startup-faults': 'starts a process for each of many faults',
+  'integration/stopped-servers': 'waits for servers that are suspended',
+};
+
+/** The compiled files of a list of end-to-end tests. */
 export const filesOf = (apart: Apart): readonly string[] =>
   Object.keys(apart).map((name) => `dist/test/e2e/${name}.test.js`);
+
+/** The compiled files of {@link NIGHTLY}. */
+export const nightlyFiles = (): readonly string[] => Object.keys(NIGHTLY).map((path) => `dist/test/${path}.test.js`);

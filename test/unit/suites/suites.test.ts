@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
 import { LONG } from '../../support/runner/longest-first.js';
-import { filesOf, LOADS, MATRICES, OPERATIONS } from '../../support/runner/suites.js';
+import { filesOf, LOADS, MATRICES, nightlyFiles, OPERATIONS } from '../../support/runner/suites.js';
 
 /** The compiled tests are in `dist/test`. */
 const ROOT = join(import.meta.dirname, '../../../..');
@@ -16,7 +16,7 @@ const projectsOf = (script: string): readonly string[] =>
   [...(scripts[script] ?? '').matchAll(/--project (\w+)/gu)].map(([, name]) => name!);
 
 describe('the suites of tests', () => {
-  it.each([...filesOf(LOADS), ...filesOf(MATRICES), ...filesOf(OPERATIONS), ...LONG])(
+  it.each([...filesOf(LOADS), ...filesOf(MATRICES), ...filesOf(OPERATIONS), ...nightlyFiles(), ...LONG])(
     'have a file that exists: %s',
     (file) => {
       expect(existsSync(join(ROOT, file))).toBe(true);
