@@ -48,8 +48,8 @@ const filesOf = (settings: Settings) => {
 };
 
 /**
- * The same for commands that change or print what is there already: a directory that does not exist is a wrong
- * `--data`.
+ * Gives the files for a command that changes or prints users or clients that are there already. A directory that does
+ * not exist means that `--data` is wrong.
  *
  * @throws {OperatorError} naming the directory.
  */

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 
 import { jsonOf } from '../../../interface/values/json-of.js';
 import { type LiteralType, LiteralTypeSchema, SimpleType } from '../../../proto/gen/platformidl/core/types_pb.js';
+import { launch, type LaunchFlags, relaunch } from '../../../services/cli/client/executions/launch.js';
 import { literalsOf } from '../../../services/cli/client/inputs/inputs.js';
 
 const typeOf = (type: MessageInitShape<typeof LiteralTypeSchema>['type'] & object): LiteralType =>
@@ -80,4 +81,14 @@ describe('an input of the command line', () => {
       /^input x \(list of integer\): write YAML or JSON: /u,
     );
   });
+});
+
+it.each([
+  ['launch', (flags: LaunchFlags) => launch('workflow', { name: 'w', version: undefined }, flags)],
+  ['relaunch', (flags: LaunchFlags) => relaunch('e', flags)],
+])('a file of inputs that does not exist is reported by %s before a server is called', async (_, command) => {
+  const nowhere = { server: 'http://127.0.0.1:1', project: 'p', domain: 'd', output: 'table', wait: false } as const;
+  await expect(command({ ...nowhere, inputs: '/nonexistent/inputs.yaml' })).rejects.toThrow(
+    '/nonexistent/inputs.yaml: ENOENT',
+  );
 });

@@ -5,6 +5,9 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { executionAggregate } from '../../../services/execution/aggregate.js';
 import type { ExecutionCommand } from '../../../services/execution/commands.js';
 import { executionCodec } from '../../../services/execution/events.js';
+import { recordedMetadata } from '../../../services/kernel/decode-event.js';
+import { uuidText } from '../../../services/kernel/encoding/id-text.js';
+import type { RecordedEvent } from '../../../services/kernel/event.js';
 import type { EventStore } from '../../../services/kernel/ports/event-store.js';
 import type { Sessions } from '../../../services/kernel/ports/sessions.js';
 import type { Checkpoint } from '../../../services/kernel/ports/checkpoint.js';
@@ -92,7 +95,14 @@ describe('a terminated execution', () => {
     expect(await types()).toHaveLength(3);
     timers.advance(1);
     await until(async () => (await types()).length === 4);
-    expect((await types()).at(-1)).toBe('ExecutionExpired');
+    const recorded: RecordedEvent[] = [];
+    for await (const page of store.readStream(stream)) recorded.push(...page);
+    const [requested, expired] = recorded.slice(-2);
+    expect(expired!.type).toBe('ExecutionExpired');
+    expect(recordedMetadata(expired!)).toMatchObject({
+      actor: 'expire-terminations',
+      $causationId: uuidText(requested!.id),
+    });
     await reactor.close();
   });
 

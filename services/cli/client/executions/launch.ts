@@ -15,7 +15,7 @@ import type { Connection } from '../connection/connection.js';
 import type { FormFlags, ScopeFlags } from '../connection/flags.js';
 import { type Definition, type DefinitionKind, readDefinition } from '../entities/definition.js';
 import { givenInputs, type InputFlags } from '../inputs/input-flags.js';
-import { literalsOf } from '../inputs/inputs.js';
+import { type GivenInputs, literalsOf } from '../inputs/inputs.js';
 import { documentText, jsonOfMessage, oneOfManyText, print } from '../output/documents.js';
 import { coloured } from '../output/text.js';
 import { consolePathOf, type ExecutionId, executionIdOf } from './execution-id.js';
@@ -73,26 +73,33 @@ const createExecution = (
  * @throws {OperatorError} when inputs are wrong; the message has a line for each.
  * @throws {Refused} when the server refuses; the message has its reason.
  */
-export const launch = (
+export const launch = async (
   kind: DefinitionKind,
   { name, version }: { readonly name: string; readonly version: string | undefined },
   flags: LaunchFlags,
-): Promise<void> =>
-  connected(flags, async (connection) => {
+): Promise<void> => {
+  const given = givenInputs(flags);
+  return connected(flags, async (connection) => {
     const { project, domain, label } = flags;
     const named = await readDefinition(connection, kind, { project, domain, name, version });
     const target =
       kind === 'workflow'
         ? await readDefinition(connection, 'launch-plan', { project, domain, name, version: named.id.version })
         : named;
-    const literals = literalsOf(target.inputs, givenInputs(flags));
+    const literals = literalsOf(target.inputs, given);
     const labels = label === undefined ? {} : { labels: { values: label } };
     const spec = create(ExecutionSpecSchema, { metadata: { mode: Mode.MANUAL }, ...labels });
     const created = await createExecution(connection, flags, flags.name ?? '', { target, literals, spec });
     await announce(connection, created, flags);
   });
+};
 
-const changed = async (connection: Connection, id: ExecutionId, flags: LaunchFlags): Promise<Created> => {
+const changed = async (
+  connection: Connection,
+  id: ExecutionId,
+  given: GivenInputs,
+  { name = '' }: LaunchFlags,
+): Promise<Created> => {
   const { spec } = await connection.call(AdminService.method.getExecution, { id });
   const { fullInputs } = await connection.call(AdminService.method.getExecutionData, { id });
   if (!spec?.launchPlan) throw new OperatorError(`${id.name} has no launch plan`);
@@ -105,9 +112,9 @@ const changed = async (connection: Connection, id: ExecutionId, flags: LaunchFla
   }));
   const names = new Set(target.inputs.map(({ name }) => name));
   const kept = Object.fromEntries(Object.entries(before).filter(([name]) => names.has(name)));
-  const literals = { ...kept, ...literalsOf(asked, givenInputs(flags)) };
+  const literals = { ...kept, ...literalsOf(asked, given) };
   const metadata = create(ExecutionMetadataSchema, { mode: Mode.RELAUNCH, referenceExecution: id });
-  return createExecution(connection, id, flags.name ?? '', { target, literals, spec: { ...spec, metadata } });
+  return createExecution(connection, id, name, { target, literals, spec: { ...spec, metadata } });
 };
 
 /**
@@ -116,15 +123,17 @@ const changed = async (connection: Connection, id: ExecutionId, flags: LaunchFla
  * @throws {OperatorError} when inputs are wrong; the message has a line for each.
  * @throws {Refused} when the server refuses; the message has its reason.
  */
-export const relaunch = (execution: string, flags: LaunchFlags): Promise<void> =>
-  connected(flags, async (connection) => {
+export const relaunch = async (execution: string, flags: LaunchFlags): Promise<void> => {
+  const isSame = flags.input === undefined && flags.inputs === undefined;
+  const given = givenInputs(flags);
+  return connected(flags, async (connection) => {
     const id = executionIdOf(execution, flags);
-    const isSame = flags.input === undefined && flags.inputs === undefined;
     const created = isSame
       ? await connection.call(AdminService.method.relaunchExecution, { id, name: flags.name ?? '' })
-      : await changed(connection, id, flags);
+      : await changed(connection, id, given, flags);
     await announce(connection, created, flags);
   });
+};
 
 /**
  * Launches an execution that did not succeed again; nodes that have succeeded are not run again.
