@@ -96,8 +96,7 @@ describe.each(['grpc', 'rest'] as const)('projects over %s', (way) => {
     expect([code, message]).toEqual(['INVALID_ARGUMENT', expect.stringContaining(text)]);
   });
 
-  // Over REST, the body is the project itself, so an empty body is an empty project.
-  it.runIf(way === 'grpc')('are required in the request that registers them', async () => {
+  it('are required in the request that registers them', async () => {
     expect(await transport.attempt(method.registerProject, {})).toMatchObject({ message: 'missing project' });
   });
 
