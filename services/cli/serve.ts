@@ -15,8 +15,10 @@ export type ServeFlags = { readonly json: boolean };
 /**
  * Serves until a stop signal, then finishes the calls in flight.
  *
- * @throws {OperatorError} when the configuration is not allowed, the start fails, or a component of the process has
- *   failed permanently, such as the log, the views, or the export to Kafka. After such a failure nothing is closed,
+ * @throws {InvalidConfiguration} when a file that the configuration names cannot be used.
+ * @throws {Fault} when a store fails during the start.
+ * @throws {OperatorError} when the configuration is not allowed, a setting cannot be used, or a component of the process
+ *   has failed permanently, such as the log, the views, or the export to Kafka. After such a failure nothing is closed,
  *   because the log has every command that was answered.
  */
 export const serve = async (configuration: Configuration, flags: ServeFlags): Promise<void> => {

@@ -31,6 +31,7 @@ export type ProjectServices = {
   readonly build: BuildInfo;
 };
 
+/** The limit is in bytes. The text says characters: it keeps FlyteAdmin's words, because clients may look for them. */
 const assertLength = (field: string, text: string, max: number): void => {
   if (Buffer.byteLength(text) > max) throw new RpcError('INVALID_ARGUMENT', `${field} cannot exceed ${max} characters`);
 };
@@ -41,7 +42,7 @@ const assertId = (id: string): void => {
 };
 
 /**
- * The checks that registrations and updates have in common, in the order of the interface.
+ * The checks that registrations and updates have in common, in the order in which FlyteAdmin checks.
  *
  * @param known the project before an update. Earlier releases have registered ids and names that are refused for new
  * projects; these can stay.

@@ -65,7 +65,7 @@ const registration = (
  * Makes the registration of a launch plan.
  *
  * @param workflow the interface of its workflow.
- * @throws {RpcError} INVALID_ARGUMENT naming the first error, in the order of the interface.
+ * @throws {RpcError} INVALID_ARGUMENT naming the first error, in the order in which FlyteAdmin checks.
  */
 export const planOf = (id: Version, spec: LaunchPlanSpec, workflow: TypedInterface | undefined): RegisterLaunchPlan => {
   const { defaultInputs, fixedInputs, entityMetadata } = spec;

@@ -34,7 +34,7 @@ export const headIn = (request: Uint8Array): LaunchPlanCreateRequest =>
 /**
  * Makes the registration of a request.
  *
- * @throws {RpcError} INVALID_ARGUMENT naming the first error, in the order of the interface.
+ * @throws {RpcError} INVALID_ARGUMENT naming the first error, in the order in which FlyteAdmin checks.
  */
 export const launchPlanRegistration = (
   id: Version,

@@ -60,7 +60,7 @@ const compile = (template: TaskTemplate): CompiledTask => {
   throw new RpcError('INVALID_ARGUMENT', `task failed compilation with ${collectedErrors(compiled.errors)}`);
 };
 
-/** Checks a registration in the order of the interface and compiles the task. */
+/** Checks a registration, in the order in which FlyteAdmin checks, and compiles the task. */
 const compiledFrom = (id: Version, spec: TaskSpec | undefined, { taskTypes, limits }: TaskRules): CompiledTask => {
   if (spec?.template === undefined) throw missing(spec === undefined ? 'spec' : 'spec.template');
   const template = { ...spec.template, id: create(IdentifierSchema, id) };
@@ -76,7 +76,7 @@ const compiledFrom = (id: Version, spec: TaskSpec | undefined, { taskTypes, limi
 /**
  * Makes the registration of a request.
  *
- * @throws {RpcError} INVALID_ARGUMENT naming the first error, in the order of the interface.
+ * @throws {RpcError} INVALID_ARGUMENT naming the first error, in the order in which FlyteAdmin checks.
  */
 export const taskRegistration = (id: Version, request: TaskCreateRequest, rules: TaskRules): RegisterTask => {
   assertTimes(TaskCreateRequestSchema, request);

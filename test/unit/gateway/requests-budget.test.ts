@@ -112,7 +112,7 @@ describe('large requests over gRPC', () => {
     expect(decodeURIComponent(await silent.answer)).toBe('4 the rest of the request did not arrive in time');
   });
 
-  it('are counted with their decompressed size', async () => {
+  it('are counted with the largest size that they can decompress to', async () => {
     const { port, requests } = await grpc({ waitMs: 200, totalBytes: LARGE_BYTES * 2 });
     await requests.open(new Socket()).reserve(LARGE_BYTES);
     const session = connection(port);

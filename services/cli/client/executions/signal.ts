@@ -27,7 +27,7 @@ const listSignals = (connection: Connection, workflowExecutionId: ExecutionId) =
   connection.call(SignalService.method.listSignals, { workflowExecutionId, limit: MAX_SIGNALS });
 
 /**
- * Prints the signals that the gates of an execution wait for.
+ * Prints the signals of an execution: those that its gates wait for, and those that have got their value.
  *
  * @throws {Refused} when the server refuses; the message has its reason.
  */
