@@ -90,7 +90,7 @@ describe('the audit trail', () => {
     await trail.close();
   });
 
-  it('counts refusals beyond the limit of a batch as dropped, and keeps changes all the same', async () => {
+  it('counts refusals beyond the limit of a batch as dropped, but keeps changes', async () => {
     const { trail, list, state } = opened();
     for (let each = 0; each < MAX_REFUSALS + 7; each += 1) trail.record({ ...refused, name: `n${each}` });
     trail.record(written);
@@ -158,7 +158,7 @@ describe('the audit trail', () => {
     await trail.close();
   });
 
-  /** A store that answers its first writes with these faults, and then refuses each batch with such an entry. */
+  /** A store whose first writes fail with `faults`; later it refuses each batch with an entry that `isRefused` accepts. */
   const refusingWhere = (isRefused: (entry: AuditEntry) => boolean, faults: Error[] = []): AuditStore => {
     const real = sqliteAuditStore(directory);
     const refusal = new WriteRefused('no such entries here');
@@ -183,7 +183,7 @@ describe('the audit trail', () => {
     await trail.close();
   });
 
-  it('keeps refused entries while its store takes no other, and drops some once it takes one', async () => {
+  it('keeps refused entries while its store accepts no other entry, and drops some of them once it accepts one', async () => {
     const { trail, list, state } = opened(refusing('bad'));
     for (let each = 0; each < 100; each += 1) trail.record({ ...written, name: `bad ${each}` });
     expect(await list()).toEqual([]);
@@ -223,7 +223,7 @@ describe('the audit trail', () => {
     }
   });
 
-  it('writes a refused batch again by itself when its store became unavailable after the refusal', async () => {
+  it('writes a refused batch again without a further entry when its store became unavailable after the refusal', async () => {
     vi.useFakeTimers();
     try {
       const faults = [new WriteRefused('too many'), new StoreUnavailable('away')];

@@ -80,7 +80,7 @@ describe('the caller of a call', () => {
     await expect(opened().ask(headers as Record<string, string>)).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
   });
 
-  it('is missing without a certificate and with one that matches no rule, each told as what it is', async () => {
+  it('is missing without a token, and the error says when a certificate was sent that matches no rule', async () => {
     const certificate = { commonName: 'engine', dnsNames: [], uris: [], expiresAt: 100 };
     await expect(opened().ask({})).rejects.toThrow('the request has no bearer token');
     await expect(opened().ask({}, certificate)).rejects.toThrow('no rule of auth.certificates matches');

@@ -19,7 +19,7 @@ describe('the names of a client certificate', () => {
     expect(certificateWith(undefined)).toMatchObject({ dnsNames: [], uris: [] });
   });
 
-  it('may have a comma when they are in quotes, and are none when a quote stands inside of one', () => {
+  it('may have a comma when they are in quotes, and are none when a name that is not in quotes contains a quote', () => {
     expect(certificateWith('URI:"http://a, DNS:admin.example", DNS:b')).toMatchObject({
       ...{ uris: ['http://a, DNS:admin.example'], dnsNames: ['b'] },
     });

@@ -79,7 +79,7 @@ describe('callers that send a password with each call', () => {
     expect(checked).toEqual(['alice']);
   });
 
-  it('with the right secret are never held back, however many attempts under their name have failed', async () => {
+  it('are never held back as clients with the right secret, however many attempts under their name have failed', async () => {
     const { ask } = opened();
     for (const wrong of ['1', '2']) expect(await ask('engine', wrong)).toBe('UNAUTHENTICATED');
     expect(await ask('engine', '3')).toBe('RESOURCE_EXHAUSTED');

@@ -171,7 +171,7 @@ describe('an issuer in this process', () => {
     keyOf: (keyId: string) => Promise.resolve(keyId === 'first' ? issuer.publicKey() : undefined),
   });
 
-  it('has its tokens verified with its own keys by the same rules, and nothing is fetched', async () => {
+  it('has its tokens verified with its own keys by the rules for other issuers, and nothing is fetched', async () => {
     const verifier = tokenVerifier([], [local()], { fetchJson, now: () => issuer.clock.now });
     await expect(verifier.verify(await issuer.token())).resolves.toMatchObject({ identity: { principal: 'ada' } });
     for (const token of Object.values(await wrongTokens(issuer)))

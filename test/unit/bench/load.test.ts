@@ -55,7 +55,7 @@ describe('a load of a benchmark', () => {
   });
 });
 
-it('a percentile of a benchmark is a measured value, also for all values and for none', () => {
+it('a percentile of a benchmark is a measured value, also for the shares 0 and 1, and 0 without values', () => {
   expect([0, 0.5, 0.99, 1].map((share) => percentile([1, 2, 3, 4], share))).toEqual([1, 3, 4, 4]);
   expect([percentile([], 0.5), median([9, 1, 5])]).toEqual([0, 5]);
 });

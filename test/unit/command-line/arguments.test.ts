@@ -23,7 +23,7 @@ describe('a time of a flag', () => {
       expect(() => time(text)).toThrow(InvalidArgumentError);
   });
 
-  it('may be a duration before now, where it is past, and is not before 1970', () => {
+  it('may be a duration before now for a flag that takes a past time, which is never before 1970', () => {
     const before = Date.now() - 5_400_000;
     expect(pastTime('1h30m')).toBeGreaterThanOrEqual(before);
     expect(pastTime('1h30m')).toBeLessThanOrEqual(Date.now() - 5_400_000);

@@ -130,7 +130,7 @@ it.each(['flightlog.invalid:81', '[::1:81'])(
   },
 );
 
-it('a server without TLS is reported with what TLS says, without the places in its sources', async () => {
+it('a server without TLS is reported with the error of the TLS library, without file and line of its sources', async () => {
   const [, address = ''] = (await serve(answering('text/html', ''))).split('//');
   for (const protocol of ['https', 'grpcs'])
     expect((await failureOf(`${protocol}://${address}`)).message).toMatch(

@@ -81,7 +81,7 @@ describe('a call over gRPC', () => {
     );
   });
 
-  it('may take any time when the time of a try is zero, as with flytectl', async () => {
+  it('has no time limit when perRetryTimeout of the profile is zero, as with flytectl', async () => {
     await callBy('perRetryTimeout: 0s');
     expect(calls).toHaveLength(1);
   });

@@ -12,7 +12,7 @@ import { sqliteEventStore } from '../../../services/store/log/sqlite-event-store
 const START_MS = Date.UTC(2026, 2, 2);
 const MINUTE_MS = 60_000;
 
-/** One event a minute, alternately in the streams of two projects. */
+/** The number of events in the log: one a minute, alternately in the streams of two projects. */
 const EVENTS = 10;
 
 describe('the position after which log cat begins', () => {

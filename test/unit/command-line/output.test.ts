@@ -143,6 +143,7 @@ it('the columns of notifications are aligned, whether their times have milliseco
   const [whole, exact] = ['2026-03-02T09:58:00Z', '2026-03-02T09:58:00.123Z'].map((since) =>
     lineOf({ ...message, ...outcome, since }),
   );
+  expect(whole).toContain('FAILED');
   expect(whole?.indexOf('FAILED')).toBe(exact?.indexOf('FAILED'));
 });
 
@@ -160,6 +161,7 @@ it('the ticks of a schedule have aligned columns, and one line each', () => {
     problem: '',
     skipping: TIMES,
   });
+  expect(lines[1]).toContain('v1');
   expect(new Set(lines.slice(1).map((line) => line.indexOf('v1'))).size).toBe(1);
   expect(lines.filter((line) => line.includes('no answer'))).toHaveLength(TIMES.length);
 });
@@ -172,6 +174,7 @@ it('the dead letters of a reactor have aligned columns, and one line each', () =
   const figures = { position: '9', waiting: 0, retrying: 0, lag: '0s', dead: 2 };
   const reactor = { name: 'notify', worker: '', muted: '', problem: '' };
   const lines = reactorLinesOf({ ...reactor, ...figures, deadLetters }).slice(1);
+  expect(lines[0]).toContain('task-a b');
   expect(new Set(lines.map((line) => line.indexOf('task-a b'))).size).toBe(1);
   expect(lines.join('')).not.toContain('\n');
 });

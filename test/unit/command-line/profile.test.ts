@@ -59,7 +59,7 @@ describe('the server of a command', () => {
     expect(() => profileOf({ profile: 'missing' }, {}, home)).toThrow(/missing\.yaml: ENOENT/u);
   });
 
-  it('does not get the credentials of a profile when a flag names another server', () => {
+  it('does not get the credentials of a profile when a flag names another server or a file with a token', () => {
     expect(profileOf({ server: 'http://flag:80' }, without, home).signIn).toEqual({ kind: 'person' });
     expect(profileOf({ profile: 'staging', tokenFile: 't' }, {}, home).signIn).toEqual({
       kind: 'token-file',

@@ -87,7 +87,7 @@ describe.each([
     expect(names).toEqual(['localhost', 'localhost']);
   });
 
-  it('must have a certificate for this address', async () => {
+  it('must have a certificate for the address that it is named by', async () => {
     await expect(call('127.0.0.2')).rejects.toThrow();
     expect(names).toEqual(['localhost']);
   });

@@ -14,7 +14,7 @@ const contentHeld = (file: string): Promise<string> =>
   withTokenLock(file, () => Promise.resolve(readFileSync(file, 'utf8')));
 
 describe('the lock of the tokens', () => {
-  it('lets one command after the other renew them, and is removed', async () => {
+  it('lets commands renew the tokens one after another, and is removed', async () => {
     const file = join(folder, 'below', 'lock');
     const events: string[] = [];
     const work = (name: string) => (): Promise<number> =>

@@ -31,7 +31,7 @@ describe('a token', () => {
     ['empty', '\n'],
     ['of two lines', 'a\nb'],
     ['with other characters', 'tök€n'],
-  ])('is refused when it is %s, because no header has it', (_, text) => {
+  ])('is refused when it is %s, because no header can contain it', (_, text) => {
     expect(() => inFile(text)).toThrow(`${file} ${RULE}`);
     expect(() => tokenOf(['printf', text], 'admin.command')).toThrow(`the output of admin.command ${RULE}`);
   });

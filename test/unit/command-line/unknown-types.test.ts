@@ -17,7 +17,7 @@ describe('the notes about the types of events that a command is given', () => {
     expect(unknownTypeNotes(['Nope\u001b'])).toEqual([note('Nope', 'docs/events/README.md lists the types')]);
   });
 
-  it('are none about a known type, about one of which an event was found, and without types', () => {
+  it('are none about a known type, about a type of which an event was found, and without types', () => {
     expect(unknownTypeNotes(['NodePhaseReported'])).toEqual([]);
     expect(unknownTypeNotes(['$metadata', 'Nope'], new Set(['$metadata']))).toHaveLength(1);
     expect(unknownTypeNotes()).toEqual([]);

@@ -203,10 +203,13 @@ describe('a type that is costly to compare', () => {
       struct({ $ref: '#/definitions/A', definitions: { A: { $ref: '#/definitions/A' } } }),
       struct(object({ a: text })),
     ],
-  ])('is compared within a second of processor time: %s', (_, upstream, downstream) => {
-    const [answer, spentMs] = timed(() => isCastable(upstream, downstream));
-    expect(typeof answer).toBe('boolean');
-    expect(spentMs).toBeLessThan(1000);
-    expect(typeText(upstream).length).toBeLessThan(100_000);
-  });
+  ])(
+    'is compared within a second of processor time, and its text is shorter than 100,000 characters: %s',
+    (_, upstream, downstream) => {
+      const [answer, spentMs] = timed(() => isCastable(upstream, downstream));
+      expect(typeof answer).toBe('boolean');
+      expect(spentMs).toBeLessThan(1000);
+      expect(typeText(upstream).length).toBeLessThan(100_000);
+    },
+  );
 });

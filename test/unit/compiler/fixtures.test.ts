@@ -95,7 +95,7 @@ describe('a second recording', () => {
 });
 
 describe('a workflow with a fault', () => {
-  // The others are refused before compilation, or are not faults of the graph.
+  // Invalid requests with other numbers are refused before compilation, or have no fault of the graph.
   const faulty = invalidEntries().filter(({ name }) => {
     const number = Number(name.slice(0, 3));
     return number >= 26 && number <= 52;

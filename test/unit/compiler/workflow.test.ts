@@ -184,7 +184,7 @@ describe('a branch', () => {
     expect(errorsOf(around(...nodes, take('p')))).toEqual(['VariableNameNotFound c']);
   });
 
-  test('prefixes the ids of the nodes in it: one that refers to another node has an upstream entry, and none is in the graph', () => {
+  test('prefixes the ids of the nodes in it: such a node has an upstream entry if it refers to another node, and is not in the graph', () => {
     const template = around(
       taskNode('a', MAKE),
       branch(taskNode('b', TAKE, { a: promise('a.o') }), taskNode('n1', MAKE)),
@@ -273,7 +273,7 @@ describe('an array node', () => {
     expect(errorsOf(workflow([mapped, indexed]))).toEqual([]);
   });
 
-  test('has the interface of its node as it is unless it is marked as the original one', () => {
+  test('without isOriginalSubNodeInterface has the interface of its node unchanged', () => {
     expect(errorsOf(after(array({}, constant(1n)), 'integer l >'))).toEqual([]);
   });
 });

@@ -21,7 +21,7 @@ describe('the configuration', () => {
     const both = [7, '8'].map((value) => ({ path: ['grpc_port'], value, origin: 'test' }));
     expect(configure(both).grpc_port).toBe(8);
     expect(given('abort.timeout', '1h30m').abort.timeout).toBe(5_400_000);
-    expect(given('abort.timeout', '1.1h').abort.timeout).toBe(3_960_000); // 1.1 * 3,600,000 is slightly more
+    expect(given('abort.timeout', '1.1h').abort.timeout).toBe(3_960_000); // 1.1 * 3,600,000 is a little more
   });
 
   it('takes an empty variable for an empty list where the setting is one', () => {

@@ -11,7 +11,7 @@ const made = certificates();
 beforeAll(() => made.authority('ours'));
 afterAll(() => made.remove());
 
-it('a certificate file that is missing for a while is reported each time', async () => {
+it('a certificate file that goes missing twice is reported each time, and so is its return', async () => {
   const [cert, away] = [made.file('ours.pem'), made.file('away.pem')];
   const tls = { cert_file: cert, key_file: made.file('ours.key') };
   const said: string[] = [];

@@ -41,7 +41,7 @@ describe('the levels of attributes', () => {
     ]);
   });
 
-  it('apply where they are of the domain when no workflow is chosen', () => {
+  it('of the domain apply when no workflow is chosen', () => {
     expect(usesIn('')).toEqual([
       ['of-hello', 'of another workflow'],
       ['of-train', 'of another workflow'],

@@ -47,7 +47,7 @@ describe('the changed nodes of an execution', () => {
     ['there are more than a hundred', Array.from({ length: 101 }, (_, index) => `n${index}`)],
     ['their ids are long', Array.from({ length: 50 }, (_, index) => `${'long'.repeat(25)}${index}`)],
     ['an id has a character that filters cannot have', ['n0;n1']],
-  ])('are undefined, to be read all, when %s', (_, ids) => {
+  ])('are unknown, so that all nodes are read, when %s', (_, ids) => {
     const changed = changedNodes();
     for (const id of ['first', ...ids]) changed.add(node(changed.last() + 1n, id));
     expect(changed.after(1n)).toBeUndefined();

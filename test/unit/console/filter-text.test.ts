@@ -23,7 +23,7 @@ it('text that is no condition is left out', () => {
   expect(termsOf('')).toEqual([]);
 });
 
-it('a value may have a plus, a comma and parentheses', () => {
+it('a plus, a comma and parentheses in a value do not end it when a filter text is parsed', () => {
   const text = 'contains(name,a+b,(c))+eq(phase,FAILED)';
   expect(valuesOf(text, 'contains', 'name')).toEqual(['a+b,(c)']);
   expect(valuesOf(text, 'eq', 'phase')).toEqual(['FAILED']);
@@ -49,7 +49,7 @@ it('the wildcard _ replaces characters of a text that would separate values', ()
   expect(containedValue('a, b; c + d\\e (f)')).toBe('a_ b_ c _ d_e (f)');
 });
 
-it('a version with a plus, which no filter can contain, is found by a similar text', () => {
+it('a version with a plus, which the filters of the server cannot contain, is found by a similar text', () => {
   expect(withCondition('', conditionToFind('version', 'v1'))).toBe('eq(version,v1)');
   expect(withCondition('', conditionToFind('version', '1.0+abc'))).toBe('contains(version,1.0_abc)');
 });

@@ -13,7 +13,7 @@ const execution = (name: string, workflow: string): MessageInitShape<typeof Exec
   closure: { workflowId: { name: workflow } },
 });
 
-/** Reads the last good execution of `now` where a list has these executions, and gives its name and the request. */
+/** Reads the last good execution before `now` from a list with these executions; gives its name and the query. */
 const lastGood = async (workflow: string, listed: readonly MessageInitShape<typeof ExecutionSchema>[]) => {
   vi.stubGlobal('document', { baseURI: 'http://127.0.0.1/console/' });
   vi.stubGlobal('window', { addEventListener: () => undefined });
@@ -37,7 +37,7 @@ it('the last good execution is the newest other one of the workflow', async () =
   expect([asked.get('filters'), asked.get('limit')]).toEqual(['eq(phase,SUCCEEDED)+eq(workflow.name,train)', '2']);
 });
 
-it('the last good execution is found for a workflow whose name separates filters, and is none of a similar name', async () => {
+it('the last good execution is found for a workflow whose name has a plus, which separates filters, and is none of a similar name', async () => {
   const { name, asked } = await lastGood('a+b', [execution('other', 'a-b'), execution('before', 'a+b')]);
   expect(name).toBe('before');
   expect(asked.get('filters')).toBe('eq(phase,SUCCEEDED)+contains(workflow.name,a_b)');

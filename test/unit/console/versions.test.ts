@@ -16,14 +16,15 @@ const ID = { project: 'p', domain: 'd', name: 'task' };
 const answerOf = <Message extends DescMessage>(schema: Message, init: MessageInitShape<Message>, status = 200) =>
   new Response(new Uint8Array(toBinary(schema, create(schema, init))), { status });
 
-/** The newest 100 versions, and versions that are similar to `1.0+a`. */
+/** The newest 100 versions; they are similar to `1.0+a`. */
 const tasks = Array.from({ length: 100 }, (_, index) => ({ id: { ...ID, version: `1.0-a${index}` } }));
 
 const serving = (answer: (path: string, query: URLSearchParams) => Response): void => {
   vi.stubGlobal('fetch', (url: URL) => Promise.resolve(answer(url.pathname, url.searchParams)));
 };
 
-const versionsOf = async (version: string): Promise<readonly string[]> => {
+/** The versions that a page which shows this version lists besides the newest 100. */
+const versionsBesides = async (version: string): Promise<readonly string[]> => {
   const { readVersions } = await import('../../../console/definitions/versions.js');
   const page = await readVersions('tasks', { id: ID, version }, new AbortController().signal);
   return page.versions.slice(100).map((each) => each.version);
@@ -35,8 +36,8 @@ it('an older version is found by its id, whatever its characters, among any numb
       ? answerOf(TaskListSchema, { tasks, token: 'more' })
       : answerOf(TaskSchema, { id: { ...ID, version: decodeURIComponent(path.split('/').at(-1)!) } }),
   );
-  expect(await versionsOf('1.0+a')).toEqual(['1.0+a']);
-  expect(await versionsOf('1.0-a7')).toEqual([]); // among the newest
+  expect(await versionsBesides('1.0+a')).toEqual(['1.0+a']);
+  expect(await versionsBesides('1.0-a7')).toEqual([]); // among the newest
 });
 
 it('a version that does not exist is left out', async () => {
@@ -45,7 +46,7 @@ it('a version that does not exist is left out', async () => {
       ? answerOf(TaskListSchema, { tasks, token: 'more' })
       : answerOf(StatusSchema, { code: 5, message: 'no such task' }, 404),
   );
-  expect(await versionsOf('1.0+a')).toEqual([]);
+  expect(await versionsBesides('1.0+a')).toEqual([]);
 });
 
 it('the description of a version is found on a later page', async () => {

@@ -68,7 +68,7 @@ describe('a dead letter', () => {
     given(deadLetterDecider, recorded(), skipped).when(record()).thenNothing();
   });
 
-  it('that was not recorded, or is settled or skipped, cannot be retried', () => {
+  it('that is settled or skipped cannot be retried, and one that was not recorded can be neither retried nor skipped', () => {
     given(deadLetterDecider).when(retry).thenRefused({ kind: 'no-dead-letter' });
     given(deadLetterDecider).when(skip).thenRefused({ kind: 'no-dead-letter' });
     given(deadLetterDecider, recorded(), settled).when(retry).thenRefused({ kind: 'no-dead-letter' });

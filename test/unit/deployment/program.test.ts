@@ -26,7 +26,7 @@ describe('the files of the program', () => {
     expect(texts.some((text) => text.includes('// services/kernel/encoding/file-descriptors.ts'))).toBe(true);
   });
 
-  it('include one for each thread, and no two threads have one name', () => {
+  it('include one for each thread, and each thread has a name of its own', () => {
     const threads = sources.filter((path) => path.endsWith('-thread.ts')).map((path) => basename(path, '.ts'));
     expect(threads).toContain('views-thread');
     expect(new Set(threads).size).toBe(threads.length);

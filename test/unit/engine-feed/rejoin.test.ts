@@ -106,7 +106,7 @@ describe('an engine that joins again', () => {
     expect(reads).toEqual(NAMES);
   });
 
-  it('gets the end of an execution that had ended before', async () => {
+  it('gets the end of an execution that had ended before the engine joined again', async () => {
     await expire('e3');
     await board.start();
     const { nextEnd } = await rejoin();

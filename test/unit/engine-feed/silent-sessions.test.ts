@@ -267,7 +267,7 @@ describe('the session of an engine that is silent', () => {
     expect(new Set(ended)).toEqual(new Set(['b: no heartbeat for 0.03 s']));
   });
 
-  it('keeps no others open when it cannot be ended, and is tried again only after its idle time', async () => {
+  it('keeps no other sessions open when it cannot be ended, and is tried again only after its idle time', async () => {
     board = opened(false);
     await board.start();
     for (const session of ['a', 'b']) board.engines.set(session, engineOf(session, LEASE_MS));

@@ -109,20 +109,22 @@ describe('the order of executions that wait', () => {
     );
   });
 
-  it('is that of age within a project and tier without budgets', () => {
+  it('is that of age within a project and a tier without budgets', () => {
     fc.assert(
       fc.property(fc.array(arbitrary), (items) => {
         const plain = items.map((each) => ({ ...each, budgetMs: undefined, isAborting: false }));
-        for (const project of ['a', 'b', 'c']) {
-          const own = taken(plain).filter(({ lane, tier }) => lane.project === project && tier === Tier.HIGH);
-          const ages = own.map(({ createdAtMs }) => createdAtMs);
-          expect(ages).toEqual([...ages].sort((x, y) => x - y));
-        }
+        const order = taken(plain);
+        for (const project of ['a', 'b', 'c'])
+          for (const tier of [Tier.HIGH, Tier.MEDIUM, Tier.LOW]) {
+            const own = order.filter((each) => each.lane.project === project && each.tier === tier);
+            const ages = own.map(({ createdAtMs }) => createdAtMs);
+            expect(ages).toEqual([...ages].sort((x, y) => x - y));
+          }
       }),
     );
   });
 
-  it('differs from the weights by less than one round at any time', () => {
+  it('gives each of two projects its share by weight to less than one turn at any time', () => {
     const weights = fc.record({ a: fc.integer({ min: 1, max: 9 }), b: fc.integer({ min: 1, max: 9 }) });
     fc.assert(
       fc.property(weights, fc.integer({ min: 1, max: 60 }), (weightOf, turns) => {

@@ -34,7 +34,7 @@ describe('the session of an engine', () => {
     ['is not renewed before it is open', [renew], 'session-over', []],
     ['ends once', [open, end(), end()], 'OK', ['Opened', 'Ended']],
     ['is not renewed after its end', [open, end(), renew], 'session-over', ['Opened', 'Ended']],
-    ['is not opened again', [open, end(), open], 'session-over', ['Opened', 'Ended']],
+    ['is not opened again after its end', [open, end(), open], 'session-over', ['Opened', 'Ended']],
     [
       'stays open when it was renewed since its renewals were counted',
       [open, renew, end(0)],

@@ -23,7 +23,7 @@ import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js
 const ID = create(WorkflowExecutionIdentifierSchema, { project: 'p', domain: 'd', name: 'run' });
 const COUNT = 1_001;
 
-/** A page of a list of so many numbers from 0, and the token of the next page. */
+/** A page of a list of `count` numbers from 0, and the token of the next page. */
 const page = ({ limit, token }: { readonly limit: number; readonly token: string }, count: number) => {
   const from = Number(token);
   const numbers = Array.from({ length: Math.min(limit, count - from) }, (_, at) => from + at);

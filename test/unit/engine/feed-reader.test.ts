@@ -52,7 +52,7 @@ const silentServer = async () => {
   return { endpoint: `127.0.0.1:${port}`, received, calls };
 };
 
-it('an engine that is stopped ends, even when the server does not answer that it leaves', async () => {
+it('an engine that is stopped ends, even when the server does not answer the message that it leaves', async () => {
   const { endpoint, received } = await silentServer();
   const stop = new AbortController();
   const active = createActiveExecutions();

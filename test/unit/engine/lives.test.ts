@@ -135,6 +135,7 @@ describe('a failing task', () => {
     const handler = reports.findIndex(({ kind, event }) => kind === 'node' && event.id?.nodeId === 'fn0');
     const failing = reports.findIndex(({ kind, event }) => kind === 'workflow' && event.phase === Phase.FAILING);
     const end = reports.findIndex(({ kind, event }) => kind === 'workflow' && event.phase === Phase.FAILED);
+    expect(failing).toBeGreaterThanOrEqual(0);
     expect(handler).toBeGreaterThan(failing);
     expect(end).toBeGreaterThan(handler);
     const given = reports.find(({ kind, event }) => kind === 'node' && event.id?.nodeId === 'fn0');
@@ -234,7 +235,9 @@ describe('an array node', () => {
 
   it('over a launch plan starts one child execution for each element of its list, which may be empty', () => {
     expect(run(named('picture-of-five')).children.size).toBe(5);
-    expect(run(named('picture-of-none')).execution.result['o1']?.value).toMatchObject({ case: 'collection' });
+    const none = run(named('picture-of-none'));
+    expect(none.children.size).toBe(0);
+    expect(none.execution.result['o1']?.value).toMatchObject({ case: 'collection', value: { literals: [] } });
   });
 });
 
@@ -247,6 +250,7 @@ describe('a dynamic node', () => {
     const order = reported.reports.map(({ kind, event }) =>
       kind === 'node' ? `${event.id!.nodeId} ${NodePhase[event.phase]}` : '',
     );
+    expect(order).toContain('n0 DYNAMIC_RUNNING');
     expect(order.indexOf('n0 DYNAMIC_RUNNING')).toBeLessThan(order.indexOf('n0-0-start-node SUCCEEDED'));
   });
 });

@@ -66,7 +66,10 @@ const turns = async (count: number): Promise<void> => {
   for (let left = count; left > 0; left -= 1) await new Promise(setImmediate);
 };
 
-/** An engine with one execution of a fixture; `refuse` answers reports, and `phase` is what the server reads. */
+/**
+ * An engine with one execution of a fixture. `refuse` gives the error that a report is answered with, if any, and
+ * `state.phase` is the phase that the server answers.
+ */
 const engineOf = (fixture: string, refuse: (report: string) => CallError | undefined) => {
   const { launched } = executions.find(({ name }) => name === fixture)!;
   const sent: string[] = [];
@@ -136,17 +139,17 @@ describe('an engine', () => {
     expect([errors, active.all.size]).toEqual([isLost('fenced'), 0]);
   });
 
-  it('sends nothing more about an execution once a report was refused without the lease', async () => {
+  it('sends nothing more about an execution once a report was refused because the engine does not have the lease', async () => {
     const { start, workers, sent, errors, retries } = engineOf('diamond-remote-data', (report) =>
       report === 'node n1 QUEUED' ? refusal(status.FAILED_PRECONDITION, 'incompatibleCluster') : undefined,
     );
     start();
     await workers.settled();
-    expect(sent.at(-1)).toBe('node n1 QUEUED'); // n2 is of the same round
+    expect(sent.at(-1)).toBe('node n1 QUEUED'); // not n2, which is queued in the same round
     expect([errors, retries.pending()]).toEqual([isLost('fenced'), 0]);
   });
 
-  it('ends a walk whose execution has ended, when a node is refused for it', async () => {
+  it('ends a walk whose execution has ended, when a report about a node is refused as coming after an end', async () => {
     const { start, workers, sent, state, errors } = engineOf('editorial-run', (report) => {
       if (report !== 'node n0 QUEUED') return undefined;
       state.phase = Phase.ABORTED;
@@ -158,7 +161,7 @@ describe('an engine', () => {
     expect(sent.filter((report) => report.startsWith('task'))).toEqual([]);
   });
 
-  it('goes on when only the node has ended, as an earlier engine had reported', async () => {
+  it('continues a walk when only the node has ended, as an earlier engine had reported', async () => {
     const { start, workers, sent, errors } = engineOf('diamond-remote-data', (report) =>
       report === 'node n0 RUNNING' ? refusal(status.FAILED_PRECONDITION, 'alreadyInTerminalState') : undefined,
     );

@@ -81,7 +81,7 @@ describe('values in MessagePack', () => {
     );
   });
 
-  it('keep integers up to 2^64, and numbers that no 64-bit integer can hold', () => {
+  it('keep integers below 2^64, and numbers that no 64-bit integer can hold', () => {
     for (const value of [2n ** 63n - 1n, 2n ** 63n, 2n ** 64n - 1n]) expect(unpack(pack(value))).toBe(value);
     expect(unpack(pack(1e300))).toEqual({ $float: 1e300 });
   });

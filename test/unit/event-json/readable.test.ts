@@ -95,20 +95,23 @@ const REF = { ref: { scope: 's', sha256: 'inputs', sizeBytes: '1' } };
 const OPENED = { literals: { name: { hash: 'h', map: {} } } };
 
 describe('the JSON of an event with contents that lie beside it', () => {
-  it.each(eventTypes(codecs).filter(hasContents))('is that of a $message.name with them in it', async ({ message }) => {
-    let count = 0;
-    await fc.assert(
-      fc.asyncProperty(fc.gen(), async (draw) => {
-        const data = eventOf(draw, message);
-        const beside = besides(message, data);
-        count += beside.objects.size;
-        const event = recorded(message.name, beside.data);
-        expect(await whole(event, holding(beside.objects))).toEqual(await whole(recorded(message.name, data)));
-      }),
-      { numRuns: 25, endOnFailure: true }, // shrinking such events takes long
-    );
-    expect(count).toBeGreaterThan(10);
-  });
+  it.each(eventTypes(codecs).filter(hasContents))(
+    'is that of a $message.name with the contents in it',
+    async ({ message }) => {
+      let count = 0;
+      await fc.assert(
+        fc.asyncProperty(fc.gen(), async (draw) => {
+          const data = eventOf(draw, message);
+          const beside = besides(message, data);
+          count += beside.objects.size;
+          const event = recorded(message.name, beside.data);
+          expect(await whole(event, holding(beside.objects))).toEqual(await whole(recorded(message.name, data)));
+        }),
+        { numRuns: 25, endOnFailure: true }, // shrinking such events takes long
+      );
+      expect(count).toBeGreaterThan(10);
+    },
+  );
 
   it('has the reference where the contents are gone or damaged', async () => {
     for (const payloads of [NOTHING, failing(new CorruptPayload('damaged'))])

@@ -55,7 +55,7 @@ const MEMBERS: Readonly<
   time: 'when the event was recorded, in UTC',
   sequence: 'the revision in the stream, from 0, in 20 digits',
   stream: 'the name of the stream',
-  position: 'the place in the log; it only grows, with gaps',
+  position: 'the position in the log; later events have larger ones, with gaps',
   partitionkey: 'the same as `subject`',
   commandid: 'the command that recorded it',
   actor: 'the authenticated caller; absent when there is none',

@@ -18,7 +18,7 @@ it.each([...schemas.keys()])('docs/events/%s is the schema that the proto files 
 });
 
 it('docs/events has the schemas of all events, and no others', () => {
-  // The snapshots that this command writes are files only after the tests.
+  // `npm run event-schemas` writes new schemas only after the tests have run.
   const written = process.env['npm_lifecycle_event'] === 'event-schemas' ? schemas.keys() : [];
   const published = new Set([...readdirSync(FOLDER).filter((file) => file.endsWith('.json')), ...written]);
   expect([...published].sort(), '`npm run event-schemas` writes them').toEqual([...schemas.keys()].sort());

@@ -26,7 +26,7 @@ const onPlatform = (platform: NonNullable<Level>, request: object, plan?: object
 const role = (iamRole: string) => ({ securityContext: { runAs: { iamRole } } });
 
 describe('the configuration of an execution', () => {
-  it('takes the first parallelism that is not zero, and the platform default after all', () => {
+  it('takes the first parallelism that is not zero, that of the platform last', () => {
     expect(levels({ maxParallelism: 1 }, { maxParallelism: 2 }).maxParallelism).toBe(1);
     expect(levels({}, { maxParallelism: 2 }, { maxParallelism: 3 }).maxParallelism).toBe(2);
     expect(levels({}, {}, { maxParallelism: 3 }, { maxParallelism: 4 }).maxParallelism).toBe(3);

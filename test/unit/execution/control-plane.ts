@@ -34,7 +34,7 @@ const noPayloads: PayloadStore = {
 
 type Methods = typeof AdminService.method;
 
-/** The part of the control plane that registers and executes, on a real log, with the named fixtures registered. */
+/** A control plane that registers definitions and launches executions, on a real log, with the fixtures of `folders`. */
 export const openControlPlane = async (
   folders: readonly string[],
   settings: readonly GivenSetting[] = [],
@@ -100,7 +100,7 @@ export const openControlPlane = async (
   return {
     registry,
     aggregate,
-    /** The services of the use cases of executions. */
+    /** The services that the RPCs of executions use. */
     services,
     send,
     sendBytes,

@@ -157,7 +157,7 @@ describe('a child execution', () => {
       } as never,
     });
 
-  it('takes principal, nesting and cluster label from the execution that launches it', async () => {
+  it('has the principal and cluster label of the execution that launches it, and is nested one level deeper', async () => {
     await launch('parent', { executionClusterLabel: { value: 'gpu' } }, 'grace');
     await runNode('parent');
     await launch('child', parent('parent'), 'engine');

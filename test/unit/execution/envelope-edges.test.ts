@@ -86,7 +86,7 @@ describe('an event in several parts', () => {
     expect(() => scan(entity, requestOf(entity, event), small, large)).toThrow('Output data size exceeds');
   });
 
-  it('has only the last of a child execution and the metadata of a task', () => {
+  it('has a child execution only when no metadata of a task follow it', () => {
     const parts = [child, taskNode].map((part) => requestOf('node', part));
     const event = requestOf('node', node);
     expect(scan('node', event, parts[0]!, parts[1]!).child).toBeUndefined();

@@ -40,7 +40,7 @@ const report = (entity: EngineReport['entity'], more: Partial<EngineReport> = {}
   ...more,
 });
 
-/** Every type of event with the parts of it that may be large; none of them is empty. */
+/** An event of every type, in which at least one field is set, with those of its parts that may be large. */
 const events: readonly (readonly [ExecutionEvent, readonly string[]])[] = [
   [
     {

@@ -169,7 +169,7 @@ describe('a terminated execution', () => {
     expect([calls, await checkpoint().read()]).toEqual([[otherStream], 5n]);
   });
 
-  it('is ended in time although a clock that was an hour ahead recorded the one before it', async () => {
+  it('is ended in time although a clock that was an hour ahead recorded the termination before it', async () => {
     const ahead = openSessions({ store, payloads: filePayloadStore({ directory }), now: () => START_MS + 3_600_000 });
     const other = { ...id, name: 'ahead' };
     const otherStream = executionStream(other);
@@ -202,7 +202,7 @@ describe('a terminated execution', () => {
     await reactor.close();
   });
 
-  it('says in its abort metadata that the control plane has ended it', async () => {
+  it('is ended by an event whose cause names the control plane, with the principal of the termination', async () => {
     await run(creation);
     await run(termination);
     const reactor = open(manualTimers(START_MS + AFTER_MS));
@@ -254,8 +254,8 @@ describe('a terminated execution', () => {
   });
 });
 
-describe('an execution whose engine reports ABORTING without a request', () => {
-  it('is ended by the control plane after the same time', async () => {
+describe('an execution whose engine reports ABORTING without a termination request', () => {
+  it('is ended by the control plane when its engine has not ended it in time', async () => {
     const timers = manualTimers(START_MS);
     const reactor = open(timers);
     await run(creation);
@@ -331,12 +331,22 @@ describe('an execution that runs longer than execution.timeout', () => {
   });
 
   it('is left alone when it has ended, or is being aborted', async () => {
+    const ended = { ...id, name: 'ended' };
+    const endedStream = executionStream(ended);
+    await sessions.handle(aggregate, endedStream, { ...creation, id: ended }, { actor: '', commandId: 'ended' });
+    const failure = { ...workflow('FAILED'), id: ended };
+    await sessions.handle(aggregate, endedStream, failure, { actor: '', commandId: 'failed' });
     await run(creation);
     await run(termination);
-    const reactor = open(manualTimers(START_MS + AFTER_MS), [], undefined, timeOutExecutions);
-    await until(async () => (await checkpoint().read()) >= 0n);
-    await run(workflow('ABORTED', { second: 1 }));
+    const handled: unknown[] = [];
+    const noting: ExpiryOptions['handle'] = async (to, command, context) => {
+      await sessions.handle(aggregate, to, command, context);
+      handled.push(to);
+    };
+    const reactor = open(manualTimers(START_MS + AFTER_MS), [], noting, timeOutExecutions);
+    await until(() => handled.length > 0);
     await reactor.close();
-    expect(await last()).toMatchObject({ type: 'WorkflowPhaseReported', data: { phase: 7 } });
+    expect(handled).toEqual([stream]);
+    expect(await types()).toEqual(['ExecutionCreated', 'TerminationRequested']);
   });
 });

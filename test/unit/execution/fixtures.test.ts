@@ -50,7 +50,7 @@ describe.each(eventSequences())('the events of $name', ({ entries, final }) => {
     expect(run.recorded).toHaveLength(before);
   });
 
-  it('each delivered twice in a row record the same', async () => {
+  it('record the same when each is delivered twice in a row as when each is delivered once', async () => {
     const [once, twice] = [begin(), begin()];
     for (const command of commands) {
       await once.refusal(command);

@@ -61,7 +61,7 @@ describe('the flat fields of an event of an execution', () => {
     expect(flatFields({ stream: other, type: 'ExecutionCreated', data: NOTHING })).toEqual({});
   });
 
-  it('stay right for more streams than are cached', () => {
+  it('are right for more streams than are cached', () => {
     const fieldsOf = (name: number) =>
       flatFields({ stream: streamName('execution', ['p', 'd', `e${name}`]), type: 'ExecutionTagged', data: NOTHING });
     for (let name = 0; name < 5_000; name += 1)

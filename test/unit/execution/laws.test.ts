@@ -62,7 +62,7 @@ const ended = ({ phase, nodes }: ExecutionState): Map<string, number> => {
 };
 
 describe('an execution, whatever happens to it,', () => {
-  it('takes a command twice as once', async () => {
+  it('records nothing more when the same command comes a second time in a row', async () => {
     let repeated = 0;
     await fc.assert(
       fc.asyncProperty(life, async (commands) => {
@@ -81,7 +81,7 @@ describe('an execution, whatever happens to it,', () => {
     expect(repeated).toBeGreaterThan(500);
   });
 
-  it('never leaves a terminal phase, unless it was inferred from the end of the execution', async () => {
+  it('keeps each terminal phase, also of its nodes and attempts, unless the phase was inferred from the end of the execution', async () => {
     let compared = 0;
     await fc.assert(
       fc.asyncProperty(life, async (commands) => {

@@ -77,7 +77,7 @@ describe('a lease of an execution', () => {
     expect(await openStream(creation).refusal(returnBy('a', 1))).toEqual(refusal);
   });
 
-  it('is not changed by the return of another', () => {
+  it('is not changed by the return of another lease', () => {
     const returned = { type: 'WorkReturned', data: create(WorkReturnedSchema, { number: 1n }) } as const;
     const leaseAfter = (...past: readonly ExecutionCommand[]) =>
       executionDecider.evolve(openStream(...past).state(), returned).lease;
@@ -95,7 +95,7 @@ describe('a report of an execution that was leased', () => {
   it.each([
     ['its engine', 'b', 'OK'],
     ['the engine before', 'a', 'lease-lost'],
-    ['an engine that never had it', 'c', 'lease-lost'],
+    ['an engine that never had a lease', 'c', 'lease-lost'],
     ['an engine without a name', '', 'lease-lost'],
   ])('by %s, producer %j, is answered with %s', async (_, producer, answer) => {
     const past = [creation, leaseTo('a'), workflow('RUNNING', { producer: 'a' }), leaseTo('b', 1)];
@@ -105,21 +105,21 @@ describe('a report of an execution that was leased', () => {
   it.each([
     [
       'a node under a lease of a bridge',
+      'OK',
       leaseTo('bridge', undefined, 'propeller'),
       node('RUNNING', { node: 'n1' }),
-      'OK',
     ],
-    ['a task under a lease of a bridge', leaseTo('bridge', undefined, 'east'), task('RUNNING'), 'OK'],
-    ['a task under a lease of an engine named propeller', leaseTo('propeller'), task('RUNNING'), 'OK'],
-    ['a task under a lease of another engine', leaseTo('a'), task('RUNNING'), 'lease-lost'],
-    ['a workflow', leaseTo('bridge', undefined, 'east'), workflow('SUCCEEDING'), 'lease-lost'],
-  ])('without a producer, of %s, is answered as it should be', async (_, lease, report, answer) => {
+    ['a task under a lease of a bridge', 'OK', leaseTo('bridge', undefined, 'east'), task('RUNNING')],
+    ['a task under a lease of an engine named propeller', 'OK', leaseTo('propeller'), task('RUNNING')],
+    ['a task under a lease of another engine', 'lease-lost', leaseTo('a'), task('RUNNING')],
+    ['a workflow', 'lease-lost', leaseTo('bridge', undefined, 'east'), workflow('SUCCEEDING')],
+  ])('without a producer, of %s, is answered with %s', async (_, answer, lease, report) => {
     const { producerId: producer } = lease.to;
     const stream = openStream(creation, lease, workflow('RUNNING', { producer }), node('RUNNING', { producer }));
     expect(await stream.answer(report)).toBe(answer);
   });
 
-  it('by an engine that has returned it is refused', async () => {
+  it('by an engine that has returned its lease is refused', async () => {
     const stream = openStream(creation, leaseTo('a'), returnBy('a', 1));
     expect(await stream.refusal(workflow('RUNNING', { producer: 'a' }))).toEqual({
       kind: 'lease-lost',
@@ -134,7 +134,7 @@ describe('a report of an execution that was leased', () => {
     expect(await stream.answer(workflow('SUCCEEDED', { producer: 'b', second: 2 }))).toBe('OK');
   });
 
-  it('is not needed for an execution to expire', async () => {
+  it('is not needed for the execution to expire', async () => {
     expect(await openStream(creation, leaseTo('a'), termination).answer(expiry)).toBe('OK');
   });
 });

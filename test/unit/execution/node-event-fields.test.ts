@@ -15,7 +15,7 @@ const nodeId = fc.record({ nodeId: word, executionId }, { requiredKeys: [] });
 const literals = fc.record({ literals: fc.dictionary(word, fc.record({ hash: word })) });
 const taskNode = fc.record({ checkpointUri: word, catalogKey: fc.record({ artifactTag: fc.record({ name: word }) }) });
 
-/** Each is one or two fields of the event. */
+/** A part of the event, with one to four of its fields. */
 const part = fc.oneof(
   fc.record({ id: nodeId }),
   fc.record({ producerId: word, nodeName: word, eventVersion: fc.nat() }),

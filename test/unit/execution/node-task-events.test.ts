@@ -130,7 +130,7 @@ describe('a task event', () => {
     expect(await run.answer(task('QUEUED', { version: 3 }))).toBe('phase-recorded');
   });
 
-  it('after the end is refused whatever its version', async () => {
+  it('after the end of the task is refused whatever its version', async () => {
     const run = openStream(creation, node('RUNNING'), task('SUCCEEDED'));
     expect(await run.answer(task('RUNNING', { version: 7, second: 1 }))).toBe('already-terminal');
     expect(await run.refusal(task('SUCCEEDED', { version: 1, second: 1 }))).toEqual({
@@ -141,7 +141,7 @@ describe('a task event', () => {
     });
   });
 
-  it('of each attempt is another task execution', async () => {
+  it('of another attempt is about another task execution', async () => {
     const run = openStream(creation, node('RUNNING'), task('FAILED'));
     expect(await run.answer(task('RUNNING', { attempt: 1, second: 1 }))).toBe('OK');
     expect(
@@ -192,7 +192,7 @@ describe('a task event', () => {
   });
 });
 
-describe('a node or attempt that is reported first after the end of its execution', () => {
+describe('a node or attempt whose first report comes after the end of its execution', () => {
   it('is refused in a phase that is not terminal, and nothing is recorded', async () => {
     const run = openStream(creation, node('RUNNING'), workflow('FAILED'));
     const refusal = { kind: 'already-terminal', current: NODE.ABORTED, to: NODE.RUNNING };

@@ -27,7 +27,7 @@ describe('an attempt to create an execution', () => {
     expect(stream.state().slotAttempt).toBe('c');
   });
 
-  it('is voided once, and not when the execution is there', () => {
+  it('is voided once, and not when the execution exists', () => {
     expect(openStream(voidOf('a'), voidOf('a')).recorded).toHaveLength(1);
     expect(openStream(creation, voidOf('a')).recorded).toHaveLength(1);
   });
@@ -59,7 +59,7 @@ describe('an execution that has run longer than execution.timeout', () => {
   });
 });
 
-it('an execution that its engine began to abort expires without a cause or a principal', () => {
+it('an execution that its engine began to abort expires with the control plane as cause, and without a principal', () => {
   const event = lastEvent(creation, workflow('ABORTING'), expiry);
   expect(event).toMatchObject({
     type: 'ExecutionExpired',

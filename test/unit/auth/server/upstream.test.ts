@@ -27,7 +27,7 @@ const SECRET = 'marked-secret-of-the-client';
 const EIGHT_HOURS_MS = 8 * 60 * 60 * 1_000;
 
 const directory = mkdtempSync(join(tmpdir(), 'flightlog-upstream-'));
-/** The client of the server under test at the other server; its tokens have it as their audience. */
+/** The id of the server under test as a client of the other server, whose tokens have it as their audience. */
 const CLIENT = 'web page';
 const attempts: SignInAttempt[] = [];
 const failures: string[] = [];
@@ -209,7 +209,7 @@ describe('signing in at the upstream provider', () => {
     expect((await browser.open(begin(own.issuer).url)).text).toContain('Sign in with the other one');
   });
 
-  it('ends with a sign-out at this server, which leads to the one of the provider and back to the console', async () => {
+  it('ends with a sign-out at this server, which leads to the sign-out of the provider and back to the console', async () => {
     const { browser } = await signIn();
     const question = await browser.open(`${own.issuer}/oauth2/logout`);
     const page = await browser.submit(question, '/oauth2/logout/confirm', { logout: 'yes' });

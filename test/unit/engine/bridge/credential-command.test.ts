@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ClusterUnavailable } from '../../../../engine/bridge/cluster/cluster.js';
 import { connectedCluster } from '../../../../engine/bridge/cluster/connected-cluster.js';
 
-/** Nothing listens there. */
+/** The address of a server that does not run. */
 const SERVER = 'https://127.0.0.1:1';
 const KEY = { namespace: 'flytesnacks-development', name: 'e' };
 
@@ -39,9 +39,9 @@ describe('a credential command of a kubeconfig', () => {
     );
   });
 
-  it('that ends in time is obeyed', async () => {
+  it('that ends in time lets the call reach the address of the server', async () => {
     const credential = JSON.stringify({ kind: 'ExecCredential', status: { token: 't' } });
     const found = clusterWith(`console.log(${JSON.stringify(credential)})`, 20_000).find(KEY);
-    await expect(found).rejects.toThrow('ECONNREFUSED'); // asked with its token
+    await expect(found).rejects.toThrow('ECONNREFUSED');
   });
 });

@@ -20,7 +20,7 @@ describe('the next step of a bridge', () => {
     ['accepts a launch once its object exists', { ...fresh, seen: 'standing' }, 'accept'],
     ['looks for the object of a launch that some engine has had', second, 'look'],
     ['accepts a launch whose object it created before it was killed', { ...second, seen: 'standing' }, 'accept'],
-    ['creates the object when it was killed before it had created it', { ...second, seen: 'absent' }, 'create'],
+    ['creates the object of a launch when the bridge was killed before that', { ...second, seen: 'absent' }, 'create'],
     ['passes on a launch that another engine has started', { ...second, isStarted: true, seen: 'absent' }, 'pass-on'],
     ['refuses a name that another launch has in the cluster', { ...fresh, seen: 'foreign' }, 'refuse'],
     ['leaves a running object alone', { ...accepted, seen: 'standing' }, 'wait'],
@@ -37,7 +37,7 @@ describe('the next step of a bridge', () => {
     ['ends an aborted execution that has no object', { ...aborted, seen: 'absent' }, 'end'],
     ['ends an aborted execution whose name another launch has in the cluster', { ...aborted, seen: 'foreign' }, 'end'],
     ['keeps the object of a finished execution for a while', { ...over, seen: 'standing', isKept: true }, 'wait'],
-    ['deletes the object of a finished execution after that', { ...over, seen: 'standing' }, 'delete'],
+    ['deletes the object of a finished execution that is no longer kept', { ...over, seen: 'standing' }, 'delete'],
     ['waits while the object of a finished execution is being deleted', { ...over, seen: 'deleting' }, 'wait'],
     [
       'removes the finalizer of an object when the engine in the cluster does not',

@@ -146,7 +146,7 @@ describe('the request of a launch', () => {
     expect(await errorOf(launched(spec))).toBe(WRONG + text);
   });
 
-  it('may have a name of 63 characters', async () => {
+  it('may have a name of at most 63 characters', async () => {
     const name = `e${'x'.repeat(62)}`;
     expect(await launched({}, { name })).toMatchObject({ kind: 'launched', id: { name } });
     expect(await errorOf(launched({}, { name: `${name}x` }))).toMatch(/size of name exceeded length 63/u);
@@ -339,7 +339,7 @@ describe('a launch whose launch plan limits concurrency', () => {
     }
   });
 
-  it('takes no slot for an execution that exists, for another launch plan, or for a task', async () => {
+  it('takes no slot for an execution that exists, nor does a launch of a plan without a limit or of a task', async () => {
     const { services, taken } = limited({ max: 2, behavior: SKIP });
     const name = newName();
     await launched({}, { name });
@@ -522,7 +522,7 @@ describe('a relaunch', () => {
     );
   });
 
-  it('as a recovery has the parent in the metadata of its request, or without metadata that of the first', async () => {
+  it('as a recovery has the parent in the metadata of its request, or without metadata that of the first execution', async () => {
     const parent = newName();
     await createdBy(launched({}, { name: parent }));
     for (const nodeId of ['n0', 'n1'])
