@@ -164,7 +164,7 @@ afterAll(async () => {
   await writer.close();
 });
 
-it('lists, page by page, have each execution once that always fits and keeps its sort key, and none that never fits', async () => {
+it('lists, page by page, have each execution once that matches the filter at all times and keeps its sort key, and none that never matches', async () => {
   let run = 0;
   const compared = { once: 0, never: 0 };
   const property = fc.asyncProperty(

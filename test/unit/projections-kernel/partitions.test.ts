@@ -55,14 +55,14 @@ describe('the partition of a stream', () => {
 });
 
 describe('the lowest position', () => {
-  it('is the least of several, and above all others when there is none', () => {
+  it('is the least of several positions, and above every position when there are none', () => {
     expect(lowestOf([5n, 3n, 4n])).toBe(3n);
     expect(lowestOf([])).toBeGreaterThan(2n ** 62n);
   });
 });
 
 describe('the highest position', () => {
-  it('is the greatest of several, and 0 when there is none', () => {
+  it('is the greatest of several positions, and 0 when there are none', () => {
     expect(highestOf([3n, 5n, 4n])).toBe(5n);
     expect(highestOf([])).toBe(0n);
   });

@@ -114,7 +114,7 @@ const cut = <Item>(items: readonly Item[], sizes: readonly number[]): Item[][] =
 };
 
 describe('a projector', () => {
-  it('comes to the same documents however its events are cut into batches and parts', async () => {
+  it('comes to the same documents however its events are divided among calls and writes', async () => {
     const sizes = fc.array(fc.integer({ min: 1, max: 15 }), { minLength: 1, maxLength: 5 });
     const limits = fc.record({
       events: fc.integer({ min: 1, max: 10 }),
@@ -169,7 +169,7 @@ describe('a projector', () => {
     expect((await views(store)).map(({ position }) => position)).toEqual([2n, 2n]);
   });
 
-  it('writes once it has gathered as many documents as it may', async () => {
+  it('writes once it has gathered as many documents as its limit', async () => {
     const gathers = { events: 9, documents: 2, bytes: 1e6 };
     const target = await start(await newStore(), { models: [tallies, counts], gathers });
     expect(await target.take(recorded([{ stream: 's' }]), 1n, true)).toBe(true);
@@ -267,7 +267,7 @@ describe('a projector', () => {
     }
   });
 
-  it('writes what it gathers once the events have so many bytes', async () => {
+  it('writes once the events that it has gathered have as many bytes as its limit', async () => {
     const store = await newStore();
     const events = recorded([{ stream: 's' }, { stream: 's' }, { stream: 's' }]);
     const bytes = events[0]!.data.length * 2;
@@ -280,7 +280,7 @@ describe('a projector', () => {
     expect(positions).toEqual([0n, 2n, 2n]);
   });
 
-  it('writes what it gathers once events that no model follows have so many bytes', async () => {
+  it('writes once events that no model follows have as many bytes as its limit', async () => {
     const others = recorded([{ stream: 'o' }, { stream: 'o' }, { stream: 'o' }]);
     const events = others.map((event) => ({ ...event, stream: streamName('other', ['o']) }));
     const bytes = events[0]!.data.length * 2;
@@ -391,7 +391,7 @@ describe('a projector', () => {
     expect(await views(store)).toEqual(before);
   });
 
-  it('decodes an event once, and of those that no model follows the first of each kind', async () => {
+  it('decodes an event once, and of those that no model follows only the first of each type', async () => {
     const store = await newStore();
     const target = await start(store);
     tallyCodec.decoded = 0;
@@ -400,7 +400,7 @@ describe('a projector', () => {
     expect(tallyCodec.decoded).toBe(4);
   });
 
-  it('passes events of streams that no codec reads', async () => {
+  it('skips events of streams that no codec reads', async () => {
     const store = await newStore();
     const target = await start(store, { codecs: new Map() });
     await target.take(recorded([{ stream: 's' }]), 1n);
@@ -502,7 +502,7 @@ describe('a batch', () => {
     expect([fits([1, 40], [1, 60]), fits([1, 40], [1, 61])]).toEqual([true, false]);
   });
 
-  it('can be a part of a wide event; its last part has the documents that several streams feed', () => {
+  it('can be a part of an event that touches many documents; the last part of the event has those that several streams feed', () => {
     const touching = (...touched: Entry['touched']) =>
       ({ touched, width: touched.reduce((width, { keys }) => width + keys.length, 0) }) as Partial<Entry> as Entry;
     const [own, few, fed] = [
@@ -656,7 +656,7 @@ describe('streams that are parked and resumed', () => {
     expect(await amounts(store)).toEqual([[3, 2n]]);
   });
 
-  it('stay parked in the projector when the store fails meanwhile', async () => {
+  it('stay parked in the projector when the store fails while they are resumed', async () => {
     let isAway = false;
     const store = await newStore(() => {
       if (isAway) throw new StoreUnavailable('away');
@@ -749,10 +749,11 @@ describe('streams that are parked and resumed', () => {
     expect(await amounts(store)).toEqual([[7, 3n]]);
   });
 
-  it('are parked for all views of their projector, and for no other projector', async () => {
+  it('are parked for all views of their projector, and not for a projector of other views', async () => {
     const store = await newStore();
     const events = recorded([{ stream: 's', type: 'FromTheFuture' }]);
     await (await start(store)).take(events, 1n);
+    expect((await store.parked()).map(({ views: parkedFor }) => parkedFor)).toEqual(['counts.v1 tallies.v1 totals.v1']);
     const others = await start(store, { ...upgraded, models: [counts] });
     expect(others.parked()).toEqual([]);
     expect((await start(store)).parked().map(({ stream }) => stream)).toEqual([s]);
@@ -801,7 +802,7 @@ describe('a stream that a view cannot take', () => {
     ['FromTheFuture', 'no event FromTheFuture is known'],
     ['Refused', 'this tally is refused'],
     ['Odd', 'no such sum'],
-  ])('%s: is parked at the event, and others go on', async (type, reason) => {
+  ])('is parked at an event of the type %s, and other streams go on', async (type, reason) => {
     for (const [batch, hasNext] of [
       [1, false],
       [2, false],
@@ -846,7 +847,7 @@ describe('a stream that a view cannot take', () => {
     expect([...(await views(store)), ...(await shared(store))]).toEqual(await oneByOne(withPoison('Added')));
   });
 
-  it('resumes with the events that were gathered meanwhile', async () => {
+  it('resumes with the events that were gathered while it was parked', async () => {
     const store = await newStore();
     const events = withPoison('FromTheFuture');
     await (await start(store)).take(events.slice(0, 3), 3n);

@@ -97,7 +97,7 @@ describe('running projections', () => {
     await store.close();
   });
 
-  it('pause after many events, and then take what has come meanwhile together', async () => {
+  it('pause after many events, and then take together those that came during the pause', async () => {
     const store = openStore();
     let goOn = (): void => undefined;
     let pauses = 0;
@@ -363,7 +363,7 @@ describe('projections that share the partitions', () => {
   };
   const only = (partitions: readonly number[]) => run(openStore(), undefined, { models: [tallies], partitions });
 
-  it('have each the events of their partitions, and together all', async () => {
+  it('project together the events of all partitions', async () => {
     const [even, odd] = [await only(half(0)), await only(half(1))];
     const store = openStore();
     await reachedAll(store, await appendToAll(1));
@@ -402,7 +402,7 @@ describe('projections that share the partitions', () => {
     await Promise.all([one.running.close(), two.running.close()]);
   });
 
-  it('make the same views when two runs have every partition', async () => {
+  it('count each event once when two runs have every partition', async () => {
     const [one, two] = [await only(PARTITIONS), await only(PARTITIONS)];
     let last = 0n;
     for (let round = 0; round < 5; round += 1) last = await appendToAll(1);
@@ -413,7 +413,7 @@ describe('projections that share the partitions', () => {
     await Promise.all([one.running.ended, two.running.ended]);
   });
 
-  it('go on from views that had no partitions', async () => {
+  it('go on from views with one checkpoint for all partitions', async () => {
     const store = openStore();
     await store.prepare([tallies.collection]);
     await appendToAll(1);
@@ -537,7 +537,7 @@ describe('a rebuild', () => {
     expect(await allViews()).toEqual(followed);
   });
 
-  it('stops at an event that a view cannot take in another share too', async () => {
+  it('stops, too, when a view cannot take an event of another share, and puts no views in place', async () => {
     const [first = []] = sharesOf(4);
     const names = Array.from({ length: 40 }, (_, at) => `bad-${at}`);
     const stream = names.find((name) => !first.includes(viewPartitionOf(streamName('tally', [name]))))!;
@@ -561,10 +561,10 @@ describe('a rebuild', () => {
   });
 
   it.each([
-    ['a document with another response', 'a', 0],
-    ['a document that is missing', 'b', 0],
-    ['a document that is missing, with the events in memory', 'b', 10_000],
-  ])('is refused for %s', async (_, part, heldBytes) => {
+    ['a document with another response', 'a', 0, 'its stored parts differ: response'],
+    ['a document that is missing', 'b', 0, 'it is missing'],
+    ['a document that is missing, with the events in memory', 'b', 10_000, 'it is missing'],
+  ])('is refused for %s', async (_, part, heldBytes, why) => {
     await live();
     const followed = await allViews();
     const fresh = freshSqliteViews({ directory });
@@ -586,7 +586,7 @@ describe('a rebuild', () => {
       },
     };
     await expect(rebuild({ fresh: lossy, heldBytes }).done).rejects.toThrow(
-      new RegExp(`the view tallies is wrong about tally-[st]/${part}: it`, 'u'),
+      new RegExp(`the view tallies is wrong about tally-[st]/${part}: ${why}$`, 'u'),
     );
     expect(await allViews()).toEqual(followed);
   });
@@ -652,10 +652,12 @@ describe('a rebuild', () => {
     });
   });
 
-  it('leaves views that go on live from its position', async () => {
+  it('leaves views that go on from its position, with the later events alone', async () => {
     await rebuild().done;
     await append({ stream: 't', amount: 100 });
+    tallyCodec.decoded = 0;
     await live();
+    expect(tallyCodec.decoded).toBe(1);
     const store = openStore();
     expect(await sumOf(store, 't')).toBe(105);
     await store.close();

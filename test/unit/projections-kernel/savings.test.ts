@@ -83,7 +83,7 @@ const follow = async (events: readonly RecordedEvent[], partitions = PARTITIONS)
   await run.close();
 };
 
-describe('the work that a projector saves', () => {
+describe('a projector saves work:', () => {
   it('a document that many events touch is looked for and written once for all of them', async () => {
     await (await start()).take(many(500), 500n);
     expect(store.batches.map(({ documents }) => documents.length)).toEqual([2]);
@@ -110,6 +110,7 @@ describe('the work that a projector saves', () => {
     const known = store.batches.map(({ documents }) => documents.map(({ before }) => before));
     expect(known[0]).toEqual(['nothing', 'nothing']);
     expect(known[2]!.map((before) => before !== 'nothing' && before?.position)).toEqual([2n, 2n]);
+    expect(store.looked).toHaveLength(2); // for the first event
   });
 
   it('pages that are at hand are written together: a write for 4,000 changed documents, and not for each page', async () => {
@@ -117,7 +118,7 @@ describe('the work that a projector saves', () => {
     expect(store.batches.map(({ documents }) => documents.length)).toEqual([4_000, 1_000]);
   });
 
-  it('events of partitions that others have are not decoded', async () => {
+  it('events of partitions that other processes have are not decoded', async () => {
     const events = many(400, 40);
     const own = events.filter(({ stream }) => viewPartitionOf(stream) === 0);
     tallyCodec.decoded = 0;

@@ -103,7 +103,7 @@ describe('the groups of views of a process', () => {
       isBuilding,
     ]);
 
-  it('are those at one position, in all partitions where it is so, and the ones behind are being built', async () => {
+  it('are the views that are at the same position, for all partitions in which they are; the views behind are being built', async () => {
     await put({
       'tallies.v1 0/8': 9n,
       'counts.v1 0/8': 4n,
@@ -131,7 +131,7 @@ describe('the groups of views of a process', () => {
     expect(group).toMatchObject({ name: all, models, partitions: [], isBuilding: false, takeover: undefined });
   });
 
-  it('keep streams as parked that the groups at their start have parked, and delete the rows of replaced groups', async () => {
+  it('keep streams as parked that the groups whose checkpoints they take over have parked, and delete the rows of replaced groups', async () => {
     const [ahead, joined] = [groupName(models, [tallies, totals]), groupName(models, [counts])];
     const [one, two] = [inPartition(0), inPartition(1)];
     const [three, four] = ['tally-n~1', 'tally-n~2']; // in the partition of streams without a key
@@ -158,7 +158,7 @@ describe('the groups of views of a process', () => {
     ]);
   });
 
-  it('move or delete the streams that they had parked themselves, as the groups at their start have them', async () => {
+  it('move or delete the streams that they had parked themselves, to agree with the groups whose checkpoints they take over', async () => {
     const ahead = groupName(models, [tallies, totals]);
     const joined = groupName(models, [counts]);
     const streams = Array.from({ length: 400 }, (_, each) => streamName('tally', [`n${each}`]));

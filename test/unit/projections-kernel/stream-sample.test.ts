@@ -25,7 +25,7 @@ describe('a sample of streams', () => {
     expect(some.length).toBeGreaterThan(4);
     expect(some.length).toBeLessThanOrEqual(10);
     expect(new Set(some.map(({ stream }) => stream)).size).toBe(some.length);
-    expect(some.filter(({ events }) => events?.length === 1)).not.toHaveLength(0); // the memory of those that left is free
+    expect(some.filter(({ events }) => events?.length === 1)).not.toHaveLength(0); // the memory of streams that have left the sample is free again
   });
 
   it('has the events of short streams, and none of a stream that takes too much memory or has a gap', () => {

@@ -6,7 +6,7 @@ import { streamName } from '../../../services/kernel/stream.js';
 import type { ReadModel } from '../../../projections/runtime/read-model.js';
 import type { StoredDocument } from '../../../projections/runtime/read-store.js';
 
-/** A small domain for the runner: tallies, with one document for each part of a tally. */
+/** A small domain for tests of projections: tallies, with one document for each part of a tally. */
 export type TallyEvent = { parts: string[]; amount: number; note?: Content };
 
 export type Tally = { sum: number; seen: string[]; note?: string };

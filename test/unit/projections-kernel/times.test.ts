@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 
 import { durationBetween, microsOf, timestampOf } from '../../../projections/query/times.js';
 
-/** Times from the year 1 to the year 9999, the range of messages. */
+/** Times from the year 1 to the year 9999, the range of `google.protobuf.Timestamp`. */
 const instants = fc
   .record({ seconds: fc.bigInt({ min: -62_135_596_800n, max: 253_402_300_799n }), nanos: fc.nat(999_999_999) })
   .map(timestampOf);
@@ -12,7 +12,7 @@ const nanosIn = ({ seconds, nanos }: { readonly seconds: bigint; readonly nanos:
   seconds * 1_000_000_000n + BigInt(nanos);
 
 describe('the duration between two times', () => {
-  it('is exact, and has parts of one sign, as a message may hold them', () => {
+  it('is exact, and has seconds and nanos of one sign, as google.protobuf.Duration requires', () => {
     fc.assert(
       fc.property(instants, instants, (start, end) => {
         const duration = durationBetween(start, end)!;

@@ -87,7 +87,7 @@ describe('the unprojected part of a stream', () => {
     },
   );
 
-  it('is folded over what the views have, and decoded from there on alone', async () => {
+  it('is folded over what the views have, and only its own events are decoded', async () => {
     await seen(events, 3);
     tallyCodec.decoded = 0;
     expect(await found(events, { collection: 'tallies', key: `${s}/a` })).toEqual([[`${s}/a`, 4n, `${s}/a 7`]]);
@@ -195,15 +195,18 @@ describe('the unprojected part of a stream', () => {
       },
       { code: 'stream-parked', stream: s, message: expect.stringContaining('the bytes are no tally') as string },
     ],
-  ])('is UNAVAILABLE when it %s', async (_, more, why) => {
+  ])('leads to a fault when it %s', async (_, more, why) => {
     await seen(events, 1);
     await expect(found(events, { collection: 'counts', key: s }, more)).rejects.toMatchObject(why);
   });
 
-  it('is UNAVAILABLE when it has more than 10,000 documents', async () => {
+  it('leads to a fault when it has more than 10,000 documents', async () => {
     const parts = Array.from({ length: 10_001 }, (_, at) => `p${at}`);
     const wide = recorded([{ stream: 's', parts }]);
-    await expect(found(wide, { collection: 'tallies', under: `${s}/` })).rejects.toThrow('more than 10000 documents');
+    await expect(found(wide, { collection: 'tallies', under: `${s}/` })).rejects.toMatchObject({
+      code: 'store-unavailable',
+      message: expect.stringContaining('more than 10000 documents') as string,
+    });
     expect(await found(wide, { collection: 'tallies', key: `${s}/p7` })).toHaveLength(1);
     const enough = recorded([{ stream: 's', parts: parts.slice(1) }]);
     expect(await found(enough, { collection: 'tallies', under: `${s}/` })).toHaveLength(10_000);

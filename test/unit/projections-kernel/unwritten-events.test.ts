@@ -17,7 +17,7 @@ describe('events that are not written yet', () => {
     expect(unwritten.size()).toEqual({ events: 4, bytes: bytesOf(events) });
   });
 
-  it('are given after a position, also one between two of them, and dropped up to one', () => {
+  it('are given after a position, also one between two events, and dropped up to a position', () => {
     const unwritten = unwrittenEvents();
     const some = [events[0]!, events[2]!, events[3]!];
     unwritten.add(some);

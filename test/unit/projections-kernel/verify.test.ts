@@ -17,7 +17,7 @@ import type { RecordedEvent } from '../../../services/kernel/event.js';
 import type { EventLog } from '../../../services/kernel/ports/event-store.js';
 import { counts, noPayloads, recorded, tallies, tallyCodec, totals } from './tallies.js';
 
-/** Tallies whose documents have an element of lists too, and a field more than the collection. */
+/** Tallies whose documents have an element of lists too, and one field that the collection does not have. */
 const listed: typeof tallies = {
   ...tallies,
   encode: (key, tally) => {
@@ -93,17 +93,17 @@ describe('the verification of views', () => {
   const empty = Buffer.from('');
 
   it.each<[string, Spoil, string]>([
-    ['missing', () => undefined, 'it is missing'],
-    ['of another position', (each) => ({ ...each, position: 9n }), 'it contains events up to position 9, not 3'],
-    ['of other fields', (each) => ({ ...each, fields: { sum: 4 } }), 'its fields differ'],
-    ['without a field', (each) => ({ ...each, fields: {} }), 'its fields differ'],
-    ['of another answer', (each) => ({ ...each, response: empty }), 'its stored parts differ: response'],
+    ['is missing', () => undefined, 'it is missing'],
+    ['has another position', (each) => ({ ...each, position: 9n }), 'it contains events up to position 9, not 3'],
+    ['has other fields', (each) => ({ ...each, fields: { sum: 4 } }), 'its fields differ'],
+    ['lacks a field', (each) => ({ ...each, fields: {} }), 'its fields differ'],
+    ['has another response', (each) => ({ ...each, response: empty }), 'its stored parts differ: response'],
     [
-      'of another state and no element of lists',
+      'has another fold state and no element of lists',
       ({ listElement: _, ...each }) => ({ ...each, foldState: empty }),
       'its stored parts differ: listElement, foldState',
     ],
-  ])('refuses a document that is %s', async (_, change, why) => {
+  ])('refuses a document that %s', async (_, change, why) => {
     await project(events);
     await expect(verify(only('tally-s/a', change))).rejects.toThrow(
       `the view tallies is wrong about tally-s/a: ${why}`,
@@ -119,7 +119,7 @@ describe('the verification of views', () => {
     await verify((each) => ({ ...each, fields: { ...each.fields, more: 2 } }));
   });
 
-  it('compares a thousand documents at once, and the rest in the end', async () => {
+  it('compares documents when a thousand have gathered, reads at most a thousand at once, and compares the rest in the end', async () => {
     const parts = Array.from({ length: 1_200 }, (_, at) => `p${at}`);
     const wide = recorded([
       { stream: 's', parts: parts.slice(0, 998) },
@@ -154,7 +154,7 @@ describe('the verification of views', () => {
     expect(reads).toHaveLength(8);
   });
 
-  it('compares exactly a thousand documents at once', async () => {
+  it('compares documents when exactly a thousand have gathered', async () => {
     const [event] = recorded([{ stream: 's', parts: Array.from({ length: 999 }, (_, at) => `p${at}`) }]);
     await project([event!]);
     const { store: read, reads } = spoilt();
@@ -194,7 +194,7 @@ describe('the verification of documents that several streams feed', () => {
     return shared;
   };
 
-  it('compares the documents of such views with a fold of all events', async () => {
+  it('compares these documents, and no others, with a fold of all events', async () => {
     await project(events);
     const { store: read, reads } = spoilt();
     await (await seen(10, events)).verify(read);
@@ -401,9 +401,9 @@ describe('a rebuild of shares', () => {
     return { steps, progress, result };
   };
 
-  it('adds up what all of them report, once each has reported in the phase, and then uses the new views', async () => {
+  it('adds up what all shares report, once each share has reported in the phase, and then activates the new views', async () => {
     const { steps, progress, result } = await rebuild();
-    // 5 of the other share, and 1 of its own: the limit of two is divided by the shares
+    // 5 streams of the other share, and 1 of this one: the limit of two is divided by the number of shares
     expect(result).toEqual({ position: 3n, events: 7, verifiedStreams: 6 });
     expect(progress).toEqual([
       { phase: 'build', done: 9, total: 12, count: 3 },
@@ -420,7 +420,7 @@ describe('a rebuild of shares', () => {
     expect([steps, result]).toEqual([['activated'], { position: 3n, events: 3, verifiedStreams: 2 }]);
   });
 
-  it.each(['build', 'verify'] as const)('leaves the views in use when one fails to %s', async (step) => {
+  it.each(['build', 'verify'] as const)('leaves the views in use when one share fails to %s', async (step) => {
     const { steps, result } = await rebuild({ [step]: () => Promise.reject(new Error('no memory')) }, 2);
     expect([result, steps]).toEqual(['no memory', ['closed', 'closed', 'discarded']]);
   });

@@ -56,7 +56,7 @@ describe('views whose positions are set', () => {
     expect([views.building(), views.position({ collection: 'counts' })]).toEqual([[], 9n]);
   });
 
-  it('are waited for until they have reached a position, for a time', async () => {
+  it('are waited for until they have reached a position, or a time limit has passed', async () => {
     const timers = manualTimers(0);
     const views = settableViews(timerOf(timers));
     views.setPositions(4n);

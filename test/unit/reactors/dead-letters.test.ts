@@ -351,7 +351,7 @@ describe('work of a parked stream', () => {
     expect(await checkpoint.read()).toBeGreaterThanOrEqual(2n);
   });
 
-  it('is tried once more when the stream is resumed while a retry of it is being recorded', async () => {
+  it('is tried once more when the stream is resumed while the failure of a retry is being recorded', async () => {
     await record(2);
     const isParked = new StreamParked(stream, 1n, 'unknown event');
     const resume = (): Promise<unknown> => {

@@ -180,7 +180,7 @@ describe('a cron schedule in any zone', () => {
     );
   });
 
-  it('of one time of day ticks a day apart, give or take an hour, and the same when asked tick by tick', () => {
+  it('of one time of day ticks a day apart, give or take an hour, and at the same instants when asked tick by tick', () => {
     fc.assert(
       fc.property(
         fc.constantFrom(...zones),

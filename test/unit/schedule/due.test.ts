@@ -175,7 +175,7 @@ describe('the ticks that are due', () => {
       expect(skipped + decisions.flatMap(({ fire }) => fire).length).toBe(6 * 3_600);
     });
 
-    it('are made up for by the newest for which the project was not archived and the schedule not paused', () => {
+    it('are made up for from the newest back, without those at which the project was archived or the schedule paused', () => {
       const catchUp = { policy: 'all', max: 3_700, maxAgeMs: 24 * HOUR } as const;
       const beforePause = newest(1_000, START + 1 * HOUR);
       expect(madeUpFor(decideAll({ catchUp, archived: [span(3, 6)] }, [span(1, 3)]))).toEqual(beforePause);
@@ -216,11 +216,12 @@ describe('the ticks of a plan with random changes', () => {
     return model;
   };
 
-  /** Adds the ticks of a run of skipped ticks to `found`, and checks the count of the run. */
+  /** Adds the ticks of a run of skipped ticks to `found`, and checks the count of the run, and that none was there. */
   const noteSkipped = (run: SkippedTicks, model: ReadonlyMap<number, string>, found: Map<number, string>): void => {
     const minuteAt = (ms: number): number => (ms - minute(0)) / MINUTE;
     const ticks = [...model.keys()].filter((each) => each >= minuteAt(run.firstMs) && each <= minuteAt(run.lastMs));
     expect(ticks).toHaveLength(run.count);
+    for (const each of ticks) expect(found.has(each)).toBe(false);
     for (const each of ticks) found.set(each, run.reason === 'deactivated' ? run.version : run.reason);
   };
 
@@ -268,7 +269,7 @@ describe('the ticks of a plan with random changes', () => {
   });
 });
 
-describe('a tick after another one', () => {
+describe('a tick that is due', () => {
   it.each([
     ['allow', true, true, 'fire'],
     ['skip', false, true, 'skip'],
@@ -278,7 +279,7 @@ describe('a tick after another one', () => {
     ['queue', true, false, 'wait'],
     ['skip', true, true, 'wait'],
   ] as const)(
-    'under the policy %s, with another waiting (%s) or its execution running (%s): %s',
+    'under the policy %s, with an earlier tick still open (%s) and the execution of the last fired tick running (%s), leads to: %s',
     (overlap, isBehind, isRunning, expected) => {
       expect(overlapDecision(overlap, { isBehind, isRunning })).toBe(expected);
     },

@@ -366,7 +366,7 @@ describe('the schedules of launch plans', () => {
     await process.close();
   });
 
-  it('skip a tick, or keep it waiting, while the execution of the one before runs', async () => {
+  it('skip a tick, or keep it waiting, while the execution of the tick before runs', async () => {
     const world = openWorld();
     const skipping = openProcess(world, { settings: { ...DEFAULTS, overlap: 'skip' } });
     world.change('a', 'v1');
@@ -387,7 +387,7 @@ describe('the schedules of launch plans', () => {
     await queueing.close();
   });
 
-  it('do not skip a tick for the execution before it when a process has launched it already', async () => {
+  it('do not skip a tick that a process has launched already, although the execution of the tick before runs', async () => {
     const world = openWorld();
     let launches = 0;
     const stopped = openProcess(world, {
@@ -406,7 +406,7 @@ describe('the schedules of launch plans', () => {
     const skipping = openProcess(world, { settings: { ...DEFAULTS, overlap: 'skip' } });
     await turns();
     await skipping.advance(MINUTE);
-    expect(await skipping.stateOf('a')).toMatchObject({ fired: 3, skipped: 0, open: 0 }); // with the next one
+    expect(await skipping.stateOf('a')).toMatchObject({ fired: 3, skipped: 0, open: 0 }); // the next tick is fired, too
     await skipping.close();
   });
 

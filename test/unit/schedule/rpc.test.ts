@@ -287,7 +287,7 @@ describe('the list of schedules', () => {
     expect(schedules[1]!.problem).toContain('schedule-p:d:parked is parked');
   });
 
-  it('is read in pages by name, or for one launch plan', async () => {
+  it('is read in pages in the order of names, or for one launch plan', async () => {
     const plane = openPlane();
     for (const name of ['c', 'a', 'b']) await plane.activate(name, '* * * * *');
     const names = ({ schedules }: ScheduleList) => schedules.map(({ id }) => id!.name);
@@ -428,7 +428,7 @@ describe('a schedule that is fired by hand', () => {
     expect(minutesOf(found!.next)).toEqual(FIRST_TEN);
   });
 
-  it('is one execution within a second, and under one idempotency key', async () => {
+  it('launches one execution within a second, and one under an idempotency key', async () => {
     const plane = openPlane();
     await plane.activate('minutely', '* * * * *');
     const first = await plane.fireNow('minutely', 'key');
@@ -439,7 +439,7 @@ describe('a schedule that is fired by hand', () => {
     expect((await plane.list()).schedules[0]).toMatchObject({ fired: 1n, open: 0 });
   });
 
-  it('says why it was not launched, and records it', async () => {
+  it('says why no execution was launched, and records the reason', async () => {
     const plane = openPlane();
     await plane.activate('minutely', '* * * * *');
     plane.refusing.outcome = { kind: 'failed', reason: 'missing input' };
@@ -456,7 +456,7 @@ describe('a schedule that is fired by hand', () => {
     expect((await plane.list()).schedules[0]).toMatchObject({ fired: 0n, open: 1 });
   });
 
-  it('is launched when the same request is sent again after the launch has failed', async () => {
+  it('launches the execution when the same request is sent again after a launch has failed', async () => {
     const plane = openPlane();
     await plane.activate('minutely', '* * * * *');
     plane.refusing.outcome = new Error('the log is away');

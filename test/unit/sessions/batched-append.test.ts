@@ -85,7 +85,7 @@ describe('commands for one stream that wait together, on a log that other proces
     expect(appends).toEqual([1, 6]);
   });
 
-  it('are refused because of earlier ones only once those are recorded, and fail with them', async () => {
+  it('are refused because of earlier commands only once those are recorded, and fail with those', async () => {
     const outcomes = await several(opened(), 12);
     expect(outcomes.map(({ kind }) => kind)).toEqual([
       ...Array.from({ length: 10 }, () => 'accepted'),
@@ -162,7 +162,7 @@ describe('commands for one stream that wait together, on a log that other proces
     expect(reads).toHaveLength(1);
   });
 
-  it('keep their order behind one with large contents, which reads no event twice after a conflict', async () => {
+  it('keep their order behind a command with large contents, which reads no event twice after a conflict', async () => {
     const here = opened();
     const large = { kind: 'write', bytes: new Uint8Array(MAX_INLINE_BYTES + 1) } as const;
     const write = () => here.handle(purse, stream, large, { actor: 'tester', commandId: randomUUID() });
@@ -216,7 +216,7 @@ describe('commands for one stream that wait together, on a log that other proces
     expect(await recorded()).toHaveLength(4);
   });
 
-  it('are appended after one of unknown outcome only when the stream has been read again', async () => {
+  it('are appended after an append of unknown outcome only when the stream has been read again', async () => {
     /** The number of reads before each append. */
     const readsBefore: number[] = [];
     let isLost = true;
@@ -287,7 +287,7 @@ describe('commands for one stream that wait together, on a log that other proces
     }
   };
 
-  it('are in the log once and in order, whatever happens to appends and their answers', async () => {
+  it('are in the log at most once, and where their answers say, whatever happens to appends and their answers', async () => {
     const step = fc.record({ isHere: fc.boolean(), isAdd: fc.boolean(), pause: fc.boolean() });
     const fate = fc.constantFrom<Fate>('well', 'well', 'well', 'lost', 'unsent', 'late');
     const given = fc.record({

@@ -89,7 +89,7 @@ describe('live streams that are fed with what other processes record', () => {
     expect(read).toBe(1);
   });
 
-  it('have every event also when more than the 1,000 that are kept were recorded during a turn', async () => {
+  it('have every event also when more than the 1,000 that are kept are recorded while a command is decided', async () => {
     const stream = aStream();
     await add(here, stream);
     let open = (): void => undefined;

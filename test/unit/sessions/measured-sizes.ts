@@ -401,5 +401,5 @@ const ratios = Object.fromEntries([
   ['workflows that engines get', await workflowsRatio()],
 ]);
 
-// Measured in a process of its own, because in the test runner's other code uses the heap meanwhile.
+// Measured in a process of its own: in the process of the test runner, other code uses the heap, too.
 process.send?.(ratios);

@@ -73,7 +73,7 @@ describe('a live stream', () => {
   const addKeyed = (change: Partial<CommandContext> = {}): Promise<unknown> =>
     sessions.handle(purse, stream, { kind: 'add' }, { ...context(), idempotency, ...change });
 
-  it('records an idempotency key with its operation, target and content, by which a restarted process finds it', async () => {
+  it('records an idempotency key with its operation, target and content, by which a restarted process finds the command', async () => {
     const targeted: typeof purse = { ...purse, targetOf: ({ kind }) => `to ${kind}` };
     const traceParent = `00-${'4b'.repeat(16)}-${'00f0'.repeat(4)}-01`;
     const given = { actor: 'ada', commandId: 'c', correlationId: 'r', causationId: 'e', traceParent, idempotency };
@@ -533,7 +533,7 @@ describe('a live stream', () => {
     expect(await keptOf(true)).toBe(1_000);
   });
 
-  it('can be resumed without an error when it is not live', () => {
+  it('is not needed for a resume, which does not fail without one', () => {
     expect(() => (sessions as OpenSessions).resume(stream)).not.toThrow();
   });
 

@@ -141,7 +141,7 @@ describe('live streams', () => {
     await expect(known(here)).resolves.toEqual({ coins: 3, revision: 2n, position: 3n });
   });
 
-  it('may observe an event when nothing is known of its stream, also if streams can be over', async () => {
+  it('may observe an event when nothing is known of its stream, also where the aggregate says when a stream is over', async () => {
     const unavailable = () => Promise.reject(new StoreUnavailable('it is not there'));
     const here = opened({ append: unavailable }, { isShared: true });
     await expect(ask(here, { kind: 'add' }, { ...creating, isOver: () => true })).rejects.toThrow('it is not there');

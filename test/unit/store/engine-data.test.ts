@@ -67,7 +67,7 @@ describe('objects of engines in a bucket', () => {
     expect(asked).toEqual(['HEAD a/gone', 'HEAD a/large']);
   });
 
-  it('are not fetched without memory for them, and not beyond it when they have grown', async () => {
+  it('are not fetched without memory for them, nor beyond that memory when they have grown', async () => {
     asked.length = 0;
     const sizes: number[] = [];
     const noMemory = (bytes: number): Promise<void> => {

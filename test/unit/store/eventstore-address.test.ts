@@ -60,7 +60,7 @@ describe('the address of an event store', () => {
     expect(eventstoreAddress(text)).toBe(why);
   });
 
-  it('is refused for a parameter that the library would leave out, without repeating credentials', () => {
+  it('is refused for a parameter that the client library would ignore, without repeating credentials', () => {
     const why = eventstoreAddress('esdb://user:secret@log?tsl=false');
     expect(why).toMatch(/^has an unknown parameter "tsl"; there are connectionName, .*, userKeyFile$/u);
     expect(why).not.toContain('secret');

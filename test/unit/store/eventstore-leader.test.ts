@@ -26,7 +26,7 @@ describe('the leader of a cluster', () => {
     expect(leaderOf([answer, answer])).toEqual({ host: 'b', port: 2113 });
   });
 
-  it('is the one that most of them name, also when the first answer names another', () => {
+  it('is the one that most nodes name, also when the first answer names another', () => {
     const deposed = said({ a: leads, b: follows, c: follows });
     const others = said({ a: follows, b: leads, c: follows });
     expect(leaderOf([deposed, others, others])).toEqual({ host: 'b', port: 2113 });

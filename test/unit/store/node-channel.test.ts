@@ -37,22 +37,26 @@ const endingNode = async (server: Http2Server): Promise<number> => {
 
 const asIs = (bytes: Buffer): Buffer => bytes;
 
-// Destroying the HTTP/2 session there ends the process (nodejs/node issue 38964); destroying its socket does not.
-it.each(Object.keys(SERVERS))('the end of a call can cut the channel on which others are ending, %s', async (name) => {
-  const { make, parameters } = SERVERS[name]!;
-  const server = make();
-  const node = { host: '127.0.0.1', port: await endingNode(server) };
-  const { channel, cut } = nodeChannel(node, nodeSettings(`esdb://${node.host}:${node.port}?${parameters}`));
-  const client = new Client('', credentials.createInsecure(), { channelOverride: channel });
-  const called = (): Promise<number | undefined> =>
-    new Promise((resolve) => {
-      client.makeUnaryRequest('/a/b', asIs, asIs, Buffer.alloc(100), (error: ServiceError | null) => {
-        channel.close();
-        cut();
-        resolve(error?.code);
+// Destroying the HTTP/2 session at the end of a call ends the process (nodejs/node issue 38964); destroying the socket of
+// the session does not.
+it.each(Object.keys(SERVERS))(
+  'the end of a call can cut the channel on which other calls are ending, %s',
+  async (name) => {
+    const { make, parameters } = SERVERS[name]!;
+    const server = make();
+    const node = { host: '127.0.0.1', port: await endingNode(server) };
+    const { channel, cut } = nodeChannel(node, nodeSettings(`esdb://${node.host}:${node.port}?${parameters}`));
+    const client = new Client('', credentials.createInsecure(), { channelOverride: channel });
+    const called = (): Promise<number | undefined> =>
+      new Promise((resolve) => {
+        client.makeUnaryRequest('/a/b', asIs, asIs, Buffer.alloc(100), (error: ServiceError | null) => {
+          channel.close();
+          cut();
+          resolve(error?.code);
+        });
       });
-    });
-  const codes = await Promise.all(Array.from({ length: CALLS }, called));
-  server.close();
-  expect(codes.filter((code) => code !== status.CANCELLED && code !== status.UNAVAILABLE)).toEqual([]);
-});
+    const codes = await Promise.all(Array.from({ length: CALLS }, called));
+    server.close();
+    expect(codes.filter((code) => code !== status.CANCELLED && code !== status.UNAVAILABLE)).toEqual([]);
+  },
+);

@@ -98,7 +98,7 @@ it('a node that closes its connection once calls have ended gets a new one', asy
   expect(connections()).toBe(2);
 });
 
-it('a refusal in the headers of an answer is the error of the library', async () => {
+it('a refusal in the headers of an answer becomes an error of the client library', async () => {
   const { call } = await connected((stream) => {
     const refusal = { 'grpc-status': '7', 'grpc-message': 'Access%20Denied', exception: 'access-denied' };
     stream.respond({ ...HEADERS, ...refusal }, { endStream: true });
@@ -106,7 +106,7 @@ it('a refusal in the headers of an answer is the error of the library', async ()
   expect((await call('/read').ended).error).toBeInstanceOf(AccessDeniedError);
 });
 
-it('the end of a call can cut the connection on which the ends of others are arriving', async () => {
+it('the end of a call can cut the connection on which the ends of other calls are arriving', async () => {
   const served: ServerHttp2Stream[] = [];
   const { call } = await connected((stream) => {
     if (served.push(stream) === 30) for (const each of served) each.close(constants.NGHTTP2_CANCEL);

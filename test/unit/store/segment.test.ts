@@ -29,9 +29,9 @@ it.each([
 
 it.each([
   ['creates the stream', 'no-stream', 0n],
-  ['continues it', 6n, 7n],
+  ['continues the stream', 6n, 7n],
 ] as const)(
-  'a run of an earlier backup that is too large for an append and %s is split',
+  'a run of events that an earlier release has backed up, which is too large for an append and %s, is split',
   async (_, expected, first) => {
     const events = alike(300, { type: 'Tick', metadata: '{}', data: new Uint8Array(5_000) });
     const packed = await promisify(gzip)(packAppends([{ stream, expected, events }]));

@@ -86,7 +86,7 @@ describe('the rules of streams', () => {
     expect(reads.count).toBe(2);
   });
 
-  it('have the later event that came during a read of them', async () => {
+  it('follow an event that is recorded while they are read', async () => {
     const streams = streamsOfRun(10);
     const rules = await openStreamRules(store, { maxBytes: THREE_STREAMS, isRuled: (name) => streams.includes(name) });
     for (const stream of streams) await recordMetadata(stream, { $tb: 1 }, [rules]);

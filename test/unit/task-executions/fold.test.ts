@@ -276,7 +276,7 @@ describe('a task execution', () => {
     expect(without.fields).toMatchObject({ inputs_at: null });
   });
 
-  it('keeps the result and the duration of its phase when that is repeated', async () => {
+  it('keeps the result and the duration of its phase when the phase is repeated', async () => {
     const said = (phase: 'RUNNING' | 'FAILED', at: number, code?: string) =>
       task(phase, { second: at, ...(code !== undefined && { outputResult: { case: 'error', value: { code } } }) });
     const codeAfter = async (...commands: readonly ExecutionCommand[]) => {
@@ -313,7 +313,7 @@ describe('a task execution', () => {
     expect(await documentOf(task('SUCCEEDED'))).not.toHaveProperty('foldState');
   });
 
-  it('is updated when it was reported, else when it occurred, and never backwards', async () => {
+  it('was updated when its last event was reported, else when that event occurred, and never earlier than before', async () => {
     const reported = task('QUEUED', { second: 1, reportedAt: timestampFromMs(second(8)) });
     const updatedAt = async (...commands: readonly ExecutionCommand[]) =>
       timestampMs((await closureAfter(...commands)).updatedAt!);
@@ -379,7 +379,7 @@ describe('a task execution', () => {
     expect(metadata!.resourcePoolInfo).toMatchObject([pool, { namespace: 'other' }]);
   });
 
-  it('comes to the same when it is stored and loaded again between any two events', () => {
+  it('comes to the same document when it is stored and loaded again between any two events', () => {
     const inline = create(LiteralMapSchema);
     const { recorded } = openStream(
       creation,
@@ -403,9 +403,9 @@ describe('a task execution', () => {
   });
 
   it.each([
-    ['an end', [workflow('FAILED')]],
-    ['an expiry', [termination, expiry]],
-  ])('is not made by %s, which closes it', (_, commands) => {
+    ['the end of its execution', [workflow('FAILED')]],
+    ['the expiry of a termination', [termination, expiry]],
+  ])('is closed by %s, and not created by it', (_, commands) => {
     const { recorded } = openStream(creation, node('RUNNING'), task('RUNNING'), ...commands);
     expect([...documentsAfter(taskExecutions, recorded).values()]).toMatchObject([{ fields: { phase: 'ABORTED' } }]);
     expect(documentsAfter(taskExecutions, recorded.slice(3)).size).toBe(0);
@@ -417,7 +417,7 @@ describe('a task execution', () => {
     expect(answerOf(document).isParent).toBe(true);
   });
 
-  it('is not made by a node that belongs to it', () => {
+  it('is not created by a node that belongs to it', () => {
     const child = node('QUEUED', { node: 'child', parentTaskMetadata: parentOf(0) });
     const { recorded } = openStream(creation, node('RUNNING'), task('RUNNING'), child);
     expect(recorded).toHaveLength(4);

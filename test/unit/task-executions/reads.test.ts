@@ -93,7 +93,7 @@ describe('a task execution', () => {
     }
   });
 
-  it('must be named where its node has none at the attempt, or several', async () => {
+  it('must be named by its task where its node has no task at the attempt, or several', async () => {
     const events = await record(task('QUEUED'), task('QUEUED', { taskId: other }), task('QUEUED', { node: 'n1' }));
     for (const projected of [0, 4, 5, events.length]) {
       const reads = await open(events, projected);
@@ -210,7 +210,7 @@ describe('a task execution', () => {
     });
     expect(await away).toEqual([undefined, undefined]);
     expect(warnings).toEqual([`cannot read full_inputs of ${key}`, `cannot read full_outputs of ${key}`]);
-    // Another event than the one that the document names: its content is not this one.
+    // The stream gives another event than the one that the document names, or none: the content is left out.
     const all = logIn(events);
     expect(await dataWith((name, options) => all.readStream(name, { ...options, from: 1n }))).toEqual([
       undefined,

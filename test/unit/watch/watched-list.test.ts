@@ -112,14 +112,14 @@ const resume = async (list: List, after: bigint): Promise<readonly string[]> => 
 const OF_SOUND = ['4 QUEUED', '6 RUNNING', '12 SUCCEEDED'];
 const isRunning: ListFilter['isMatch'] = ({ fields }) => fields['phase'] === 'RUNNING';
 
-describe('a watched list that is opened after events that no list has taken', () => {
-  it('says that an execution no longer matches which has come to match in these events', async () => {
+describe('a watched list that is opened after another list of its process', () => {
+  it('says that an execution no longer matches which came to match in events that no list has taken', async () => {
     const opened = lists();
     await take(opened(isRunning), log.slice(0, 4));
     expect(await take(opened(isRunning), log.slice(10))).toEqual(['11 left', '12 left']);
   });
 
-  it('reads a stream again only when events of it are missing', async () => {
+  it('reads no stream when the other list has taken all earlier events', async () => {
     const opened = lists();
     await take(opened(), log.slice(0, 4));
     await take(opened(), log.slice(4));
@@ -138,13 +138,13 @@ describe('a watched list with an execution that has an event which cannot be rea
     expect(await resume(list, 1n)).toEqual(['2 QUEUED', ...OF_SOUND]);
   });
 
-  it('reads its stream once when it begins after the event', async () => {
+  it('reads the stream of the execution once when the list begins after the event', async () => {
     change(3n, CORRUPT);
     expect(await resume(watched(), 3n)).toEqual(OF_SOUND);
     expect(reads.filter((stream) => stream === DAMAGED)).toEqual([DAMAGED]);
   });
 
-  it('reads its stream no more after the event has come', async () => {
+  it('does not read the stream of the execution when the list has come to the event', async () => {
     change(3n, CORRUPT);
     await take(watched(), log);
     expect(reads).toEqual([]);
@@ -155,7 +155,7 @@ describe('a watched list with an execution that has an event which cannot be rea
     expect(await take(watched(), log)).toContain('11 SUCCEEDED');
   });
 
-  it('goes on without an execution whose stream was deleted in the event store, and reads it once', async () => {
+  it('goes on without an execution whose stream was deleted in the event store, and reads that stream once', async () => {
     const { readStream } = logIn(log);
     const list = watched(undefined, {
       readStream: (stream, options) => {
@@ -178,7 +178,7 @@ describe('a watched list with an execution that has an event which cannot be rea
   });
 });
 
-describe('the retry of the stream of such an execution', () => {
+describe('the retry of the stream of an execution with an event that could not be read', () => {
   it('sends the execution as it is then, also to a watcher that resumes from before the retry', async () => {
     change(3n, CORRUPT);
     const list = watched();
@@ -199,7 +199,7 @@ describe('the retry of the stream of such an execution', () => {
     expect(await resume(list, 12n)).toEqual(['13 left']);
   });
 
-  it('lets a list that is opened after it have the later changes when no list was open to take it', async () => {
+  it('gives the later changes to a list that is opened after the retry, when no list was open at the retry', async () => {
     change(3n, CORRUPT);
     const opened = lists();
     await take(opened(), log.slice(0, 6));

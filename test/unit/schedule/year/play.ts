@@ -104,7 +104,7 @@ export const play = async ({ story, startMs, endMs, store, payloads }: Played) =
     if (isUp() && state.process.isDead()) await noteKilled(downMs);
   };
 
-  /** When a tick is due, a process starts, or a person acts next, in milliseconds since 1970. */
+  /** The next time at which a tick is due, a process starts or a person acts, in milliseconds since 1970. */
   const nextAtMs = (): number => {
     const dueMs = isUp() ? Math.min(...nextMs.values()) : state.restartMs;
     return Math.min(dueMs, acts[0]?.atMs ?? Infinity);

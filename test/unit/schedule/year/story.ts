@@ -21,7 +21,7 @@ export type Act =
   | { readonly atMs: number; readonly plan: LaunchPlanName; readonly version: undefined }
   | { readonly atMs: number; readonly project: string; readonly isArchived: boolean };
 
-/** A process is killed so many steps after a time, and another one starts about `downMs` later. */
+/** A process is killed after `steps` steps from a time on, and another process starts about `downMs` later. */
 export type Kill = { readonly atMs: number; readonly steps: number; readonly downMs: number };
 
 /** Numbers from 0 up to 1 (mulberry32). */
@@ -84,7 +84,7 @@ export const storyOf = (seed: number, startMs: number, { plans: count, days, kil
         : { atMs, plan, version: `v${index + 1}`, schedule: schedule() };
     }),
   );
-  // A process decides the ticks of an archived project when it is restored, the model as they come.
+  // A process decides the ticks of an archived project when the project is restored, the model as the ticks come.
   const lastMs = startMs + days * DAY - MINUTE + 44_000;
   const archivals = PROJECTS.flatMap((project) =>
     Array.from({ length: Math.ceil(days / 60) }, (): Act[] => {

@@ -25,7 +25,7 @@ describe('the row of an event', () => {
     },
   );
 
-  it('of a report of the older type has the same time at which it occurred', async () => {
+  it('of a report that is stored as the older type EngineReported has the time of the report as the newer type has', async () => {
     const sample = executionSamples.find(({ type }) => type === 'NodePhaseReported')!;
     const older = recordedIn(sample, 1, { at: 0, revision: 0 });
     const { occurred_at } = await rowOf(recordedIn(sample, 2, { at: 0, revision: 0 }), present);

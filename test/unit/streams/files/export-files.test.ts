@@ -142,7 +142,7 @@ describe('an export of the log to files', () => {
     );
   });
 
-  it('has each event once, however two exports to a bucket overlap', async () => {
+  it('has each event once, however exports to a bucket overlap', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.scheduler(),

@@ -80,7 +80,7 @@ describe('a group of consumers', () => {
     });
   });
 
-  it('gives what a consumer has not answered to the others when it leaves', () => {
+  it('gives the events that a consumer has not answered when it leaves to another consumer', () => {
     const group = opened();
     delivered(group);
     group.acknowledge(1, 0n);
@@ -153,7 +153,7 @@ describe('a group of consumers', () => {
     expect(delivered(group)).toEqual(['2:1/1', '2:3']);
   });
 
-  it('gives a consumer that does not read nothing more', () => {
+  it('gives no further event to a consumer that does not read', () => {
     const group = opened();
     group.stall(1, true);
     expect(delivered(group)).toEqual([]);

@@ -136,7 +136,7 @@ describe('a consumer group whose log fails', () => {
     await expect.poll(() => running.counts().parked).toBe(1);
   });
 
-  it('waits for answers for months without waking again and again', async () => {
+  it('may wait 25 days for an answer without a timer that overflows', async () => {
     const warnings: string[] = [];
     const onWarning = ({ name }: Error): void => void warnings.push(name);
     process.on('warning', onWarning);

@@ -122,7 +122,7 @@ describe('a stream of reported events', () => {
     stream.send({ sequence: 1n });
     stream.sendBytes(Uint8Array.of(0x08, 2, 0x1a, 2, 0x12, 9)); // a node event that ends too early
     const [absent, broken] = await stream.answered(2);
-    expect(absent).toMatchObject({ sequence: 1n, status: { code: 12 } }); // it serves no CreateWorkflowEvent
+    expect(absent).toMatchObject({ sequence: 1n, status: { code: 12 } }); // the server of this test has no CreateWorkflowEvent
     expect(broken).toMatchObject({ sequence: 2n, status: { code: 3 } });
     expect(broken?.status?.message).toContain('cannot decode NodeExecutionEventRequest');
   });
