@@ -10,7 +10,7 @@ import { eventstoreEventStore, renewEventstoreId } from '../../services/store/ev
 import { allEvents, newEvent } from '../support/streams/filled-log.js';
 import { startFollower } from '../support/servers/follower.js';
 import { type LogServer, startLogServer } from '../support/processes/log-server.js';
-import { startForgetfulLog } from '../support/proxies/non-durable-log.js';
+import { startForgetfulLog } from '../support/proxies/forgetful-log.js';
 import { startProxy } from '../support/proxies/proxy.js';
 import { startServerProcess } from '../support/processes/server-process.js';
 import { until } from '../support/until.js';

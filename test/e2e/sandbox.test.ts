@@ -50,7 +50,7 @@ const launchedUntil = async (
   );
 };
 
-/** Waits until the sample has succeeded, as the commands say that the sandbox prints. */
+/** Runs the commands that the sandbox prints, until their answer says that the sample has succeeded. */
 const sampleSucceeded = async (sandbox: Running): Promise<void> => {
   const [getToken = ''] = /^ {2}TOKEN=.*$/mu.exec(sandbox.stdout()) ?? [];
   const [readOne = ''] = /^ {2}curl .*churn-v1$/mu.exec(sandbox.stdout()) ?? [];
@@ -69,7 +69,7 @@ type WithExample = {
   readonly requestBody: { readonly content: Readonly<Record<string, { readonly example: object }>> };
 };
 
-/** Launches the example request of the API page. */
+/** Sends the example of a launch in `/openapi.json`. */
 const launchedExample = async (sandbox: Running): Promise<unknown> => {
   const { paths } = (await get(new URL('/openapi.json', api(sandbox)).href)) as {
     readonly paths: Readonly<Record<string, { readonly post: WithExample }>>;
@@ -101,7 +101,7 @@ describe('the sandbox', () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   });
 
-  it('has everything when it starts again, registers nothing, and says how many executions it found', async () => {
+  it('keeps executions and tasks for its next start, which registers none, and launches the documented example', async () => {
     const sandbox = await startSandbox();
     expect(sandbox.stdout()).toContain('\nFound 1 execution; nothing was registered again.\n');
     expect(sandbox.stdout()).not.toContain('Registered');
@@ -117,7 +117,7 @@ describe('the sandbox', () => {
     expect((await again.ended).code).toBe(0);
   });
 
-  it('with authentication prints a password and runs its samples with tokens', async () => {
+  it('with authentication prints a password, which it does not store, and runs its samples with tokens', async () => {
     const own = join(folder, 'with authentication');
     const sandbox = flightlog(
       ['sandbox', '--auth', '--data', own, '--grpc-port', '0', '--http-port', '0', '--engine-rate', '0'],
@@ -131,11 +131,11 @@ describe('the sandbox', () => {
     sandbox.child.kill('SIGINT');
     expect((await sandbox.ended).code).toBe(0);
     expect((await start('sh', ['-c', `grep -rl -- ${password} '${own}'`]).ended).stdout).toBe('');
-    // Only engines of the feed have leases.
+    // Only an engine that has joined the engine feed gets leases, here with its token.
     expect((await flightlog(['log', 'cat', '--data', own]).ended).stdout).toContain('WorkLeased');
   });
 
-  it('with TLS registers its samples and runs them', async () => {
+  it('with TLS registers its samples and runs them, and does not start with tls.client_ca_file', async () => {
     const made = certificates();
     made.authority('authority');
     made.issue('authority', 'server');

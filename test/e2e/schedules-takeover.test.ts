@@ -72,7 +72,7 @@ const status = async (at: number) =>
   (await api.call(ScheduleService.method.listSchedules, { ...place, name: idOf(at).name })).schedules[0]!;
 const fired = async (): Promise<bigint> => (await status(0)).fired;
 
-/** Suspends the process that fires schedules until the other fires them, and lets it go on. */
+/** Suspends the reactor that fires schedules until the other reactor fires them, then resumes the suspended one. */
 const takeOver = async (): Promise<void> => {
   const reactors = ['reactor-1', 'reactor-2'].map((name) => parts.process(name));
   const holders = await until(

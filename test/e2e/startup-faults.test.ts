@@ -115,7 +115,7 @@ describe('an address that cannot work ends the process, which says what to chang
   });
 });
 
-describe('an address without an event store is retried, which the log says, and used once one answers', () => {
+describe('an address without an event store is retried, with a warning, and used once an event store answers', () => {
   it.for<[string, () => string, string]>([
     ['refuses connections', () => '', 'connect ECONNREFUSED'],
     ['is another HTTP server', () => at('http'), 'Protocol error'],

@@ -76,7 +76,8 @@ const VERSION = '/flyteidl.service.AdminService/GetVersion';
 
 const overGrpc = ({ ready }: Pick<ServerProcess, 'ready'>, how: ChannelCredentials, path = VERSION): Promise<number> =>
   new Promise((resolve) => {
-    const client = new Client(ready.grpc.replace('127.0.0.1', 'localhost'), how); // an address is no name of a server
+    // RFC 6066 allows no IP address as the name of a server.
+    const client = new Client(ready.grpc.replace('127.0.0.1', 'localhost'), how);
     const deadline = Date.now() + 20_000;
     client.makeUnaryRequest(path, same, same, Buffer.alloc(0), { deadline }, (error) => {
       client.close();
@@ -184,7 +185,7 @@ describe('the EventStoreDB protocol', () => {
     const byName = clientUrl(log.address);
     // The format of the log, its id and the project are its first three events.
     for (const url of [byName, byName.replace('localhost', '127.0.0.1')]) {
-      // Views belong to one log, and those in the other directory belong to another.
+      // Views belong to one log, and those in `data` to that of other tests, so this server has another directory.
       const server = await serving(['--event-store', url], projects, join(data, 'on-another-log'));
       expect(await overEventstore(byName)).toBe(3);
       expect(await server.stop()).toBe(0);
@@ -211,7 +212,7 @@ describe('a client certificate that stands for a principal', () => {
   const UNAUTHENTICATED = 16;
   const listed = '/flyteidl.service.AdminService/ListProjects';
 
-  it('makes that the caller on every port, with its roles, unless a page of another site asks', async () => {
+  it('makes the principal the caller on every port, with its roles, unless a page of another site asks', async () => {
     made.issue('ours', 'engine', ['URI:spiffe://cluster/engine']);
     const { ready } = await serving(
       flags,
@@ -246,7 +247,7 @@ describe('a client certificate that stands for a principal', () => {
   });
 });
 
-describe('certificates that are replaced while a server runs', () => {
+describe('certificates that replace others while a server runs', () => {
   const [cert, key] = [made.file('used.pem'), made.file('used.key')];
   const use = (name: string): void => {
     copyFileSync(made.file(`${name}.pem`), cert);

@@ -229,7 +229,7 @@ describe('two control planes on one log', () => {
   );
 
   it(
-    'count executions of an old version, where a new version that limits them all is registered meanwhile',
+    'count executions of an old version for the limit of a new version, which the other process registers',
     async () => {
       const recorded = fromBinary(
         LaunchPlanCreateRequestSchema,

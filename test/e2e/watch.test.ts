@@ -82,7 +82,7 @@ const overGrpc = async (request: Parameters<typeof create<typeof WatchRequestSch
 
 type Watching = { readonly all: WatchEvent[]; readonly close: () => void };
 
-/** Reads the Server-Sent Events of a watch without end; resolves when the state is there. */
+/** Reads the Server-Sent Events of a watch without end; resolves at the state, or with `after` at the first event. */
 const watchList = async (query: string, after?: string): Promise<Watching> => {
   const all: WatchEvent[] = [];
   const stop = new AbortController();

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
-import { type ForgetfulLog, startForgetfulLog } from '../support/proxies/non-durable-log.js';
+import { type ForgetfulLog, startForgetfulLog } from '../support/proxies/forgetful-log.js';
 import { untilCheck } from '../support/processes/health.js';
 
 import { type LogServer, startLogServer } from '../support/processes/log-server.js';

@@ -23,7 +23,7 @@ const ENTRY: AuditEntry = {
 };
 const ALL: AuditQuery = { project: '', domain: '', actor: '', sinceMs: 0, after: 0n, limit: 1_000 };
 
-describe.skipIf(mongoUrl === undefined)('with a MongoDB', () => {
+describe.skipIf(mongoUrl === undefined)('an audit store in a MongoDB', () => {
   const location = newMongoLocation();
   afterAll(() => dropDatabase(location));
 
@@ -172,7 +172,7 @@ describe.skipIf(mongoUrl === undefined)('two processes on one log, with their vi
     expect(ids).toEqual(ids.toSorted((a, b) => a - b));
   });
 
-  it('show one follower the calls of both', async () => {
+  it('show a follower at one process a call that the other process refuses', async () => {
     const tokenFile = join(root, 'token');
     writeFileSync(tokenFile, authorization.replace('Bearer ', ''));
     const flags = ['--server', there, '--token-file', tokenFile, '--since', '1h', '--follow'];

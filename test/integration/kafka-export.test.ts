@@ -218,7 +218,7 @@ describe.skipIf(kafkaBrokers === undefined)('an export to Kafka', () => {
     );
   });
 
-  it('publishes each event once with two exporters, and by the other one when the active one has closed', async () => {
+  it('publishes each event once with two exporters, of which the standby goes on when the active one closes', async () => {
     const log = await given();
     await report(log.store, 10, 10);
     const one = exporting(log, { worker: 'one' });

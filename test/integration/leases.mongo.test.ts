@@ -4,7 +4,7 @@ import { mongoLeases } from '../../projections/store/mongo/mongo-leases.js';
 import { leasesContract } from '../contract/leases.contract.js';
 import { dropDatabase, mongoUrl, newMongoLocation } from '../support/servers/mongo-server.js';
 
-describe.skipIf(mongoUrl === undefined)('with a MongoDB', () => {
+describe.skipIf(mongoUrl === undefined)('the lease store of a MongoDB', () => {
   const location = newMongoLocation();
   afterAll(() => dropDatabase(location));
 

@@ -47,6 +47,7 @@ describe.skipIf(mongoUrl === undefined)(`a page of ${LIMIT} of ${COUNT} document
       : (await listPage(listed, scope, request)).elements;
     expect(found.length === 0).toBe(ABSENT.has(name));
     const stages = explanations.map((each) => each.stages);
+    expect(stages).not.toEqual([]);
     expect(stages.filter((each) => !each.includes('IXSCAN') || each.includes('COLLSCAN'))).toEqual([]);
     if (!countsWhatItExamines) return;
     expect(explanations.reduce((sum, { keys }) => sum + keys, 0)).toBeLessThanOrEqual(5 * LIMIT);

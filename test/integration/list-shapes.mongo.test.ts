@@ -44,7 +44,7 @@ describe.skipIf(mongoUrl === undefined)('queries with the fields of an index tha
   });
 
   it.each(SHAPES.map((shape) => [`${shape.collection.name}: ${shape.fields.join(', ')}`, shape] as const))(
-    'are read from an index: %s',
+    'are answered from an index: %s',
     async (_, shape) => {
       for (const query of queriesOf(shape)) {
         const explained = await store.explain(shape.collection, query, 'find');

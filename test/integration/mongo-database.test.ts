@@ -85,7 +85,7 @@ describe.skipIf(mongoUrl === undefined)('a database of views', () => {
     await second.close();
   });
 
-  describe('with documents above the limit of the server', () => {
+  describe('with documents above the size limit of the server', () => {
     const MEBIBYTE = 1024 * 1024;
     const filled = (mebibytes: number, value: number): Uint8Array => new Uint8Array(mebibytes * MEBIBYTE).fill(value);
     const version = (position: bigint, bytes: Partial<StoredDocument>): WriteBatch => ({
@@ -207,7 +207,7 @@ describe.skipIf(mongoUrl === undefined)('a database of views', () => {
 describe('a MongoDB that cannot be reached', () => {
   const unreachable = 'mongodb://127.0.0.1:1/views?serverSelectionTimeoutMS=200';
 
-  it('throws StoreUnavailable', async () => {
+  it('makes the opening of a read store fail with StoreUnavailable', async () => {
     const opening = mongoReadStore({
       location: { kind: 'mongodb', url: unreachable, database: 'views', shown: 'here' },
     });

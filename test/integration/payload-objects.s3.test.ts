@@ -9,7 +9,7 @@ const open = (now?: () => number) => {
   return { store: s3PayloadStore(location), objects: s3PayloadObjects(location, now && { now }) };
 };
 
-describe.skipIf(s3Url === undefined)('with an S3 server', () => {
+describe.skipIf(s3Url === undefined)('a bucket of payloads', () => {
   beforeAll(makeBucket);
 
   payloadObjectsContract('a bucket', open);

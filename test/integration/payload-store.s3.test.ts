@@ -25,7 +25,7 @@ const silentServer = async (): Promise<{ endpoint: string; close: () => void }> 
   return { endpoint: `http://127.0.0.1:${port}`, close: () => server.close() };
 };
 
-describe.skipIf(s3Url === undefined)('with an S3 server', () => {
+describe.skipIf(s3Url === undefined)('a payload store in a bucket', () => {
   beforeAll(makeBucket);
 
   payloadStoreContract('a bucket', () => {
@@ -63,7 +63,7 @@ describe.skipIf(s3Url === undefined)('with an S3 server', () => {
     await store.close();
   });
 
-  it('finds an object that is restored between its read and the listing of quarantined ones', async () => {
+  it('finds an object that is restored after its failed read, before the quarantined objects are listed', async () => {
     const location = newS3Location();
     const client = s3Client(location);
     const store = s3PayloadStore(location, client);

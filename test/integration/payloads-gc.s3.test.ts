@@ -5,7 +5,10 @@ import { s3PayloadStore } from '../../services/store/payloads/s3-payload-store.j
 import { makeBucket, newS3Location, s3Setting, s3Url } from '../support/servers/s3-server.js';
 import { garbageStory } from '../support/garbage-story.js';
 
-/** Some seconds, because an object store gives times in whole seconds, and a client cannot set the time of an object. */
+/**
+ * The age from which payloads are removed: some seconds, because an object store gives times in whole seconds. The
+ * tests wait for it, because a client cannot set the time of an object.
+ */
 const AGE_MS = 4_000;
 
 describe.skipIf(s3Url === undefined)('with an S3 server', () => {

@@ -68,7 +68,7 @@ describe.skipIf(mongoUrl === undefined)('a start with a read store that cannot b
   });
 
   it(
-    'waits for a server without TLS when TLS is asked for, because that closes connections, and logs a hint',
+    'waits when the address asks for TLS and the server has none and closes connections, and logs a hint',
     async () => {
       const url = withUrl(({ searchParams }) => {
         searchParams.set('tls', 'true');
@@ -114,7 +114,7 @@ describe.skipIf(mongoUrl === undefined)('a start with a read store that cannot b
   );
 
   it(
-    'waits for a server that cannot be reached, and is ready once it can',
+    'waits for a server that cannot be reached, and is ready once the server can be reached',
     async () => {
       const own = newMongoLocation();
       const proxy = await startProxy(new URL(own.url).host);

@@ -23,7 +23,10 @@ import { eventStoreEnvironment, openTestLog } from './processes/test-log.js';
 export type GarbageStore = {
   /** The setting `payload_store`. */
   readonly setting: string;
-  /** The age from which payloads are removed, in milliseconds: much more than from a put of a payload to its event. */
+  /**
+   * The age from which payloads are removed, in milliseconds: much more than the time between the put of a payload and
+   * its event.
+   */
   readonly ageMs: number;
   readonly open: () => { readonly store: PayloadStore; readonly objects: PayloadObjects };
   /** Makes the payloads look older than `ageMs`, or waits until all payloads are. */
@@ -206,11 +209,14 @@ export const garbageStory = (name: string, open: (directory: string) => GarbageS
       async () => {
         plane.grpc.close();
         await plane.server().stop();
+        const before = (await pathsThere()).length;
         await start({ FLIGHTLOG_FAIL_POINT: 'after-payload:1' });
         const execution = newName();
         await expect(launch(execution)).rejects.toThrow();
+        expect(await pathsThere()).toHaveLength(before + 1);
         await restart();
-        const refs = await plant([execution]);
+        const refs = await plant([execution]); // the same payload, to know its reference
+        expect(await pathsThere()).toHaveLength(before + 1);
         await restart();
         for (let run = 0; run < garbage.runs; run += 1) {
           expect((await counts()).garbage).toBe(1);
@@ -223,7 +229,7 @@ export const garbageStory = (name: string, open: (directory: string) => GarbageS
     );
 
     it(
-      'was removed without the inputs of any execution, and the views can be rebuilt from the log',
+      'was removed without loss of the inputs of any execution, and the views can be rebuilt from the log',
       async () => {
         for (const execution of created) {
           const id = { project: 'flytesnacks', domain: 'development', name: execution };

@@ -42,7 +42,7 @@ const summary = ({ code, stdout, stderr }: Ended): Readonly<Record<string, numbe
   return JSON.parse(stdout) as Record<string, number>;
 };
 
-it.skipIf(!isRequired)('has DuckDB and pandas, when they are required', () => {
+it.skipIf(!isRequired)('the environment with DuckDB and pandas is there, when it is required', () => {
   expect(python).toBeDefined();
 });
 
@@ -81,12 +81,16 @@ describe.skipIf(python === undefined)('the files of an export', () => {
     latest: events.reduce((latest, event) => Math.max(latest, metadataOf(event).recordedAtMs), 0),
   });
 
-  it('are read by DuckDB, each event once, whole and in the folder of its date', { timeout: LIMIT_MS }, async () => {
-    const to = join(folder, 'lines');
-    expect(summary(await run(to, 'jsonl', 1_000).ended)).toMatchObject({ events: events.length });
-    const { duckdb } = await readBack(to, 'jsonl');
-    expect(duckdb).toMatchObject({ ...expected(), first: 1, last: events.length, attempts: 0, misplaced: 0 });
-  });
+  it(
+    'are read by DuckDB: each event once, with the phase of its body, in the folder of its date',
+    { timeout: LIMIT_MS },
+    async () => {
+      const to = join(folder, 'lines');
+      expect(summary(await run(to, 'jsonl', 1_000).ended)).toMatchObject({ events: events.length });
+      const { duckdb } = await readBack(to, 'jsonl');
+      expect(duckdb).toMatchObject({ ...expected(), first: 1, last: events.length, attempts: 0, misplaced: 0 });
+    },
+  );
 
   it(`have each event once after ${KILLS} kills, in DuckDB and pandas`, { timeout: 2 * LIMIT_MS }, async () => {
     const to = join(folder, 'killed');

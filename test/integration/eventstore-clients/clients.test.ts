@@ -9,7 +9,7 @@ const FOLDER = join(CHECKOUT, 'test/integration/eventstore-clients');
 const { FLIGHTLOG_TEST_EVENTSTORE_CLIENTS: place, XDG_CACHE_HOME: cache = join(homedir(), '.cache') } = process.env;
 const PLACE = place ?? join(cache, 'flightlog/eventstore-clients');
 
-/** The command that runs each client's program, and the files that it was built from. */
+/** For each client, the command that runs its program, and the files that the program was built from (`made`). */
 const CLIENTS = {
   python: {
     made: ['requirements.txt'],
@@ -58,7 +58,7 @@ const isBuilt = (name: Name): boolean => {
 
 const required = process.env['FLIGHTLOG_TEST_REQUIRES_EVENTSTORE_CLIENTS']?.split(',') ?? [];
 
-it.skipIf(required.length === 0)('has the clients, when they are required', () => {
+it.skipIf(required.length === 0)('the clients are built, when they are required', () => {
   const missing = required.filter((name) => !isBuilt(name as Name));
   expect(missing, 'test/integration/eventstore-clients/environment makes them').toEqual([]);
 });

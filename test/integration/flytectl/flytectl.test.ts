@@ -17,7 +17,7 @@ import { fixtureBytes } from '../../support/requests/fixtures.js';
 import { type ServerProcess, startServerProcess } from '../../support/processes/server-process.js';
 import { until } from '../../support/until.js';
 
-/** The binary of flytectl, such as the one that `environment` has built; without it, these tests are skipped. */
+/** The binary of flytectl, such as the one that the script `environment` builds; without it, these tests are skipped. */
 const flytectl = process.env['FLIGHTLOG_TEST_FLYTECTL'];
 const LIMIT_MS = 120_000;
 const ALICE = { name: 'alice', password: 'password-of-alice' };
@@ -89,7 +89,7 @@ describe.skipIf(flytectl === undefined)('flytectl', { timeout: LIMIT_MS }, () =>
     return [rows].flat().map(({ id }) => id.name);
   };
 
-  it('takes registrations that exist for successes', async () => {
+  it('succeeds in registering what is registered already', async () => {
     const { code, stdout } = await commands.run('register', 'files', ...files, ...HERE);
     expect(code).toBe(0);
     expect(stdout.match(/AlreadyExists/gu)).toHaveLength(3);

@@ -17,7 +17,7 @@ type Outcome = { readonly step: string; readonly ok: boolean; readonly error?: s
 
 const read = (path: string): string => (existsSync(path) ? readFileSync(path, 'utf8') : '');
 
-/** The program that `environment` has built, when it was built from the present sources. */
+/** The program that the script `environment` has built, if it was built from the present sources. */
 const built = (): string | undefined => {
   const { FLIGHTLOG_TEST_GO_CLIENT: place, XDG_CACHE_HOME: cache = join(homedir(), '.cache') } = process.env;
   const folder = place ?? join(cache, 'flightlog/go-client');
@@ -34,7 +34,7 @@ const steps = Array.from(
   ([, does = '']) => does,
 );
 
-it.skipIf(!isRequired)('has the Go client, when it is required', () => {
+it.skipIf(!isRequired)('the Go client is built, when it is required', () => {
   expect(client, 'run test/integration/go-client/environment').toBeDefined();
 });
 

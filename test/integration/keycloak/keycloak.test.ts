@@ -21,7 +21,7 @@ const GRANTS = [
   { claim: 'groups', value: 'ml-engines', role: 'engine' },
 ];
 
-it.skipIf(!isRequired)('has Keycloak, when it is required', () => {
+it.skipIf(!isRequired)('Keycloak is prepared, when it is required', () => {
   expect(keycloakFolder, 'run test/integration/keycloak/environment').toBeDefined();
 });
 
@@ -83,7 +83,7 @@ describe.skipIf(keycloakFolder === undefined)(
       grpc.close();
     });
 
-    it('accepts tokens of a new key while it serves, and those of the old key', async () => {
+    it('accepts tokens that are signed with a new key while it serves, and those signed with the old key', async () => {
       const before = await engineToken();
       await keycloak.rotateKeys();
       const after = await engineToken();
@@ -174,7 +174,7 @@ describe.skipIf(keycloakFolder === undefined)(
       },
     );
 
-    it('serves while Keycloak is away, and a server that starts meanwhile does so once Keycloak is back', async () => {
+    it('accepts tokens while Keycloak is stopped; a server that starts meanwhile does after its restart', async () => {
       const [known, unused] = [await engineToken(), await engineToken()];
       expect(await statusOf(known)).toBe(200);
       const page = browser && (await signIn(VERA));

@@ -16,7 +16,7 @@ const prepared = (): string | undefined => {
   return isCurrent ? join(place, 'keycloak') : undefined;
 };
 
-/** The folder of the Keycloak that `environment` has prepared from the present files. */
+/** The folder of the Keycloak that the script `environment` has prepared from the present files. */
 export const keycloakFolder = prepared();
 
 /** True when the tests are required, or when the path of the environment is set. */
@@ -26,7 +26,7 @@ export const isRequired =
 /** A Keycloak with the realm `ml` of `realm.json`. */
 export type Keycloak = {
   readonly issuer: string;
-  /** Gets a token of a client of the realm for itself. */
+  /** Gets a token by client credentials, for a client of the realm. */
   readonly tokenOf: (client: string, secret: string) => Promise<string>;
   /** Adds a key, which signs all tokens from now on. */
   readonly rotateKeys: () => Promise<void>;

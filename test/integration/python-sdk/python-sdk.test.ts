@@ -18,7 +18,7 @@ const stepsOf = (program: string): readonly string[] =>
 
 const steps = stepsOf(readFileSync(join(FOLDER, 'client.py'), 'utf8'));
 
-it.skipIf(!isRequired)('has the Python SDK, when it is required', () => {
+it.skipIf(!isRequired)('the Python SDK is installed, when it is required', () => {
   expect(python, 'run test/integration/python-sdk/environment').toBeDefined();
 });
 

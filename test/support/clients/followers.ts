@@ -24,7 +24,7 @@ import {
 export type Answer = { readonly position: string | undefined; readonly isEvent: boolean; readonly isEnd: boolean };
 
 /**
- * Connects, to resume after a position, or to begin with an empty one. The answers end or throw when the connection
+ * Connects, and resumes after a position; with an empty one, begins anew. The answers end or throw when the connection
  * breaks.
  */
 export type Connect = (after: string) => AsyncIterable<Answer>;
@@ -132,7 +132,7 @@ type Following = {
 export const follow = async (connect: Connect, { isLast, onConnect, onState }: Following): Promise<Followed> => {
   const events: string[] = [];
   let [after, state] = ['', ''];
-  /** True for the last answer. */
+  /** Records an answer; returns true for the last one. */
   const take = ({ position = '', isEvent, isEnd }: Answer): boolean => {
     if (state === '') {
       state = position;

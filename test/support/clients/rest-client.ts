@@ -159,7 +159,8 @@ export type RestClient = {
     headers?: Readonly<Record<string, string>>,
   ) => Promise<RestAnswer> | undefined;
   /**
-   * Sends any bytes as the body, to the path of the whole request; `undefined` when requests of the RPC have no body.
+   * Sends any bytes as the body, to the path that the valid request `whole` has; `undefined` when requests of the RPC
+   * have no body.
    */
   readonly bytesAt: (method: DescMethod, whole: Uint8Array, bytes: Uint8Array) => Promise<RestAnswer> | undefined;
 };

@@ -21,9 +21,9 @@ export type Answer = {
   readonly details: readonly Any[];
   /** The encoded answer message; empty for an error. */
   readonly bytes: Uint8Array;
-  /** `flightlog-position`. */
+  /** The header `flightlog-position`. */
   readonly position: string | undefined;
-  /** `flightlog-unread`. */
+  /** The header `flightlog-unread`. */
   readonly unread: string | undefined;
 };
 
@@ -50,7 +50,7 @@ export type Transport = {
     method: DescMethodUnary<I, O>,
     request: MessageInitShape<I>,
   ) => Promise<MessageShape<O>>;
-  /** Calls an RPC that should be refused; returns the refusal. */
+  /** Calls an RPC, and returns its answer, also one with a status other than OK. */
   readonly attempt: <I extends DescMessage>(
     method: DescMethodUnary<I>,
     request: MessageInitShape<I>,

@@ -71,7 +71,7 @@ const storedOf = (row: Row): Stored => ({
 /** The range of a read of the log: from a position (included) to another (excluded), at most `limit` events. */
 export type Range = { readonly from: bigint; readonly below: bigint; readonly limit: number };
 
-/** The range of a read of a stream: revisions from `first` to `last`, both included. */
+/** The range of a read of a stream: revisions from `first` to `last`, both included, before the position `below`. */
 export type StreamRange = {
   readonly first: bigint;
   readonly last: bigint;

@@ -101,10 +101,10 @@ const perform = async (pod: Pod, outcome: Outcome, store: EngineStore): Promise<
   }
 };
 
-/** A played kubelet. */
+/** The simulated kubelets of a cluster. */
 export type Kubelet = ReturnType<typeof startKubelet>;
 
-/** Plays the kubelets of a cluster without nodes: a pod runs and then ends as `act` says. It runs no containers. */
+/** Simulates the kubelets of a cluster without nodes: a pod runs and then ends as `act` says, without containers. */
 export const startKubelet = (
   server: KubernetesServer,
   store: EngineStore,
@@ -112,7 +112,7 @@ export const startKubelet = (
 ) => {
   const begun = new Map<string, string>();
   const pods: Pod[] = [];
-  /** Sets the status of a pod, also when the API server is away for a while. */
+  /** Sets the status of a pod, also when the API server cannot be reached for a while. */
   const setStatus = (pod: Pod, status: unknown): Promise<unknown> =>
     until(
       () =>

@@ -10,8 +10,9 @@ import { ADMIN_TOKEN, BRIDGE_TOKEN, BRIDGE_USER, type KubernetesServer } from '.
 export type Fault = 410 | 422 | 429 | 500 | 503 | 'stall' | 'lost' | 'empty';
 
 /**
- * A stand-in for a Kubernetes API server: what a bridge uses of it, and faults on demand. It checks no schema. Of RBAC
- * it knows only cluster roles that a binding names, for every subject. `test/support/kubernetes/real.ts` starts a real one for the same tests.
+ * A stand-in for a Kubernetes API server: it serves what a bridge uses, with faults on demand. It checks no schema. Of
+ * RBAC it knows only cluster roles that a binding names, for every subject. `test/support/kubernetes/real.ts` starts a
+ * real one for the same tests.
  */
 export interface StandIn extends KubernetesServer {
   /** Answers the next `times` requests of a verb, such as `create` or `watch`, with a fault. */

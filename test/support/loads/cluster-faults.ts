@@ -104,7 +104,7 @@ const followerSuspended: ClusterFault = async (cluster) => {
   follower.goOn();
 };
 
-/** The leader answers no call for {@link AWAY_MS}, and those that were open never. */
+/** The leader answers no new call for {@link AWAY_MS}, and never answers the calls that were open. */
 const callsForgotten: ClusterFault = async (cluster) => {
   const leader = await cluster.leader();
   await leader.mute();

@@ -23,18 +23,20 @@ import { viewDifferences } from '../views/view-check.js';
 const RATE = 40;
 /** The rate once no process is killed any more: no limit. */
 const AS_FAST_AS_IT_GOES = 0;
+/** The phases in which an execution has ended: SUCCEEDED, FAILED, ABORTED and TIMED_OUT. */
 const ENDED = new Set([4, 6, 7, 8]);
 
 /**
- * An execution is launched while fewer than 30 are beyond those that the acknowledged events account for, at 12 events
- * of each. So the engine never runs out of executions, and never has more than it can run before a test times out.
+ * An execution has about 12 events, so the acknowledged events divided by 12 are about the executions that have run. An
+ * execution is launched while fewer than 30 more have been created. So the engine never runs out of executions, and
+ * never has more than it can run before a test times out.
  */
 const AHEAD = { executions: 30, events: 12 };
 
 /** A launch, and the status of its answer. */
 export type Launched = { readonly name: string; readonly code: string };
 
-/** The settings of the processes, and the clients of theirs that the test follows. */
+/** The settings of the processes, the clients that follow their log, and a check of their exports. */
 export type Setting<Running extends Roles = RoleProcesses> = {
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
@@ -47,7 +49,7 @@ export type Setting<Running extends Roles = RoleProcesses> = {
 };
 
 /**
- * A load on the processes of a control plane: an engine runs the launched executions. The answer has the hashes of the
+ * A load on the processes of a control plane: an engine runs the launched executions. The result has the hashes of the
  * acknowledged events (`recorded`) and the names of the acknowledged executions (`created`).
  */
 export const loadOn = <Running extends Roles>(

@@ -21,7 +21,7 @@ const isHeld = (file: string): boolean => {
 
 /**
  * True when a process, such as a suspended one, holds the write lock on a SQLite file that processes share in a data
- * directory for longer than a second. Blocks until then.
+ * directory for longer than a second. Blocks the thread for up to a second for each file.
  */
 export const isSharedFileLocked = (directory: string): boolean =>
   ['views.db', 'claims.db'].some((name) => isHeld(join(directory, name)));

@@ -45,7 +45,7 @@ export const eventStoreFlags = async (data: string, args: readonly string[] = []
   return ['--event-store', log.url];
 };
 
-/** The same as variables, for a command on a data directory that a server has served. */
+/** The log of a data directory that a server has served, as environment variables for a command on that directory. */
 export const eventStoreEnvironment = (data: string): Readonly<Record<string, string>> => {
   const { url } = logs.get(data) ?? {};
   return url === undefined ? {} : { FLIGHTLOG_EVENT_STORE: url };

@@ -8,7 +8,7 @@ import { type LogServer, startLogServer } from './log-server.js';
 import { type ServerProcess, startServerProcess } from './server-process.js';
 import { overGrpc, type Transport } from '../clients/transports.js';
 
-/** One of the processes, with the transport to it. */
+/** One of two control planes, with the transport to it. */
 export type Member = {
   readonly api: () => Transport;
   readonly server: () => ServerProcess;

@@ -17,7 +17,7 @@ type Limits = {
   readonly nextBytes: () => number;
 };
 
-/** Passes on so many bytes, then destroys both sockets and calls `onCut`. */
+/** Passes on this number of bytes, then destroys both sockets and calls `onCut`. */
 const passOn = (from: Socket, to: Socket, bytes: number, onCut: () => void): void => {
   let left = bytes;
   from.on('data', (chunk: Buffer) => {

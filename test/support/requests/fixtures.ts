@@ -45,8 +45,9 @@ export type FixtureEntry = Request & {
   readonly id: FixtureId;
   /** The shape of a workflow; absent for other kinds. */
   readonly shape?: Shape;
-  /** For executions: the launch plan, and below the names of the inputs. */
+  /** The launch plan of an execution; absent for other kinds. */
   readonly launches?: FixtureId;
+  /** The names of the inputs of an execution; absent for other kinds. */
   readonly inputs?: readonly string[];
 };
 
@@ -128,7 +129,7 @@ const listed = (folder: string): readonly Request[] => {
   return entries.map((entry) => withRequest(folder, entry));
 };
 
-/** One folder, `01-hello`. */
+/** The folder of this name, such as `01-hello`. */
 export const fixtureFolder = (name: string): FixtureFolder => {
   const { needs } = json(`${name}/manifest.json`) as { readonly needs: readonly string[] };
   return { name, needs, entries: listed(name) as readonly FixtureEntry[] };

@@ -17,7 +17,7 @@ import { wholeRequests } from './whole-requests.js';
 const NEVER = new Set(['UNKNOWN', 'INTERNAL', 'UNAVAILABLE', 'CANCELLED', 'DATA_LOSS', 'DEADLINE_EXCEEDED']);
 const LIMIT_MS = 60_000;
 
-/** The first whole request to each RPC, as the bytes that the published client sends. */
+/** The first request to each RPC in {@link wholeRequests}, as the bytes that the published client sends. */
 const wholeBytes = new Map<string, Uint8Array>();
 for (const [rpc, request] of wholeRequests) {
   const { method } = allRpcs.find(({ name }) => name === rpc)!;
@@ -66,7 +66,7 @@ export const isAskedOver = (way: Way, method: DescMethod): boolean => way === 'g
 
 /**
  * Defines tests that send all variants of one request to each RPC, some of which are still valid, over one transport, to a
- * control plane of their own. The request is the first whole one, or an empty one where there is none.
+ * control plane of their own. The request is the first in {@link wholeRequests}, or an empty one where there is none.
  */
 export const hostileCases = (way: Way, rpcs: readonly Endpoint[], start: () => Promise<ControlPlane>): void => {
   let plane: ControlPlane;

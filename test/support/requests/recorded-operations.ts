@@ -38,11 +38,11 @@ const play = async (script: readonly string[], address: string): Promise<Answers
   }
 };
 
-/** Runs the same operations on another server. */
+/** Runs the recorded operations on the server at an address. */
 export const playOperations = (address: string): Promise<Answers> =>
   play([join(FOLDER, 'operations.mjs'), 'record'], address);
 
-/** Runs the same steps of persistent subscriptions on another server; takes two minutes, most of them waiting. */
+/** Runs the recorded steps of persistent subscriptions on the server at an address; takes two minutes. */
 export const playSteps = (address: string): Promise<Answers> => play([join(FOLDER, 'persistent.mjs')], address);
 
 /** The file with the outcomes on the server of this name that differ from EventStoreDB's. */

@@ -64,10 +64,10 @@ export const ok = (ask: Asked): Step => ({ ...OK, ask });
 /** A request that is answered OK and records nothing. */
 export const idle = (ask: Asked): Step => ({ ...OK, ask, isRecorded: false });
 
-/** A report of a known phase with new data, which is recorded. */
+/** A report of an already recorded phase with new data, which is recorded. */
 export const known = (ask: Asked): Step => ({ ...OK, ask, code: 'ALREADY_EXISTS', says: 'already recorded' });
 
-/** A report of a known phase without new data, which records nothing. */
+/** A report of an already recorded phase without new data, which records nothing. */
 export const again = (ask: Asked): Step => ({ ...known(ask), isRecorded: false });
 
 /** A report of a phase that the execution has already left. */

@@ -18,7 +18,10 @@ const lineOf = (test: TestCase): string => {
   return `${test.module.relativeModuleId}: ${test.fullName}: ${text}`;
 };
 
-/** A line for each failed test of a file. One that failed to load, or whose hooks failed, has no failed test; it counts as one. */
+/**
+ * A line for each failed test of a file. A file that failed to load, or whose hooks failed, has no failed test, and gets
+ * one line.
+ */
 const failuresOf = (module: TestModule): readonly string[] => {
   const lines = [...module.children.allTests('failed')].map(lineOf);
   return lines.length === 0 && module.state() === 'failed' ? [module.relativeModuleId] : lines;

@@ -46,7 +46,7 @@ const databaseOf = (data: string): string => {
 export const readStoreFlags = (data: string, args: readonly string[]): readonly string[] =>
   isOnMongodb && !args.includes('--read-store') ? ['--read-store', databaseOf(data)] : [];
 
-/** The same as a variable, for a command on a data directory that a server has served. */
+/** The read store of a data directory that a server has served, as a variable for a command on that directory. */
 export const readStoreEnvironment = (data: string): Readonly<Record<string, string>> => {
   const url = databases.get(data);
   return url === undefined ? {} : { FLIGHTLOG_READ_STORE: url };

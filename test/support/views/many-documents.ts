@@ -156,7 +156,7 @@ export const fillWithMany = async (store: ReadStore, count: number, response: Ui
   }
 };
 
-/** Opens a store in a new directory, filled as by {@link fillWithMany}; the caller removes both. */
+/** Opens a store in a new directory, filled as by {@link fillWithMany}; the caller closes and removes it. */
 export const storeOfMany = async (
   count: number,
   response: Uint8Array,

@@ -12,7 +12,7 @@ const PAGE = 10_000;
 const started = (time: Parameters<typeof timestampMs>[0] | undefined): number | undefined =>
   time === undefined ? undefined : timestampMs(time);
 
-/** Converts a node execution to the model's form, under the parent that it was listed by. */
+/** Converts a node execution to the model's form; `parent` is the node under which it was listed. */
 export const seenNode = ({ closure, metadata }: NodeExecution, parent: string): ModelNode => {
   if (closure === undefined || metadata === undefined) throw new Error('a node execution has a closure and metadata');
   const startedAtMs = started(closure.startedAt);

@@ -15,7 +15,7 @@ import { ServerFeatures, SupportedMethodsSchema } from '../../../proto/gen/event
 import { Streams } from '../../../proto/gen/event_store/client/streams_pb.js';
 import { supportedMethods } from '../../../services/streams/eventstore/node.js';
 
-/** A proxy before a log server; it can leave its open calls without an answer. */
+/** A proxy before a log server; it can leave its open calls without an answer, and refuse appends. */
 export type ForgetfulLog = {
   /** `host:port`. */
   readonly address: string;
@@ -38,7 +38,7 @@ const DENIED = { code: status.PERMISSION_DENIED, details: ': ', metadata: access
 const same = (bytes: Buffer): Buffer => bytes;
 
 /**
- * Starts a proxy that forwards calls until it forgets them.
+ * Starts a proxy that forwards calls, until `forget` or `deny` is called.
  *
  * @param version the server version that it reports.
  */
