@@ -88,13 +88,16 @@ it.each<[string, RequestListener]>([
     },
   ],
   ['is an error that does not end', (_, response) => response.writeHead(500).flushHeaders()],
-])('an answer that %s is reported after the time of a call, with the server', async (_, listener) => {
-  const url = await serve(listener);
-  const failure = await failureOf(url, 500);
-  server.closeAllConnections();
-  expect(failure).toBeInstanceOf(TimedOut);
-  expect(failure.message).toBe(`${url}: no complete answer within 0.5 s; the server may still do what was asked`);
-});
+])(
+  'an answer that %s is reported after the time limit of a call, with the address of the server',
+  async (_, listener) => {
+    const url = await serve(listener);
+    const failure = await failureOf(url, 500);
+    server.closeAllConnections();
+    expect(failure).toBeInstanceOf(TimedOut);
+    expect(failure.message).toBe(`${url}: no complete answer within 0.5 s; the server may still do what was asked`);
+  },
+);
 
 it('a stream may take longer than a call before it begins', async () => {
   const url = await serve((_, response) => {

@@ -61,7 +61,7 @@ describe('the position after which log cat begins', () => {
       expect(await begin(flags)).toBe(after);
     });
 
-  it('is not moved by the time of another writer, which may have any unit', async () => {
+  it('is not changed by an event of another program, whose time may have any unit', async () => {
     await append(EVENTS, streamName('bank', ['a']), { recordedAtMs: 5 });
     const after = { recordedAtMs: START_MS + EVENTS * MINUTE_MS, actor: '', commandId: '', schema: 1 };
     await append(EVENTS + 1, streamName('project', ['even']), after);

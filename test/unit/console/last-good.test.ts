@@ -13,7 +13,7 @@ const execution = (name: string, workflow: string): MessageInitShape<typeof Exec
   closure: { workflowId: { name: workflow } },
 });
 
-/** Reads the last good execution before `now` from a list with these executions; gives its name and the query. */
+/** Reads the last good execution other than `now` from a list with these executions; gives its name and the query. */
 const lastGood = async (workflow: string, listed: readonly MessageInitShape<typeof ExecutionSchema>[]) => {
   vi.stubGlobal('document', { baseURI: 'http://127.0.0.1/console/' });
   vi.stubGlobal('window', { addEventListener: () => undefined });

@@ -63,7 +63,7 @@ describe('the time spent in an execution', () => {
     expect(totalsOf(segmentsOf(create(SpanSchema, { spans: late })))).toEqual([['WORKFLOW_TEARDOWN', 5]]);
   });
 
-  it('is inside a node while no operation of the node runs, and that is left out of the sums', () => {
+  it('is inside a node while no operation of the node runs, and such time is left out of the sums', () => {
     const below = node('n2-0-n0', [operation('TASK_RUNTIME', 31, 90)], [30, 90]);
     const parent = node('n2', [operation('NODE_SETUP', 20, 30), below, operation('NODE_TEARDOWN', 95, 99)], [20, 99]);
     const map = node('n3', [operation('NODE_TRANSITION', 99, 105)], [105, 140]);

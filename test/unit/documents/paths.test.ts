@@ -9,7 +9,7 @@ const PAGES = [
   ...(readdirSync(join(ROOT, 'docs'), { recursive: true }) as string[]).map((name) => `docs/${name}`),
 ].filter((path) => path.endsWith('.md'));
 
-const SOURCE = /`((?:bench|deployment|docs|engine|projections|proto|services|test)\/[\w./-]+)`/gu;
+const SOURCE = /`((?:bench|console|deployment|docs|engine|interface|projections|proto|services|test)\/[\w./-]+)`/gu;
 const LINK = /\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)/gu;
 const HEADING_LINK = /\]\((?!https?:)([^)#\s]*)#([^)\s]+)\)/gu;
 const HEADING = /^#{1,6} (.+)$/gmu;

@@ -20,10 +20,10 @@ const PAGES = ['README.md', 'CHANGELOG.md', ...filesIn('docs', '.md')].filter(
 
 const PROTO_FILES = filesIn('proto', '.proto');
 
-/** Begins a comment that does not name its subject; `lint-rules.js` refuses the same in docblocks. */
+/** The beginning of a comment that does not name its subject; `lint-rules.js` refuses it in docblocks, too. */
 const RIDDLE = /^(?:What|How|Whether|Where|Who|Whose|Whom|Which)\b/u;
 
-/** Names in backticks are not prose. */
+/** The refused words of a line, each with its replacement; names in backticks are not searched. */
 const findingsIn = (line: string): readonly string[] => {
   const prose = line.replaceAll(/`[^`]*`/gu, '');
   return words.flatMap(({ pattern, say }) =>

@@ -62,10 +62,10 @@ describe('the session of an engine that is silent', () => {
   let reads: number;
   let ended: string[];
   let renewed: string[];
-  /** The sessions whose renewals were read, and the number that was read. */
+  /** The sessions whose number of renewals was read, and the number that each of these reads gives. */
   let readOf: string[];
   let renewals: number;
-  /** Each read of renewals waits for the first promise, each renewal for the second. */
+  /** Each read of renewals waits for `mayRead`, each renewal for `mayRenew`. */
   let mayRead: Promise<void>;
   let mayRenew: Promise<void>;
   let parked: number;

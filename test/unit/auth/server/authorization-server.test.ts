@@ -174,7 +174,7 @@ describe('the code flow', () => {
     expect((await refresh(issuer, first.body['refresh_token'])).status).toBe(400);
   });
 
-  it('gives tokens to one request at most of those that use a code at once', async () => {
+  it('gives tokens to at most one of several requests that use one code at once', async () => {
     const code = await getCode(issuer, ALICE);
     const answers = await Promise.all(Array.from({ length: 8 }, () => redeem(issuer, code)));
     expect(answers.filter(({ status }) => status === 200).length).toBeLessThanOrEqual(1);
@@ -215,7 +215,7 @@ describe('refresh tokens', () => {
     expect((await refresh(issuer, third.body['refresh_token'])).status).toBe(400);
   });
 
-  it('give tokens to one request at most of those that use the same one at once', async () => {
+  it('give tokens to at most one of several requests that use one refresh token at once', async () => {
     const token = await signIn();
     const answers = await Promise.all(Array.from({ length: 8 }, () => refresh(issuer, token)));
     expect(answers.filter(({ status }) => status === 200).length).toBeLessThanOrEqual(1);
@@ -278,7 +278,7 @@ describe('the device flow', () => {
 });
 
 describe('the pages', () => {
-  it('run no script, forbid frames, and name a wrong password', async () => {
+  it('run no script, forbid frames, and say that the user name or the password is wrong', async () => {
     const browser = openBrowser();
     const login = await browser.open(begin(issuer).url);
     expect(login.headers.get('content-security-policy')).toMatch(/^default-src 'none';.*frame-ancestors 'none'/u);

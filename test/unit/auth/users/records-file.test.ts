@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -65,7 +65,9 @@ describe('a file of records', () => {
   it('is not changed while its lock file exists, which the error names', async () => {
     const path = newPath();
     writeFileSync(`${path}.lock`, '');
-    await expect(open(path).change((before) => before)).rejects.toThrow(`remove ${path}.lock`);
+    const added = open(path).change((before) => new Map(before).set('alice', { hash: 'a' }));
+    await expect(added).rejects.toThrow(`remove ${path}.lock`);
+    expect(existsSync(path)).toBe(false);
   });
 
   it('is refused when it is malformed, without its content in the error', async () => {
