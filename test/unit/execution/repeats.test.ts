@@ -44,7 +44,7 @@ describe('the reports of an entity', () => {
           compared += equal.length;
         }
       }),
-      { numRuns: 200 }, // compares 2,200 reports on average
+      { numRuns: 200 }, // these compare about 2,200 reports in all
     );
     expect(compared).toBeGreaterThan(1_000);
   });
@@ -114,7 +114,7 @@ describe('events that an engine sends again', () => {
     expect(read).toBe(1 + 2 * reports.length);
   });
 
-  it('are refused also while the first of them is in flight', async () => {
+  it('are refused also while the append of their first delivery is in flight', async () => {
     const run = openRun();
     await run(creation);
     const first = reports.slice(0, 60);

@@ -72,12 +72,12 @@ describe('a signal', () => {
     given(executionDecider).when(wait('go')).thenRefused({ kind: 'execution-not-found' });
   });
 
-  it('is not created after the end, but an existing one is accepted', () => {
+  it('is not created after its execution has ended, but a request for an existing one is accepted', () => {
     given(executionDecider, FACT, ended).when(wait('go')).thenRefused({ kind: 'execution-ended', current: ABORTED });
     given(executionDecider, FACT, signal('go'), ended).when(wait('go')).thenNothing();
   });
 
-  it('is one of ten thousand at most', () => {
+  it('is not created in an execution that has ten thousand, but a request for an existing one is accepted', () => {
     const many = Array.from({ length: 10_000 }, (_, index) => signal(`s${index}`));
     given(executionDecider, FACT, ...many)
       .when(wait('go'))
@@ -92,7 +92,7 @@ describe('a signal', () => {
     given(executionDecider, FACT, signal('go'), valued('go', 1)).when(give('go', 2)).then(valued('go', 2));
   });
 
-  it('takes the same value once', () => {
+  it('does not record a value again that it has already', () => {
     given(executionDecider, FACT, signal('go'), valued('go', 1)).when(give('go', 1)).thenNothing();
     given(executionDecider, FACT, signal('go'), valued('go', 1), valued('go', 2))
       .when(give('go', 1))
@@ -110,7 +110,7 @@ describe('a signal', () => {
       .thenRefused({ kind: 'signal-not-castable', signalId: 'go', type: INTEGER });
   });
 
-  it('takes a value while the execution is being aborted, and none after the end', () => {
+  it('takes a value while the execution is being aborted, and none after the execution has ended', () => {
     given(executionDecider, FACT, signal('go'), terminated).when(give('go', 1)).then(valued('go', 1));
     given(executionDecider, FACT, signal('go'), terminated, ended)
       .when(give('go', 1))
@@ -126,7 +126,7 @@ describe('a signal', () => {
     expect(after.phase).toBe(QUEUED);
   });
 
-  it('counts the size of its type', () => {
+  it('adds the size of its type to the memory of its execution', () => {
     const sizeWith = (type: LiteralType) => sizeOfState(folded(FACT, signal('go', type)));
     const long = create(LiteralTypeSchema, { type: { case: 'enumType', value: { values: ['x'.repeat(1_000)] } } });
     expect(sizeWith(long) - sizeWith(INTEGER)).toBeGreaterThan(1_000);

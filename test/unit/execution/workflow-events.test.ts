@@ -201,7 +201,7 @@ describe('the end of an execution', () => {
   it.each([
     ['an end', [workflow('SUCCEEDED')]],
     ['an expiry', [termination, expiry]],
-  ])('has no such list when it closes nothing: %s', (_, commands) => {
+  ])('has no list of closed nodes and attempts when it closes none: %s', (_, commands) => {
     const run = openStream(creation, node('SUCCEEDED'), task('FAILED'), ...commands);
     const event = run.events().at(-1);
     expect(event?.type).toMatch(/^WorkflowPhaseReported|ExecutionExpired$/u);
@@ -264,11 +264,14 @@ describe('a termination', () => {
     expect(await openStream().answer(termination)).toBe('execution-not-found');
   });
 
-  it.each(['SUCCEEDED', 'FAILED', 'ABORTED', 'TIMED_OUT'] as const)('lets the engine end it %s', async (phase) => {
-    expect(await openStream(creation, termination).answer(workflow(phase))).toBe('OK');
-  });
+  it.each(['SUCCEEDED', 'FAILED', 'ABORTED', 'TIMED_OUT'] as const)(
+    'lets the engine end the execution %s',
+    async (phase) => {
+      expect(await openStream(creation, termination).answer(workflow(phase))).toBe('OK');
+    },
+  );
 
-  it('keeps the engine from starting', async () => {
+  it('keeps the engine from starting the execution', async () => {
     const run = openStream(creation, termination);
     expect(await run.answer(workflow('QUEUED'))).toBe('aborting');
     expect(await run.answer(workflow('RUNNING'))).toBe('aborting');

@@ -195,7 +195,7 @@ const TREE: readonly (readonly [fc.Arbitrary<Said>, string | undefined])[] = [
   [ofAttempt('inside', 0), 'inside'],
 ];
 
-/** Any reports in any order; uniform in length, because short stories repeat little. */
+/** Any reports in any order. All lengths are equally likely, because short sequences have few repeated reports. */
 export const anything: fc.Arbitrary<readonly Said[]> = fc.array(
   fc.oneof(ofWorkflow(), ...TREE.map(([said]) => ({ arbitrary: said, weight: 2 }))),
   { maxLength: 40, size: 'max' },
@@ -215,7 +215,7 @@ export const ending: fc.Arbitrary<Said> = ofWorkflow(fc.constantFrom(...ENDS));
 
 /**
  * One interleaving of the lists of {@link apart}: the reports of a subject stay in their order, and none comes before
- * the first report of its parent; without one, they are left out.
+ * the first report of its parent. Reports of a subject whose parent has no report are left out.
  */
 export const interleaved = (parts: readonly (readonly Said[])[], chance: () => number): readonly Said[] => {
   const rest = parts.map((part) => [...part]);

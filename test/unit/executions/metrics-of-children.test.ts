@@ -13,7 +13,7 @@ const createdAt = { seconds: 1n, nanos: 0 };
 const updatedAt = { seconds: 9n, nanos: 0 };
 const idIn = (project: string) => ({ project, domain: 'd', name: 'x' });
 
-/** An execution of the project `own`, one node of which has started an execution of the project `other`. */
+/** Reads of an execution of the project `own`, one node of which has started an execution of the project `other`. */
 const reads = [
   route(AdminService.method.getExecution, ({ id }) =>
     Promise.resolve(create(ExecutionSchema, { ...(id && { id }), closure: { createdAt, updatedAt, workflowId: {} } })),
@@ -36,9 +36,10 @@ const reads = [
   }),
 ];
 
-const executionsIn = (span: Span | undefined): readonly string[] => {
+/** The project of each execution that has a span. */
+const projectsIn = (span: Span | undefined): readonly string[] => {
   const own = span?.id.case === 'workflowId' ? [span.id.value.project] : [];
-  return [...own, ...(span?.spans ?? []).flatMap(executionsIn)];
+  return [...own, ...(span?.spans ?? []).flatMap(projectsIn)];
 };
 
 it.each([
@@ -52,5 +53,5 @@ it.each([
   const [metrics] = executionMetricsRoutes(reads);
   const call = { principal: 'p', requestId: 'r', caller: { access }, isCancelled: () => false } as Call;
   const answer = (await metrics?.handle({ id: idIn('own'), depth: 9 } as never, call)) as { readonly span?: Span };
-  expect(executionsIn(answer.span)).toEqual(expected);
+  expect(projectsIn(answer.span)).toEqual(expected);
 });

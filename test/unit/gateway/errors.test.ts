@@ -40,7 +40,7 @@ const refusals = (): string[] =>
       .flatMap((type) => [...type.matchAll(/'([a-z]+(?:-[a-z]+)*)'/g)].map(([, kind]) => `${slice} ${kind}`)),
   );
 
-describe('a store that cannot be used', () => {
+describe('the fault of a store that cannot be used', () => {
   const told = (method: DescMethod | undefined): string => rpcFailureOf(new StoreUnavailable('away'), method).message;
 
   it('is answered with "nothing was recorded" to a command or an unknown RPC, and without it to a read', () => {

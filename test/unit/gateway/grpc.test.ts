@@ -239,7 +239,7 @@ describe('the bytes of a request', () => {
     ['no protobuf at all', NODE_EVENT, Buffer.from('{"event":{}}'), 'at byte'],
     ['messages nested too deep', NODE_EVENT, nested(60), 'nested deeper than 100'],
     ['forty thousand levels', NODE_EVENT, nested(20_000), 'nested deeper than 100'],
-  ])('are refused with an error that names the field or the fault: %s', async (_what, path, bytes, where) => {
+  ])('are refused with an error that names the field or the mistake: %s', async (_what, path, bytes, where) => {
     const { error } = await toy.call(path, bytes);
     expect(error!.code).toBe(status.INVALID_ARGUMENT);
     expect(error!.details).toContain(where);
@@ -422,6 +422,7 @@ describe('a server that closes', () => {
     const onItsWay = own.call(GET_TASK, named('x'));
     await expect.poll(() => release).toBeDefined();
     const closed = own.server.close({ drainMs: 5_000 });
+    expect((await own.call(GET_TASK, named('x'))).error!.code).toBe(status.UNAVAILABLE);
     release?.();
     expect(fromBinary(TaskSchema, (await onItsWay).answer!).shortDescription).toBe('finished');
     await closed;
@@ -443,8 +444,10 @@ describe('a server that closes', () => {
     expect((await onItsWay).error!.code).toBe(status.UNAVAILABLE);
     own.client.close();
   });
+});
 
-  it('says which address it cannot listen on', async () => {
+describe('a server that starts', () => {
+  it('names the address that it cannot listen on', async () => {
     const own = await overGrpc(routes);
     await expect(overGrpc(routes, [], { port: own.port })).rejects.toThrow(`127.0.0.1:${own.port}`);
     await own.close();

@@ -89,7 +89,7 @@ describe('a memory budget', () => {
       expect(`${status} ${String(reason)}`).toContain('on this connection');
   });
 
-  it('lets a call of another connection wait while 1,000 calls of one connection wait for its own memory', async () => {
+  it('lets a call wait while 1,000 calls of another connection wait for the memory of that connection', async () => {
     const budget = answerBudget(limits({ waitMs: 30_000 }));
     closing.push(budget.close);
     const busy = socket();

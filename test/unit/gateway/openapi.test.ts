@@ -77,7 +77,8 @@ describe('the OpenAPI document', () => {
     expect(new Set(ids).size).toBe(ids.length);
     const tags = new Set(document.tags.map(({ name }) => name));
     for (const { operation } of operations()) {
-      expect(operation.summary).not.toBe('');
+      expect(operation.summary, operation.operationId).toMatch(/./u);
+      expect(operation.tags, operation.operationId).not.toHaveLength(0);
       expect(operation.tags.every((tag) => tags.has(tag))).toBe(true);
     }
   });

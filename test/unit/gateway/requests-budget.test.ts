@@ -129,7 +129,7 @@ describe('large requests over gRPC', () => {
     expect(await status).toBe('8');
   });
 
-  it('are decompressed when the memory budget allows', async () => {
+  it('are decompressed only once the memory budget has memory for them', async () => {
     const { port, requests } = await grpc();
     const reservation = requests.open(new Socket());
     await reservation.reserve(LARGE_BYTES * 3);

@@ -120,7 +120,7 @@ describe('a path', () => {
     expect(got.request).toMatchObject({ id: { project: 'p', domain: 'd', name: '' } });
   });
 
-  it.each(['TASK', '1', '0x1'])('names an enum as %s', async (value) => {
+  it.each(['TASK', '1', '0x1'])('names a value of an enum as %s', async (value) => {
     await toy.get(`/api/v1/named_entities/${value}/p/d`);
     expect(got.request).toMatchObject({ resourceType: 1, project: 'p' });
   });
@@ -289,7 +289,7 @@ describe('a JSON body', () => {
     expect(got.request).toMatchObject({ id: { project: 'p' }, cause: '' });
   });
 
-  it('may be the project alone, without the message around it, where one is registered', async () => {
+  it('may be the project alone, without the message around it, where a project is registered', async () => {
     for (const body of ['{"id":"p","name":"P"}', '{"project":{"id":"p","name":"P"}}']) {
       expect((await toy.send('POST', '/api/v1/projects', body, JSON_TYPE)).status).toBe(200);
       expect(got.request).toMatchObject({ project: { id: 'p', name: 'P' } });
@@ -464,7 +464,7 @@ describe('the headers of a request', () => {
   it('may set a deadline in grpc-timeout', async () => {
     const response = await toy.get('/api/v1/executions/p/d/slow', { 'grpc-timeout': '50m' });
     expect(response.status).toBe(504);
-    // Its timer cannot fire while the handler keeps the thread.
+    // The timer of the deadline cannot fire while the handler keeps the thread.
     expect((await toy.get('/api/v1/executions/p/d/busy', { 'grpc-timeout': '50m' })).status).toBe(504);
     expect((await toy.get('/api/v1/tasks/p/d', { 'grpc-timeout': 'soon' })).status).toBe(400);
   });
@@ -640,7 +640,7 @@ describe('a server that closes', () => {
     },
   );
 
-  it('waits for requests in flight, and then ends their connections', async () => {
+  it('waits for requests in flight, and cuts off those that are not answered in time', async () => {
     let release: (() => void) | undefined;
     const own = await overHttp([
       route(method.getTask, async () => {

@@ -62,7 +62,7 @@ describe('the HTTP bindings', () => {
     expect(all.filter((name) => !bound.has(name))).toEqual(overGrpcAlone);
   });
 
-  it('give each of these RPCs a path under /api/v1/', () => {
+  it('give each RPC that REST can carry a path under /api/v1/', () => {
     const under = bindings.filter(({ template }) => template.startsWith('/api/v1/'));
     expect(new Set(under.map(nameOf))).toEqual(new Set(bindings.map(nameOf)));
   });

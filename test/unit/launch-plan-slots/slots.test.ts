@@ -120,7 +120,7 @@ describe('the slots of a launch plan', () => {
     expect(await types()).toEqual(['SlotTaken', 'SlotReleased']);
   });
 
-  it('are taken anew when the one found for an execution is released at that moment', async () => {
+  it('are taken anew when the slot that was found for an execution is released before it is used', async () => {
     const lost = (await take('a'))!;
     await voidAs('a', lost.attempt);
     const read: Sessions['read'] = async (of, stream, look) => {
@@ -142,7 +142,7 @@ describe('the slots of a launch plan', () => {
     expect(await types()).toEqual(['SlotTaken']);
   });
 
-  it('are kept for a minute for an attempt that has not created its execution, and afterwards it cannot create it', async () => {
+  it('are kept for a minute for an attempt that has not created its execution, and afterwards the attempt cannot create it', async () => {
     const lost = await take('a');
     restart(); // killed between the slot and the execution
     now += 59_000;
@@ -164,7 +164,7 @@ describe('the slots of a launch plan', () => {
     expect(await types(executionStream({ ...nameless, name: 'a' }))).toEqual(['ExecutionVoided', 'ExecutionCreated']);
   });
 
-  it('go to a new execution, or stay with a slow attempt that creates its own, and never both', async () => {
+  it('go to a new execution, or stay with a slow attempt that creates its execution, and never both', async () => {
     const slow = await take('a');
     now += 60_000;
     const [created, other] = await Promise.all([createAs('a', slow!.attempt), take('b')]);
@@ -281,10 +281,11 @@ describe('slots while the reactor runs that releases them', () => {
 
   it('are released a minute after an attempt took them and created no execution', async () => {
     await take('a');
-    now += 60_000;
     const reactor = open();
+    now += 60_000; // for the slots, which have another clock than the reactor
     await reactor.until(isReleased);
     await reactor.close();
+    expect(reactor.timers.now() - START).toBeGreaterThanOrEqual(60_000);
     expect(await types(executionStream({ ...nameless, name: 'a' }))).toEqual(['ExecutionVoided']);
   });
 
@@ -293,9 +294,10 @@ describe('slots while the reactor runs that releases them', () => {
     await take('a');
     now = START;
     const reactor = open();
-    now = START + 3_599_000; // before the time at which it was taken, by the other clock
+    now = START + 3_599_000; // before the time at which it was taken, by the clock of the process that took it
     await reactor.until(isReleased);
     await reactor.close();
+    expect(reactor.timers.now() - START).toBeGreaterThanOrEqual(60_000);
     expect(await types()).toEqual(['SlotTaken', 'SlotReleased']);
   });
 
@@ -319,7 +321,7 @@ describe('slots while the reactor runs that releases them', () => {
     );
   });
 
-  it('are followed from a checkpoint before the oldest one that is held', async () => {
+  it('are followed from a checkpoint before the oldest slot that is held', async () => {
     await createAs('a', (await take('a', 2))!.attempt);
     await createAs('b', (await take('b', 2))!.attempt);
     await end('a');

@@ -136,7 +136,7 @@ describe('the laws of a launch plan', () => {
   const version = fc.constantFrom('1', '2', '3');
   const command = fc.oneof(version.map(register), version.map(activate), version.map(deactivate));
 
-  it('a command twice is a command once, and activations always name what they end', () => {
+  it('a command that is given again records nothing, and an activation names the version that it deactivates', () => {
     fc.assert(
       fc.property(fc.array(command), (commands) => {
         let state = launchPlanDecider.initial();

@@ -62,7 +62,7 @@ describe('launch plans over the interface', () => {
     expect(chain.at(-2)?.data.id?.version).toBe(ended.at(-1));
   });
 
-  it('refuse a wrong update with a text that names the fault', async () => {
+  it('refuse a wrong update with a text that names the mistake', async () => {
     await expect(update('unknown', State.ACTIVE)).rejects.toMatchObject({
       code: 'NOT_FOUND',
       message: expect.stringContaining('missing entity of type LAUNCH_PLAN') as string,
@@ -84,7 +84,7 @@ describe('launch plans over the interface', () => {
       code: 'INVALID_ARGUMENT',
       message: 'invalid value for id.version: control characters are not allowed',
     });
-    // Earlier releases registered such versions, so that an update may name one.
+    // Earlier releases registered such versions, so an update may name one.
     await expect(update('a\u202e1v', State.ACTIVE)).rejects.toMatchObject({ code: 'NOT_FOUND' });
   });
 

@@ -62,7 +62,7 @@ describe('a launch plan', () => {
     expect(statesAfter(...two)).toEqual([0, 0]);
   });
 
-  it('that becomes active takes the place of the one that was', () => {
+  it('that becomes active takes the place of the version that was active', () => {
     expect(statesAfter(...two, activated('daily', 'v1'))).toEqual([1, 0]);
     expect(statesAfter(...two, activated('daily', 'v1'), activated('daily', 'v2', 'v1'))).toEqual([0, 1]);
   });

@@ -40,11 +40,11 @@ const serve = (configured: Readonly<Record<string, number>>): Promise<ServedEven
     },
   );
 
-it('the EventStoreDB protocol is not served when another process takes its default port meanwhile', async () => {
+it('the EventStoreDB protocol is not served when its default port was found free and another process then takes it', async () => {
   expect((await serve({})).address).toBeUndefined();
 });
 
-it('the EventStoreDB protocol fails on a configured port that another process takes meanwhile', async () => {
+it('the EventStoreDB protocol fails on a configured port that was found free and that another process then takes', async () => {
   await expect(serve({ eventstore_port: port })).rejects.toThrow(
     new OperatorError(`EventStoreDB port 127.0.0.1:${port} is in use`),
   );

@@ -5,7 +5,7 @@ import { CorruptEvent, Fault, StoreUnavailable, StreamParked } from '../../../se
 import { RpcError } from '../../../services/kernel/rpc.js';
 import { tailErrorOf, tailFailureOf } from '../../../services/main/tail/tails.js';
 
-/** A failure as the other thread has it. */
+/** A failure as another thread receives it. */
 const crossed = (thrown: unknown): Error => tailErrorOf(structuredClone(tailFailureOf(thrown)));
 
 describe('the failure of a tail', () => {

@@ -287,7 +287,7 @@ describe('a node execution', () => {
 describe('a node that is open when its execution ends', () => {
   const end = workflow('FAILED', { second: 9 });
 
-  it('is ABORTED with it, and says that this was inferred', async () => {
+  it('is ABORTED with its execution, and says that this was inferred', async () => {
     const document = await documentOf(node('RUNNING', { second: 1 }), end);
     const { phase, duration, updatedAt, outputResult } = answerOf(document).closure!;
     expect([phase, duration!.seconds, timestampMs(updatedAt!)]).toEqual([Phase.ABORTED, 8n, second(9)]);
@@ -322,7 +322,7 @@ describe('a node that is open when its execution ends', () => {
     expect(document.fields).toMatchObject({ phase: 'SUCCEEDED', closed_by: '' });
   });
 
-  it('is not closed again by an event that is folded after its own end', () => {
+  it('is not closed again when the end of its execution is folded after its own end', () => {
     const { recorded } = openStream(creation, node('RUNNING', { second: 1 }), end, node('SUCCEEDED', { second: 6 }));
     const ended = documentsAfter(nodeExecutions, [...recorded, recorded[2]!]).get(`${stream}/n0`)!;
     expect(ended.fields).toMatchObject({ phase: 'SUCCEEDED', closed_by: '' });

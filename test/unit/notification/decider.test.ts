@@ -96,7 +96,7 @@ describe('an attempt', () => {
   it('that has begun does not begin again', () => {
     given(started('a')).when(begin('a')).thenNothing();
   });
-  it('waits for the one that is running', () => {
+  it('waits for another attempt that is running', () => {
     given(started('a'))
       .when(begin('b', NOW + LOST_MS - 1))
       .thenRefused({ kind: 'in-progress', againAtMs: NOW + LOST_MS });

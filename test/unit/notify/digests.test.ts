@@ -14,7 +14,7 @@ const key = (id: string, recipient = 'ann@example.com'): MessageKey => ({
 /** The answer that a message is sent now, as a digest of these others if there are any. */
 const send = (...digest: readonly string[]): Placed => ({ kind: 'send', digest: digest.map((id) => key(id)) });
 
-/** Digests of which two messages have been sent by themselves at 0, and `lead` and `b` wait. */
+/** Digests after two messages that were sent by themselves at time 0, and `lead` and `b`, which wait. */
 const collecting = () => {
   const digests = openDigests({ after: 2, windowMs: WINDOW_MS });
   const place = (id: string, nowMs: number, content = failure) => digests.place(key(id), content, nowMs);
@@ -32,12 +32,13 @@ describe('messages about failures of one launch plan', () => {
     expect(place('lead', WINDOW_MS)).toEqual(send('b', 'c'));
   });
 
-  it('wait until the digest that has them is settled', () => {
+  it('wait until the digest that has them is forgotten, and are then decided anew', () => {
     const { digests, place } = collecting();
     place('lead', WINDOW_MS);
     expect(place('b', WINDOW_MS + 1_000)).toMatchObject({ kind: 'later' });
     expect(place('lead', WINDOW_MS + 2_000)).toEqual(send('b'));
     digests.forget('lead');
+    expect(place('b', 3 * WINDOW_MS)).toEqual(send());
     expect(place('d', 3 * WINDOW_MS)).toEqual(send());
   });
 

@@ -163,7 +163,7 @@ const recorded = async (of = notifications): Promise<readonly NotificationEvent[
     for (const { type, data } of page) events.push(notificationCodec.decode(type, data, 1));
   return events;
 };
-/** The types of the recorded events, without their common beginning, in order. */
+/** The types of the recorded events without `Notification`, with which each begins, in order. */
 const types = async (): Promise<readonly string[]> =>
   (await recorded()).map(({ type }) => type.replace('Notification', ''));
 const untilTypes = (...wanted: readonly string[]): Promise<unknown> =>

@@ -67,9 +67,9 @@ describe('a rule', () => {
     ['of the domain', { domains: ['production'] }, true],
     ['of another domain', { domains: ['staging'] }, false],
     ['of another phase', { phases: [Phase.SUCCEEDED, Phase.RUNNING] }, false],
-    ['with a label that it has', { labels: { team: 'sales' } }, true],
+    ['with a label that the execution has', { labels: { team: 'sales' } }, true],
     ['with a label of another value', { labels: { team: 'support' } }, false],
-    ['with a label that it has not', { labels: { team: 'sales', tier: '' } }, false],
+    ['with a label that the execution has not', { labels: { team: 'sales', tier: '' } }, false],
   ])('%s, %j, applies: %s', (_, given, doesApply) => {
     expect(to(content, routing([{ ...rule, ...given }]))).toEqual(doesApply ? ['hook:'] : []);
   });

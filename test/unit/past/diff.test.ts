@@ -37,7 +37,7 @@ const KINDS: readonly (readonly [HistoryEntity, ReadModel<unknown>, DescMessage]
 
 type Leaves = Map<string, JsonValue>;
 
-/** The entities after some events, by the same folds; each as leaves of the JSON of Get. */
+/** The entities after some events, folded by the read models; each as leaves of the JSON of Get. */
 const entitiesAfter = (events: readonly RecordedEvent[]): Map<string, Leaves> =>
   new Map(
     KINDS.flatMap(([entity, model, schema]) =>

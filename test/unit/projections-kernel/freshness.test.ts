@@ -57,13 +57,14 @@ describe('a read', () => {
   });
 
   it('waits until the views have what was acknowledged', async () => {
-    const { views, call, fresh, answered, timers } = fixture(5n);
+    const { views, call, fresh, answered, pass, timers } = fixture(5n);
     const [get, list] = [
       fresh.awaitAcknowledged(call, stream, collection),
       fresh.waitForPrefix(call, 'execution-p:d:', collection),
     ];
     await Promise.resolve();
     views.setPositions(4n);
+    await pass(0);
     expect(answered).toEqual([]);
     views.setPositions(6n);
     await Promise.all([get, list]);

@@ -335,7 +335,7 @@ describe('a run of partitions', () => {
 describe('views that are built beside others', () => {
   const events = recorded(Array.from({ length: 600 }, (_, at) => ({ stream: `s${at % 20}` })));
 
-  it('are projected in small batches with pauses, reported apart, and join those in service at their position', async () => {
+  it('are projected in small batches with pauses, reported apart, and join the views in service at the position of those', async () => {
     await stored('tallies.v1', 600n);
     const { log, give, subscribed } = fed(events);
     let pauses = 0;
@@ -352,7 +352,7 @@ describe('views that are built beside others', () => {
     expect([pauses, progress.length]).toEqual([1, 2]);
     expect(progress.at(-1)).toEqual({ position: 600n, lagMs: 0, parked: 0, building: new Map([['counts', 250n]]) });
     await page(250, 599);
-    await page(599, 600); // the position of those in service: refused, and the run ends
+    await page(599, 600); // up to the position of the views in service: refused, and the run ends
     await page(0, 600);
     expect(await run.ended).toBe(false);
     expect(run.position()).toBe(600n);
@@ -375,7 +375,7 @@ describe('views that are built beside others', () => {
     expect(await run.ended).toBe(false);
   });
 
-  it('do not change the lag of those in service', async () => {
+  it('do not change the lag of the views in service', async () => {
     await stored('tallies.v1', 300n);
     const { log, give } = fed(events);
     const { run, progress } = await start(log);
@@ -431,7 +431,7 @@ describe('views that are built beside others', () => {
     await run.close();
   });
 
-  it('count a stream once that both have parked, as those in service have parked it', async () => {
+  it('count a stream once that the views in service have parked too, at the position where those have parked it', async () => {
     await stored('tallies.v1', 5n);
     const parked = (views: string, position: bigint) => ({
       ...{ views, stream: 'tally-s', from: undefined },
@@ -456,7 +456,7 @@ describe('views that are built beside others', () => {
     await run.close();
   });
 
-  it('are brought to one position as far as the log goes, with a pause where it ends before that', async () => {
+  it('are brought to the position of the views in service as far as the log goes, with a pause where it ends before that', async () => {
     await stored('tallies.v1', 300n);
     let pauses = 0;
     const lagging = fed(events.slice(0, 200));
@@ -480,7 +480,7 @@ describe('views that are built beside others', () => {
     await whole.give([], { position: 300n }, 1);
     await next.run.ended;
     expect(pauses).toBe(1);
-    expect([reads, pages]).toEqual([[200n], 15]); // those in service read nothing, and no group reads on after 300
+    expect([reads, pages]).toEqual([[200n], 15]); // the views in service read nothing, and no group reads on after 300
     const joined = await start(fed(events).log);
     expect(joined.progress[0]).toEqual({ position: 300n, lagMs: 0, parked: 0 });
     const { response } = (await store.get(counts.collection, 'tally-s0'))!;
@@ -489,7 +489,7 @@ describe('views that are built beside others', () => {
     await joined.run.close();
   });
 
-  it('are written before they are brought to one position, when events were gathered', async () => {
+  it('are written before they are brought to the position of the views in service, when events were gathered', async () => {
     await stored('tallies.v1', 300n);
     const reads: bigint[] = [];
     const made = fed(events);
@@ -506,7 +506,7 @@ describe('views that are built beside others', () => {
     expect([position, Buffer.from(response).toString()]).toEqual([300n, '15']);
   });
 
-  it('are brought to one position without pauses too, and no further once the run is closed', async () => {
+  it('are brought to the position of the views in service without pauses too, and no further once the run is closed', async () => {
     await stored('tallies.v1', 300n);
     let isClosed = false;
     let pages = 0;
@@ -525,7 +525,7 @@ describe('views that are built beside others', () => {
     expect(await store.get(counts.collection, 'tally-s2')).toBeUndefined();
   });
 
-  it('are not brought to one position when the run is closed', async () => {
+  it('are not brought to the position of the views in service when the run is closed', async () => {
     await stored('tallies.v1', 300n);
     const made = fed(events, {
       readLog: () => {
@@ -585,7 +585,7 @@ describe('the error of a run', () => {
 describe('a runner', () => {
   const all = 'counts.v1 tallies.v1';
   const events = recorded([{ stream: 's' }, { stream: 's' }, { stream: 's' }]);
-  const isMovedElsewhere = new CheckpointMoved('moved');
+  const movedElsewhere = new CheckpointMoved('moved');
 
   const open = async (log: EventLog, more: Partial<RunnerOptions> = {}) => {
     const said: string[] = [];
@@ -612,7 +612,7 @@ describe('a runner', () => {
     const other = await open(fed(events).log);
     await made.give(events.slice(0, 1));
     await other.running.close();
-    made.fail(isMovedElsewhere);
+    made.fail(movedElsewhere);
     await subscribedTimes(made, 2);
     expect([made.subscribed, said, running.position()]).toEqual([[0n, 1n], ['refused'], 1n]);
     await made.give(events.slice(1), {}, 1);
@@ -621,12 +621,12 @@ describe('a runner', () => {
     await running.ended;
   });
 
-  it('ends when the stored views are of another log by then', async () => {
+  it('ends when another process has moved a checkpoint and the stored views are of another log', async () => {
     const made = fed(events);
     const { running, said } = await open(made.log);
     const to = { logId: 'another', position: 1n };
     await store.write({ documents: [], checkpoints: [{ name: checkpointName(all, 0), from: undefined, to }] });
-    made.fail(isMovedElsewhere);
+    made.fail(movedElsewhere);
     await expect(running.ended).rejects.toMatchObject({
       code: 'checkpoint-moved',
       message: 'another process has moved the checkpoint, and the views are of another log',
@@ -647,15 +647,15 @@ describe('a runner', () => {
     const made = fed(events);
     const { running, said } = await open(made.log, { readStore: counted });
     expect(prepared).toBe(2);
-    made.fail(isMovedElsewhere);
+    made.fail(movedElsewhere);
     await subscribedTimes(made, 2);
     expect([said, prepared]).toEqual([['refused'], 4]);
     await made.give(events, {}, 1);
-    made.fail(isMovedElsewhere, 1);
+    made.fail(movedElsewhere, 1);
     await subscribedTimes(made, 3);
     expect([said, prepared]).toEqual([['refused', 'refused'], 4]);
     await store.clear();
-    made.fail(isMovedElsewhere, 2);
+    made.fail(movedElsewhere, 2);
     await subscribedTimes(made, 4);
     expect([said.slice(2), prepared]).toEqual([['refused', 'the views were deleted'], 6]);
     expect(made.subscribed).toEqual([0n, 0n, 3n, 0n]);
@@ -678,7 +678,7 @@ describe('a runner', () => {
       onUnavailable: (_, time) => Promise.resolve(void times.push(time)),
     });
     failures = 2;
-    made.fail(isMovedElsewhere);
+    made.fail(movedElsewhere);
     await subscribedTimes(made, 2);
     expect(times).toEqual([1, 2]);
     await running.close();
@@ -716,10 +716,10 @@ describe('a runner', () => {
       });
     const made = fed(events);
     const running = await quiet(made.log); // ahead of the log
-    made.fail(isMovedElsewhere);
+    made.fail(movedElsewhere);
     await subscribedTimes(made, 2);
     await store.clear();
-    made.fail(isMovedElsewhere, 1);
+    made.fail(movedElsewhere, 1);
     await subscribedTimes(made, 3);
     expect(made.subscribed).toEqual([5n, 5n, 0n]);
     await running.close();

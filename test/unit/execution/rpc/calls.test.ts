@@ -114,7 +114,7 @@ describe('the events of an engine', () => {
     expect([answered, queued, reads]).toEqual([[2n, 3n, 4n], 3, []]);
   });
 
-  it('are reported as queued before they are answered, or answered without that report', async () => {
+  it('are reported as queued before they are answered, and are answered also in a call without `onQueued`', async () => {
     const answer = nodeEvent(1);
     await Promise.resolve();
     expect([queued, answered]).toEqual([1, []]);
@@ -156,12 +156,12 @@ describe('the events of an engine', () => {
     await expect(nodeEvent(2)).rejects.toThrow('n0');
     const large = { literals: { o: { hash: 'x'.repeat(MAX_OUTPUT_BYTES) } } };
     const done = { outputResult: { case: 'outputData', value: large } };
-    await expect(nodeEvent(3, done)).rejects.toBeInstanceOf(RpcError);
+    await expect(nodeEvent(3, done)).rejects.toMatchObject({ code: 'RESOURCE_EXHAUSTED' });
   });
 });
 
 describe('the answer of a launch', () => {
-  it('has the id of the execution and its position, launched as the caller', async () => {
+  it('has the id and the position of the execution, which is launched in the name of the caller', async () => {
     const actors: unknown[] = [];
     const response = await answerLaunch(call, (actor) => {
       actors.push(actor);

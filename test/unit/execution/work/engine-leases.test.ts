@@ -65,7 +65,7 @@ describe('leases of executions on a log', () => {
     expect(await leases.lease(id, engine('b'), { ...TERMS, over: 1 })).toMatchObject({ kind: 'leased', number: 2 });
   });
 
-  it('are lost when another engine gets one before this one has its number', async () => {
+  it('are lost when another engine leases the execution before the first engine has the number of its lease', async () => {
     const id = await fresh();
     const { sessions } = plane.services;
     const readKnown: Sessions['readKnown'] = async (...given) => {
@@ -176,7 +176,7 @@ describe('leases of executions on a log', () => {
     expect(reads).toBe(3);
   });
 
-  it('have no launch when the execution or its workflow is missing', async () => {
+  it('have an error instead of a launch when the execution or its workflow is missing', async () => {
     const lease = await leased();
     const without = opened({ compiledWorkflow: () => Promise.resolve(undefined) });
     await expect(without.launch(lease, MAX_BYTES)).rejects.toThrow('missing the compiled workflow');
@@ -184,7 +184,7 @@ describe('leases of executions on a log', () => {
     await expect(leases.launch(nowhere, MAX_BYTES)).rejects.toThrow('missing the creation of the execution');
   });
 
-  it('have a launch without inputs for an execution that records none', async () => {
+  it('have a launch without inputs for an execution that records none, and an error where it records no workflow', async () => {
     const id = { ...place, name: `e${randomUUID()}` };
     const { sessions, aggregate } = plane.services;
     const template = await plane.history((await fresh()).name);

@@ -74,7 +74,7 @@ describe('the launch of an execution', () => {
     expect(launchMessage({ ...FACTS, maxInlineBytes: bytes - 1 }, {})[field].case).toBe(`${name}Reference`);
   });
 
-  it('has the spec without the inputs that its request had there', () => {
+  it('has the spec of the request without the inputs that the spec had', () => {
     const spec = { inputs: { literals: { name: { hash: 'x'.repeat(10_000) } } }, tags: ['a'] };
     const message = messageOf({ spec });
     expect(message.spec?.tags).toEqual(['a']);

@@ -45,7 +45,7 @@ const ask = (authentication: Authentication | undefined, call: ReturnType<typeof
   );
 
 describe('a call', () => {
-  it('without authentication needs nothing, and has no principal', async () => {
+  it('to a server without authentication needs no permission, and has no principal', async () => {
     expect(await ask(undefined, callOf(admin.createTask))).toBe('done for ""');
   });
 
@@ -115,7 +115,7 @@ describe('a stream', () => {
     expect(ended).toEqual({ code: 'UNAUTHENTICATED' });
   });
 
-  it('ends with PERMISSION_DENIED when its role is revoked', async () => {
+  it('ends with PERMISSION_DENIED when the role of its caller is revoked', async () => {
     const granted: Grant[] = [IN_DEVELOPMENT];
     const tail = EventLogService.method.tail;
     const request = toBinary(TailRequestSchema, create(TailRequestSchema, { project: 'a', domain: 'development' }));
@@ -144,9 +144,9 @@ describe('a stream', () => {
   });
 
   it.each([
-    ['expires', 'UNAUTHENTICATED', { expires: true }],
-    ['loses its role', 'PERMISSION_DENIED', { expires: false }],
-  ])('ends while the issuer of its token cannot be asked, when it %s', async (_, code, { expires }) => {
+    ['its token expires', 'UNAUTHENTICATED', { expires: true }],
+    ['its caller loses the role', 'PERMISSION_DENIED', { expires: false }],
+  ])('ends while the issuer of its token cannot be asked, when %s', async (_, code, { expires }) => {
     const granted = [...grants];
     const authentication = { ...ada(granted, expires ? Date.now() + 3_000 : undefined) };
     const ended = opened({ callerOf: (header) => authentication.callerOf(header) });

@@ -60,7 +60,7 @@ describe('the audit of a call', () => {
   });
 
   it.each(['UNAUTHENTICATED', 'PERMISSION_DENIED'] as const)(
-    'has everything that is %s, with the reason',
+    'has every call that is refused with %s, and the reason',
     async (code) => {
       for (const method of [terminateExecution, getExecution, createNodeEvent])
         expect(await entriesOf(method, new RpcError(code, 'because'))).toMatchObject([{ code, reason: 'because' }]);

@@ -12,7 +12,7 @@ type Given = Partial<Omit<ArrivedCall, 'endpoint' | 'header'>> & {
   readonly route?: AnyRoute;
 };
 
-/** A call whose request was received completely. */
+/** A call at the beginning of its dispatch. By default, its `receive` resolves to `request`. */
 export const callOf = (method: DescMethod, { request, headers = {}, route, ...more }: Given = {}): DispatchedCall =>
   openCall({
     endpoint: endpointOf(method, route, requirementOf(method)),

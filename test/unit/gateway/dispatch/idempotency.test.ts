@@ -31,13 +31,13 @@ const seen = async (kind: 'message' | 'bytes', message: ReturnType<typeof reques
 };
 
 describe.each(['message', 'bytes'] as const)('the content for an idempotency key, received as %s', (kind) => {
-  it('is hashed in this thread when it is small, to the same whatever the order of its maps', async () => {
+  it('is hashed in this thread when it is small, with the same result whatever the order of its maps', async () => {
     const content = contentOf(TaskCreateRequestSchema, requestOf(1_000));
     expect(await seen(kind, requestOf(1_000), 'k')).toEqual({ content, elsewhere: [] });
     expect(await seen(kind, requestOf(1_000, true), 'k')).toEqual({ content, elsewhere: [] });
   });
 
-  it('is hashed elsewhere when it has 40,000 bytes', async () => {
+  it('is hashed in another thread when it has 40,000 bytes', async () => {
     expect(await seen(kind, requestOf(40_000), 'k')).toEqual({ content: 'elsewhere', elsewhere: ['CreateTask'] });
   });
 
