@@ -73,7 +73,7 @@ describe('flightlog bridge', () => {
     );
   const phaseOf = async (name: string) => (await plane.grpc.call(getExecution, { id: idOf(name) })).closure?.phase;
 
-  /** Reports as an engine does, which reads the id of the execution in its object. */
+  /** Reports as an engine does, with the id of the execution that the object has. */
   const report = async (name: string, phase: Phase): Promise<void> => {
     const executionId = (await object(name))!['executionId'] as ReturnType<typeof idOf>;
     const outputResult =

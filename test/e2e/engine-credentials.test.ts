@@ -95,7 +95,7 @@ describe('a control plane with TLS and tokens', () => {
     expect(JSON.parse((await running.ended).stdout)).toMatchObject({ executions: { SUCCEEDED: 1 } });
   });
 
-  it('is not served by an engine whose secret cannot be read, or that has two ways to sign in: it exits', async () => {
+  it('is not served by an engine whose secret cannot be read, or that has two ways to sign in: the engine exits', async () => {
     const none = await engine('--client-id', 'engine', '--client-secret-file', join(folder, 'none')).ended;
     expect(none.code).toBe(1);
     expect(none.stderr).toContain('must have the secret of the client');
@@ -104,7 +104,7 @@ describe('a control plane with TLS and tokens', () => {
     expect(both.stderr).toContain('leave one out');
   });
 
-  describe('with a bridge', () => {
+  describe('a bridge that is connected to it', () => {
     let cluster: StandIn;
     let bridge: Running;
     let metricsPort: number;

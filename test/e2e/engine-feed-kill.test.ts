@@ -33,7 +33,7 @@ const { method } = AdminService;
 const ALL_ROLES = 'api,projector,reactor';
 const SETTINGS = [
   { what: 'two processes of all roles', roles: [ALL_ROLES, ALL_ROLES] },
-  { what: 'processes of a role each', roles: ['api', 'api', 'projector', 'reactor'] },
+  { what: 'processes of one role each', roles: ['api', 'api', 'projector', 'reactor'] },
 ];
 
 describe.each(SETTINGS)('two engines of the feed on $what', ({ roles }) => {

@@ -164,7 +164,7 @@ describe('the engine feed', () => {
     await report(id, Phase.SUCCEEDED, 'propeller');
   });
 
-  it('offers an execution that an engine rejects or returns to another, with the reported progress', async () => {
+  it('offers to another engine what an engine has rejected or returned, with the reported progress', async () => {
     const id = await launchHello(api, 'passed');
     const first = engine('a', { freePlaces: 1 });
     const offered = await first.next('launch');
@@ -219,7 +219,7 @@ describe('the engine feed', () => {
     expect(await after.next('answer')).toMatchObject({ code: 0 });
   });
 
-  it('tells an engine that joins again of an execution that has ended meanwhile, and gives it no abort of it', async () => {
+  it('tells an engine that joins again which execution has ended meanwhile, and sends no abort for that execution', async () => {
     const before = engine('a');
     const { session } = await before.next('joined');
     const { id, lease } = await launchFor(before, 'ended-meanwhile');
@@ -302,7 +302,7 @@ describe('the engine feed', () => {
     await working;
   });
 
-  it('has the worker in the documentation abort what another engine got while it was disconnected', async () => {
+  it('has the worker in the documentation abort what another engine got while the worker was disconnected', async () => {
     const { work } = await importDocumented<DocumentedWorker>('docs/engines.md', '### A worker in TypeScript');
     const proxy = await startProxy(server.ready.grpc);
     const stop = new AbortController();
@@ -367,7 +367,7 @@ describe('the engine feed', () => {
     expect((await running).executions).toMatchObject({ SUCCEEDED: 12 });
   });
 
-  it('keeps an engine that ends when idle running while another engine has an execution', async () => {
+  it('keeps an engine with `untilIdle` running while another engine has an execution', async () => {
     const other = engine('other', { freePlaces: 1 });
     const { id, lease } = await launchFor(other, 'with-another');
     const beat = setInterval(() => other.send({ case: 'heartbeat', value: {} }), 100);

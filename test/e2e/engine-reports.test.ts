@@ -89,7 +89,7 @@ const ofExecution = (id: ExecutionId, nodes: number): readonly Event[] => [
   workflow(id, Workflow.SUCCEEDED),
 ];
 
-/** The same event as the request of its own RPC. */
+/** An event as a request of the RPC for events of its kind, outside of any stream. */
 const alone = (event: Event): readonly [rpc: string, request: Uint8Array] => {
   switch (event.case) {
     case 'workflowEvent':
@@ -356,7 +356,7 @@ describe('a batch of events', () => {
     });
   });
 
-  it('can be sent over gRPC, and is ALREADY_EXISTS but recorded for new content in a reported phase', async () => {
+  it('can be sent over gRPC; an event with new content in a reported phase is ALREADY_EXISTS, but recorded', async () => {
     const id = await launchHello(plane.grpc, 'batched-grpc');
     const { results } = await plane.grpc.call(EngineService.method.reportBatch, {
       events: numbered([...ofNode(id, 'n0'), workflow(id, Workflow.RUNNING)]),

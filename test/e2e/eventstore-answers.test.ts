@@ -281,7 +281,7 @@ describe('the server of the EventStoreDB protocol', () => {
       expect((await get('/health/live?liveCode=200', { method: 'HEAD' })).status).toBe(200);
     });
 
-    it('answers the same over HTTP/2, which clients such as curl take over TLS', async () => {
+    it('answers over HTTP/2, which clients such as curl use over TLS, as over HTTP/1.1', async () => {
       const over2 = async (path: string, method = 'GET'): Promise<{ status: number; body: string }> => {
         const stream = session.request({ ':path': path, ':method': method });
         const [headers] = (await once(stream, 'response')) as [Record<string, unknown>];
@@ -317,7 +317,7 @@ describe('the server of the EventStoreDB protocol', () => {
       expect(after[0]!['lastCommitPosition']).toBe(Number(before) + 2);
     });
 
-    it('names the address that the client has connected to, which may be another than it listens on', async () => {
+    it('names the address that the client has connected to, which may differ from the one that the server listens on', async () => {
       const [, port] = server.address.split(':');
       const gossip = (await (await fetch(`http://localhost:${port}/gossip`)).json()) as Record<string, unknown>;
       expect([gossip['serverIp'], gossip['serverPort']]).toEqual(['localhost', Number(port)]);

@@ -126,7 +126,7 @@ const following = (stream: string): Buffer =>
     uuidOption: { content: { case: 'string', value: empty } },
   });
 
-it('writes nothing of an append whose deadline has passed when it arrives', async () => {
+it('a log server writes nothing of an append whose deadline has passed when it arrives', async () => {
   const request = create(BatchAppendReqSchema, {
     correlationId: { value: { case: 'string', value: '01234567-89ab-cdef-0123-456789abcdef' } },
     options: {
@@ -150,7 +150,7 @@ it('writes nothing of an append whose deadline has passed when it arrives', asyn
   await expect(counted(client.readStream('late-1'))).rejects.toThrow(/late-1/u);
 });
 
-it('serves other clients while it runs a slow regular expression', async () => {
+it('a log server serves other clients while it runs a slow regular expression', async () => {
   const name = 'a'.repeat(1_000);
   await Promise.all(Array.from({ length: 600 }, (_, at) => client.appendToStream(`${name}${at}`, event())));
   await client.appendToStream('others-1', event());
@@ -169,7 +169,7 @@ it('serves other clients while it runs a slow regular expression', async () => {
   expect(reads).toBeGreaterThan(5);
 });
 
-it('needs less than 1 GB for 60 subscriptions whose clients do not read', async () => {
+it('a log server needs less than 1 GB for 60 subscriptions whose clients do not read', async () => {
   for (let i = 0; i < 100; i++) await client.appendToStream('large-1', event(900_000));
   const before = residentBytes();
   const sessions = Array.from({ length: 4 }, () => connect(`http://${server.address}`));
@@ -187,7 +187,7 @@ it('needs less than 1 GB for 60 subscriptions whose clients do not read', async 
   for (const each of sessions) each.destroy();
 }, 300_000);
 
-it('keeps serving, in 500 MB more, after a thousand calls of each RPC that were opened and cancelled', async () => {
+it('a log server keeps serving, with at most 500 MB more, after a thousand calls of each RPC were opened and cancelled', async () => {
   const before = residentBytes();
   for (const path of RPCS) {
     const flood = connect(`http://${server.address}`);
@@ -204,7 +204,7 @@ it('keeps serving, in 500 MB more, after a thousand calls of each RPC that were 
   expect(residentBytes() - before).toBeLessThan(500_000_000);
 }, 300_000);
 
-it('keeps serving beside appends that are never finished', async () => {
+it('a log server keeps serving beside appends that are never finished', async () => {
   const half = connect(`http://${server.address}`);
   const options = create(AppendReqSchema, {
     content: {
@@ -229,7 +229,7 @@ const PREFACE = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n';
 
 it.each([
   ['nothing at all', ''],
-  ['another protocol', 'GET / HTTP/1.1\r\nhost: x\r\n\r\n'],
+  ['a request of HTTP/1.1', 'GET / HTTP/1.1\r\nhost: x\r\n\r\n'],
   ['a preface that is cut', PREFACE.slice(0, 11)],
   ['noise after the preface', `${PREFACE}\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff`],
   ['settings that are too long', `${PREFACE}\x00\xff\xff\x04\x00\x00\x00\x00\x00`],
@@ -249,7 +249,7 @@ it.each([
     'a thousand pings',
     `${PREFACE}\x00\x00\x00\x04\x00\x00\x00\x00\x00${'\x00\x00\x08\x06\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x01'.repeat(1_000)}`,
   ],
-])('keeps serving beside 20 connections with %s', async (_, bytes) => {
+])('a log server keeps serving beside 20 connections with %s', async (_, bytes) => {
   const [host = '', port = ''] = server.address.split(':');
   const sockets = Array.from({ length: 20 }, () => connectSocket(Number(port), host));
   for (const socket of sockets) socket.on('error', () => undefined).resume();
@@ -260,7 +260,7 @@ it.each([
   for (const socket of sockets) socket.destroy();
 });
 
-it('has the same number of events in its log after a restart', async () => {
+it('a log server has as many events after a restart as before', async () => {
   const events = await counted(client.readAll());
   await server.restart();
   await client.dispose();

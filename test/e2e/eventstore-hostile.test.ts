@@ -172,7 +172,7 @@ const WHOLE: readonly Whole[] = [
     proposedMessages: [event],
     isFinal: true,
   }),
-  whole(['BatchAppend, by its time', BATCH], BatchAppendReqSchema, {
+  whole(['BatchAppend whose deadline is a time', BATCH], BatchAppendReqSchema, {
     correlationId: id,
     options: { ...batched, deadlineOption: { case: 'deadlineAt', value: { seconds: 4_000_000_000n } } },
     proposedMessages: [event],

@@ -250,7 +250,7 @@ describe('a log server', () => {
     ['no stream where there is one', true, NO_STREAM],
     ['a stream where there is none', false, STREAM_EXISTS],
     ['a revision that is ahead', true, 7n],
-    ['a revision of no stream', false, 0n],
+    ['a revision of a stream that does not exist', false, 0n],
   ] as const)('answers WRONG_EXPECTED_VERSION to a writer that expects %s', async (_, isThere, expectedRevision) => {
     const name = stream();
     if (isThere) await client.appendToStream(name, event());

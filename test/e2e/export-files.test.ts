@@ -61,7 +61,7 @@ it('an export with --follow writes what is recorded until SIGTERM, and keeps a s
   expect(positions()).toEqual(upTo(20));
 });
 
-it('an export stops at a category that it does not know, unless it is named as foreign or of the system', async () => {
+it('an export stops at an unknown category, unless the category is named as foreign or is one of the event store', async () => {
   await store.append(streamName('inventory', ['hammer']), 'any', [newEvent('HammerStored', Buffer.from('{}'))]);
   await store.append(streamName('$persistentsubscription', ['$all::billing-checkpoint']), 'any', [
     newEvent('$SubscriptionCheckpoint', Buffer.from('{}')),

@@ -68,7 +68,7 @@ describe('the program in a checkout', () => {
     expect(await run()).toEqual({ code: 0, stdout: 'one', stderr: translated('1 source file') });
   });
 
-  it('keeps no chunk of the program that it replaces', async () => {
+  it('keeps no chunk of an earlier translation', async () => {
     const withPart = `void import('./part.js').then(({ part }) => process.stdout.write(part));\n`;
     write('services/cli/part.ts', `import { word } from './word.js';\nexport const part = word;\n`);
     write(MAIN, withPart);

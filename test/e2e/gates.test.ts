@@ -67,7 +67,7 @@ describe('gates that wait for their signals', () => {
     return open.map((signal) => signal.id!.signalId);
   };
 
-  it('are RUNNING until they get a value, SUCCEEDED then, and ask for each signal once', async () => {
+  it('are RUNNING until they get a value, and SUCCEEDED then; each signal is recorded and answered once', async () => {
     await until(signals, (found) => found.length > 0);
     await until(phases, (nodes) => gatesAre(nodes, Phase.RUNNING));
     const answered: string[] = [];
@@ -78,5 +78,7 @@ describe('gates that wait for their signals', () => {
     await until(answerOn, (nodes) => gatesAre(nodes, Phase.SUCCEEDED));
     expect(answered.length).toBe(new Set(answered).size);
     expect(answered.length).toBeGreaterThan(1);
+    const created = (await plane.events()).filter(({ type }) => type === 'SignalCreated');
+    expect(created).toHaveLength(answered.length);
   });
 });

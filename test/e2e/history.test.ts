@@ -220,12 +220,12 @@ describe('a tail of the log', () => {
     const asIs = (bytes: Buffer): Buffer => bytes;
     const call = client.makeServerStreamRequest(path, asIs, asIs, Buffer.from(request));
     call.on('error', () => undefined); // the cancellation below
+    let received: string | undefined;
     for await (const answer of call as AsyncIterable<Buffer>) {
-      const { event } = fromBinary(TailResponseSchema, answer);
-      if (!event) continue;
-      expect(event.data.case).toBe('message');
-      break;
+      received = fromBinary(TailResponseSchema, answer).event?.data.case;
+      if (received !== undefined) break;
     }
+    expect(received).toBe('message');
     call.cancel();
     client.close();
   });

@@ -228,7 +228,7 @@ describe.each(WAYS)('a request that is sent again under its key over %s', (way) 
     });
   });
 
-  it('is another request for another target, and for another operation', async () => {
+  it('is a request of its own when its target or its operation is another', async () => {
     const key = { 'idempotency-key': 'shared' };
     const running = runningOf(`${way}-shared`);
     await launchHello(plane[way], running.name);

@@ -19,7 +19,7 @@ import { differencesAt } from '../support/views/view-check.js';
 
 /** The number of kills and cuts under load; the variable sets another. */
 const KILLS = Number(process.env['FLIGHTLOG_TEST_KILLS'] ?? (isOnMongodb ? 4 : 10));
-/** Events that must be acknowledged between two kills, so that each finds them at work. */
+/** Events that must be acknowledged between two kills, so that each kill finds the processes at work. */
 const PROGRESS = 100;
 const LIMIT_MS = 120_000 + Math.max(KILLS, 10) * 20_000;
 /** Executions that are launched before each kill or cut. */

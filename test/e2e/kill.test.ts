@@ -23,7 +23,7 @@ import { viewDifferences } from '../support/views/view-check.js';
 const KILLS = Number(process.env['FLIGHTLOG_TEST_KILLS'] ?? (isOnMongodb ? 4 : 15));
 /** Events that the engine must have in flight at each kill. */
 const IN_FLIGHT = 32;
-/** Events that must be acknowledged between two kills, so that each finds the server at work. */
+/** Events that must be acknowledged between two kills, so that each kill finds the server at work. */
 const PROGRESS = 100;
 /**
  * Launches are at most this number of executions ahead of the engine, which reports 12 or more events for each: so the

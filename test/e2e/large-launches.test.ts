@@ -86,18 +86,24 @@ describe.each(['grpc', 'rest-octets', 'rest-json'])('a launch with large inputs 
     });
   });
 
-  it.skipIf(way === 'rest-json')('is INVALID_ARGUMENT when it is no message, and says where', async () => {
-    const request = helloRequest('damaged', ({ inputs }) => {
-      inputs!.literals['name'] = create(LiteralSchema, literal('x'.repeat(300_000)));
-    });
-    const bytes = toBinary(method.createExecution.input, request);
-    const damaged = Uint8Array.from(bytes);
-    damaged.fill(0xff, bytes.length - 100, bytes.length - 60); // not UTF-8
-    for (const sent of [damaged, bytes.subarray(0, bytes.length - 10)]) {
-      const { code, message } = await plane.unchanged(() => transportOf(way).send('CreateExecution', sent));
-      expect([code, message]).toEqual(['INVALID_ARGUMENT', expect.stringMatching(/^cannot decode .*\(at byte \d+\)/u)]);
-    }
-  });
+  it.skipIf(way === 'rest-json')(
+    'is INVALID_ARGUMENT when its bytes cannot be decoded, and the answer names the byte',
+    async () => {
+      const request = helloRequest('damaged', ({ inputs }) => {
+        inputs!.literals['name'] = create(LiteralSchema, literal('x'.repeat(300_000)));
+      });
+      const bytes = toBinary(method.createExecution.input, request);
+      const damaged = Uint8Array.from(bytes);
+      damaged.fill(0xff, bytes.length - 100, bytes.length - 60); // not UTF-8
+      for (const sent of [damaged, bytes.subarray(0, bytes.length - 10)]) {
+        const { code, message } = await plane.unchanged(() => transportOf(way).send('CreateExecution', sent));
+        expect([code, message]).toEqual([
+          'INVALID_ARGUMENT',
+          expect.stringMatching(/^cannot decode .*\(at byte \d+\)/u),
+        ]);
+      }
+    },
+  );
 });
 
 describe('a large body in JSON', () => {

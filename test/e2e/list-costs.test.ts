@@ -84,12 +84,11 @@ describe.each([200, 100_000])('a page of a list of %i executions, or half as man
     },
   );
 
-  it.runIf(count > 500 * LIMIT).each(ASKED)(
+  it.runIf(count > 500 * LIMIT).each(ASKED.filter(([name]) => !FEW.has(name)))(
     'examines no more as a late page, mostly the 500th: %s',
     async (name, list, requestOf) => {
       const before = SOME.has(name) ? 48 : 498; // the searches that match every twentieth have fewer pages
       const { token, elements } = await page(store, list, { ...requestOf(count), token: String(before * LIMIT) });
-      if (FEW.has(name)) return;
       expect(elements).toBe(LIMIT);
       const late = await countedPage(list, { ...requestOf(count), token });
       expect(late.elements).toBe(LIMIT);

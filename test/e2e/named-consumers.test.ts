@@ -18,7 +18,7 @@ import { type LogServer, startLogServer } from '../support/processes/log-server.
 import { startServerProcess } from '../support/processes/server-process.js';
 import { until } from '../support/until.js';
 
-/** The number of times that the consumer and the server are killed; 50 make a thorough run. */
+/** The number of times that a consumer disconnects and that the server is killed; 50 make a thorough run. */
 const KILLS = Number(process.env['FLIGHTLOG_TEST_CONSUMER_KILLS'] ?? 2);
 
 /** The events between two kills. */
@@ -57,7 +57,7 @@ const fill = (stream: string, from: number, to: number) =>
 
 describe('a consumer group', () => {
   it(
-    'sends no event again whose acknowledgement is durable, and loses none, though consumers and server are killed',
+    'sends no event again whose acknowledgement is durable, and loses none, though consumers leave and the server is killed',
     async () => {
       const stream = 'killed-1';
       await client.createPersistentSubscriptionToStream(
@@ -70,7 +70,7 @@ describe('a consumer group', () => {
       const repeated: number[] = [];
       const received = new Set<number>();
 
-      /** Consumes until `enough` events have come, and then leaves without an answer to the last one. */
+      /** Consumes until `enough` events have come, and then disconnects without an answer to the last one. */
       const consume = async (enough: number): Promise<void> => {
         const own = connect();
         const subscription = own.subscribeToPersistentSubscriptionToStream(stream, 'group', { bufferSize: 1 });

@@ -104,7 +104,8 @@ describe(`an execution that ends with ${NODES} open nodes`, () => {
 
     client.close();
     await start();
-    // A process whose views others may write waits for them for ten seconds at its start, and then serves without them.
+    // A process whose views another process may write waits for the views for ten seconds at its start, and then serves
+    // even if they are behind.
     await until(phases, (counts) => counts.get(NodeExecution_Phase.ABORTED) === NODES, VIEWS_MS);
     expect(await phases()).toEqual(new Map([[NodeExecution_Phase.ABORTED, NODES]]));
     expect(await eventsOfStream()).toBe(before + 1);

@@ -205,7 +205,7 @@ describe('while the views take no events', () => {
   });
 });
 
-it('executions read from the log before are in the views after the process was killed', async () => {
+it('executions that were read from the log are in the views once the process was killed and started again', async () => {
   const { directory } = plane;
   await kill();
   await start({}, directory);

@@ -108,7 +108,7 @@ describe.each(['grpc', 'rest'] as const)('a list over %s', (way) => {
     expect([beyond.executions, beyond.token]).toEqual([[], '']);
   });
 
-  it('skips and repeats nothing while others are added', async () => {
+  it('skips and repeats nothing while executions are added', async () => {
     const all = (await executions()).map(nameOf);
     const first = await transport.call(method.listExecutions, { id: STAGING, limit: 50 });
     const added = helloRequest(`${way}-added`, (request) => {
@@ -208,7 +208,7 @@ describe.each(['grpc', 'rest'] as const)('a list over %s', (way) => {
     expect(some.nodeExecutions.map(({ id }) => id!.nodeId)).toEqual(kept.map(({ id }) => id!.nodeId));
   });
 
-  it('of nodes or tasks of an unknown execution is empty, and of the children of a node NOT_FOUND', async () => {
+  it('of nodes or tasks of an unknown execution is empty, but one of the children of its node is NOT_FOUND', async () => {
     const executionId = { ...STAGING, name: 'unknown' };
     const nodes = await transport.call(method.listNodeExecutions, { workflowExecutionId: executionId });
     expect(nodes.nodeExecutions).toEqual([]);

@@ -102,7 +102,7 @@ describe.each(['grpc', 'rest'] as const)('an execution, over %s', (way) => {
     expect(new Set(all.map((node) => node.id!.nodeId)).size).toBe(all.length);
   });
 
-  it('shows inputs and outputs of the execution, its nodes and its tasks', async () => {
+  it('shows inputs and outputs of the execution, its nodes and its tasks, and the logs of a task', async () => {
     const id = { ...SCOPE, name: 'hello-twice' };
     const whole = await dataOf(id);
     const nodeId = { executionId: id, nodeId: 'n0' };
@@ -118,10 +118,10 @@ describe.each(['grpc', 'rest'] as const)('an execution, over %s', (way) => {
     const base = 'flyte://v1/flytesnacks/development/hello-twice/n0';
     expect(node.flyteUrls).toMatchObject({ inputs: `${base}/i`, outputs: `${base}/o` });
     expect(attempt.flyteUrls).toMatchObject({ inputs: `${base}/0/i`, outputs: `${base}/0/o` });
-    expect(Array.isArray(attempt.logs)).toBe(true);
+    expect(attempt.logs.length).toBeGreaterThan(0);
   });
 
-  it('shows the graph that a dynamic node made, and none for another', async () => {
+  it('shows the graph that a dynamic node made, and none for a node that is not dynamic', async () => {
     const nodes = await nodesOf(transport, DYNAMIC);
     const dynamic = nodes.filter(({ metadata }) => metadata!.isDynamic);
     expect(dynamic.length).toBeGreaterThan(1);
@@ -157,7 +157,7 @@ describe.each(['grpc', 'rest'] as const)('an execution, over %s', (way) => {
     expect(after.closure!.workflowId).toEqual(before.closure!.workflowId);
     expect(Phase[after.closure!.phase]).toBe('QUEUED');
     expect((await dataOf(id!)).fullInputs).toEqual((await dataOf(original)).fullInputs);
-    // One that has not ended may be relaunched too; without a name it gets one.
+    // An execution that has not ended may be relaunched too; a relaunch without a name gets a generated one.
     const { id: nameless } = await transport.call(method.relaunchExecution, { id: id! });
     expect(nameless!.name).toMatch(/^a[bcdfghjklmnpqrstvwxz2456789]{19}$/u);
     expect(await transport.attempt(method.relaunchExecution, request)).toMatchObject({ code: 'ALREADY_EXISTS' });

@@ -50,7 +50,7 @@ describe.each(['grpc', 'rest'] as const)('a list of what is registered, over %s'
     expect(plans.map(({ id }) => versionKey(id!)).sort()).toEqual(registered('launch_plan', versionKey).sort());
   });
 
-  it('of names has each once, in order, in pages', async () => {
+  it('of names has each name once, in order, in pages', async () => {
     const names = (kind: string) => [...new Set(registered(kind, ({ name }) => name!))].sort();
     for (const [rpc, kind] of [
       [method.listTaskIds, 'task'],

@@ -115,7 +115,7 @@ const expectNothingStuck = async ({ parts }: Load): Promise<void> => {
 };
 
 const story = (what: string, setting: Setting, { kills, leases = true }: { kills: number; leases?: boolean }): void => {
-  describe(`processes of all roles ${what}`, () => {
+  describe(`processes of one role each, ${what}`, () => {
     const load = underLoad(setting);
     let watch: TakeoverWatch | undefined;
     /** The data directory, when the views are in it. */
@@ -152,7 +152,7 @@ const story = (what: string, setting: Setting, { kills, leases = true }: { kills
     );
 
     it.runIf(leases)(
-      'have a projector suspended past its leases: another takes over, and a pending write of the first is refused',
+      'have a projector suspended past its leases: another one takes over, and a pending write of the suspended one is refused',
       async () => {
         const isShared = async () => (await watch?.shares())?.join() === '4,4';
         let stops = 0;

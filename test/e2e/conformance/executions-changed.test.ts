@@ -128,17 +128,17 @@ const TERMINATED: readonly Sequence[] = [
     closure: { phase: Phase.ABORTING, outputResult: abortedFor('enough') },
   })),
   ...ENDS.map((phase) => ({
-    rule: `${phase} as before when it had ended so`,
+    rule: `${phase} as before when it had already ended, and the termination is refused`,
     steps: [ok(workflow(phase)), tooLate(phase)],
     closure: { phase: Phase[phase] },
   })),
   ...ENDS.map((phase) => ({
-    rule: `${phase} when the engine reports that afterwards`,
+    rule: `${phase} when the engine reports that phase afterwards`,
     steps: [ok(terminate('enough')), ok(workflow(phase)), tooLate(phase)],
     closure: { phase: Phase[phase], outputResult: abortedFor('enough') },
   })),
   {
-    rule: 'updated when it was before: a termination is no report of an engine',
+    rule: 'as updated at the last report of an engine, not at the termination',
     steps: [ok(workflow('RUNNING', { occurredAt: second(3e8) })), ok(terminate('enough'))],
     closure: { updatedAt: second(3e8) },
   },
@@ -194,7 +194,7 @@ const UPDATED: readonly Sequence[] = [
     closure: { stateChangeDetails: active },
   },
   {
-    rule: 'updated when it was before: archiving is no report of an engine',
+    rule: 'as updated at the last report of an engine, not at the update',
     steps: [ok(workflow('RUNNING', { occurredAt: second(3e8) })), ok(update(archived))],
     closure: { updatedAt: second(3e8) },
   },
@@ -305,10 +305,10 @@ describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
     });
   });
 
-  describe('an execution that is terminated is', () => {
+  describe('an execution that is terminated is shown', () => {
     it.each(TERMINATED)('$rule', expectStory);
 
-    it('shown with its running nodes, which are ABORTED once its engine has reported the end', async () => {
+    it('with its running nodes, which are ABORTED once its engine has reported the end', async () => {
       const id = await launch();
       const phase = async () => {
         const asked = { id: { executionId: id, nodeId: 'n0' } };
@@ -321,7 +321,7 @@ describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
     });
   });
 
-  describe('an execution that is updated is', () => {
+  describe('an execution that is updated is shown', () => {
     it.each(UPDATED)('$rule', expectStory);
   });
 

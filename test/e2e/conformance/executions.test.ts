@@ -237,41 +237,45 @@ const REFUSED: readonly Row<typeof method.createExecution.input>[] = [
     change: all(task(HELLO_TASK.name), withInputs(literals({ times: literal(1n) }))),
     says: 'expected_inputs name missing',
   },
-  { rule: 'order: 1 before 2', change: all((r) => void (r.domain = ''), named('A')), says: 'missing domain' },
-  { rule: 'order: 2 before 3', change: all(named('A'), nowhere), says: 'invalid name format' },
-  { rule: 'order: 3 before 4', change: all(nowhere, noSpec), says: 'nowhere' },
+];
+
+/** Requests that break two rules; the refusal is that of the rule that is checked first. */
+const ORDER: typeof REFUSED = [
+  { rule: '1 before 2', change: all((r) => void (r.domain = ''), named('A')), says: 'missing domain' },
+  { rule: '2 before 3', change: all(named('A'), nowhere), says: 'invalid name format' },
+  { rule: '3 before 4', change: all(nowhere, noSpec), says: 'nowhere' },
   {
-    rule: 'order: 5 before 6',
+    rule: '5 before 6',
     change: all(planWithout('name'), ofType(ResourceType.TASK)),
     says: 'missing name of spec.launch_plan',
   },
   {
-    rule: 'order: 6 before 7',
+    rule: '6 before 7',
     change: all(ofType(ResourceType.WORKFLOW), withInputs(literals({ '': DAY }))),
     says: 'only',
   },
-  { rule: 'order: 7 before 8', change: all(withInputs(literals({ '': DAY })), badNotification), says: 'missing key' },
-  { rule: 'order: 8 before 9', change: all(badLabel, badNotification), says: 'notification type' },
-  { rule: 'order: 9 before the launch plan', change: all(badLabel, plan('unknown')), says: 'invalid label key' },
+  { rule: '7 before 8', change: all(withInputs(literals({ '': DAY })), badNotification), says: 'missing key' },
+  { rule: '8 before 9', change: all(badLabel, badNotification), says: 'notification type' },
+  { rule: '9 before the launch plan', change: all(badLabel, plan('unknown')), says: 'invalid label key' },
   {
-    rule: 'order: the launch plan before the parent',
+    rule: 'the launch plan before the parent',
     change: all(plan('unknown'), parent('unknown')),
     code: 'NOT_FOUND',
     says: 'type LAUNCH_PLAN',
   },
   {
-    rule: 'order: inputs before the parent',
+    rule: 'inputs before the parent',
     change: all(unknownInput, parent('unknown')),
     says: 'invalid input colour',
   },
   {
-    rule: 'order: the parent before the number of labels',
+    rule: 'the parent before the number of labels',
     change: all(fourLabels, parent('unknown')),
     code: 'NOT_FOUND',
     says: 'missing entity of type',
   },
-  { rule: 'order: labels before the pool', change: all(otherPool, fourLabels), says: 'too many entries' },
-  { rule: 'order: the pool before the name', change: all(otherPool, named('taken')), says: 'cluster pool' },
+  { rule: 'labels before the pool', change: all(otherPool, fourLabels), says: 'too many entries' },
+  { rule: 'the pool before the name', change: all(otherPool, named('taken')), says: 'cluster pool' },
 ];
 
 /** Rows whose request cannot be expressed in JSON. */
@@ -394,7 +398,7 @@ const SHOWN: readonly Shown[] = [
     ] as const
   ).map((mode) => ({ rule: `of mode ${Mode[mode]}`, change: metadata({ mode }), metadata: { mode } })),
   {
-    rule: 'with the principal that launched it, and no other',
+    rule: 'without the principal that the client has sent',
     change: metadata({ principal: 'eve' }),
     metadata: { principal: '' },
   },
@@ -474,6 +478,12 @@ describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
 
   describe('CreateExecution requires', () => {
     it.each(way === 'grpc' ? [...REFUSED, ...NOT_IN_JSON] : REFUSED)('$rule', async (row) => {
+      await expectRefused(plane, way, [method.createExecution, request], row);
+    });
+  });
+
+  describe('CreateExecution checks the numbered rules in order:', () => {
+    it.each(ORDER)('$rule', async (row) => {
       await expectRefused(plane, way, [method.createExecution, request], row);
     });
   });

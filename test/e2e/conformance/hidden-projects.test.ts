@@ -54,7 +54,10 @@ import { workflowReport } from '../../support/requests/reports.js';
 import { requestNaming } from '../../support/requests/requests-naming.js';
 import { type RestClient, restClient } from '../../support/clients/rest-client.js';
 
-/** The project of the fixtures, of which the stranger may see nothing; one that does not exist; and the stranger's own. */
+/**
+ * The stranger is a client with a grant for the project `OWN` alone. `HIDDEN` is the project of the fixtures, of which
+ * the stranger may see nothing; `ABSENT` does not exist.
+ */
 const HIDDEN = 'flytesnacks';
 const ABSENT = 'snackflytes'; // as long, so that encoded requests and answers differ in nothing else
 const OWN = 'ownedflytes';
@@ -322,7 +325,8 @@ const registerOwn = async (): Promise<void> => {
   await ok(admin.createExecution, launchOwn('mine'));
 };
 
-/** Changes both projects in turn. The last change is a run of the stranger's own with the name of a hidden one. */
+/** Changes both projects in turn. The last change launches an execution in the stranger's own project that has
+ * the name of one in the hidden project. */
 const changeBoth = async (): Promise<void> => {
   const hiddenRun = { project: HIDDEN, domain: DOMAIN, name: `${MARK}-run` };
   const mine = { ...hiddenRun, project: OWN, name: 'mine' };
@@ -361,7 +365,7 @@ const overGrpc = <Input extends DescMessage>(
   return { begun, texts };
 };
 
-/** The same over REST, as Server-Sent Events. */
+/** Opens a stream over REST, as Server-Sent Events; `texts` is as for {@link overGrpc}. */
 const overRest = async (path: string) => {
   const answer = await fetch(`${server.ready.http}${path}`, { headers: stranger });
   expect(answer.status, path).toBe(200);

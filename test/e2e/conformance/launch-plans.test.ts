@@ -32,7 +32,7 @@ const { method } = AdminService;
 type Change = Changed<LaunchPlanCreateRequest>;
 type SpecInit = Exclude<MessageInitShape<typeof LaunchPlanSpecSchema>, { readonly $typeName: string }>;
 
-/** Its workflow has the inputs `sample`, `day` and `table`: the first two have defaults, the third is fixed. */
+/** A recorded launch plan whose workflow has the inputs `sample`, `day` and `table`: two with defaults, the third fixed. */
 const recorded = fromBinary(
   LaunchPlanCreateRequestSchema,
   fixtureBytes('05-launch-plans/004-launch_plan.create_request.pb'),
@@ -630,19 +630,24 @@ describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
 
   describe('a version that exists', () => {
     it.each<readonly [string, Change, string]>([
-      ['is ALREADY_EXISTS when it is the same', () => undefined, 'identical structure already exists'],
-      ['is ALREADY_EXISTS when it is another', withSpec({ maxParallelism: 3 }), 'different structure already exists'],
+      [
+        'is ALREADY_EXISTS when it is registered again unchanged',
+        () => undefined,
+        'identical structure already exists',
+      ],
+      [
+        'is ALREADY_EXISTS when it is registered again with another spec',
+        withSpec({ maxParallelism: 3 }),
+        'different structure already exists',
+      ],
     ])('%s, also while it is active', async (_what, change, says) => {
       const request = plan();
       await plane[way].call(method.createLaunchPlan, request);
-      await plane[way].call(method.updateLaunchPlan, { id: request.id!, state: State.ACTIVE });
       const row = { change, says, code: 'ALREADY_EXISTS' };
-      await expectRefused(
-        plane,
-        way,
-        [method.createLaunchPlan, () => clone(LaunchPlanCreateRequestSchema, request)],
-        row,
-      );
+      const whole = () => clone(LaunchPlanCreateRequestSchema, request);
+      await expectRefused(plane, way, [method.createLaunchPlan, whole], row);
+      await plane[way].call(method.updateLaunchPlan, { id: request.id!, state: State.ACTIVE });
+      await expectRefused(plane, way, [method.createLaunchPlan, whole], row);
       expect((await get(request.id!)).closure!.state).toBe(State.ACTIVE);
     });
   });

@@ -234,7 +234,7 @@ const FILTERS: readonly (readonly [string, readonly string[]])[] = [
   ['eq(task.name,hello.greet)', ['single']],
   ['eq(task.type,python-task)', ['single']],
   ['eq(task.type,container)', []],
-  // A filter on the state of a plan counts as a filter on the state, so archived executions are included.
+  // A filter on the state of a launch plan counts as a filter on the state of executions: archived ones are included.
   ['eq(launch_plan.state,1)', ['archived', ...OF_PLAN]],
   ['eq(launch_plan.state,0)', []],
   ['eq(launch_plan.schedule_type,NONE)', OF_PLAN],
@@ -428,7 +428,7 @@ describe.each(['grpc', 'rest'] as const)('a list over %s', (way) => {
     expect(await names('eq(version,v9)')).toEqual([]);
   });
 
-  it.each(['project', 'domain', 'name'])('of names is sorted by the %s', async (key) => {
+  it.each(['project', 'domain', 'name'])('of names accepts %s as its sort key', async (key) => {
     const sortBy = { key, direction: Direction.ASCENDING };
     const { entities } = await transport.call(method.listTaskIds, { ...PLACE, sortBy });
     expect(entities.map(({ name }) => name)).toEqual(['hello.greet']);

@@ -173,7 +173,7 @@ describe.each(['grpc', 'rest'] as const)('spans over %s', (way) => {
     expect(spans).toMatchObject([{ id: { value: 'WORKFLOW_SETUP' }, startTime, endTime }]);
   });
 
-  it('of an engine whose clock is behind have a setup that ends before it starts, and no teardown that does', async () => {
+  it('of an engine whose clock is behind have a WORKFLOW_SETUP that ends before it starts, but no such NODE_TEARDOWN', async () => {
     const id = await launchHello(transport, `behind-${way}`);
     const early = -2 * LATER;
     await node(id, 'start-node', NodePhase.SUCCEEDED, early);

@@ -175,7 +175,7 @@ const ofLists: readonly Refused[] = [
   ...PARTS.map((part) => ({
     rule: `ListNodeExecutions: a ${part} of the execution`,
     asked: () => ask(method.listNodeExecutions, { workflowExecutionId: { ...ran, [part]: '' } }),
-    says: `missing execution_id`,
+    says: `missing ${part}`,
   })),
   {
     rule: 'ListNodeExecutions: a parent that exists',

@@ -187,17 +187,27 @@ const WORKFLOWS: readonly Row<typeof WorkflowCreateRequestSchema>[] = [
       void (inner(r).interface!.outputs!.variables['o0']!.type!.type = { case: 'simple', value: SimpleType.INTEGER }),
     says: 'Code: MismatchingTypes',
   },
+];
+
+/** Requests that break two rules; the refusal is that of the rule that is checked first. */
+const ORDER: typeof WORKFLOWS = [
   {
-    rule: 'order: the id before the project',
+    rule: 'the id before the project',
     change: all(noWorkflowName, unknownWorkflowProject),
     says: 'missing name',
   },
-  { rule: 'order: the project before the spec', change: all(unknownWorkflowProject, noWorkflowSpec), says: 'nowhere' },
+  { rule: 'the project before the spec', change: all(unknownWorkflowProject, noWorkflowSpec), says: 'nowhere' },
 ];
 
 describe.each(['grpc', 'rest'] as const)('over %s', (transport) => {
   describe('CreateWorkflow requires', () => {
     it.each(WORKFLOWS)('$rule', async (row) => {
+      await expectRefused(plane, transport, [method.createWorkflow, workflow], row);
+    });
+  });
+
+  describe('CreateWorkflow checks', () => {
+    it.each(ORDER)('$rule', async (row) => {
       await expectRefused(plane, transport, [method.createWorkflow, workflow], row);
     });
   });

@@ -160,7 +160,7 @@ describe('compatibility traps of answers', () => {
     session.close();
   });
 
-  it('trap 36: gRPC statuses become the HTTP statuses that clients know, and plain pages have their exact paths', async () => {
+  it('trap 36: gRPC statuses become the HTTP statuses that clients know, and paths outside of the API are served', async () => {
     const headers = { 'content-type': 'application/json' };
     const task = { resourceType: 'TASK', ...PLACE, name: 'hello.greet', version: 'v1' };
     const post = (path: string, body: unknown): Promise<Response> =>

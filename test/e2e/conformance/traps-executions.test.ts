@@ -184,7 +184,7 @@ describe('compatibility traps of executions', () => {
     }
   });
 
-  it('trap 24: another engine takes an execution over with QUEUED, and the engine without a name may always report', async () => {
+  it('trap 24: another engine takes an execution over with QUEUED, and an engine named propeller, or without a name, may always report', async () => {
     const id = await launch('handed-over');
     const queued = (producerId: string) => reportWorkflow(id, { phase: Phase.QUEUED, producerId });
     expect([await queued('east'), await queued('west'), await queued('west')]).toEqual(['OK', 'OK', 'ALREADY_EXISTS']);

@@ -85,7 +85,7 @@ describe('compatibility traps of registration', () => {
       fromBinary(CreateWorkflowFailureReasonSchema, details[0]!.value).reason.case;
     expect([reasonOf(same), reasonOf(other)]).toEqual(['existsIdenticalStructure', 'existsDifferentStructure']);
 
-    // The same requests, encoded by another process with its maps in another order.
+    // The requests of 02-diamond, registered above, as another process has encoded them, with maps in another order.
     const again = againEntries().filter(({ same: path }) => path.startsWith('02-diamond/'));
     expect(again.length).toBeGreaterThan(0);
     for (const { method: rpc, bytes } of again)
@@ -95,7 +95,7 @@ describe('compatibility traps of registration', () => {
       });
   });
 
-  it('trap 11: the template has the id of the request, even where it came with another', async () => {
+  it('trap 11: the template has the id of the request, even where the client has sent it with another id', async () => {
     const [ofTask, ofWorkflow] = [clone(TaskCreateRequestSchema, task), clone(WorkflowCreateRequestSchema, workflow)];
     ofTask.id!.version = 'renamed';
     ofWorkflow.id!.version = 'renamed';
@@ -157,7 +157,7 @@ describe('compatibility traps of registration', () => {
     expect(closure?.compiledWorkflow?.primary?.template?.id).toMatchObject({ name: 'nested.outer', version: 'v1' });
   });
 
-  it('trap 14: the server works out what a launch plan expects and what comes out of it', async () => {
+  it('trap 14: the server works out the inputs that a launch plan expects, and its outputs', async () => {
     const planNamed = async (name: string) => call(method.getLaunchPlan, { id: idOf(ResourceType.LAUNCH_PLAN, name) });
     const { spec, closure } = await planNamed('launchplans.orders');
     for (const { parameters } of [spec!.defaultInputs!, closure!.expectedInputs!]) {
@@ -192,7 +192,7 @@ describe('compatibility traps of registration', () => {
     expect((await active()).code).toBe('NOT_FOUND');
   });
 
-  it('trap 16: one version of a launch plan is active, and activating another ends the schedule of the one before', async () => {
+  it('trap 16: one version of a launch plan is active: the one that was activated last, with its own schedule', async () => {
     const name = plan.id!.name;
     for (const [version, cron] of [
       ['one', '0 1 * * *'],

@@ -29,7 +29,7 @@ const { method } = AdminService;
 /** Large enough to be stored as a payload beside the log. */
 const LARGE = 'x'.repeat(100_000);
 
-/** Ways in which an object can be lost, by the fault that each causes. */
+/** Ways in which the file of a payload can be lost, by the code of the fault that each causes. */
 const LOSSES: Readonly<Record<string, (path: string) => void>> = {
   'corrupt-payload': (path) => writeFileSync(path, 'other content'),
   'store-unavailable': (path) => {
@@ -63,7 +63,7 @@ const map = (text: string) => ({ literals: { o0: literal(text) } });
 const inputs = (text: string) => ({ inputValue: { case: 'inputData', value: map(text) } }) as const;
 const outputs = (text: string) => ({ outputResult: { case: 'outputData', value: map(text) } }) as const;
 
-/** Damages the objects of a run that are stored beside the log. */
+/** Damages the files of an execution's payloads. */
 const damage = (run: ExecutionId, loss: string): void => {
   const paths = objectsOf(run);
   expect(paths.length).toBeGreaterThan(0);
