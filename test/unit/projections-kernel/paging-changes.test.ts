@@ -12,6 +12,7 @@ import { servingReadStore } from '../../../projections/store/sqlite/serving-read
 import { sqliteReadStore, type SqliteReadStore } from '../../../projections/store/sqlite/sqlite-read-store.js';
 
 type Fields = StoredDocument['fields'];
+/** True for the fields of an execution that a filter matches. */
 type Keeps = (fields: Fields) => boolean;
 
 /** Microseconds. */

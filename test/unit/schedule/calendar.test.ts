@@ -180,7 +180,7 @@ describe('a cron schedule in any zone', () => {
     );
   });
 
-  it('of one time of day ticks a day apart, give or take an hour, and at the same instants when asked tick by tick', () => {
+  it('of one time of day ticks a day apart, give or take an hour, and the next tick after any time is one of these', () => {
     fc.assert(
       fc.property(
         fc.constantFrom(...zones),
@@ -190,16 +190,9 @@ describe('a cron schedule in any zone', () => {
         (zone, hour, minute, steps) => {
           const from = at('2026-03-01T00:00:00Z');
           const ticks = ticksOf(cron(`CRON_TZ=${zone} ${minute} ${hour} * * *`), from, 'UTC');
-          const walked = new Set<number>();
-          let now = from;
-          for (const step of steps) {
-            const tick = ticks.after(now)!;
-            expect(tick).toBeGreaterThan(now);
-            now += step;
-            if (tick <= now) walked.add(tick);
-          }
-          const all = nextTicks(ticks, from, steps.length + 2).filter((tick) => tick <= now);
-          for (const tick of walked) expect(all).toContain(tick);
+          const all = nextTicks(ticks, from, steps.length + 2);
+          const times = steps.map((_, index) => steps.slice(0, index).reduce((sum, step) => sum + step, from));
+          for (const now of times) expect(ticks.after(now)).toBe(all.find((tick) => tick > now));
           const gaps = all.slice(1).map((tick, index) => tick - all[index]!);
           for (const gap of gaps) expect(Math.abs(gap - 86_400_000)).toBeLessThanOrEqual(3_600_000);
         },

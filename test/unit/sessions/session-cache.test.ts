@@ -80,7 +80,7 @@ describe('the cache of live streams', () => {
     expect(cache.kept()).toEqual({ sessions: 1, bytes: 350 });
   });
 
-  it('keeps at most two streams that are over, and drops those before others', () => {
+  it('keeps at most two streams of which no further use is expected, and drops those before others', () => {
     const cache = sessionCache<Fake>(LIMITS);
     for (let name = 0; name < LIMITS.sessions; name += 1) {
       cache.use(named(name), fake).hasEnded = name >= 4;

@@ -292,13 +292,13 @@ describe('a task execution', () => {
   });
 
   it.each([
-    ['RUNNING', undefined, undefined],
-    ['RETRYABLE_FAILED', 'error', undefined],
-    ['SUCCEEDED', undefined, 'outputUri'],
+    ['RUNNING', 'nothing', 'nothing'],
+    ['RETRYABLE_FAILED', 'error', 'nothing'],
+    ['SUCCEEDED', 'nothing', 'outputUri'],
     ['FAILED', 'error', 'outputUri'],
     ['ABORTED', 'error', 'outputUri'],
-  ] as const)('that is %s shows of an error %s, and of outputs %s', async (phase, error, outputs) => {
-    const shown = async (result: object) => (await closureAfter(task(phase, result))).outputResult.case;
+  ] as const)('that is %s shows of a reported error %s, and of reported outputs %s', async (phase, error, outputs) => {
+    const shown = async (result: object) => (await closureAfter(task(phase, result))).outputResult.case ?? 'nothing';
     expect(await shown(failure)).toBe(error);
     expect(await shown({ outputResult: { case: 'outputUri', value: 's3://o' } })).toBe(outputs);
   });

@@ -112,7 +112,7 @@ export const play = async ({ story, startMs, endMs, store, payloads }: Played) =
 
   const armKill = (atMs: number): void => {
     const [kill] = kills;
-    if (!isUp() || state.process.isDoomed() || !kill || kill.atMs > atMs) return;
+    if (!isUp() || state.process.isToBeKilled() || !kill || kill.atMs > atMs) return;
     state.process.killAfter(kill.steps);
     downMs = kill.downMs;
     kills.shift();

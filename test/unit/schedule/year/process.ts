@@ -45,8 +45,8 @@ export const openWorld = (startMs: number, policies: ReadonlyMap<string, Policy>
 
 export type World = ReturnType<typeof openWorld>;
 
-/** The calls of a process. After `left` steps it is dead: a call that it makes then never ends. */
-const mortal = () => {
+/** The calls of a process that can be killed. After `left` steps it is dead: a call that it makes then never ends. */
+const killableCalls = () => {
   const state = { isDead: false, left: Infinity, calls: 0 };
   const step = (): Promise<void> => {
     state.left -= 1;
@@ -61,7 +61,7 @@ const mortal = () => {
       return call(...all).finally(() => (state.calls -= 1));
     };
   /** Makes a call with a step before it and a step after it. */
-  const living = <Arguments extends readonly unknown[], Result>(call: (...all: Arguments) => Promise<Result>) => {
+  const withSteps = <Arguments extends readonly unknown[], Result>(call: (...all: Arguments) => Promise<Result>) => {
     const made = counted(call);
     return async (...all: Arguments): Promise<Result> => {
       await step();
@@ -70,7 +70,7 @@ const mortal = () => {
       return result;
     };
   };
-  return { state, counted, living };
+  return { state, counted, withSteps };
 };
 
 const turns = async (count: number): Promise<void> => {
@@ -80,7 +80,7 @@ const turns = async (count: number): Promise<void> => {
 /** A process that fires the schedules of the world, until it is killed. */
 export const openProcess = (world: World, store: EventStore, payloads: PayloadStore) => {
   const { timers, plans, archived, launched, listeners } = world;
-  const { state, counted, living } = mortal();
+  const { state, counted, withSteps } = killableCalls();
   const sessions = openSessions({ store, payloads, now: () => timers.now(), isShared: true });
   const activations: FireSchedulesOptions['activations'] = {
     plans: () => [...plans.values()],
@@ -95,7 +95,7 @@ export const openProcess = (world: World, store: EventStore, payloads: PayloadSt
     name: tickName({ ...tick.plan, version: tick.version }, tick.atMs),
   });
   const launcher: Launcher = {
-    launch: living((tick): Promise<FireOutcome> => {
+    launch: withSteps((tick): Promise<FireOutcome> => {
       const execution = executionOf(tick);
       if (!launched.has(execution.name))
         launched.set(execution.name, { endMs: endOf(timers.now(), world.policyOf(tick.plan)) });
@@ -109,7 +109,7 @@ export const openProcess = (world: World, store: EventStore, payloads: PayloadSt
   };
   const reactor = fireSchedules({
     sessions: {
-      handle: living(sessions.handle.bind(sessions)),
+      handle: withSteps(sessions.handle.bind(sessions)),
       read: counted(sessions.read.bind(sessions)),
     },
     activations,
@@ -133,7 +133,7 @@ export const openProcess = (world: World, store: EventStore, payloads: PayloadSt
   });
   return {
     isDead: () => state.isDead,
-    isDoomed: () => state.left < Infinity,
+    isToBeKilled: () => state.left < Infinity,
     /** Kills the process after so many more steps. */
     killAfter: (steps: number): void => void (state.left = steps),
     /** Waits until no due work is left, or the process is dead and none of its calls is under way. */

@@ -57,7 +57,7 @@ beforeEach(async () => {
   asked = [];
   onAsked = () => undefined;
   plane = await overGrpc([createNodeEvent, ...reportRoutes]);
-  stream = openReport(plane.client, { 'x-request-id': 'one', 'idempotency-key': 'key', 'flightlog-test': 'seen' });
+  stream = openReport(plane.client, { 'x-request-id': 'one', 'idempotency-key': 'key' });
 });
 afterEach(() => plane.close());
 
