@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { spawnSync } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -40,6 +40,13 @@ describe('the lock of the tokens', () => {
     writeFileSync(file, '1');
     utimesSync(file, 0, 0);
     expect(await contentHeld(file)).toBe(String(process.pid));
+    expect(readdirSync(folder).filter((name) => name.startsWith('stale'))).toEqual([]);
+  });
+
+  it('is not removed by a command that held it too long, when another one has taken it over', async () => {
+    const file = join(folder, 'taken over');
+    await withTokenLock(file, () => Promise.resolve(writeFileSync(file, '1')));
+    expect(readFileSync(file, 'utf8')).toBe('1');
   });
 
   it('is left out when its file cannot be created: the work is done without it', async () => {

@@ -1,4 +1,4 @@
-import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { linkSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { createPrivateFolder } from '../../../store/create-folder.js';
@@ -39,6 +39,30 @@ const take = (file: string): Lock => {
   }
 };
 
+/**
+ * Removes a stale lock file. Another command may have done so and made its own since the file was found stale: that one
+ * is put back.
+ */
+const removeStale = (file: string): void => {
+  const aside = `${file}.${process.pid}`;
+  try {
+    renameSync(file, aside);
+    if (!isStale(aside)) linkSync(aside, file);
+  } catch {
+    // the lock file was removed, or there is a newer one
+  }
+  rmSync(aside, { force: true });
+};
+
+/** True when the lock file is that of this process. */
+const isOurs = (file: string): boolean => {
+  try {
+    return readFileSync(file, 'utf8') === String(process.pid);
+  } catch {
+    return false;
+  }
+};
+
 /** Makes a folder where there is none; false where that is impossible. */
 const isFolder = (path: string): boolean => {
   try {
@@ -58,13 +82,14 @@ export const withTokenLock = async <Result>(file: string, work: () => Promise<Re
   for (let waitedMs = 0; lock === 'busy'; waitedMs += POLL_MS) {
     if (waitedMs === SAY_AFTER_MS)
       process.stderr.write(`waiting for the sign-in of another command; if none is running, remove ${file}\n`);
-    if (isStale(file)) rmSync(file, { force: true });
+    if (isStale(file)) removeStale(file);
     else await pause(POLL_MS);
     lock = take(file);
   }
   try {
     return await work();
   } finally {
-    if (lock === 'taken') rmSync(file, { force: true });
+    // Another command takes over a lock that is held for too long.
+    if (lock === 'taken' && isOurs(file)) rmSync(file, { force: true });
   }
 };
