@@ -1,5 +1,6 @@
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { spawnSync } from 'node:child_process';
+import { writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -45,7 +46,9 @@ describe('the lock of the tokens', () => {
 
   it('is not removed by a command that held it too long, when another one has taken it over', async () => {
     const file = join(folder, 'taken over');
-    await withTokenLock(file, () => Promise.resolve(writeFileSync(file, '1')));
+    await withTokenLock(file, async () => {
+      await writeFile(file, '1');
+    });
     expect(readFileSync(file, 'utf8')).toBe('1');
   });
 
