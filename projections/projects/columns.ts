@@ -33,7 +33,7 @@ export const projectColumns: Columns = {
     created_at: { field: 'created_at', kind: 'time' },
     updated_at: { field: 'updated_at', kind: 'time' },
     id: { field: 'recorded', kind: 'number' },
-    // Flyte's API has these two, which are not stored here: a sort by one of them goes by `identifier`.
+    // Requests may name these two, as in Flyte; here no field has them: a sort by one of them goes by `identifier`.
     deleted_at: { field: 'identifier', kind: 'opaque' },
     labels: { field: 'identifier', kind: 'opaque' },
   },

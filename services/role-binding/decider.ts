@@ -16,7 +16,10 @@ import {
   type RoleBindingState,
 } from './state.js';
 
-/** The most bindings of one principal: every process keeps them in memory and reads them at each check. */
+/**
+ * The most bindings of one principal: each process with the role `api` keeps the bindings of all principals in memory,
+ * and reads those of the caller at each check.
+ */
 export const MAX_BINDINGS = 200;
 
 export type RoleBindingRefusal = { readonly kind: 'binding-unknown' | 'bindings-full' };

@@ -52,7 +52,7 @@ const rolesEverywhere = (issuer: string): readonly ClaimGrant[] =>
 type ReadsBindings = Pick<RoleBindings, 'readerOf'>;
 
 /**
- * Returns a function that gives the present grants of a caller: those of the token, and those of role bindings, which
+ * Returns a function that gives the present grants of a caller: those by its claims, and those of role bindings, which
  * may change between two calls.
  */
 const grantsOf = (
@@ -70,7 +70,7 @@ const grantsOf = (
   };
 };
 
-/** Returns a function that gives the access of a caller, by the claims of the token and by role bindings. */
+/** Returns a function that gives the access of a caller, by its claims and by role bindings, within its scopes. */
 const accessFor =
   (auth: Auth, local: LocalIssuer | undefined, bindings: ReadsBindings | undefined) =>
   (identity: Identity): Access => {
@@ -106,7 +106,10 @@ export const openAuthentication = (
   });
 };
 
-/** Opens the authentication by the passwords and secrets of the authorization server in this process. */
+/**
+ * Opens the authentication by the passwords and secrets of the authorization server in this process; `undefined` without
+ * such a server.
+ */
 export const openPasswords = (
   settings: Pick<Configuration, 'data' | 'auth'>,
   local: LocalIssuer | undefined,

@@ -48,7 +48,7 @@ describe('the file with all settings as comments', () => {
     );
   });
 
-  it('gives the defaults when every setting is uncommented', () => {
+  it('gives the defaults when every setting that has one is uncommented', () => {
     const lines = exampleFile().split('\n');
     const uncommented = lines
       .filter((line) => !line.endsWith(NO_DEFAULT))
