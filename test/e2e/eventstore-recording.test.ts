@@ -97,7 +97,7 @@ describe('the operations recorded from EventStoreDB 23.10.6', () => {
     const recorded = stepsOfEventstoredb();
     expect(Object.keys(recorded)).toHaveLength(59);
     const differs = differing(steps, recorded);
-    // A name that is also that of an operation is in the table for the operation.
+    // A name that a step shares with an operation is in the table because of the operation.
     const named = documented('log-server', recorded).filter((name) => !(name in answersOfEventstoredb()));
     expect(Object.keys(differs).sort()).toEqual([...named].sort());
   });

@@ -148,7 +148,7 @@ describe.each(['grpc', 'rest'] as const)('a recorded sequence of events, sent ov
       if (endedAt !== undefined) expect(ends).toContain(`${nodeId} ${new Date(endedAt).toISOString()}`);
   });
 
-  it('with a long error shows it whole when read by id, and at most its first 100 bytes in lists', async () => {
+  it('with a long error has the whole error when read by id, and at most its first 100 bytes in lists', async () => {
     const id = execution(sequences.find(({ name }) => name === 'hello-fails')!);
     const message = (each: {
       closure?: { outputResult: { case?: string | undefined; value?: unknown } } | undefined;

@@ -104,7 +104,7 @@ describe('the commands of the README', () => {
 
   const steps = stepsOf(markedBlocks(readme));
 
-  it('are these programs, in this order', () => {
+  it('call npm, curl, node and rm, in the expected order', () => {
     expect(steps.map(({ command }) => command.split(' ', 1)[0])).toEqual([
       'npm',
       'curl',

@@ -84,7 +84,7 @@ describe('a control plane of processes with a role each', () => {
     }
   });
 
-  it('lists an execution as soon as its launch is acknowledged, through the same process', async () => {
+  it('lists an execution as soon as its launch is acknowledged, through the process that acknowledged it', async () => {
     for (const [turn, api] of [first(), other(), first(), other()].entries()) {
       await launchHello(api, `listed-${turn}`);
       const { executions } = await api.call(method.listExecutions, {
