@@ -224,13 +224,13 @@ describe('the end of an execution', () => {
     expect(await run.answer(task('FAILED', { second: 11 }))).toBe('already-terminal');
   });
 
-  it('leaves events that were delivered before it recognizable', async () => {
+  it('leaves events recognizable that were delivered before the end', async () => {
     const run = openStream(...open, workflow('ABORTED', { second: 9 }));
     expect(await run.answer(node('RUNNING'))).toBe('phase-recorded');
     expect(await run.answer(task('RUNNING'))).toBe('phase-recorded');
   });
 
-  it('lets the end of a new node be recorded after it', async () => {
+  it('lets the end of a node be recorded that was not reported before the execution ended', async () => {
     const run = openStream(...open, workflow('FAILED', { second: 9 }));
     expect(await run.answer(node('SUCCEEDED', { node: 'late', second: 10 }))).toBe('OK');
   });

@@ -237,7 +237,7 @@ describe('an execution', () => {
     expect([...documentsAfter(executions, recorded, 1).values()]).toEqual([document]);
   });
 
-  it('is shown with empty fields where its first event names neither it nor what it runs', () => {
+  it('is shown with empty fields where its first event names neither the execution nor its workflow', () => {
     const { recorded } = openStream({ ...creation, created: create(ExecutionCreatedSchema) });
     const [document] = documentsAfter(executions, recorded).values();
     const empty = { project: '', domain: '', name: '', user: '', cluster: '', mode: 0, tags: null, source: null };

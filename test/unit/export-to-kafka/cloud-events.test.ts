@@ -172,7 +172,7 @@ describe('an event as a CloudEvent', () => {
     },
   );
 
-  it('says the same in both formats', async () => {
+  it('has the same attributes in JSON and in protobuf, except for the type and the schema of its data', async () => {
     const event = recorded(nodeReported('a1b2', 0));
     const { data: _, specversion, id, source, type, time, ...others } = await json(event);
     const { value, headers } = await made(event, 'protobuf');

@@ -66,19 +66,22 @@ const dependenciesFirst = (files: readonly FileDescriptorProto[]): FileDescripto
 };
 
 describe('reflection', () => {
-  it.each(['v1', 'v1alpha'])('lists services under both package names, and those of gRPC, in %s', async (version) => {
-    const [answer] = await ask([{ case: 'listServices', value: '' }], version);
-    const names = answer?.case === 'listServicesResponse' ? answer.value.service.map(({ name }) => name) : [];
-    expect(names).toEqual([...names].sort());
-    for (const name of ['AdminService', 'SignalService', 'DataProxyService', 'IdentityService'])
-      expect(names).toEqual(expect.arrayContaining([`flyteidl.service.${name}`, `platformidl.service.${name}`]));
-    expect(names).toEqual(
-      expect.arrayContaining([
-        'grpc.health.v1.Health',
-        ...['v1', 'v1alpha'].map((v) => `grpc.reflection.${v}.ServerReflection`),
-      ]),
-    );
-  });
+  it.each(['v1', 'v1alpha'])(
+    'lists services under the package names flyteidl and platformidl, and those of gRPC, in %s',
+    async (version) => {
+      const [answer] = await ask([{ case: 'listServices', value: '' }], version);
+      const names = answer?.case === 'listServicesResponse' ? answer.value.service.map(({ name }) => name) : [];
+      expect(names).toEqual([...names].sort());
+      for (const name of ['AdminService', 'SignalService', 'DataProxyService', 'IdentityService'])
+        expect(names).toEqual(expect.arrayContaining([`flyteidl.service.${name}`, `platformidl.service.${name}`]));
+      expect(names).toEqual(
+        expect.arrayContaining([
+          'grpc.health.v1.Health',
+          ...['v1', 'v1alpha'].map((v) => `grpc.reflection.${v}.ServerReflection`),
+        ]),
+      );
+    },
+  );
 
   it.each(['flyteidl', 'platformidl'])('gives the files that a registry of %s alone needs', async (name) => {
     const [answer] = await ask([{ case: 'fileContainingSymbol', value: `${name}.service.AdminService` }]);

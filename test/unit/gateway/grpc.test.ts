@@ -90,7 +90,7 @@ const named = (name: string): Uint8Array =>
 const statusOf = ({ trailer }: Called) => fromBinary(StatusSchema, trailer.get('grpc-status-details-bin')[0] as Buffer);
 
 describe('a call over gRPC', () => {
-  it('reaches the same handler under both package names', async () => {
+  it('reaches the same handler under the package names flyteidl and platformidl', async () => {
     for (const name of ['flyteidl', 'platformidl']) {
       const { answer } = await toy.call(`/${name}.service.AdminService/GetTask`, named('ok'));
       expect(fromBinary(TaskSchema, answer!).shortDescription).toBe('ok');
@@ -190,7 +190,7 @@ describe('a call over gRPC', () => {
 
   // gRPC in C, and so Python, may refuse metadata above 8 kB and always does above 16 kB, each entry with 32 bytes more.
   it.each(['long', 'percent', 'endless', 'huge detail', 'terminal'])(
-    'gets a refusal in metadata of less than 7,000 bytes, under both package names: %s',
+    'gets a refusal in metadata of less than 7,000 bytes, under the package names flyteidl and platformidl: %s',
     async (name) => {
       for (const path of [GET_TASK, GET_TASK.replace('flyteidl', 'platformidl')]) {
         const { code, bytes } = await frame(toy.port, framed(named(name)), { ':path': path });

@@ -39,7 +39,7 @@ describe('the reflected files of a package with an alias', () => {
     expect(files.extensionsOf('google.protobuf.FileOptions')).toEqual([5_000]);
   });
 
-  it('name no type of the other package', () => {
+  it('name no type of the package itself in the copy for the alias', () => {
     const copy = fromBinary(FileDescriptorProtoSchema, files.byName('two/file.proto')!.bytes);
     const named = [...copy.extension, ...copy.messageType.flatMap((message) => message.extension)];
     expect(named.map(({ extendee, typeName }) => [extendee, typeName])).toEqual([

@@ -70,7 +70,7 @@ const connection = (port: number): ClientHttp2Session => {
 };
 
 describe('large requests over gRPC', () => {
-  it('wait for those before them, and are answered then', async () => {
+  it('wait for the memory of requests before them, and are answered then', async () => {
     const { port } = await grpc();
     const session = connection(port);
     const [first, second] = [beginCall(session), beginCall(session)];

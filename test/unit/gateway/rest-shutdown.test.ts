@@ -20,7 +20,7 @@ const connected = (own: Own) => {
 };
 
 describe('a server that closes', { timeout: 60_000 }, () => {
-  it('cuts off clients that connect again when it has cut them off', async () => {
+  it('cuts clients off again when they connect again after they were cut off', async () => {
     const own = await overHttp([route(method.getTask, () => new Promise(() => undefined))]);
     let ended = 0;
     const ask = (): void => {

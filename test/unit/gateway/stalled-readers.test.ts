@@ -47,7 +47,7 @@ it('a stream that ends without an event is answered with no events', async () =>
   await toy.close();
 });
 
-it('a stream whose client leaves before the first event is ended, and others are answered', async () => {
+it('a stream is ended when its client leaves before the first event, and other requests are answered', async () => {
   const { route } = endless();
   const [steps, leaving] = [new EventEmitter(), new AbortController()];
   const follow: FollowRoute['follow'] = async function* (_request, _call, { gone }) {

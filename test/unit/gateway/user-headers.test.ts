@@ -38,7 +38,7 @@ describe('the answer of UserInfo over REST', () => {
     });
   });
 
-  it('has no such header without authentication', async () => {
+  it('has no header about the user without authentication', async () => {
     expect(await userHeadersOf()).toEqual({});
   });
 

@@ -128,7 +128,7 @@ describe('the values of a form', () => {
     expect(typeInWords(type)).toBe('integer or text');
   });
 
-  it('of a union with the type none are of it only when they are null', () => {
+  it('of a union with the type none are of the type none only when they are null', () => {
     const type = typeOf({ case: 'unionType', value: { variants: [simple(SimpleType.NONE), TEXT] } });
     expect(jsonOf(literalOf(type, 'seven'))).toBe('seven');
     expect(jsonOf(literalOf(type, null))).toBe(null);

@@ -13,7 +13,7 @@ const decoded = (text: string): string => {
 };
 
 describe('texts in messages', () => {
-  it('are decoded as they are, also when far more of them have come than are kept, and again', () => {
+  it('are decoded as they are, also when far more texts have come than are kept, and a second time', () => {
     const texts = Array.from({ length: 20_000 }, (_, index) => `n${index}-${'x'.repeat(index % 40)}`);
     for (const text of [...texts, ...texts.toReversed()]) if (decoded(text) !== text) expect(decoded(text)).toBe(text);
   });

@@ -48,7 +48,7 @@ describe('messages about failures of one launch plan', () => {
     expect(place('d', WINDOW_MS + 10)).toEqual({ kind: 'later', atMs: 2 * WINDOW_MS + 10 });
   });
 
-  it('are sent by themselves again after a window without others', () => {
+  it('are sent by themselves again after a window without other messages', () => {
     const { place } = collecting();
     place('lead', WINDOW_MS);
     expect(place('d', 2 * WINDOW_MS)).toEqual(send());
@@ -60,7 +60,7 @@ describe('messages about failures of one launch plan', () => {
     expect(digests.place(key('y'), failure, 10)).toEqual(send());
   });
 
-  it('are sent when the one that was to be their digest is given up', () => {
+  it('are sent when the message that was to be their digest is given up', () => {
     const { digests, place } = collecting();
     digests.forget('lead');
     expect(place('b', WINDOW_MS + 1_000)).toEqual(send());

@@ -48,7 +48,7 @@ describe('mail', () => {
     expect(content).toContain('multipart/alternative');
   });
 
-  it('that is a repetition says so, under the same id', async () => {
+  it('that is a repetition says so, and has the id of the mail that it repeats', async () => {
     await open().send(messageTo('ann@example.com', failure, true), signal());
     expect(sink.mails[0]?.content).toMatch(/^Message-ID: <m-ann@example\.com@flightlog\.invalid>$/mu);
     expect(sink.mails[0]?.content).toMatch(/^X-Flightlog-Repeat: true$/mu);

@@ -296,7 +296,7 @@ describe('the messages about an execution', () => {
     expect(delays.map((ms) => ms / delays[0]!)).toEqual([1, 1, 2, 2]);
   });
 
-  it('that are sent are counted once to the limit of their channel, also when others are tried again', async () => {
+  it('that are sent count once towards the limit of their channel, also when other messages are tried again', async () => {
     const limits = { maxPerMinute: 20, maxConcurrent: 4 }; // a burst of two messages
     const { channels } = optionsOf(['/broken'], {});
     start(['/broken'], { channels: new Map(channels).set('mail', { ...channels.get('mail')!, limits }) });
@@ -533,7 +533,7 @@ describe('an execution that runs for long', () => {
     expect((await recorded())[0]?.data).toMatchObject({ message: { runningLongerThan: { seconds: 3_600n } } });
   });
 
-  it('causes no message when it has ended before', async () => {
+  it('causes no message when it ends before it has run for the configured time', async () => {
     startLong();
     await run();
     await untilWaiting(1);

@@ -84,7 +84,7 @@ describe('RetryParkedStream', () => {
 describe('a request that this release cannot read', () => {
   const ofNewerRelease = () => store.append(RETRIES_STREAM, 'any', [newEvent('OfANewerRelease', new Uint8Array())]);
 
-  it('does not hide others in the list', async () => {
+  it('does not hide other requests in the list', async () => {
     await report(store, 1, 1, 1);
     await ask(executionStream('e0'));
     await ofNewerRelease();
@@ -242,7 +242,7 @@ describe('a fold of parked streams', () => {
     await following.close();
   });
 
-  it('is not changed by a request that still reads when another has resumed it', async () => {
+  it('is not changed by a request that still reads the stream when another request has resumed the stream', async () => {
     isReadable = false;
     const folded: bigint[] = [];
     const fold = parkableFold(
