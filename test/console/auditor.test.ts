@@ -90,7 +90,7 @@ describe.skipIf(chromiumPath === undefined)('the story of an auditor', () => {
     expect(await barriersInLooks(page, 'audit-of-bob')).toEqual([]);
   });
 
-  it('shows no failure when another search ends one whose answer has not come', async () => {
+  it('shows no failure when a second search replaces a search that has not been answered', async () => {
     const searches: Route[] = [];
     await page.route('**/api/v1/audit*', (route) => void searches.push(route));
     for (const [principal, count] of [

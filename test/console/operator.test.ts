@@ -115,7 +115,7 @@ describe.skipIf(chromiumPath === undefined)('the story of an operator', () => {
     engine.drop();
   });
 
-  it('finds a parked stream, and reads its events', async () => {
+  it('finds a parked stream, and reads the event at which the stream is parked', async () => {
     const row = page.getByRole('row', { name: /^execution-flytesnacks:development:unreadable/u });
     await row.getByRole('link').click();
     await page.getByRole('heading', { name: 'Events' }).waitFor();

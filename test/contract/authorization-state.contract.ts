@@ -51,7 +51,7 @@ export const authorizationStateContract = (name: string, open: () => Promise<Aut
       expect(await other.consume(stored.kind, randomUUID(), 1)).toBe(false);
     });
 
-    it('keeps an object consumed that is stored again', async () => {
+    it('keeps an object consumed when the object is stored again', async () => {
       const stored = object();
       await one.put(stored);
       await one.consume(stored.kind, stored.key, 1_700_000_000);

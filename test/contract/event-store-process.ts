@@ -16,7 +16,7 @@ export type Work = {
   readonly eventsEach: number;
   readonly dataBytes?: number;
   readonly synchronous?: Synchronous;
-  /** Puts the data of each event into the payload store first. */
+  /** Puts a payload into the payload store before each event. */
   readonly withPayloads?: boolean;
   /** Drops root privileges first, to this user. */
   readonly userId?: number;
@@ -26,7 +26,7 @@ export type Work = {
   readonly keepsLock?: boolean;
 };
 
-/** A message of such a process, one JSON object a line. */
+/** A message that a process writes about its work: one JSON object in each line of its standard output. */
 export type ProcessMessage =
   | { readonly locked: number }
   | { readonly stream: string; readonly revision: number; readonly position: number }

@@ -140,10 +140,10 @@ export const eventStoreContract = (name: string, open: () => Promise<OpenStore>)
       });
 
       it.each([
-        ['no stream, and there is one', 'no-stream'],
-        ['a revision that is behind', 0n],
-        ['a revision that is ahead', 2n],
-      ] as const)('refuses %s', async (_, expected) => {
+        ['no stream where there is one', 'no-stream'],
+        ['a revision before the last one', 0n],
+        ['a revision after the last one', 2n],
+      ] as const)('refuses an append that expects %s', async (_, expected) => {
         await store.append(stream, 'no-stream', events(2));
         const refused = store.append(stream, expected, events(1));
         await expect(refused).rejects.toBeInstanceOf(RevisionConflict);
@@ -151,7 +151,7 @@ export const eventStoreContract = (name: string, open: () => Promise<OpenStore>)
         expect(await streamOf(store, stream)).toHaveLength(2);
       });
 
-      it('refuses a revision of a stream that does not exist', async () => {
+      it('refuses an append that expects a revision of a stream that does not exist', async () => {
         await expect(store.append(stream, 0n, events(1))).rejects.toBeInstanceOf(RevisionConflict);
         expect(await streamOf(store, stream)).toEqual([]);
       });
@@ -192,7 +192,7 @@ export const eventStoreContract = (name: string, open: () => Promise<OpenStore>)
         expect(await streamOf(store, stream)).toHaveLength(1);
       });
 
-      it('counts the events of one append together', async () => {
+      it('counts the bytes of all events of one append together', async () => {
         const parts = events(3).map((one) => ({ ...one, data: new Uint8Array(400_000) }));
         await expect(store.append(stream, 'no-stream', parts)).rejects.toBeInstanceOf(AppendTooLarge);
       });
@@ -233,7 +233,7 @@ export const eventStoreContract = (name: string, open: () => Promise<OpenStore>)
         expect(await streamOf(store, stream)).toHaveLength(7);
       });
 
-      it('is a success when both are in flight at once', async () => {
+      it('is a success while the first append is still in flight', async () => {
         const given = events(2);
         const [first, second] = await Promise.all([
           store.append(stream, 'no-stream', given),
@@ -366,7 +366,7 @@ export const eventStoreContract = (name: string, open: () => Promise<OpenStore>)
         ['a category', (own) => ({ categories: [own] }), ['a0', 'a1', 'b0', 'a2']],
         ['several categories', (own) => ({ categories: [own, `${own}x`] }), ['a0', 'a1', 'b0', 'c0', 'a2']],
         ['a type', () => ({ types: ['TaskCreated'] }), ['a0', 'b0', 'c0']],
-        ['both', (own) => ({ categories: [own], types: ['TaskCreated'] }), ['a0', 'b0']],
+        ['a category and a type', (own) => ({ categories: [own], types: ['TaskCreated'] }), ['a0', 'b0']],
         [
           'a type of reports, which the embedded log has no index for',
           (own) => ({ categories: [own], types: ['NodePhaseReported'] }),

@@ -74,7 +74,7 @@ describe('a cluster of nodes that stand in for EventStoreDB', () => {
     expect(String(error)).toContain('2 UNKNOWN');
   });
 
-  it('refuses calls that require the leader with its address, and forwards other appends to it', async () => {
+  it('has followers that refuse calls which require the leader, name its address, and forward other appends to it', async () => {
     const client = clientOf(follower);
     expect(await append(client, 'forwarded-1')).toBeGreaterThan(0n);
     const port = Number(leader.address.split(':')[1]);
@@ -84,6 +84,7 @@ describe('a cluster of nodes that stand in for EventStoreDB', () => {
     });
     await expect(collected(client.readAll({ maxCount: 1, requiresLeader: true }))).rejects.toMatchObject({
       type: 'not-leader',
+      leader: { address: '127.0.0.1', port },
     });
   });
 
@@ -117,7 +118,7 @@ describe('a cluster of nodes that stand in for EventStoreDB', () => {
     expect(String(error)).toContain('Consumer too slow to handle event while live');
   });
 
-  it('is not ready without a majority, and elects a leader once it has one', async () => {
+  it('is not ready without a majority, and elects a leader once the other nodes are back', async () => {
     const others = cluster.nodes.filter((node) => node !== follower);
     for (const node of others) await node.kill();
     const answered = (): Promise<string> =>

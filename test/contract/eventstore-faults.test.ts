@@ -150,7 +150,7 @@ describe('the log in an event store that cannot always be reached', () => {
     await payloads.close();
   });
 
-  it('delivers events again after the server was killed, each once', async () => {
+  it('goes on delivering events after the server was killed, each once', async () => {
     const stream = fresh();
     const seen: string[] = [];
     let check = (): void => undefined;
@@ -188,7 +188,7 @@ describe('the log in an event store that cannot always be reached', () => {
     expect(await textsOf(store, stream)).toHaveLength(1);
   });
 
-  it('reports a conflict as a conflict, and not as a fault', async () => {
+  it('fails an append with RevisionConflict when the stream is not at the expected revision', async () => {
     const stream = fresh();
     await store.append(stream, 'no-stream', [event()]);
     await expect(store.append(stream, 'no-stream', [event()])).rejects.toBeInstanceOf(RevisionConflict);

@@ -16,7 +16,7 @@ const event = (stream: StreamName, text: string): NewEvent => ({
   metadata: JSON.stringify({ recordedAtMs: 1, actor: '', commandId: text, schema: 1 }),
 });
 
-describe('a cluster whose followers show nothing new, of which a follower is preferred', () => {
+describe('a store that prefers a follower, in a cluster whose followers show nothing new', () => {
   let cluster: Cluster;
   let store: EventStore;
   const open: Subscription[] = [];
@@ -39,7 +39,7 @@ describe('a cluster whose followers show nothing new, of which a follower is pre
     return texts;
   };
 
-  it('answers with all that was acknowledged, and resumes without a gap when the leader is gone', async () => {
+  it('answers with all that was acknowledged, and resumes a subscription without a gap when the leader is killed', async () => {
     const stream = streamName('counted', [randomUUID()]);
     const seen: string[] = [];
     /** For each page, whether all events up to its position had been delivered. */

@@ -15,7 +15,7 @@ import { until } from '../support/until.js';
 const event = () => newEvent('Counted', Buffer.from(randomUUID()));
 const fresh = () => streamName('counted', [randomUUID()]);
 
-/** Nothing listens there. */
+/** An address at which nothing listens. */
 const NOWHERE = '127.0.0.1:1';
 
 /** Longer than the client library's own search for a node, which ends after 10 attempts in about a second. */
@@ -24,7 +24,8 @@ const AWAY_MS = 3_000;
 describe('a cluster of which no node can be found for seconds', () => {
   const directory = mkdtempSync(join(tmpdir(), 'flightlog-nodes-away-'));
   let node: LogServer;
-  let network: Proxy; // before the node, which goes on: the start of a process may take longer than appends wait
+  /** Cuts off the node, which keeps running: starting it again might take longer than appends wait. */
+  let network: Proxy;
   let store: EventStore;
   const troubles: unknown[] = [];
   beforeAll(async () => {

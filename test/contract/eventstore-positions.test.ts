@@ -56,7 +56,7 @@ describe('an event store whose positions are byte offsets', () => {
   const [categories, first] = [['counted'], () => known[0]!];
 
   it.each([
-    ['the whole log', undefined],
+    ['no filter', undefined],
     ['a filter', { categories }],
   ] as const)('is read after a position that no event has, with %s', async (_, filter) => {
     const given = filter === undefined ? {} : { filter };
@@ -68,9 +68,9 @@ describe('an event store whose positions are byte offsets', () => {
   });
 
   it.each([
-    ['the whole log', undefined],
+    ['no filter', undefined],
     ['a filter', { categories }],
-  ] as const)('is read from a position on, its event too, with %s', async (_, filter) => {
+  ] as const)('is read from a position on, including the event there, with %s', async (_, filter) => {
     const from = async (position: bigint) =>
       textsIn(await all(store.readLog({ after: position, isInclusive: true, ...(filter && { filter }) })));
     expect(await from(known[1]!)).toEqual(['two', 'three']);
@@ -118,7 +118,7 @@ describe('an event store whose positions are byte offsets', () => {
     await subscription.close();
   });
 
-  it('waits for a log that ends before the position of a subscription, reports it, and then resumes', async () => {
+  it('makes a subscription wait that starts beyond the end of the log, reports that, and delivers the events that follow', async () => {
     const after = (await store.head()) + 1_500n;
     const seen: string[] = [];
     const liveness: boolean[] = [];

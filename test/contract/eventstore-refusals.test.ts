@@ -50,7 +50,7 @@ describe('an event store that refuses calls, falls silent or gets a new log id',
     await follower.close();
   });
 
-  it('is refused at once when it denies access', async () => {
+  it('cannot be opened for writing when it allows reads alone, and can be opened for reading', async () => {
     const reading = await startServerProcess({
       data: join(directory, 'reading'),
       args: ['--event-store', 'embedded:', '--eventstore-mode', 'read'],
@@ -65,7 +65,7 @@ describe('an event store that refuses calls, falls silent or gets a new log id',
     await reading.stop();
   });
 
-  it('is refused at once when its version is older than 23.10', async () => {
+  it('cannot be opened when its version is older than 23.10', async () => {
     const old = await startForgetfulLog(log.address, '22.10.5');
     await expect(eventstoreEventStore({ url: urlOf(old.address) })).rejects.toThrow(
       'the event store has version 22.10.5; 23.10 or later is required',

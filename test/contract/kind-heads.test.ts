@@ -59,7 +59,7 @@ it('a reader makes no query while none of the kinds that it reads is recorded', 
 
 it('a reader finds a kind that is recorded for the first time, and any number of kinds', () => {
   const { record, rows } = opened();
-  const kinds = 1_100; // more than the 1,000 that have a head of their own
+  const kinds = 1_100; // from the 1,000th on, all kinds share one head
   const head = record('project', ...Array.from({ length: kinds }, (_, i) => `Type${i}`));
   expect(rows.logPage({ after: 0, upTo: head }, PROJECTS, 2_000).events).toHaveLength(kinds);
   const last = record('project', `Type${kinds - 1}`);

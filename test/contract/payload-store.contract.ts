@@ -43,7 +43,7 @@ export const payloadStoreContract = (name: string, open: () => OpenPayloads): vo
       expect(Buffer.compare(found!, bytes)).toBe(0);
     });
 
-    it('has it after it was opened again', async () => {
+    it('has its objects after it was opened again', async () => {
       const ref = await store.put(scope, Uint8Array.of(1, 2, 3));
       await store.close();
       store = opened.reopen();
@@ -64,7 +64,7 @@ export const payloadStoreContract = (name: string, open: () => OpenPayloads): vo
       expect(Buffer.compare((await store.get(refs[0]!))!, bytes)).toBe(0);
     });
 
-    it('takes many at the same time', async () => {
+    it('takes many objects at the same time', async () => {
       const parts = Array.from({ length: 40 }, () => randomBytes(70_000));
       const refs = await Promise.all(parts.map((bytes) => store.put(scope, bytes)));
       const found = await Promise.all(refs.map((ref) => store.get(ref)));

@@ -300,7 +300,7 @@ export const readStoreContract = (
       expect(await store.parked()).toEqual([]);
     });
 
-    it('parks and resumes a stream for one group of views, whatever it is for another group', async () => {
+    it('resumes a stream for one group of views, and leaves it parked for another group', async () => {
       const checkpoint = { name: 'views apart', from: undefined, to: at(9n) };
       const [old, next] = ['old', 'next'].map((views) => ({ views, stream: 'apart', position: 5n, reason: views }));
       await store.write({ documents: [], checkpoints: [checkpoint], parked: [parked(old!), parked(next!)] });
@@ -347,7 +347,8 @@ export const readStoreContract = (
       const large = Buffer.alloc(20_000_000, 'x');
       const [first, second, third] = ['first', 'second', 'third'].map((project, at) => ({
         ...run(key, { project }, 5n),
-        ...(at > 0 && { foldState: large.subarray(at) }), // stored beside the document when it is too large for the store
+        // MongoDB takes no document of this size: its store keeps the state in chunks.
+        ...(at > 0 && { foldState: large.subarray(at) }),
       })) as [StoredDocument, StoredDocument, StoredDocument];
       const stored = async () => {
         const { fields, foldState } = (await store.get(runs, key))!;

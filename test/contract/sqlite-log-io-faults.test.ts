@@ -23,7 +23,7 @@ const recordedIn = async (directory: string): Promise<Set<string>> => {
   return found;
 };
 
-/** Runs a writer with a fault injected into the system calls on its file; kills it when an append has failed or all are done. */
+/** Runs a writer with a fault injected into the system calls on one file of its log; kills it when an append has failed or all are done. */
 const killedOnFault = async (
   file: string,
   inject: string,

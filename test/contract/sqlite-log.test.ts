@@ -291,7 +291,7 @@ describe('readers', () => {
     );
   });
 
-  it('in another process follow what is written, without a source', async () => {
+  it('in another process follow what is written, without memory that they share with the writer', async () => {
     const directory = newDirectory();
     await (await openStore(directory)).close();
     const reader = await openReader({ directory });
@@ -321,7 +321,7 @@ describe('readers', () => {
     renameSync(`${directory}-moved`, directory);
   });
 
-  it('in another process refuse the head of a log that cannot be read with a rejection', async () => {
+  it('in another process reject a request for the head of the log once they are closed', async () => {
     const directory = newDirectory();
     await (await openStore(directory)).close();
     const reader = await openReader({ directory });
@@ -373,7 +373,7 @@ describe('a data directory', () => {
     alone.release();
   });
 
-  it('goes to one of many that start at the same time', async () => {
+  it('goes to one of several processes that start at the same time', async () => {
     const directory = join(newDirectory(), 'below', 'that');
     const starters = Array.from({ length: 4 }, () =>
       start(work(directory, { streams: 1, eventsEach: 1, keepsLock: true })),
@@ -618,7 +618,7 @@ describe('a process that is killed', () => {
   };
 
   it.each(['before-commit:1', 'before-commit:7', 'after-commit:1', 'after-commit:7', 'after-payload:40'])(
-    'at %s loses nothing that it acknowledged',
+    'at the fail point %s loses nothing that it acknowledged',
     async (point) => {
       const directory = newDirectory();
       const doomed = start(work(directory, { withPayloads: point.startsWith('after-payload') }), {
@@ -694,7 +694,7 @@ it('a close with a commit in flight and another append waiting acknowledges both
   const store = await sqliteEventStore({ directory });
   const [other, looker] = [openForWriting(logPath(directory), 'FULL').db, openForReading(logPath(directory)).db];
   const isDurable = looker.prepare('SELECT 1 FROM events JOIN streams ON streams.id = stream WHERE name = ?');
-  other.exec('BEGIN IMMEDIATE'); // the writer waits for it in its transaction
+  other.exec('BEGIN IMMEDIATE'); // the transaction of the writer waits until this one ends
   const acknowledged: unknown[] = [];
   const append = async (stream: number): Promise<void> => {
     const { position } = await store.append(workStream(stream), 'no-stream', [workEvent(stream, 0, 900_000)]);

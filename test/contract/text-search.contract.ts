@@ -215,7 +215,7 @@ export const textSearchContract = (
       expect(query.where).toContainEqual({ field: 'title', is: 'contains all', texts: ['train'] });
     });
 
-    it('finds a document that is written again once, and none after the store is cleared', async () => {
+    it('finds only once a document that is written twice, and no document after the store is cleared', async () => {
       const documents = ['once more', 'once only'].map((title, i) =>
         documentOf('twice', { title, state: 0, at: i }, i),
       );

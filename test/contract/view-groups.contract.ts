@@ -363,7 +363,7 @@ export const viewGroupsContract = (
         expect(sums.map(({ fields }) => fields['sum'])).toEqual(names.map(() => 2));
       });
 
-      it('is refused to lists and computed for reads of one document until it is complete, and no other view is', async () => {
+      it('is reported as building and computed for reads of one document until it is complete, and no other view is', async () => {
         const head = await appendMany(1_000);
         await builtBy([tallies, counts], head);
         const models = [tallies, inVersion(counts, 2)];
@@ -466,7 +466,7 @@ export const viewGroupsContract = (
         ]);
       });
 
-      it('start from their own checkpoints before those of other releases', async () => {
+      it('start from their own checkpoints, even where those of other releases are higher', async () => {
         const ahead = groupName(all, [tallies, parts]);
         await stored({ [`${ahead} 0/8`]: 4n, 'counts.v1 tallies.v1 0/8': 9n });
         expect(await groupsOf()).toMatchObject([
@@ -475,7 +475,7 @@ export const viewGroupsContract = (
         ]);
       });
 
-      it('take over what the joined ones have parked, from the lowest position, and replace them', async () => {
+      it('that are joined into one are replaced by it, with their parked streams, each at its lowest position', async () => {
         const [ahead, joined] = [groupName(all, [tallies, parts]), groupName(all, [counts])];
         const streams = Array.from({ length: 100 }, (_, index) => streamName('tally', [`n${index}`]));
         const inPartition = (partition: number) => streams.find((each) => viewPartitionOf(each) === partition)!;
@@ -536,7 +536,7 @@ export const viewGroupsContract = (
         }),
         { minLength: 2, maxLength: 5 },
       );
-      /** Adds a view, and parks a stream: in every run of the property, whatever else is drawn. */
+      /** A case that is tried besides those that are drawn: it adds a view, and parks a stream. */
       const always = [0, 1].map((release) => ({
         release,
         events: Array.from({ length: 5 }, (_, at) => ({
@@ -579,7 +579,7 @@ export const viewGroupsContract = (
         return found;
       };
 
-      it('comes to the documents that the last one makes of the whole log', async () => {
+      it('comes to the documents that the last release makes of the whole log', async () => {
         let built = 0;
         let parked = 0;
         const property = fc.asyncProperty(steps, async (all) => {

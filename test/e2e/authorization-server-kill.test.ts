@@ -124,7 +124,7 @@ const FLOWS: readonly Flow[] = [
 /** The errors of `fetch` when the server is gone before, and in the middle of, its answer. */
 const GONE = ['fetch failed', 'terminated'];
 
-/** Runs the flow on a server that is killed after that write of it. @returns false when the flow has ended before. */
+/** Runs a flow on a server that is killed after write number `write` of the flow. @returns false when it made fewer. */
 const isKilledIn = async ({ run }: Flow, secret: Once, write: number): Promise<boolean> => {
   const serving = await serve({ killAfter: WRITES_OF_A_START + write });
   try {
@@ -138,7 +138,12 @@ const isKilledIn = async ({ run }: Flow, secret: Once, write: number): Promise<b
   }
 };
 
-/** Kills a server after a write of a flow, and checks the next one's. @returns false when the flow has ended before. */
+/**
+ * Kills a server after write number `write` of a flow. Expects of the next server that the code or token works at most
+ * once in all, and that the flow succeeds from its start.
+ *
+ * @returns false when the flow made fewer writes.
+ */
 const killed = async (flow: Flow, write: number): Promise<boolean> => {
   const secret: Once = { uses: [] };
   const { prepare } = flow;
@@ -166,7 +171,7 @@ const getToken = async (): Promise<string> =>
 const publishedKeys = async (): Promise<JSONWebKeySet> =>
   (await (await fetch(`${issuer}/oauth2/jwks`)).json()) as JSONWebKeySet;
 
-/** Starts a process `write` days later, kills it after that write of its start, and checks the keys of the next one. */
+/** Starts a process `write` days later, kills it after write number `write`, and checks the keys of the next process. */
 const rotate = async (write: number, before: string): Promise<{ isKilled: boolean; token: string }> => {
   const passedMs = write * DAY_MS; // a new key is due, and the tokens of the last key but one have expired
   const serving = await serve({ killAfter: write, passedMs });

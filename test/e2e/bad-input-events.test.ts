@@ -39,7 +39,7 @@ describe.each(['grpc', 'rest'] as const)('an event or launch over %s', (way) => 
     ['Succeeded', 'SUCCEEDED'],
     ['Failed', 'FAILED'],
   ] as const)(
-    'is refused after the end, as is a termination, with the stored phase in the detail: %s',
+    'is refused after the end of the execution, as is a termination, with the stored phase in the detail: %s',
     async (_name, ended) => {
       const id = await launch(`after-${ended.toLowerCase()}`);
       await transport.call(method.createNodeEvent, nodeReport(id, 'n0', { phase: NodePhase.RUNNING }));

@@ -134,7 +134,7 @@ const WRITES: readonly Bad[] = [
     taskReport(NOWHERE, 'n0', { phase: TaskPhase.RUNNING }),
     ['NOT_FOUND', /missing entity of type execution .*nobody-launched-this/u],
   ),
-  bad('an event without an event', method.createWorkflowEvent, {}, ['INVALID_ARGUMENT', /event/u]),
+  bad('a report without its event', method.createWorkflowEvent, {}, ['INVALID_ARGUMENT', /event/u]),
   bad('an event without an execution', method.createWorkflowEvent, { event: { phase: Phase.RUNNING } }, [
     'INVALID_ARGUMENT',
     /missing execution_id/u,

@@ -117,7 +117,7 @@ describe('browser sessions', () => {
       new Set(['/api/v1/projects from 127.0.0.1']),
     );
     expect(refused.reduce((sum, { count }) => sum + Number(count), 0)).toBe(attempts.length);
-    // The second is a browser that does not say where a request comes from.
+    // `plain` has the headers of a browser that does not say where a request comes from.
     for (const [name, headers] of Object.entries({ mine: OUR_PAGE, plain: { 'flightlog-csrf': 'test' } })) {
       const allowed = await ask('/api/v1/projects', { ...project(name), headers: { cookie, ...headers } });
       expect(allowed.status).toBe(200);

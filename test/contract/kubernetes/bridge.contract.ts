@@ -167,7 +167,7 @@ export const bridgeContract = <Server extends KubernetesServer>(
       expect((await object(own))!.metadata.uid).toBe(before);
     });
 
-    it('removes the object of an execution that finished while it was killed', async () => {
+    it('removes the object of an execution that finished between its kill and its next start', async () => {
       const own = newName();
       work.launch(own, hello);
       await accepts(1);
@@ -224,7 +224,7 @@ export const bridgeContract = <Server extends KubernetesServer>(
       await deleted(own);
     });
 
-    it('makes the object when the cluster is back', async () => {
+    it('makes the object of a launch that came while the cluster was down, once the cluster is back', async () => {
       const own = newName();
       await server.kill();
       work.launch(own, hello);

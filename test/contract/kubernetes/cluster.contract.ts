@@ -176,7 +176,7 @@ export const clusterContract = (name: string, open: () => Promise<KubernetesServ
       }
     });
 
-    it('is unavailable while it is killed, and reports the changes of that time afterwards', async () => {
+    it('is unavailable while it is killed, and reports changes again after its next start', async () => {
       const [standing, later] = [newObject(), newObject()];
       await cluster.create(standing);
       const { times, stop } = following(cluster);

@@ -79,7 +79,7 @@ describe('a cluster with faults', () => {
     await stop();
   });
 
-  it('reports objects again after the command that gives its credentials has failed', async () => {
+  it('reports objects again after the command that gives its credentials has failed, and a failure when that command hangs', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'flightlog-credentials-'));
     onTestFinished(() => rmSync(folder, { recursive: true }));
     const credential = join(folder, 'credential.json');

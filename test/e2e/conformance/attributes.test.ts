@@ -1,4 +1,4 @@
-import { create, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
+import { create, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import {
@@ -448,6 +448,8 @@ describe('attributes in the JSON of REST', () => {
 describe('attributes that were acknowledged', () => {
   it('can be listed by a call that waits for the position of an event of an engine', async () => {
     const { grpc } = plane;
+    const scope: Scope = { project: 'flytesnacks', domain: 'staging' };
+    await updated(grpc, scope, label('listed'));
     await register(grpc, withNeeds('01-hello'));
     const executionId = await launchHello(grpc, 'at-a-position');
     const event = { executionId, phase: Phase.RUNNING, occurredAt: { seconds: 1n } };
@@ -456,6 +458,9 @@ describe('attributes that were acknowledged', () => {
     const bytes = toBinary(ListMatchableAttributesRequestSchema, request);
     const read = await grpc.send('ListMatchableAttributes', bytes, { 'flightlog-min-position': position! });
     expect(read.code).toBe('OK');
+    const { configurations } = fromBinary(method.listMatchableAttributes.output, read.bytes);
+    expect(configurations).toContainEqual(expect.objectContaining({ ...scope, attributes: label('listed') }));
+    await remove(grpc, scope);
   });
 
   it('are there for the next read, also when the process is killed in between', async () => {

@@ -63,7 +63,7 @@ const http = (verb: string, path: string, { headers, body }: Sent = {}): Promise
 
 type Query = Readonly<Record<string, string>>;
 
-/** A call as the console makes it: credentials of another origin, and messages as bytes. */
+/** A call as flyteconsole makes it: credentials of another origin, and messages as bytes. */
 const ask = async (verb: string, path: string, { query = {}, body }: { query?: Query; body?: Uint8Array } = {}) => {
   const response = await http(verb, `/api/v1/${path}?${new URLSearchParams(query).toString()}`, {
     headers: { accept: OCTETS, 'content-type': OCTETS },
@@ -93,7 +93,7 @@ const write = async <I extends DescMessage, O extends DescMessage>(
 
 const pathOf = ({ project, domain, name }: ExecutionId): string => `${project}/${domain}/${name}`;
 
-describe('the web console, from another origin', () => {
+describe('flyteconsole, from another origin', () => {
   it.each(['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'HEAD'])('may send a %s with its headers', async (verb) => {
     for (const path of ['/api/v1/projects', `/api/v1/executions/${IN_PLACE}/any`, '/me', '/config/v1/flyte_client']) {
       const { status, headers } = await http('OPTIONS', path, {
@@ -180,7 +180,7 @@ describe('the web console, from another origin', () => {
     expect(plan.closure!.expectedInputs!.parameters).toHaveProperty('name');
   });
 
-  it('lists executions page after page, and with the filters of the console', async () => {
+  it('lists executions page after page, and with its filters', async () => {
     const path = `executions/${IN_PLACE}`;
     const all = await allPages(async (token) => {
       const page = await get(method.listExecutions, path, { limit: '3', ...(token && { token }), ...NEWEST });
@@ -310,7 +310,7 @@ describe('the web console, from another origin', () => {
   });
 });
 
-describe('the command line', () => {
+describe('flytectl', () => {
   it('pages with tokens that are offsets, which it computes itself', async () => {
     const page = async (token: string) => {
       const request = { id: PLACE, limit: 3, token, sortBy: { key: 'created_at', direction: Direction.DESCENDING } };

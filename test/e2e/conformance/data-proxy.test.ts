@@ -160,7 +160,7 @@ describe.each(['grpc', 'rest'] as const)('CreateUploadLocation over %s', (way) =
     expect(ours.nativeUrl).toMatch(/\/orgs\/ours\/flytesnacks\/development\/[^/]+\/a$/u);
   });
 
-  it('lets a named location be written again with the same content only', async () => {
+  it('gives a named location that has a file only for the same content', async () => {
     const request = { ...SCOPE, filenameRoot: `version-${way}`, filename: 'a/code.tar.gz' };
     const { signedUrl } = await plane[way].call(method.createUploadLocation, request);
     expect((await put(signedUrl, 'one')).status).toBe(200);
@@ -336,7 +336,7 @@ describe.each(['grpc', 'rest'] as const)('downloads over %s', (way) => {
 
   it.each<[string, () => string, string]>([
     ['what is no URL', () => 'nowhere', 'INVALID_ARGUMENT'],
-    ['nothing', () => '', 'INVALID_ARGUMENT'],
+    ['an empty URL', () => '', 'INVALID_ARGUMENT'],
     ['a file of the machine', () => 'file:///etc/passwd', 'NOT_FOUND'],
     ['the log', () => `file://${plane.directory}/log.db`, 'NOT_FOUND'],
     ['the key of links', () => `file://${plane.directory}/files/uploads/a/b/../../../../link.key`, 'NOT_FOUND'],

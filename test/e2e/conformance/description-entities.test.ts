@@ -24,14 +24,7 @@ type Id = Plain<MessageInitShape<typeof IdentifierSchema>>;
 type Description = Plain<MessageInitShape<typeof DescriptionEntitySchema>>;
 
 /** Rows whose request cannot be expressed in the path and the query of a REST call. */
-const NOT_OVER_REST = new Set([
-  'no identifier',
-  'no resource type',
-  'no project',
-  'no domain',
-  'no version',
-  'an empty key',
-]);
+const NOT_OVER_REST = new Set(['no identifier', 'no resource type', 'no project', 'no domain', 'no version']);
 
 /** The rows that can be sent over a transport. */
 const askable = <Row extends readonly [string, ...unknown[]]>(way: string, rows: readonly Row[]): readonly Row[] =>
@@ -108,7 +101,7 @@ describe.each(['grpc', 'rest'] as const)('descriptions over %s', (way) => {
       ['a version that is not registered', { version: 'v9' }, 'NOT_FOUND', 'entry not found: TASK '],
       ['a launch plan', { resourceType: LAUNCH_PLAN }, 'NOT_FOUND', 'entry not found'],
     ]),
-  )('are not found for %s', async (_what, change, code, text) => {
+  )('are not answered for %s', async (_what, change, code, text) => {
     const request = change === undefined ? {} : { id: { ...id, ...change } };
     const answer = await transport.attempt(method.getDescriptionEntity, request);
     expect([answer.code, answer.message]).toEqual([code, expect.stringContaining(text)]);

@@ -53,7 +53,7 @@ beforeAll(async () => {
 });
 afterAll(() => plane.close());
 
-describe.each(['grpc', 'rest'] as const)('differences of flightlog from FlyteAdmin, over %s', (way) => {
+describe.each(['grpc', 'rest'] as const)('flightlog, where it differs from FlyteAdmin, over %s', (way) => {
   let transport: Transport;
   beforeAll(() => {
     transport = plane[way];
@@ -122,7 +122,7 @@ describe.each(['grpc', 'rest'] as const)('differences of flightlog from FlyteAdm
   });
 });
 
-it('describes its REST interface as OpenAPI 3.1, at the path of FlyteAdmin too', async () => {
+it('flightlog describes its REST interface as OpenAPI 3.1, at the path of FlyteAdmin too', async () => {
   type Document = { readonly servers: readonly [{ readonly url: string }] };
   const { http } = plane.server().ready;
   const [known, own] = await Promise.all(

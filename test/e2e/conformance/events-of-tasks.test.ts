@@ -434,9 +434,17 @@ const REASONS: readonly Shown[] = [
 
 const LOGS: readonly Shown[] = [
   {
-    rule: 'with the links of its last event in front of those before',
+    rule: 'with its links when later events have none',
     steps: [ok(task('RUNNING', links(log('a', 's3://a')))), ok(version('RUNNING', 1))],
     closure: { logs: [log('a', 's3://a')] },
+  },
+  {
+    rule: 'with the links of its last event in front of those before',
+    steps: [
+      ok(task('RUNNING', links(log('a', 's3://a')))),
+      ok(task('RUNNING', { phaseVersion: 1, ...links(log('b', 's3://b')) })),
+    ],
+    closure: { logs: [log('b', 's3://b'), log('a', 's3://a')] },
   },
   {
     rule: 'with one link for each name, as it was reported last',
@@ -494,11 +502,6 @@ const DETAILS: readonly Shown[] = [
       ok(task('RUNNING', info({ a: { b: 3 }, d: [4] }))),
     ],
     closure: { customInfo: { a: { b: 3, c: 2 }, d: [4], e: 'x' } },
-  },
-  {
-    rule: 'without custom information that an event sets to null',
-    steps: [ok(task('QUEUED', info({ a: 1, b: 2 }))), ok(task('RUNNING', info({ a: null })))],
-    closure: { customInfo: { b: 2 } },
   },
   {
     rule: 'with custom information that an event leaves out',
@@ -690,6 +693,13 @@ describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
       const shown = await get(id);
       expectShown(shown.closure, closure);
       expect(shown.inputUri).toBe(inputUri);
+    });
+
+    it('without custom information that an event sets to null', async () => {
+      const id = await launch();
+      const [given, removed] = [info({ a: 1, b: 2 }), info({ a: null })];
+      await runSteps(plane, way, id, [ok(task('QUEUED', given)), ok(task('RUNNING', removed))]);
+      expect((await get(id)).closure!.customInfo).toEqual({ b: 2 });
     });
 
     it('with the inputs and the outputs that came with its events', async () => {

@@ -78,7 +78,10 @@ const WAYS_TO: Readonly<Record<(typeof PHASES)[number], readonly (typeof PHASES)
   ABORTING: ['RUNNING', 'ABORTING'],
 };
 
-/** The expected answer to a report: one of the functions for steps, or one of two refusals. */
+/**
+ * The expected answer to a report. `known`, `stale`: ALREADY_EXISTS, because the execution is in this phase, and the report
+ * is recorded; or has left it, and the report is not recorded. `ended`, `to-queued`, `aborting`: a refusal.
+ */
 type Answered = 'ok' | 'known' | 'stale' | 'ended' | 'to-queued' | 'aborting';
 
 /** Rows: from; columns: to, in the order of `PHASES`. */

@@ -173,6 +173,9 @@ type LeveledField = readonly [
   platform: object | undefined,
 ];
 
+/** Differs between each level and the next one. */
+const isInterruptible = (level: string): boolean => ['plan', 'domain'].includes(level);
+
 const LEVELED_FIELDS: readonly LeveledField[] = [
   [
     'max_parallelism',
@@ -200,7 +203,12 @@ const LEVELED_FIELDS: readonly LeveledField[] = [
     (level) => ({ rawOutputDataConfig: raw(level) }),
     { rawOutputDataConfig: raw('s3://platform') },
   ],
-  ['interruptible', () => ({ interruptible: false }), () => ({ interruptible: false }), { interruptible: true }],
+  [
+    'interruptible',
+    (level) => ({ interruptible: isInterruptible(level) }),
+    (level) => ({ interruptible: isInterruptible(level) }),
+    { interruptible: true },
+  ],
 ];
 
 describe.each(['grpc', 'rest'] as const)('the configuration of an execution over %s', (way) => {
@@ -234,7 +242,9 @@ describe.each(['grpc', 'rest'] as const)('the configuration of an execution over
     });
   });
 
-  it.each<readonly [string, Levels, object]>([
+  type Configured = Readonly<Record<string, unknown>> & { readonly labels?: { readonly values: object } };
+
+  it.each<readonly [string, Levels, Configured]>([
     [
       'those labels of the project whose keys the nearest level does not set',
       { labels: { team: 'geo', from: 'project' }, request: { labels: map('request') } },
@@ -283,7 +293,9 @@ describe.each(['grpc', 'rest'] as const)('the configuration of an execution over
       { maxParallelism: 5, envs: envs('project'), annotations: map('platform') },
     ],
   ])('has %s', async (_what, levels, expected) => {
-    expect((await launched(transport, levels)).config).toMatchObject(expected);
+    const { config: found } = await launched(transport, levels);
+    expect(found).toMatchObject(expected);
+    if (expected.labels !== undefined) expect(found?.labels?.values).toEqual(expected.labels.values);
   });
 
   it.each<readonly [string, Levels, object]>([
