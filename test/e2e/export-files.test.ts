@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { EventStore } from '../../services/kernel/ports/event-store.js';
 import { streamName } from '../../services/kernel/stream.js';
 import { flightlog } from '../support/processes/command.js';
-import { newEvent, openTestLog, report } from '../support/streams/filled-log.js';
+import { newEvent, openEmptyLog, report } from '../support/streams/filled-log.js';
 import { until } from '../support/until.js';
 
 const place = mkdtempSync(join(tmpdir(), 'flightlog-follow-'));
@@ -14,7 +14,7 @@ let directory: string;
 let store: EventStore;
 
 beforeAll(async () => {
-  ({ directory, store } = await openTestLog());
+  ({ directory, store } = await openEmptyLog());
   await report(store, 1, 1);
 });
 afterAll(async () => {

@@ -6,7 +6,7 @@ import { positionRangeOf } from '../../services/streams/files/exported-file.js';
 import type { S3Location } from '../../services/store/s3-client.js';
 import { s3Target } from '../../services/store/targets/s3-target.js';
 import { flightlog } from '../support/processes/command.js';
-import { openTestLog, report } from '../support/streams/filled-log.js';
+import { openEmptyLog, report } from '../support/streams/filled-log.js';
 import { makeBucket, newS3Location, s3Setting, s3Url } from '../support/servers/s3-server.js';
 
 describe.skipIf(s3Url === undefined)('an export of files into a bucket', () => {
@@ -15,7 +15,7 @@ describe.skipIf(s3Url === undefined)('an export of files into a bucket', () => {
 
   beforeAll(async () => {
     await makeBucket();
-    ({ directory, store } = await openTestLog());
+    ({ directory, store } = await openEmptyLog());
     await report(store, 3, 2);
   });
   afterAll(async () => {

@@ -25,7 +25,7 @@ import {
   executionStream,
   newEvent,
   nodeReported,
-  openTestLog,
+  openEmptyLog,
   report,
 } from '../support/streams/filled-log.js';
 import {
@@ -71,7 +71,7 @@ const exporting = (
   return Object.assign(egress, { reported });
 };
 
-const given = async (): Promise<Given> => ({ ...(await openTestLog()), prefix: newPrefix() });
+const given = async (): Promise<Given> => ({ ...(await openEmptyLog()), prefix: newPrefix() });
 
 /** Expects every event of the log once in Kafka, and those of each stream in its order. */
 const assertPublishedOnce = async ({ store, prefix }: Given): Promise<void> => {

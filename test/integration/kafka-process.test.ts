@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { flightlog, freePort } from '../support/processes/command.js';
-import { openTestLog, report } from '../support/streams/filled-log.js';
+import { openEmptyLog, report } from '../support/streams/filled-log.js';
 import {
   consume,
   createTopic,
@@ -17,7 +17,7 @@ const KILLS = 6;
 
 /** Creates a log with this many batches of ten events in each of 50 streams, and closes it. */
 const logOf = async (batches: number): Promise<string> => {
-  const { directory, store } = await openTestLog();
+  const { directory, store } = await openEmptyLog();
   await report(store, 50, batches);
   await store.close();
   return directory;

@@ -8,7 +8,7 @@ import type { NewEvent, RecordedEvent } from '../../../services/kernel/event.js'
 import { metadataOf } from '../../../services/kernel/event.js';
 import type { EventStore } from '../../../services/kernel/ports/event-store.js';
 import { type Ended, flightlog, start } from '../../support/processes/command.js';
-import { allEvents, executionStream, nodeReported, openTestLog, report } from '../../support/streams/filled-log.js';
+import { allEvents, executionStream, nodeReported, openEmptyLog, report } from '../../support/streams/filled-log.js';
 import { until } from '../../support/until.js';
 import { isRequired, python, READ } from './interpreter.js';
 
@@ -55,7 +55,7 @@ describe.skipIf(python === undefined)('the files of an export', () => {
   const DAYS = [Date.parse('2026-03-01T23:59:59.999Z'), Date.parse('2026-03-02T00:00:00.000Z')] as const;
 
   beforeAll(async () => {
-    ({ directory, store } = await openTestLog());
+    ({ directory, store } = await openEmptyLog());
     const texts = ['', 'Grüße, 世界 "quoted" \\ 🚀', 'x'.repeat(5_000)];
     const days = DAYS.flatMap((ms) => texts.map((text, at) => recordedAt(nodeReported('days', at, text), ms)));
     await store.append(executionStream('days'), 'no-stream', days);

@@ -54,8 +54,8 @@ export const report = async (store: EventStore, executions: number, batches: num
   }
 };
 
-/** Opens a new log in a directory of its own. */
-export const openTestLog = async (): Promise<{ directory: string; store: EventStore }> => {
+/** Opens an empty log in a new directory; the caller closes the log and removes the directory. */
+export const openEmptyLog = async (): Promise<{ directory: string; store: EventStore }> => {
   const directory = mkdtempSync(join(tmpdir(), 'flightlog-export-'));
   return { directory, store: await sqliteEventStore({ directory }) };
 };

@@ -15,7 +15,7 @@ import type { EventStore } from '../../../services/kernel/ports/event-store.js';
 import { engineAdmission, type FeedServices } from '../../../services/streams/engine-feed/admission.js';
 import { openSendQueue } from '../../../services/streams/engine-feed/send-queue.js';
 import { WorkBoard } from '../../../services/streams/engine-feed/work-board.js';
-import { executionStream, newEvent, openTestLog } from '../../support/streams/filled-log.js';
+import { executionStream, newEvent, openEmptyLog } from '../../support/streams/filled-log.js';
 
 const SESSION = { group: 'default', engine: 'e', session: 's' };
 const NAMES = ['e1', 'e2', 'e3'];
@@ -42,7 +42,7 @@ describe('an engine that joins again', () => {
   };
 
   beforeEach(async () => {
-    ({ directory, store } = await openTestLog());
+    ({ directory, store } = await openEmptyLog());
     [reads, ended] = [[], []];
     const opened = create(EngineSessionOpenedSchema, SESSION);
     const session = newEvent('EngineSessionOpened', toBinary(EngineSessionOpenedSchema, opened));

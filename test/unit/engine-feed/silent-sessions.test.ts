@@ -18,7 +18,7 @@ import { IDLE_FACTOR, MAX_IDLE_ENDS } from '../../../services/streams/engine-fee
 import { type BoardServices, WorkBoard } from '../../../services/streams/engine-feed/work-board.js';
 import type { WorkItem } from '../../../services/streams/engine-feed/work-items.js';
 import type { JoinedEngine } from '../../../services/streams/engine-feed/work-offers.js';
-import { executionStream, newEvent, openTestLog } from '../../support/streams/filled-log.js';
+import { executionStream, newEvent, openEmptyLog } from '../../support/streams/filled-log.js';
 import { until } from '../../support/until.js';
 
 /** The lease duration, in milliseconds: sessions are checked every 10 ms, by a clock that the tests move. */
@@ -125,7 +125,7 @@ describe('the session of an engine that is silent', () => {
   };
 
   beforeEach(async () => {
-    ({ directory, store } = await openTestLog());
+    ({ directory, store } = await openEmptyLog());
     [atMs, reads, ended, renewed, readOf, renewals, parked, failures] = [0, 0, [], [], [], 0, 0, []];
     [mayRead, mayRenew] = [Promise.resolve(), Promise.resolve()];
     for (const session of ['a', 'b']) {
@@ -282,6 +282,11 @@ describe('the session of an engine that is silent', () => {
     await pass(LEASE_MS);
     expect(failures).toHaveLength(MAX_IDLE_ENDS);
     await pass(IDLE_MS);
+    await until(
+      () => Promise.resolve(failures.length),
+      (count) => count >= 2 * MAX_IDLE_ENDS,
+    );
+    await pass(0);
     expect(failures).toHaveLength(2 * MAX_IDLE_ENDS);
   });
 

@@ -8,7 +8,7 @@ import { StoreUnavailable } from '../../../services/kernel/fault.js';
 import type { EventStore } from '../../../services/kernel/ports/event-store.js';
 import { WorkBoard } from '../../../services/streams/engine-feed/work-board.js';
 import { WorkSubscription } from '../../../services/streams/engine-feed/work-subscription.js';
-import { newEvent, openTestLog } from '../../support/streams/filled-log.js';
+import { newEvent, openEmptyLog } from '../../support/streams/filled-log.js';
 
 const away = new StoreUnavailable('the store is away');
 
@@ -27,7 +27,7 @@ describe('the log subscription of the waiting work', () => {
   };
 
   beforeEach(async () => {
-    ({ directory, store } = await openTestLog());
+    ({ directory, store } = await openEmptyLog());
   });
 
   afterEach(async () => {

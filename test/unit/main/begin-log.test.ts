@@ -9,7 +9,7 @@ import { projectStream } from '../../../services/project/events.js';
 import { followFormat, type FormatInForce } from '../../../services/reference/format-in-force.js';
 import { type OpenSessions, openSessions } from '../../../services/sessions/sessions.js';
 import { filePayloadStore } from '../../../services/store/payloads/file-payload-store.js';
-import { newEvent, openTestLog } from '../../support/streams/filled-log.js';
+import { newEvent, openEmptyLog } from '../../support/streams/filled-log.js';
 
 const configured = { projects: [{ id: 'flytesnacks', name: 'flytesnacks', description: '' }] };
 const foreign = streamName('inventory', ['hammer']);
@@ -28,7 +28,7 @@ const eventsOf = async (stream: ReturnType<typeof streamName>): Promise<readonly
 };
 
 beforeEach(async () => {
-  ({ directory, store } = await openTestLog());
+  ({ directory, store } = await openEmptyLog());
   format = await followFormat(store);
   const payloads = filePayloadStore({ directory });
   sessions = openSessions({ store, payloads, now: Date.now, isShared: false, format: format.format });

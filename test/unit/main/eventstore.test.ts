@@ -8,7 +8,7 @@ import { configure } from '../../../services/config/configuration.js';
 import { OperatorError } from '../../../services/config/operator-errors.js';
 import type { EventStore } from '../../../services/kernel/ports/event-store.js';
 import { type ServedEventstore, startEventstore } from '../../../services/main/eventstore/eventstore.js';
-import { openTestLog } from '../../support/streams/filled-log.js';
+import { openEmptyLog } from '../../support/streams/filled-log.js';
 
 let directory: string;
 let store: EventStore;
@@ -16,7 +16,7 @@ let other: Server;
 let port: number;
 
 beforeAll(async () => {
-  ({ directory, store } = await openTestLog());
+  ({ directory, store } = await openEmptyLog());
   other = createServer().listen(0, '127.0.0.1');
   await once(other, 'listening');
   ({ port } = other.address() as AddressInfo);

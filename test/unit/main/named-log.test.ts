@@ -5,13 +5,13 @@ import type { EventLog, ReadStreamOptions } from '../../../services/kernel/ports
 import { IDENTITY_STREAM } from '../../../services/kernel/ports/log-identity.js';
 import type { StreamName } from '../../../services/kernel/stream.js';
 import { namedLog } from '../../../services/main/eventstore/named-log.js';
-import { openTestLog } from '../../support/streams/filled-log.js';
+import { openEmptyLog } from '../../support/streams/filled-log.js';
 
 describe('the stream with the id of a log', () => {
   let directory: string;
   let store: EventLog & { close(): Promise<void> };
   beforeAll(async () => {
-    ({ directory, store } = await openTestLog());
+    ({ directory, store } = await openEmptyLog());
   });
   afterAll(async () => {
     await store.close();

@@ -14,7 +14,7 @@ import {
 } from '../../../services/streams/eventstore/groups/configuration.js';
 import { CONFIGURATION_STREAM, checkpointStreamOf } from '../../../services/streams/eventstore/groups/group-name.js';
 import { progressJson } from '../../../services/streams/eventstore/groups/progress.js';
-import { executionStream, newEvent, openTestLog, report } from '../../support/streams/filled-log.js';
+import { executionStream, newEvent, openEmptyLog, report } from '../../support/streams/filled-log.js';
 
 const none: OperationsServices = {
   engines: { known: () => Promise.resolve({ engines: [], waiting: 0 }) },
@@ -92,7 +92,7 @@ describe('the list of named consumers', () => {
   };
 
   beforeEach(async () => {
-    ({ directory, store } = await openTestLog());
+    ({ directory, store } = await openEmptyLog());
   });
   afterEach(async () => {
     await store.close();

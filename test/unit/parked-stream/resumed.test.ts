@@ -18,7 +18,7 @@ import { launchPlanStream } from '../../../services/launch-plan/events.js';
 import { followActivations } from '../../../services/reference/activations.js';
 import { scheduleStream } from '../../../services/schedule/events.js';
 import { WorkBoard } from '../../../services/streams/engine-feed/work-board.js';
-import { executionStream, newEvent, openTestLog } from '../../support/streams/filled-log.js';
+import { executionStream, newEvent, openEmptyLog } from '../../support/streams/filled-log.js';
 import { until } from '../../support/until.js';
 
 const unused = (): never => {
@@ -54,7 +54,7 @@ const append = async <Desc extends DescMessage>(
 };
 
 beforeEach(async () => {
-  ({ directory, store } = await openTestLog());
+  ({ directory, store } = await openEmptyLog());
   [damaged, parked] = [undefined, []];
 });
 afterEach(async () => {

@@ -20,7 +20,7 @@ import { foldedStreams, followFolds } from '../../../services/reference/live-fol
 import { lastRetries, type RetryRequests } from '../../../services/reference/retry-requests.js';
 import { openSessions } from '../../../services/sessions/sessions.js';
 import { filePayloadStore } from '../../../services/store/payloads/file-payload-store.js';
-import { executionStream, newEvent, openTestLog, report } from '../../support/streams/filled-log.js';
+import { executionStream, newEvent, openEmptyLog, report } from '../../support/streams/filled-log.js';
 import { until } from '../../support/until.js';
 
 let directory: string;
@@ -46,7 +46,7 @@ const recordedIn = async (stream: StreamName): Promise<readonly RecordedEvent[]>
 };
 
 beforeEach(async () => {
-  ({ directory, store } = await openTestLog());
+  ({ directory, store } = await openEmptyLog());
   [format, answeredAt] = [2, 0n];
 });
 afterEach(async () => {

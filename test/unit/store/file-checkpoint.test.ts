@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { StoreUnavailable } from '../../../services/kernel/fault.js';
 import { follow } from '../../../services/kernel/log-readers/follow.js';
 import { fileCheckpoint } from '../../../services/store/file-checkpoint.js';
-import { openTestLog, report } from '../../support/streams/filled-log.js';
+import { openEmptyLog, report } from '../../support/streams/filled-log.js';
 import { until } from '../../support/until.js';
 
 let directory: string;
@@ -60,7 +60,7 @@ describe('a checkpoint in a file', () => {
   });
 
   it('that cannot be written is written later by its reactor, which goes on', async () => {
-    const { directory: logDirectory, store } = await openTestLog();
+    const { directory: logDirectory, store } = await openEmptyLog();
     const failures: unknown[] = [];
     let atMs = 0;
     block();

@@ -10,7 +10,7 @@ import { streamName } from '../../../services/kernel/stream.js';
 import { fullAccess } from '../../../services/streams/eventstore/access.js';
 import { batchAppendHandler } from '../../../services/streams/eventstore/append/append-handler.js';
 import { noStreamRules } from '../../../services/streams/eventstore/stream-rules.js';
-import { openTestLog } from '../../support/streams/filled-log.js';
+import { openEmptyLog } from '../../support/streams/filled-log.js';
 
 const stream = streamName('counted', [randomUUID()]);
 
@@ -47,7 +47,7 @@ describe('a batch stream whose server shuts down', () => {
   let directory: string;
   let store: EventStore;
   beforeAll(async () => {
-    ({ directory, store } = await openTestLog());
+    ({ directory, store } = await openEmptyLog());
   });
   afterAll(async () => {
     await store.close();

@@ -11,7 +11,7 @@ import type { ReadFilter } from '../../../services/streams/eventstore/read/filte
 import { storedForm } from '../../../services/streams/eventstore/recorded.js';
 import { noStreamRules } from '../../../services/streams/eventstore/stream-rules.js';
 import { openSubscription } from '../../../services/streams/eventstore/read/subscribe.js';
-import { newEvent, openTestLog } from '../../support/streams/filled-log.js';
+import { newEvent, openEmptyLog } from '../../support/streams/filled-log.js';
 
 const EVENTS = 100;
 
@@ -43,7 +43,7 @@ describe('the checkpoints of a subscription with a filter', () => {
   let directory: string;
   let store: EventStore;
   beforeAll(async () => {
-    ({ directory, store } = await openTestLog());
+    ({ directory, store } = await openEmptyLog());
     const stream = streamName('counted', [randomUUID()]);
     const events = Array.from({ length: EVENTS }, () => newEvent('Counted', Buffer.from('{}')));
     await store.append(stream, 'no-stream', events);

@@ -23,7 +23,7 @@ import {
   readMetadata,
   STREAM_METADATA,
 } from '../../../services/streams/eventstore/stream-rules.js';
-import { newEvent, openTestLog } from '../../support/streams/filled-log.js';
+import { newEvent, openEmptyLog } from '../../support/streams/filled-log.js';
 import { until } from '../../support/until.js';
 
 /** The metadata that EventStoreDB gives a stream when it deletes it, with a field that a client added later. */
@@ -36,7 +36,7 @@ describe('a stream that was deleted', () => {
   let stream: StreamName;
 
   beforeAll(async () => {
-    ({ directory, store } = await openTestLog());
+    ({ directory, store } = await openEmptyLog());
     const rules = await openStreamRules(store);
     writing = { store, access: fullAccess, rules, now: Date.now, newId: () => randomBytes(16) };
   });

@@ -14,7 +14,7 @@ import { rowOf } from '../../../../services/streams/files/event-row.js';
 import { positionRangeOf } from '../../../../services/streams/files/exported-file.js';
 import { type FileExportOptions, openFileExport } from '../../../../services/streams/files/export-files.js';
 import { jsonLines } from '../../../../services/streams/files/json-lines.js';
-import { executionStream, newEvent, nodeReported, openTestLog } from '../../../support/streams/filled-log.js';
+import { executionStream, newEvent, nodeReported, openEmptyLog } from '../../../support/streams/filled-log.js';
 
 const root = mkdtempSync(join(tmpdir(), 'flightlog-files-'));
 let store: EventStore;
@@ -37,7 +37,7 @@ const event = (time: string, at: number) => {
 };
 
 beforeAll(async () => {
-  ({ store, directory } = await openTestLog());
+  ({ store, directory } = await openEmptyLog());
   await store.append(executionStream('e'), 'no-stream', TIMES.map(event));
 });
 afterAll(async () => {

@@ -14,7 +14,7 @@ import {
 } from '../../../../services/streams/eventstore/groups/groups.js';
 import { storedForm } from '../../../../services/streams/eventstore/recorded.js';
 import { openStreamRules } from '../../../../services/streams/eventstore/stream-rules.js';
-import { newEvent, openTestLog } from '../../../support/streams/filled-log.js';
+import { newEvent, openEmptyLog } from '../../../support/streams/filled-log.js';
 
 const SETTINGS: NewGroup['settings'] = {
   ...{ resolveLinks: false, extraStatistics: false, messageTimeoutMs: 30_000, maxRetryCount: 10 },
@@ -33,7 +33,7 @@ describe('a consumer group whose log fails', () => {
   let failing: Partial<Pick<EventStore, 'append' | 'head' | 'readStream'>>;
 
   beforeEach(async () => {
-    ({ directory, store } = await openTestLog());
+    ({ directory, store } = await openEmptyLog());
     failing = {};
     const log = Object.assign(Object.create(store) as EventStore, {
       append: (...asked: Parameters<EventStore['append']>) => failing.append?.(...asked) ?? store.append(...asked),

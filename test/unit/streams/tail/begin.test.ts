@@ -4,10 +4,10 @@ import { expect, it } from 'vitest';
 import { TailRequestSchema } from '../../../../proto/gen/platformidl/eventlog/tail_pb.js';
 import { streamName } from '../../../../services/kernel/stream.js';
 import { tailStartOf } from '../../../../services/streams/tail/begin.js';
-import { newEvent, openTestLog } from '../../../support/streams/filled-log.js';
+import { newEvent, openEmptyLog } from '../../../support/streams/filled-log.js';
 
 it('a tail from a time on begins before the events of another writer, whose times may have any unit', async () => {
-  const { store } = await openTestLog();
+  const { store } = await openEmptyLog();
   const hour = (each: number): string => new Date(Date.UTC(2026, 2, 2, each)).toISOString();
   const own = (each: number): string => {
     const recordedAtMs = Date.parse(hour(each));

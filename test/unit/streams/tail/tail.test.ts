@@ -10,7 +10,7 @@ import { labelsFrom } from '../../../../services/streams/tail/selection.js';
 import type { RecordedEvent } from '../../../../services/kernel/event.js';
 import type { StreamName } from '../../../../services/kernel/stream.js';
 import { sharedBatches, tailLog, type TailConsumer, type TailSources } from '../../../../services/streams/tail/tail.js';
-import { executionStream, newEvent, nodeReported, openTestLog, report } from '../../../support/streams/filled-log.js';
+import { executionStream, newEvent, nodeReported, openEmptyLog, report } from '../../../support/streams/filled-log.js';
 import { until } from '../../../support/until.js';
 
 type Asked = { readonly [Field in keyof MessageInitShape<typeof TailRequestSchema>]?: unknown };
@@ -20,7 +20,7 @@ let feed: LiveFeed;
 let sources: TailSources;
 
 beforeAll(async () => {
-  ({ store } = await openTestLog());
+  ({ store } = await openEmptyLog());
   await report(store, 3, 2);
   feed = await openLiveFeed(store, 4_096);
   sources = { log: store, feed, labelsOf: labelsFrom(store), batches: sharedBatches(), reach: tailWaits(store, feed) };
