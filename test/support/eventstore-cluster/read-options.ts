@@ -13,7 +13,11 @@ const END = 2n ** 64n - 1n;
 
 const placed = (value: bigint): From => (value === END ? 'end' : value);
 
-/** The start of a read of the log. @throws when the prepare position is after the commit position, as of no event. */
+/**
+ * The start of a read of the log.
+ *
+ * @throws when the prepare position is after the commit position: no event has such a position.
+ */
 export const positionOf = ({ streamOption }: Options): From => {
   if (streamOption.case !== 'all') return 'start';
   const { allOption } = streamOption.value;
