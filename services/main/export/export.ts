@@ -61,8 +61,12 @@ const messageLog = (logger: Logger, brokers: readonly string[]): ((message: Expo
 /** The state of the thread, as of its last message. */
 type ExportState = { readonly lagMs: number; readonly trouble?: string };
 
-const stateAfter = (state: ExportState, message: ExportThreadMessage): ExportState => {
-  if ('failure' in message) return { ...state, trouble: message.failure };
+const stateAfter = (state: ExportState, message: ExportThreadMessage, brokers: readonly string[]): ExportState => {
+  if ('failure' in message) {
+    const { failure, isOfConnection } = message;
+    // Reasons of connections name no address, such as "Closed connection".
+    return { ...state, trouble: isOfConnection ? `Kafka at ${brokers.join(', ')}: ${failure}` : failure };
+  }
   if (!('lagMs' in message)) return state;
   // An export that is no longer behind has recovered from its failure.
   return message.lagMs < NOTABLE_LAG_MS ? { lagMs: message.lagMs } : { ...state, lagMs: message.lagMs };
@@ -88,7 +92,7 @@ export const startExport = async (
   });
   worker.on('message', messageLog(logger, kafka.brokers));
   let state: ExportState = { lagMs: 0 };
-  worker.on('message', (message: ExportThreadMessage) => (state = stateAfter(state, message)));
+  worker.on('message', (message: ExportThreadMessage) => (state = stateAfter(state, message, kafka.brokers)));
   const failed = new Promise<never>((_, reject) => {
     worker.on('message', (message: ExportThreadMessage) => {
       if ('refused' in message) reject(new OperatorError(`kafka: ${message.refused}`));
