@@ -65,7 +65,7 @@ describe.skipIf(chromiumPath === undefined)('signing in to the web console', () 
     await page.route('**/logout', async () => {
       await page.context().clearCookies();
       await expect.poll(() => begun).toBeDefined();
-      await begun!.fulfill({ status: 204 }); // and the issuer does not answer
+      await begun!.fulfill({ status: 204 }); // and the request to /logout gets no answer
     });
     await page.evaluate(`void fetch('/begun').then(() => {
       stop();

@@ -307,7 +307,7 @@ export const viewGroupsContract = (
         expect(await namesOf()).toContain('counts.v2 tallies.v1');
       });
 
-      it('is joined with views that have gathered events above the position of others', async () => {
+      it('is joined with views that have gathered events above their checkpoint, and no write has a document above its checkpoints', async () => {
         const names = Array.from({ length: 20 }, (_, at) => ({ stream: `n${at}` }));
         const half = (rest: number) => PARTITIONS.filter((partition) => partition % 2 === rest);
         const before = await append(names);

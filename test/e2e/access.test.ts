@@ -443,13 +443,13 @@ describe('the EventStoreDB protocol', () => {
     authorization: `Basic ${Buffer.from(`flightlog:${password}`).toString('base64')}`,
   });
 
-  it('can be read with the token of a caller that may read everything, also sent as a password', async () => {
+  it('allows reads with the token of a caller that may read everything, also with the token sent as a password', async () => {
     const reader = await server.as('reader');
     expect((await send('Read', once, reader)).code).toBe('OK');
     expect((await send('Read', once, basic(reader['authorization']?.slice('Bearer '.length) ?? ''))).code).toBe('OK');
   });
 
-  it('is refused without a token, and to callers that lack the permission', async () => {
+  it('refuses calls without a token, and those of callers that lack the permission', async () => {
     const answers = await Promise.all([
       send('Read', once),
       send('Read', once, basic('wrong')),

@@ -84,7 +84,7 @@ describe('invalid bodies over REST are INVALID_ARGUMENT, and the text says why',
     ['truncated JSON', truncated, {}, /malformed JSON/u],
     ['truncated JSON, with a JSON content type', truncated, JSON_TYPE, /malformed JSON/u],
     ['text that is not JSON', 'project=flytesnacks', {}, /malformed JSON/u],
-    ['JSON that is no message', '[1, 2]', {}, /ExecutionCreateRequest|invalid request/u],
+    ['JSON that is no message', '[1, 2]', {}, /invalid request: the body is an array/u],
     ['a number for a text', '{"project":7}', {}, /invalid value for project/u],
     ['a text for a message', '{"spec":"hello"}', {}, /invalid value for spec/u],
     [
@@ -94,8 +94,8 @@ describe('invalid bodies over REST are INVALID_ARGUMENT, and the text says why',
       /spec\.metadata\.mode/u,
     ],
     ['an unknown field, with a JSON content type', '{"colour":"red"}', JSON_TYPE, /colour/u],
-    ['nested two thousand deep', nested(2_000), {}, /inputs|nested|depth|recursion/u],
-    ['nested two thousand deep, with a JSON content type', nested(2_000), JSON_TYPE, /inputs|nested|depth|recursion/u],
+    ['nested two thousand deep', nested(2_000), {}, /inputs.*depth of 100/u],
+    ['nested two thousand deep, with a JSON content type', nested(2_000), JSON_TYPE, /inputs.*depth of 100/u],
     [
       'protobuf cut short',
       recorded.subarray(0, -7),
@@ -255,8 +255,8 @@ describe('a list request with an invalid query, over REST', () => {
     ['sortBy.key=created_at&sortBy.direction=UPWARDS', /direction/u],
     ['limit=ten', /invalid value for limit/u],
     ['limit=-1', /invalid value for limit/u],
-    ['limit=1&limit=2', /limit/u],
-    ['filters=eq(phase,RUNNING)+eq(mode,0)', /invalid value for filters|invalid filter|mode|phase/u],
+    ['limit=1&limit=2', /invalid value for limit: given more than once/u],
+    ['filters=eq(phase,RUNNING)+eq(mode,0)', /unrecognized filter function: eq\(phase,RUNNING\) eq/u],
   ])('is INVALID_ARGUMENT: ?%s', async (query, text) => {
     const path = `/api/v1/executions/flytesnacks/development?${query}`;
     const { http, code, message } = await plane.unchanged(() => rest.request('GET', path));
