@@ -12,7 +12,7 @@ import { noEngineData } from '../../services/main/engines/engine-data.js';
 const call: Call = { principal: '', requestId: 'bench', isCancelled: () => false, answeredAt: () => undefined };
 
 const fail = (): never => {
-  throw new Error('a list page must not read a stream of the log');
+  throw new Error('ListExecutions has called a function that only a Get needs');
 };
 /** Never waits: this process has written nothing. */
 const fresh: Freshness = {

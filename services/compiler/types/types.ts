@@ -34,7 +34,7 @@ export const unionOf = (variants: LiteralType[]): LiteralType =>
 export const isSimple = ({ type }: LiteralType, value: SimpleType): boolean =>
   type.case === 'simple' && type.value === value;
 
-/** The element type of a collection or of a map; `undefined` for other types. */
+/** The element type of a collection or of a map, as `kind` asks; `undefined` for types of another kind. */
 export const innerOf = ({ type }: LiteralType, kind: 'collectionType' | 'mapValueType'): LiteralType | undefined =>
   type.case === kind ? type.value : undefined;
 
@@ -66,7 +66,10 @@ export const hasManyParts = (type: LiteralType): boolean => {
 export const isOptional = (type: LiteralType): boolean =>
   variantsOf(type)?.some((variant) => isSimple(variant, SimpleType.NONE)) ?? false;
 
-/** Variables by name. It is a Map, because the names come from clients and an object inherits property names. */
+/**
+ * The types of variables, by name. It is a Map, because the names come from clients and an object inherits property
+ * names.
+ */
 export type Types = ReadonlyMap<string, LiteralType>;
 
 export const typesOf = (variables: VariableMap | undefined): Types =>

@@ -122,7 +122,7 @@ type Context = {
   readonly id: ExecutionId;
   readonly principal: string;
   readonly target: Target;
-  /** Complete: with the defaults and the fixed inputs of the launch plan. */
+  /** Encoded: the complete inputs, with the defaults and the fixed inputs, and the inputs that the caller gave. */
   readonly inputs: Inputs;
   readonly inherited: Inherited;
 };

@@ -6,7 +6,7 @@ import { callS3, fromS3, s3Client, type S3Location } from '../s3-client.js';
 import { type BackupFiles, CHUNK_BYTES, type FoundFile, UPLOADS } from './backup-files.js';
 import type { BackedUpFile } from './manifest.js';
 
-/** Time limit of one request in milliseconds: a restore writes a whole upload in one. */
+/** Time limit of one attempt of a request, in milliseconds: a restore writes a whole upload in one request. */
 const REQUEST_MS = 10 * 60_000;
 
 /** The uploads of a bucket; `version` is the ETag, and an upload that changes while it is read ends the backup. */

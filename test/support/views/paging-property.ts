@@ -77,8 +77,8 @@ const FILTERS: readonly (readonly [string, (fields: StoredDocument['fields']) =>
 const ORDERS = ['created_at', 'started_at', 'duration', 'name', 'phase', 'mode', 'updated_at', 'closure'];
 
 /**
- * The number of runs of the property, the most documents of a run, and the smallest limit of a page. Tests on servers
- * take fewer of them, because servers are slower than a file.
+ * The number of runs of the property, the most documents at the start of a run, and the smallest limit of a page. Tests
+ * on a database server use fewer runs, fewer documents and larger pages, because a server is slower than a file.
  */
 export type PagingRuns = { readonly runs: number; readonly documents: number; readonly leastLimit: number };
 
