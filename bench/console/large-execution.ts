@@ -18,7 +18,10 @@ export const LARGE = 'large';
 export const EVENTS_A_NODE = 6;
 
 const CHAINS = 100;
-/** Nodes of one round: more than are in flight, so that no two reports in flight are of the same node. */
+/**
+ * Nodes of one round: more than reports are in flight, so that no two reports in flight are of the same node, except in
+ * a last round of fewer nodes.
+ */
 const ROUND = 1_024;
 const STEP_MS = 1_000;
 const START = Date.UTC(2026, 0, 1);

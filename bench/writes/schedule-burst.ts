@@ -32,7 +32,7 @@ const WITHIN_S = 20;
 /** Time in milliseconds that the registration of a plan may take, on a slow machine. */
 const REGISTRATION_MS = 12;
 
-/** The launch plan of the samples without inputs, with a schedule. */
+/** The launch plan of the sample 01-hello, with a schedule. It may have one, as each of its inputs has a default. */
 const scheduledSpec = (schedule: string): LaunchPlanSpec => {
   const entry = fixtureFolder('01-hello').entries.find(({ kind }) => kind === 'launch_plan');
   if (!entry) throw new Error('the sample 01-hello has no launch plan');

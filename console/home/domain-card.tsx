@@ -103,7 +103,10 @@ const Failed = ({ scope, hours, now }: PeriodProps): ReactNode => {
   );
 };
 
-/** A domain at a glance: its newest executions as bars, what runs and waits, what has ended in the period. */
+/**
+ * A domain at a glance: its newest executions as bars, what runs and waits, and what has failed or succeeded in the
+ * period.
+ */
 export const DomainCard = ({ scope, hours }: DomainCardProps): ReactNode => {
   const newest = useQuery(rpcQuery(AdminService.method.listExecutions, newestExecutions(scope, SHOWN)));
   const now = useMinute();

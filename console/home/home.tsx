@@ -14,7 +14,7 @@ import { DomainCard } from './domain-card.js';
 import { HOURS, hoursOf } from './last-hours.js';
 import { State } from './state.js';
 
-/** Cards are read one by one; further projects are in the menu. */
+/** Maximum number of projects shown: the card of each domain sends its own requests. The menu has further projects. */
 const MAX_PROJECTS = 8;
 
 const route = getRouteApi('/');

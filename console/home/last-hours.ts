@@ -12,7 +12,10 @@ const DEFAULT_HOURS = 24;
 export const hoursOf = (text: string | undefined): number =>
   HOURS.find((hours) => String(hours) === text) ?? DEFAULT_HOURS;
 
-/** A number of Home: the executions in these phases, at present, or of those that ended within the period. */
+/**
+ * A number on Home: all executions that are in these phases now, or, for `ended`, those of them that were last updated
+ * within the period. FAILING counts as ended, although the report of FAILED is still to come.
+ */
 export type Counted = {
   readonly tone: Tone;
   readonly text: string;

@@ -26,7 +26,10 @@ export type ScannedFields = Omit<Envelope, 'entity' | 'message' | 'messageHash'>
 /** Throws when outputs of this size, in bytes, are too large. */
 export type OutputLimit = (bytes: number) => void;
 
-/** Thrown when a singular message occurs twice: protobuf merges the two, so the slow path has to decode the event. */
+/**
+ * Thrown when a field that is no list occurs twice, or when two fields of a oneof occur: the event has to be decoded as
+ * a whole, which merges them by the rules of protobuf.
+ */
 export class RepeatedMessageField extends Error {}
 
 const singular = (fields: Fields): Fields => {

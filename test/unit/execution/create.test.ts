@@ -225,7 +225,7 @@ describe('RecoverExecution', () => {
   });
 
   it.each([1, 2, 3, 4, 5, 9])('refuses an execution in phase %i', async (number) => {
-    const name = `not-ended-${number}`;
+    const name = `not-recoverable-${number}`;
     await launch(name);
     await phase(name, number);
     const error = await plane.error(plane.send('recoverExecution', { id: { ...place, name } as never }));
