@@ -6,8 +6,8 @@ const UNITS_MS = [604_800_000, 86_400_000, 3_600_000, 60_000, 1_000];
 
 /**
  * The time that the kickoff argument gets for a tick: the time of the tick, later by an ISO 8601 duration such as
- * `PT1H`, or earlier by one with a minus before it. Years and months are counted on the calendar, in UTC. A text that is
- * no duration shifts nothing, because registration has never looked at it; nor does a duration that leads to a time
+ * `PT1H`, or earlier by one with a minus before it. Years and months are counted on the calendar, in UTC. A text that
+ * is no duration shifts nothing, because registration has never looked at it; nor does a duration that leads to a time
  * which timestamps cannot have.
  */
 export const shifted = (tickMs: number, offset: string): number => {
