@@ -82,7 +82,7 @@ export const OPERATIONS: Apart = {
  * Test files that `.ci/run` leaves out unless it is called with `--nightly`, because a landing has 30 minutes on a slow
  * machine: by path below `test`, with the reason why a landing can do without it. Every `npm run test:...` runs them.
  */
-export const NIGHTLY: Apart = {
+const NIGHTLY: Apart = {
   'console/definitions': 'stories.test.ts opens the same pages for fewer definitions',
   'console/signing-in': 'browser-sessions.test.ts signs in without a browser',
   'e2e/authorization-server': 'repeats flows of sign-in around kills',
