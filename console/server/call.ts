@@ -58,7 +58,8 @@ export const ask = async <Input extends DescMessage, Output extends DescMessage>
     method: verb,
     headers: {
       accept: OCTETS,
-      'flightlog-csrf': 'console', // a page of this server asks: changes by cookie are refused without it
+      // Without it, changes by cookie are refused where the browser sends no `Sec-Fetch-Site`.
+      'flightlog-csrf': 'console',
       'x-request-id': sentId,
       ...(hasBody && { 'content-type': OCTETS }),
     },

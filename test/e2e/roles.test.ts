@@ -170,7 +170,7 @@ describe('a control plane of processes with a role each', () => {
   );
 
   it(
-    'loses no request of a client that tries once more while every process is restarted in turn',
+    'loses no request of a client that tries once more while the process of every role is restarted in turn',
     async () => {
       let isOver = false;
       let count = 0;

@@ -12,9 +12,7 @@ export type PayloadObject = {
 /** Result of dropping an object. */
 export type Dropped =
   | 'removed'
-  /**
-   * Quarantined: it can still be read, and is removed permanently when it is dropped again after the same minimum age.
-   */
+  /** Quarantined: it can still be read. A later drop, whose cutoff is after the quarantine, removes it permanently. */
   | 'set-aside'
   /** It was put again in the meantime, or is no longer there. */
   | 'kept';

@@ -35,7 +35,10 @@ export const escapeHtml = (text: string): string => text.replace(/[&<>"']/gu, (c
 /** Escapes text for Slack, whose links, mentions and commands all begin with `<`. */
 export const escapeSlack = (text: string): string => text.replace(/[&<>]/gu, (char) => ENTITIES[char] ?? char);
 
-/** Replaces all characters that are not allowed in the name or local part of a sender: anything but letters, digits, `.`, `_` and `-`. */
+/**
+ * Keeps letters, digits, `.`, `_` and `-`, and puts one space for each run of other characters: for values in the name
+ * and address of a sender, where those could end the name or the address.
+ */
 export const wordsOnly = (text: string): string => text.replace(/[^\p{L}\p{N}._-]+/gu, ' ').trim();
 
 /** Text on one line, without control characters: for headers. */
