@@ -178,8 +178,8 @@ const loadExistingGrant =
   };
 
 /**
- * With TLS and without a path prefix, browsers take these cookies from this host alone, so that no other host of the
- * domain can plant its own.
+ * With TLS and without a path prefix, browsers take the cookie of the session from this host alone, so that no other
+ * host of the domain can plant its own. The other two have a longer path, with which browsers do not promise that.
  */
 const cookieNames = (issuer: string): NonNullable<Configuration['cookies']>['names'] => {
   const isSecure = issuer.startsWith('https:');

@@ -5,7 +5,7 @@ export type PayloadObject = {
   /** The name it was quarantined under; absent for an object that is in its regular place. */
   readonly aside?: string;
   readonly sizeBytes: number;
-  /** Time of the last put or of the quarantine, in milliseconds since 1970. */
+  /** Time of the last touch, which is a put or the quarantine, in milliseconds since 1970. */
   readonly touchedAtMs: number;
 };
 
@@ -14,7 +14,7 @@ export type Dropped =
   | 'removed'
   /** Quarantined: it can still be read. A later drop, whose cutoff is after the quarantine, removes it permanently. */
   | 'set-aside'
-  /** It was put again in the meantime, or is no longer there. */
+  /** It was touched at or after the cutoff, or is no longer there. */
   | 'kept';
 
 /** Access to the objects of a payload store for their cleanup, while others read and write them. */
@@ -27,8 +27,8 @@ export interface PayloadObjects {
   list(): AsyncIterable<readonly PayloadObject[]>;
 
   /**
-   * Drops an object that no event refers to, unless it was put again since the cutoff. When the same content is put
-   * concurrently, it is in the store afterwards.
+   * Drops an object that no event refers to, unless it was touched at or after the cutoff, also since it was listed.
+   * When the same content is put concurrently, it is in the store afterwards.
    *
    * @param cutoffMs in milliseconds since 1970.
    * @throws {StoreUnavailable} when the object cannot be dropped.
