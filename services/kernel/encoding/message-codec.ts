@@ -74,7 +74,7 @@ export const messageCodec = <Event extends AnyEvent>(
   return {
     encode: ({ type, data }, format = NEWEST_FORMAT) => {
       const { encode, before, since = 1 } = rowOf(type);
-      // The caller must have asked for the format first: processes of the previous release could not read the event.
+      // Callers compare the format of the log with `since` before: processes of the previous release cannot read the event.
       if (format < since) throw new Error(`a log of format ${format} must not get ${type}, which format ${since} has`);
       if (before && format < before.format) return { type: before.type, data: before.encode(data) };
       return { type, data: encode(data) };

@@ -163,7 +163,7 @@ type Sequence = { readonly rule: string; readonly steps: readonly Step[] };
 
 const DECIDED: readonly Sequence[] = [
   {
-    rule: '5: only from the cluster that has the execution',
+    rule: '5: only from the cluster that has the execution, or from propeller, a name that stands for no cluster',
     steps: [
       ok(queuedBy('east')),
       foreign(reportFrom('west'), 'west'),
@@ -354,7 +354,7 @@ const RESULTS: readonly Shown[] = [
     closure: { outputResult: { case: undefined } },
   },
   {
-    rule: 'with no result before it ends',
+    rule: 'with no result while it is RUNNING',
     steps: [ok(task('RUNNING', located('s3://b/o')))],
     closure: { outputResult: { case: undefined } },
   },

@@ -72,7 +72,7 @@ const addGetExecution = (get: Command): void => {
     .argument('<name>', 'NAME, or PROJECT/DOMAIN/NAME')
     .description('print an execution and its nodes')
     .option('--as-of <moment>', 'as it was then: a position of the log, or a time such as 2026-03-02T09:58:16Z')
-    .option('--values', 'its inputs and outputs, too', false)
+    .option('--values', 'its inputs and outputs, too; with -o json or yaml these alone', false)
     .addOption(new Option('--json', 'the same as -o json').implies({ output: 'json' }))
     .addHelpText(
       'after',

@@ -58,7 +58,8 @@ const printTable = async (connection: Connection, id: ExecutionId, execution: Ex
 };
 
 /**
- * Prints an execution and its nodes, now or as of a moment; with `values` also its inputs and outputs.
+ * Prints an execution, now or as of a moment: with its nodes in a table, as a document, or its name. With `values` also
+ * its inputs and outputs as of now; where the execution would be a document, these alone, so that there is one document.
  *
  * @throws {Refused} when the server refuses; the message has its reason.
  */
