@@ -71,7 +71,7 @@ const withRunAs = (context: SecurityContext | undefined, principal: string): Sec
   return copy;
 };
 
-/** Merges several levels: for each field the first level that sets it wins. */
+/** Merges levels: for each field the first that sets it wins, but any of them may have the cache overwritten. */
 export const mergedConfig = (levels: readonly ConfigLevel[]): WorkflowExecutionConfig => {
   const securityContext = first(levels, 'securityContext', hasIdentity);
   const raw = first(levels, 'rawOutputDataConfig', ({ outputLocationPrefix }) => outputLocationPrefix !== '');

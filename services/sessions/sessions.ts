@@ -13,8 +13,8 @@ const MAX_CACHED_BYTES = 64 * 1024 * 1024;
 /** The memory limit is reached first, unless nearly all states are empty. */
 const MAX_CACHED = 50_000;
 /**
- * Maximum number of cached sessions of ended executions and registered versions. They are kept because engines and
- * clients repeat their last requests.
+ * Maximum number of cached sessions of streams that are over, such as those of ended executions and of registered
+ * versions. They are kept because engines and clients repeat their last requests.
  */
 const MAX_CACHED_OVER = 1_000;
 

@@ -55,6 +55,7 @@ export interface UploadStore {
 export type LinkRefusal =
   /** Not made by this server, modified, expired, or for another operation. */
   | 'link-invalid'
+  /** The content has another MD5 than the link or the header Content-MD5 names. */
   | 'content-differs'
   | 'content-too-large'
   | 'content-cut-off'
