@@ -21,7 +21,7 @@ const assertNotification = ({ phases, type }: RequestedNotification): void => {
   if (!phases.every((phase) => TERMINAL.has(phase))) throw invalid('phase', 'notifications are sent at the end only');
 };
 
-/** Where the entries of executions go by mail, each recipient is a message with outcomes of its own. */
+/** Each recipient is a message with outcomes of its own, if the entries of executions go by mail. */
 const MAX_RECIPIENTS = 1_000;
 
 /**
