@@ -33,8 +33,11 @@ export const generateLoad = (order: LoadOrder): Promise<LoadResult> => answerOf(
 /** Runs the load generator of streams once, in a process of its own. */
 export const generateStreams = (order: StreamOrder): Promise<StreamResult> => answerOf('./stream-load.js', order);
 
-const onEcho = async <Result>(measure: (address: string) => Promise<Result>): Promise<Result> => {
-  const child = fork(beside('./echo.js'));
+const onServer = async <Result>(
+  [program, ...args]: readonly [program: string, ...args: string[]],
+  measure: (address: string) => Promise<Result>,
+): Promise<Result> => {
+  const child = fork(beside(program), args);
   const { address } = await nextMessage<{ address: string }>(child);
   try {
     return await measure(address);
@@ -45,8 +48,20 @@ const onEcho = async <Result>(measure: (address: string) => Promise<Result>): Pr
 
 /** Measures the baseline: the rate at which an echo server answers the same requests. */
 export const measureEcho = (order: Omit<LoadOrder, 'address' | 'path'>): Promise<LoadResult> =>
-  onEcho((address) => generateLoad({ ...order, address, path: '/bench.Echo/Echo' }));
+  onServer(['./echo.js'], (address) => generateLoad({ ...order, address, path: '/bench.Echo/Echo' }));
 
 /** Measures the baseline of streams: the rate at which an echo server sends the same messages back. */
 export const measureEchoStreams = (order: Omit<StreamOrder, 'address' | 'path'>): Promise<StreamResult> =>
-  onEcho((address) => generateStreams({ ...order, address, path: '/bench.Echo/EchoStream' }));
+  onServer(['./echo.js'], (address) => generateStreams({ ...order, address, path: '/bench.Echo/EchoStream' }));
+
+/**
+ * Measures the second baseline of streams: the rate at which a bare server records the same messages on disk before it
+ * answers them, and keeps a table of the nodes. Its files are in `directory`.
+ */
+export const measureRecorder = (
+  directory: string,
+  order: Omit<StreamOrder, 'address' | 'path'>,
+): Promise<StreamResult> =>
+  onServer(['./bare-recorder.js', directory], (address) =>
+    generateStreams({ ...order, address, path: '/bench.Recorder/Record' }),
+  );

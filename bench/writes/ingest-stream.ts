@@ -1,3 +1,4 @@
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 import { grpcClient } from '../../test/support/clients/grpc-client.js';
@@ -6,7 +7,7 @@ import { assertInLogOnce, awaitViews } from '../load/acknowledged.js';
 import type { Bench, BenchOptions, Figure } from '../bench.js';
 import { processorMs } from '../processor-time.js';
 import { writeFrames } from '../load/frames.js';
-import { generateStreams, measureEchoStreams } from '../load/processes.js';
+import { generateStreams, measureEchoStreams, measureRecorder } from '../load/processes.js';
 import type { Share, StreamResult } from '../load/stream-load.js';
 import { createRequests, nodeEvents, PROJECT, registerHello } from '../load/workload.js';
 
@@ -61,6 +62,9 @@ const measure = async ({ disk, count, nodeArgs }: BenchOptions, streams: number)
     Array.from({ length: streams }, (_, index) => ({ from: index * perStream + from, count: to - from }));
   const order = { framesFile, inFlight: IN_FLIGHT };
   const echo = await measureEchoStreams({ ...order, shares: sharesOf(0, perStream) });
+  const bare = join(disk.directory, `ingest-stream-bare-${streams}`);
+  mkdirSync(bare);
+  const recorder = await measureRecorder(bare, { ...order, shares: sharesOf(0, perStream) });
   const target = { ...order, address: server.ready.grpc, path: REPORT_PATH };
   assertNoFailures(await generateStreams({ ...target, shares: sharesOf(0, warmUp) }));
   const pid = server.child.pid ?? 0;
@@ -80,6 +84,8 @@ const measure = async ({ disk, count, nodeArgs }: BenchOptions, streams: number)
       p50Ms: load.p50Ms,
       p99Ms: load.p99Ms,
       processorUs,
+      recorderPerSecond: recorder.perSecond,
+      ratioToRecorder: load.perSecond / recorder.perSecond,
       viewsBehindMs: behindMs,
       bytes: requests[0]?.length ?? 0,
     },
