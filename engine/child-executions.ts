@@ -30,6 +30,7 @@ const SYSTEM: ReadonlySet<status> = new Set([
   status.UNKNOWN,
   status.CANCELLED,
   status.DATA_LOSS,
+  status.UNAUTHENTICATED,
 ]);
 
 /** Settings that a child execution inherits from its parent. */
