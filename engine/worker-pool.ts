@@ -6,11 +6,14 @@ import { type WalkRetries } from './retries.js';
 /** Walks executions in the order in which they were found, as many at a time as there is capacity. */
 export interface WorkerPool {
   /**
-   * Queues an execution until `fill` finds capacity for it. Ignores executions that are being walked, wait for a retry
-   * or were given up.
+   * Queues an execution until `fill` finds capacity for it. Ignores executions that are queued or being walked, wait
+   * for a retry or were given up.
    */
   offer(execution: Execution): void;
-  /** Aborts an execution. If it is not being walked yet, a walk is started for it. */
+  /**
+   * Aborts an execution. If it is not being walked yet, a walk is started for it, unless it waits for a retry or was
+   * given up.
+   */
   abort(execution: Execution): void;
   /** Ends the walk of an execution, without further reports; the execution is not queued any longer either. */
   lose(key: string, lost: ExecutionLost): void;
@@ -88,7 +91,7 @@ export const createWorkerPool = ({ active, retries, capacity, walk, onEnd }: Wor
     fill,
     offer: (execution) => {
       const key = executionKey(execution.id);
-      if (!active.all.has(key) && !retries.isPutOff(key)) backlog.set(key, execution);
+      if (!backlog.has(key) && !active.all.has(key) && !retries.isPutOff(key)) backlog.set(key, execution);
     },
     abort: (execution) => {
       const key = executionKey(execution.id);
