@@ -31,7 +31,13 @@ type LoadTarget = {
 type Cost = LoadResult & { readonly processorUs: number; readonly logServerUs: number };
 
 /** The cost of one kind of log. */
-type Costs = { readonly events: Cost; readonly creates: LoadResult; readonly alonePerSecond: number };
+type Costs = {
+  readonly events: Cost;
+  readonly creates: LoadResult;
+  readonly alonePerSecond: number;
+  /** Number of reports of nodes that were sent, including the warm-up. */
+  readonly reports: number;
+};
 
 const sendAll = async (target: LoadTarget, method: string, requests: readonly Uint8Array[]): Promise<LoadResult> => {
   writeFrames(target.framesFile, requests);
@@ -47,8 +53,8 @@ const usedMs = ({ pid, logPid }: LoadTarget) => ({
   log: logPid === undefined ? 0 : processorMs(logPid),
 });
 
-/** Sends engine events; their cost includes projecting them into the views. */
-const events = async (target: LoadTarget, count: number): Promise<Cost> => {
+/** Sends engine events; their cost includes projecting them into the views. `sent` counts those of the warm-up too. */
+const events = async (target: LoadTarget, count: number): Promise<{ readonly cost: Cost; readonly sent: number }> => {
   const names = Array.from({ length: EXECUTIONS }, (_, index) => `bench-${index}`);
   const { requests, nodes } = nodeEvents(names, count + Math.floor(count / 5));
   const warmUp = requests.length - count;
@@ -58,7 +64,8 @@ const events = async (target: LoadTarget, count: number): Promise<Cost> => {
   await awaitViews(target.client, names, nodes);
   const after = usedMs(target);
   const us = (ms: number): number => (ms * 1_000) / count;
-  return { ...load, processorUs: us(after.own - before.own), logServerUs: us(after.log - before.log) };
+  const cost = { ...load, processorUs: us(after.own - before.own), logServerUs: us(after.log - before.log) };
+  return { cost, sent: requests.length };
 };
 
 /**
@@ -90,10 +97,13 @@ const measure = async ({ disk, count, nodeArgs }: BenchOptions, name: string, lo
     logPid: log?.child().pid,
     framesFile: join(disk.directory, `${name}-frames`),
   };
+  const { cost, sent } = await events(target, count);
+  const aloneCount = Math.ceil(count / ALONE_SHARE);
   const costs = {
-    events: await events(target, count),
+    events: cost,
     creates: await sendAll(target, 'CreateExecution', createRequests('create', Math.ceil(count / 4))),
-    alonePerSecond: await alone(target, Math.ceil(count / ALONE_SHARE)),
+    alonePerSecond: await alone(target, aloneCount),
+    reports: sent + aloneCount,
   };
   client.close();
   await server.stop();
@@ -145,8 +155,7 @@ export const overLogServer = async (
   try {
     const here = await measure(options, 'over-log-server', log);
     await log.stop();
-    const recorded = options.count + Math.floor(options.count / 5) + Math.ceil(options.count / ALONE_SHARE);
-    await assertInLogOnce(directory, recorded);
+    await assertInLogOnce(directory, here.reports);
     return { figures: figures(here, embedded), log: directory };
   } finally {
     await log.stop();
