@@ -49,31 +49,33 @@ const textOf = (path: string, value: Value | undefined): string => {
 /** Ids, times and addresses differ between any two executions, and say nothing. */
 const isNoise = (path: string): boolean => /(?:\/id\/|At$|[uU]ri$|\/id$|\/token)/u.test(path);
 
-const Entity = ({ diff, sides }: { readonly diff: EntityDiff; readonly sides: Sides }): ReactNode => {
-  const fields = diff.fields.filter(({ path }) => !isNoise(path));
-  if (diff.kind === EntityDiff_Kind.CHANGED && fields.length === 0) return null;
-  return (
-    <Card title={subjectOf(diff)} beside={<span className="label">{kindText(diff.kind, sides)}</span>}>
-      {diff.kind === EntityDiff_Kind.CHANGED && (
-        <div className="differences">
-          <DataTable label={subjectOf(diff)} columns={['Field', ...sides]}>
-            {fields.map(({ path, before, after }) => (
-              <tr key={path}>
-                <td className="mono">{path.slice(1)}</td>
-                <td className="before">
-                  <pre>{textOf(path, before)}</pre>
-                </td>
-                <td className="after">
-                  <pre>{textOf(path, after)}</pre>
-                </td>
-              </tr>
-            ))}
-          </DataTable>
-        </div>
-      )}
-    </Card>
-  );
-};
+/** The entities that differ in more than noise, with the fields that do. */
+const withoutNoise = (entities: readonly EntityDiff[]): readonly EntityDiff[] =>
+  entities
+    .map((each) => ({ ...each, fields: each.fields.filter(({ path }) => !isNoise(path)) }))
+    .filter(({ kind, fields }) => kind !== EntityDiff_Kind.CHANGED || fields.length > 0);
+
+const Entity = ({ diff, sides }: { readonly diff: EntityDiff; readonly sides: Sides }): ReactNode => (
+  <Card title={subjectOf(diff)} beside={<span className="label">{kindText(diff.kind, sides)}</span>}>
+    {diff.kind === EntityDiff_Kind.CHANGED && (
+      <div className="differences">
+        <DataTable label={subjectOf(diff)} columns={['Field', ...sides]}>
+          {diff.fields.map(({ path, before, after }) => (
+            <tr key={path}>
+              <td className="mono">{path.slice(1)}</td>
+              <td className="before">
+                <pre>{textOf(path, before)}</pre>
+              </td>
+              <td className="after">
+                <pre>{textOf(path, after)}</pre>
+              </td>
+            </tr>
+          ))}
+        </DataTable>
+      </div>
+    )}
+  </Card>
+);
 
 type DifferencesProps = {
   readonly first: { readonly name: string; readonly asOf: string };
@@ -95,15 +97,13 @@ export const Differences = ({ first, second }: DifferencesProps): ReactNode => {
   const sides = [sideOf(first), sideOf({ name, asOf: second.asOf })] as const;
   return (
     <QueryResult query={diff}>
-      {({ entities }) =>
-        entities.length === 0 ? (
-          <Empty>Nothing differs.</Empty>
-        ) : (
-          entities.map((each) => (
-            <Entity key={`${each.entity} ${each.nodeId} ${each.attempt}`} diff={each} sides={sides} />
-          ))
-        )
-      }
+      {({ entities }) => {
+        const shown = withoutNoise(entities);
+        if (shown.length === 0) return <Empty>Nothing differs, except ids, times and addresses.</Empty>;
+        return shown.map((each) => (
+          <Entity key={`${each.entity} ${each.nodeId} ${each.attempt}`} diff={each} sides={sides} />
+        ));
+      }}
     </QueryResult>
   );
 };
