@@ -3,7 +3,7 @@ import { type Metadata, type ServiceError, status } from '@grpc/grpc-js';
 import { StatusSchema } from '../proto/gen/google/rpc/status_pb.js';
 import { type EventFailureReason, EventFailureReasonSchema } from '../proto/gen/platformidl/admin/event_pb.js';
 
-/** A call failed with a status that a retry does not change. */
+/** A call failed with a status that is not retried, or after the last retry. */
 export class CallError extends Error {
   readonly code: status;
   readonly reason: EventFailureReason | undefined;

@@ -69,7 +69,7 @@ export const readingFrom = (client: InterfaceClient, position: string): Interfac
   call: (method, request) => client.call(method, request, position),
 });
 
-/** Opens channels to one endpoint. `close` closes the channels; the signal also cancels the calls in flight. */
+/** Opens channels to one endpoint. `close` closes the channels; the signal cancels the calls in flight. */
 export const createClient = (options: ClientOptions): InterfaceClient => {
   const { signal } = options;
   const channels = channelsFor(options);

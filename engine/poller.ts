@@ -14,7 +14,7 @@ const LONGEST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_WOKEN_MS = 5_000;
 /**
  * The first poll after more than this time is thorough: it also finds executions that another engine has started and
- * abandoned. With `untilIdle`, every poll is thorough while no execution is active.
+ * abandoned. With `untilIdle`, every poll is thorough while no execution uses capacity.
  */
 const THOROUGH_POLL_MS = 2000;
 /** Number of polls in a row that must find nothing before the engine is idle: a list may lag. */
@@ -91,8 +91,8 @@ export const createPoller = (needs: PollerOptions): Poller => {
   };
 
   /**
-   * Polls once; true when the poll was a thorough one, nothing happened, and no execution is active, queued or waiting
-   * for another attempt.
+   * Polls once; true when the poll was a thorough one, nothing happened, and no execution uses capacity, is queued or
+   * waits for another attempt.
    */
   const pollOnce = async (): Promise<boolean> => {
     const before = workers.activity();

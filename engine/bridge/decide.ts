@@ -11,7 +11,7 @@ export type ObjectState = 'unknown' | 'absent' | 'standing' | 'deleting' | 'aban
 export type Situation = {
   readonly aim: DesiredState;
   readonly seen: ObjectState;
-  /** True when the control plane knows that this bridge runs the execution. */
+  /** True when this bridge has accepted the launch, also before the control plane has answered. */
   readonly isAccepted: boolean;
   /** True when no engine has had a lease of this execution before. */
   readonly isFirstLease: boolean;
