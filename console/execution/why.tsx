@@ -28,7 +28,7 @@ export const errorOf = ({ closure }: Execution | NodeExecution): ExecutionError 
 
 type WhyProps = { readonly execution: Execution };
 
-/** Why an execution has failed or was ended, before everything else. */
+/** The reason for which an execution has failed or was ended, above everything else. */
 export const Why = ({ execution }: WhyProps): ReactNode => {
   const error = errorOf(execution);
   if (error !== undefined)

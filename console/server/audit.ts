@@ -15,7 +15,7 @@ export type AuditFilter = Omit<MessageInitShape<typeof AuditListRequestSchema>, 
 
 /** The callbacks of a follower of the audit. */
 type Followed = {
-  /** Gets each page; the first one may be empty. */
+  /** Gets each page, which may be empty. */
   readonly entries: (entries: readonly AuditEntry[]) => void;
   /** Gets the error of each request that fails, except by an abort. */
   readonly failed: (error: unknown) => void;

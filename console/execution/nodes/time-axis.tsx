@@ -8,7 +8,7 @@ const PERCENT = 100;
 
 type TimeAxisProps = { readonly range: Range };
 
-/** The time since the start of the range (in milliseconds), above the bars. */
+/** The time since the start of the range, above the bars. */
 export const TimeAxis = ({ range: { from, to } }: TimeAxisProps): ReactNode => (
   <div className="axis" aria-hidden="true">
     <span />
