@@ -1,8 +1,10 @@
-/** Import rules between folders (docs/contributing.md). `from` and `to` are regular expressions over paths from the root. */
+/**
+ * Import rules between folders (docs/contributing.md). `from` and `to` are regular expressions over paths from the root.
+ */
 const PLUMBING =
   'agents|auth|kernel|metrics|tracing|compiler|sessions|reference|store|gateway|reactors|streams|event-json|health|config|cli|main';
 
-/** Each driver has one home; `services/main` may wire it. */
+/** The folders that may import each driver: those of its adapters, and often `services/main`, which wires them. */
 const DRIVERS = {
   '@photostructure/sqlite': '^(services|projections)/store/',
   '@eventstore/db-client': '^services/(store|main)/',
@@ -148,7 +150,7 @@ module.exports = {
     {
       name: 'the-runtime-knows-no-queries',
       severity: 'error',
-      comment: 'Lists are read from what the runtime keeps; keeping it needs no list.',
+      comment: 'Queries read the views that the runtime writes; writing them needs no query.',
       from: { path: '^projections/runtime/' },
       to: { path: '^projections/(query|store)/' },
     },
@@ -170,7 +172,7 @@ module.exports = {
     {
       name: 'name-the-thing',
       severity: 'error',
-      comment: 'No drawers for odds and ends, and no barrels: import the file that has it.',
+      comment: 'No folders or files of unrelated things, and no barrels: import the file that has it.',
       from: {},
       to: {
         path: ['/utils?[./]', '/helpers?[./]', '/common[./]', '/shared[./]', '/core[./]', '/lib[./]', '/index[.]ts$'],

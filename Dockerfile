@@ -9,7 +9,7 @@ WORKDIR /opt/flightlog
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci
 COPY . .
-# What only development needs stays behind, and what of the packages is for other platforms.
+# Builds the program, and removes what only development needs and the files of packages for other platforms.
 RUN node build.js \
   && node console/build.js \
   && rm dist/.translated.json dist/.web \
