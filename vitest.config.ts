@@ -41,8 +41,8 @@ const kind = (name: string, { timeoutMs, files, apart = [], setupFiles = [], iso
 const CLEAN_UP = ['./dist/test/support/runner/clean-up.js'];
 
 /**
- * A server of the MongoDB protocol may be slow, and a kill costs as many starts as a control plane has processes: five
- * of them on the cores that others have too.
+ * The time limit of an end-to-end test, in milliseconds. With MongoDB views it is longer: the server may be slow, and
+ * after a kill up to five processes of a control plane start.
  */
 const E2E_MS = process.env['FLIGHTLOG_TEST_READ_STORE'] === 'mongodb' ? 600_000 : 120_000;
 
