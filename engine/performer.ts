@@ -43,7 +43,7 @@ const whenFound = async <Answer>(asking: Promise<Answer>): Promise<Answer | unde
   }
 };
 
-/** Effects that read from the server: what earlier engines and executions have recorded, and the outputs of a launch plan. */
+/** Effects that read from the server: records of earlier engines and executions, and the outputs of a launch plan. */
 const readers = (
   client: InterfaceClient,
   execution: Execution,

@@ -50,8 +50,8 @@ export const nextPause = (pauseMs: number, hasActed: boolean, isWoken: boolean):
 
 /**
  * One poll of the lists: executions to be aborted always, waiting ones while fewer are queued than may run at a time,
- * and in a thorough poll also those that another engine may have left. It stops when four times as many are queued. Then
- * the executions to be aborted are read alone, because the list was not read to its end.
+ * and in a thorough poll also those that another engine may have left. It stops when four times as many are queued.
+ * Then the executions to be aborted are read alone, because the list was not read to its end.
  */
 const pollLists = async (
   { workers, capacity }: PollerOptions,

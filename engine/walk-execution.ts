@@ -51,7 +51,8 @@ export const nextRest = (restMs: number, hasMoved: boolean, activeCount: number)
   hasMoved ? SHORTEST_REST_MS : Math.min(Math.max(LONGEST_REST_MS, activeCount * REST_MS_OF_EACH), restMs * 1.5);
 
 /**
- * Performs the effects of one round, and waits for all of them, also when one fails: nothing of the round is sent later.
+ * Performs the effects of one round, and waits for all of them, also when one fails: nothing of the round is sent
+ * later.
  *
  * @throws the first error of an effect.
  */
@@ -140,7 +141,7 @@ const leavingOutInvalid =
     }
   };
 
-/** Ends an execution one of whose reports is never accepted: aborts what is open, and reports FAILED with the refusal. */
+/** Ends an execution of which a report is never accepted: aborts what is open, reports FAILED with the refusal. */
 const finishRefused = async (run: ExecutionWalk, perform: Perform, { message }: ExecutionLost): Promise<void> => {
   const error = failure('ReportRefused', `a report of the engine was refused as ${message}`, ErrorKind.SYSTEM);
   for (const effects of walkFailure(run, error)) await performRound(effects, leavingOutInvalid(perform));

@@ -20,8 +20,8 @@ const weightedOf = (choices: readonly ClusterChoice[], seed: string): ClusterCho
 };
 
 /**
- * Chooses the cluster of an execution by its label, and among several by weight; the same name gets the same cluster. An
- * execution without a label may go to any cluster; `undefined` when no cluster takes its label.
+ * Chooses the cluster of an execution by its label, and among several by weight; the same name gets the same cluster.
+ * An execution without a label may go to any cluster; `undefined` when no cluster takes its label.
  */
 export const chosenCluster = (
   choices: readonly ClusterChoice[],

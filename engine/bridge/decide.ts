@@ -43,7 +43,7 @@ const always = (step: Step) => (): Step => step;
 const acceptedOr = (accepted: Step, otherwise: Step) => (situation: Situation) =>
   situation.isAccepted ? accepted : otherwise;
 
-/** Decides for an execution without an object. One with reports is not begun again, because it may have run elsewhere. */
+/** Decides for an execution without an object. One with reports is not begun again: it may have run elsewhere. */
 const begin = ({ isAccepted, isStarted }: Situation): Step => {
   if (isAccepted) return 'end';
   return isStarted ? 'pass-on' : 'create';
@@ -78,5 +78,5 @@ const OVER: Row = {
 
 const ROWS: Readonly<Record<DesiredState, Row>> = { run: RUN, abort: ABORT, over: OVER };
 
-/** Decides the next step of a bridge for one execution. It is called again after each step, with the object as then read. */
+/** Decides the next step of a bridge for one execution. Called again after each step, with the object read anew. */
 export const nextStep = (situation: Situation): Step => ROWS[situation.aim][situation.seen](situation);

@@ -24,8 +24,8 @@ export type ReportedEnd = {
 };
 
 /**
- * Reports the end of an execution without an object, which its engine cannot report. Does nothing when the execution has
- * ended already or does not exist.
+ * Reports the end of an execution without an object, which its engine cannot report. Does nothing when the execution
+ * has ended already or does not exist.
  */
 export const reportEnd = async (
   client: InterfaceClient,

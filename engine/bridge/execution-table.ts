@@ -28,7 +28,7 @@ export const executionIdentifier = (key: string): WorkflowExecutionIdentifier =>
   return create(WorkflowExecutionIdentifierSchema, { project, domain, name });
 };
 
-/** The phases of an execution that no engine has begun: the control plane sets QUEUED, and engines may report it too. */
+/** The phases of an execution that no engine has begun. The control plane sets QUEUED; engines may report it too. */
 const INITIAL: ReadonlySet<Phase> = new Set([Phase.UNDEFINED, Phase.QUEUED]);
 
 /** True when an engine has begun the execution. */

@@ -2,7 +2,7 @@ import { createCallSlots } from '../pace.js';
 import { backoffMs } from './backoff.js';
 import { ClusterUnavailable } from './cluster/cluster.js';
 
-/** A queue of keys to work on: several keys at a time, but never one key twice at a time. Failed work is retried later. */
+/** A queue of keys to work on: several at a time, but no key twice at a time. Failed work is retried later. */
 export interface KeyedQueue {
   /**
    * Queues a key whose state has changed. Several calls before the work begins count as one; a call while the work runs

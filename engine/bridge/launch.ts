@@ -66,7 +66,7 @@ const withResources = (closure: CompiledWorkflowClosure, { containers }: WorkLau
   return { ...closure, tasks };
 };
 
-/** The id of a launch: the time of creation of its execution in nanoseconds, unique among executions of the same name. */
+/** The id of a launch: the creation time of its execution in nanoseconds, unique among executions of the same name. */
 export const launchIdOf = ({ createdAt }: { readonly createdAt?: Timestamp | undefined }): string =>
   createdAt === undefined ? '' : String(createdAt.seconds * 1_000_000_000n + BigInt(createdAt.nanos));
 

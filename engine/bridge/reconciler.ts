@@ -90,7 +90,10 @@ export class Reconciler {
     return isHeld && Date.now() - object.deletedAtMs > finalizerGraceMs ? 'abandoned' : 'deleting';
   }
 
-  /** Reads the object from the cluster of the execution, then from the others, because weights and labels may have changed. */
+  /**
+   * Reads the object from the cluster of the execution, then from the others, because weights and labels may have
+   * changed.
+   */
   async #look(managed: ManagedExecution): Promise<Sight> {
     const objectName = {
       namespace: objectNamespace(this.#options.object.namespaceTemplate, managed.id),

@@ -52,7 +52,7 @@ export const fileToken = (file: string, onFailure: OnTokenFailure): GetToken =>
     return { token, renewAtMs: expiresAtMs, expiresAtMs };
   }, onFailure);
 
-/** Adds a bearer token to each call. While none can be got, calls fail with UNAVAILABLE, so that they are tried again. */
+/** Adds a bearer token to each call. While none can be got, calls fail with UNAVAILABLE, so that they are retried. */
 export const bearer =
   (getToken: GetToken): Interceptor =>
   (options, next) =>

@@ -12,8 +12,8 @@ import { abortOpen, failure, reportWorkflow, withError, withOutputs } from './re
 import { definitionsOf, type GraphPosition, type ExecutionWalk } from './run.js';
 
 /**
- * Completes the input of a walk with the functions that walk a node and a graph: they call each other through it, so that
- * their modules need not import each other.
+ * Completes the input of a walk with the functions that walk a node and a graph: they call each other through it, so
+ * that their modules need not import each other.
  */
 export const createRun = (of: Omit<ExecutionWalk, 'walkNode' | 'walkGraph'>): ExecutionWalk => ({
   ...of,

@@ -25,8 +25,8 @@ const base32 = (value: bigint, bits: number): string => {
 };
 
 /**
- * The attempt, from 0, of a node that contains a graph or launches a child execution, as part of the ids below that node.
- * This engine retries tasks, but no such nodes.
+ * The attempt, from 0, of a node that contains a graph or launches a child execution, as part of the ids below that
+ * node. This engine retries tasks, but no such nodes.
  */
 export const PARENT_ATTEMPT = 0;
 

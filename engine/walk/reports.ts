@@ -75,8 +75,8 @@ export const withError = (error: ExecutionError): Pick<NodeFields & TaskFields &
 });
 
 /**
- * Reports a phase of the execution, unless this phase or a later one is known. QUEUED is reported until a later phase is
- * known, because the control plane itself begins with QUEUED.
+ * Reports a phase of the execution, unless this phase or a later one is known. QUEUED is reported until a later phase
+ * is known, because the control plane itself begins with QUEUED.
  */
 export function* reportWorkflow(run: ExecutionWalk, phase: WorkflowPhase, fields: WorkflowFields = {}): Walk<void> {
   const known = WORKFLOW_RANK[run.known.workflowPhase] ?? 0;

@@ -24,15 +24,18 @@ export type EarlierState = {
 
 export type EarlierNode = { readonly phase: NodeExecution_Phase; readonly error?: ExecutionError };
 
-/** The definitions in a compiled workflow closure, by `definitionKey` of their identifiers: nodes refer to tasks and workflows. */
+/**
+ * The definitions in a compiled workflow closure, by `definitionKey` of their identifiers: nodes refer to tasks and
+ * workflows.
+ */
 export type ClosureDefinitions = {
   readonly tasks: ReadonlyMap<string, TaskTemplate>;
   readonly workflows: ReadonlyMap<string, CompiledWorkflow>;
 };
 
 /**
- * The position of a graph of nodes in an execution: the node that contains the graph, and the definitions that its nodes
- * refer to.
+ * The position of a graph of nodes in an execution: the node that contains the graph, and the definitions that its
+ * nodes refer to.
  */
 export type GraphPosition = {
   /** Unique id of the node that contains the graph; empty at the top level. */

@@ -52,7 +52,9 @@ export interface Cluster {
    * @throws {ObjectRefused} when the cluster refuses the object itself.
    */
   create(object: WorkflowObject): Promise<'created' | 'exists'>;
-  /** Begins the deletion of exactly this object, which ends when its finalizers are removed. Does nothing if it was deleted. */
+  /**
+   * Begins the deletion of exactly this object; it ends when no finalizers are left. Does nothing if it was deleted.
+   */
   delete(object: ClusterObject): Promise<void>;
   /** Removes the finalizer of the engine from exactly this object. Does nothing if it has changed or was deleted. */
   removeFinalizer(object: ClusterObject): Promise<void>;

@@ -20,7 +20,8 @@ const spawnUpTo =
       child.stderr.destroy();
     }, timeoutMs);
     child.once('close', () => clearTimeout(timer));
-    // Without a listener, a command that cannot be started ends the process when the library has thrown before it listens.
+    // Without a listener, a command that cannot be started ends the process when the library has thrown before it
+    // listens.
     child.on('error', () => clearTimeout(timer));
     return child;
   };

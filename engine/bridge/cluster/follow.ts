@@ -143,7 +143,8 @@ const watched = (options: FollowOptions, following: Following): Promise<WatchEnd
       },
       ended,
     );
-    // The library does not report a failure to read its credentials: a command that fails, or a token file that is gone.
+    // The library does not report a failure to read its credentials: a command that fails, or a token file that is
+    // gone.
     opened.catch(ended);
     // The library opens no watch while a command that gives credentials hangs, so this does not wait for it.
     const close = (error: Error | null): void => {

@@ -10,7 +10,10 @@ export class UnfitLaunch extends Error {
 export const protoJson = <Desc extends DescMessage>(desc: Desc, message: MessageShape<Desc>): JsonObject =>
   toJson(desc, message) as JsonObject;
 
-/** The JSON of a message for fields that the engine decodes with Go's `encoding/json`: names as in the proto file, enums as numbers. */
+/**
+ * The JSON of a message for fields that the engine decodes with Go's `encoding/json`: names as in the proto file, enums
+ * as numbers.
+ */
 export const plainJson = <Desc extends DescMessage>(desc: Desc, message: MessageShape<Desc>): JsonObject =>
   toJson(desc, message, { useProtoFieldName: true, enumAsInteger: true }) as JsonObject;
 

@@ -13,8 +13,8 @@ import { definitionKey, type NodeAt, type GraphPosition, type ExecutionWalk } fr
 import { walkFailureNode } from './failure-node.js';
 
 /**
- * Walks a node that contains a sub-workflow: reports the node as running, and walks the graph of the sub-workflow, whose
- * nodes are children of this node. When the graph fails, the failure node of the sub-workflow runs.
+ * Walks a node that contains a sub-workflow: reports the node as running, and walks the graph of the sub-workflow,
+ * whose nodes are children of this node. When the graph fails, the failure node of the sub-workflow runs.
  */
 export function* walkSubWorkflow(
   run: ExecutionWalk,
