@@ -59,7 +59,7 @@ const options = {
   },
 };
 
-/** Compresses the assets once: a server that did it for each browser would take longer than the rest of a first load. */
+/** Compresses the assets once: compression for each browser would take longer than the rest of a first load. */
 const compressAssets = () => {
   const folder = join(TARGET, 'assets');
   for (const name of readdirSync(folder)) {

@@ -22,8 +22,8 @@ const nameOf = (element: JsonValue, index: number): string => {
 };
 
 /**
- * The elements of a list by their names, so that an element that is added does not move the others. Elements of the same
- * name, such as two nodes that run one task, are numbered: `greet`, `greet (2)`.
+ * The elements of a list by their names, so that an element that is added does not move the others. Elements of the
+ * same name, such as two nodes that run one task, are numbered: `greet`, `greet (2)`.
  */
 const elementsOf = (list: readonly JsonValue[]): Fields => {
   const elements = new Map<string, JsonValue>();

@@ -5,7 +5,7 @@ import type { Scope } from '../server/ids.js';
 
 const EXECUTION = /^execution-([^:]+):([^:]+):(.+)$/u;
 
-/** Search parameters of the list of events: they select the events of an execution, or of the category of the stream. */
+/** Search parameters of the list of events, for the events of an execution, or of the category of the stream. */
 const selectionOf = (stream: string, scope: Scope | undefined): Readonly<Record<string, string>> => {
   const [, project, domain, name] = EXECUTION.exec(stream) ?? [];
   if (project !== undefined && domain !== undefined && name !== undefined) return { project, domain, name };

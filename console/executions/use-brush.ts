@@ -35,8 +35,8 @@ type Handlers = Readonly<
 type Brush = { readonly brushed: SliceRange | undefined; readonly at: number | undefined; readonly handlers: Handlers };
 
 /**
- * Lets a person choose slices of equal width: by a click, by dragging over them, or by arrow keys and Enter. With Shift,
- * an arrow key extends the choice; Escape cancels it.
+ * Lets a person choose slices of equal width: by a click, by dragging over them, or by arrow keys and Enter. With
+ * Shift, an arrow key extends the choice; Escape cancels it.
  */
 export const useBrush = (slices: number, choose: (range: SliceRange) => void): Brush => {
   const [span, setSpan] = useState<Span | undefined>();

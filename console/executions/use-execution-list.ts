@@ -9,7 +9,7 @@ import type { Scope } from '../server/ids.js';
 import { queriesOf, RETRIED } from '../server/queries.js';
 import { type CreatedRange, type ExecutionList, filtersWithin, withPage, withRange } from './execution-list.js';
 
-/** The first page is small, so that it is shown soon. The others are large: fewer calls, before people scroll to their rows. */
+/** The first page is small, to be shown soon. The others are large, and read before people scroll to their rows. */
 const FIRST_ROWS = 100;
 const PAGE_ROWS = 500;
 /** Maximum number of pages that are read of a range; when it has more, the list ends after them. */

@@ -20,7 +20,7 @@ const subscribe = (listener: () => void): (() => void) => {
   };
 };
 
-/** Returns the time in milliseconds since 1970, and renders the component again each second. All components share a timer. */
+/** Returns the time in milliseconds since 1970, and renders the component again each second. All share one timer. */
 export const useNow = (): number => useSyncExternalStore(subscribe, () => now);
 
 const MINUTE_MS = 60_000;

@@ -1,8 +1,8 @@
 import { useSyncExternalStore } from 'react';
 
 /**
- * The state of the event stream that a page follows. It is `refused` when the person may not follow what the page shows,
- * `invalid` when the server cannot read the filters, and `lost` when the server does not answer or is too busy.
+ * The state of the event stream that a page follows. It is `refused` when the person may not follow what the page
+ * shows, `invalid` when the server cannot read the filters, and `lost` when the server does not answer or is too busy.
  */
 type Connection = 'connecting' | 'live' | 'refused' | 'invalid' | 'lost';
 

@@ -28,10 +28,10 @@ const stateOf = (failure: ServerFailure | undefined): 'invalid' | 'refused' | 'l
 };
 
 /**
- * Follows a stream of Server-Sent Events until the returned function is called. A browser connects again by itself after
- * a connection was lost; it gives up after an answer that is no event stream, such as the 503 of a proxy whose server is
- * starting, or a refusal. Then the stream is opened again after a pause, which grows from 1 s to 30 s, and continues
- * after its last event.
+ * Follows a stream of Server-Sent Events until the returned function is called. A browser connects again by itself
+ * after a connection was lost; it gives up after an answer that is no event stream, such as the 503 of a proxy whose
+ * server is starting, or a refusal. Then the stream is opened again after a pause, which grows from 1 s to 30 s, and
+ * continues after its last event.
  */
 export const followStream = (url: URL, listener: StreamListener): (() => void) => {
   const closing = new AbortController();

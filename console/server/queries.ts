@@ -16,7 +16,7 @@ const isWorthRetrying = (count: number, error: unknown): boolean =>
   error instanceof ServerUnreachable ||
   (error instanceof ServerFailure && BUSY.has(error.status) && count < MAX_RETRIES);
 
-/** Calls to an unreachable server are retried until it answers, those to a busy server a few times; other errors are final. */
+/** Calls to an unreachable server are retried until it answers, to a busy one a few times; other errors are final. */
 export const RETRIED = {
   retry: isWorthRetrying,
   retryDelay: (attempt: number) => Math.min(RETRY_MS * 2 ** attempt, MAX_RETRY_MS),

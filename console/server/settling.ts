@@ -16,8 +16,8 @@ export type Settling = {
 };
 
 /**
- * Refreshes some hundred milliseconds after a change, once for all changes until then. A refresh never begins before the
- * one before it has ended, and those that take long come less often, so that many events do not keep the page busy.
+ * Refreshes some hundred milliseconds after a change, once for all changes until then. A refresh never begins before
+ * the one before it has ended, and those that take long come less often, so that many events do not keep the page busy.
  */
 export const settling = (refresh: Refresh): Settling => {
   let state: 'idle' | 'waiting' | 'refreshing' | 'outdated' | 'stopped' = 'idle';

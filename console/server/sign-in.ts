@@ -34,7 +34,8 @@ const leaveTo = (address: URL | string): void => {
 export const leaveToSignOut = (): void => leaveTo(signOutAddress());
 
 /**
- * Leaves the page to sign in, and comes back to it then. Many requests may lack a session at once; the first one leaves.
+ * Leaves the page to sign in, and comes back to it then. Many requests may lack a session at once; the first one
+ * leaves.
  */
 export const leaveToSignIn = (): void => {
   if (isLeaving) return;

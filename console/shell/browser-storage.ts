@@ -1,4 +1,4 @@
-/** Reads a value that an earlier visit has stored; `undefined` when there is none, or when the browser blocks storage. */
+/** Reads a value that an earlier visit has stored; `undefined` when there is none, or the browser blocks storage. */
 export const storedValue = (key: string): string | undefined => {
   try {
     return localStorage.getItem(key) ?? undefined;

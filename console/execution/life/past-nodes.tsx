@@ -21,7 +21,7 @@ const Past = ({ life, index, present, ...props }: PresentProps): ReactNode => {
   return <NodeTree {...props} nodes={nodes} clock={{ range, now: msOf(life[index]?.occurredAt) ?? 0 }} />;
 };
 
-/** The nodes of an execution as they were after the transition at an index; the time axis stays that of its whole life. */
+/** The nodes of an execution after the transition at an index; the time axis stays that of its whole life. */
 export const PastNodes = (props: PastNodesProps): ReactNode => {
   const { query, setOpen } = useTree({ id: props.id, asOf: '' });
   return (

@@ -16,8 +16,8 @@ export type ChangedNodes = {
   /** The position of the last event; 0n before the first one. */
   readonly last: () => bigint;
   /**
-   * The ids of the nodes that have changed after a position, up to that of the last event; `undefined` when they are not
-   * known or too many to be asked for one by one: then all nodes are to be read.
+   * The ids of the nodes that have changed after a position, up to that of the last event; `undefined` when they are
+   * not known or too many to be asked for one by one: then all nodes are to be read.
    */
   readonly after: (position: bigint) => readonly string[] | undefined;
 };

@@ -38,8 +38,8 @@ export type NodeLevels = {
   /** Gives the nodes below a parent; reads only what has changed. */
   readonly read: (asked: AskedLevel) => Promise<readonly NodeExecution[]>;
   /**
-   * The time after which a query asks again, because the views were behind the events when it read the nodes below these
-   * parents. A past state does not change: it is not asked for again.
+   * The time after which a query asks again, because the views were behind the events when it read the nodes below
+   * these parents. A past state does not change: it is not asked for again.
    */
   readonly refetchInterval: (seen: ExecutionAsOf, parents: readonly string[]) => number | false;
   /** The listener for the events of the log that the page follows. */

@@ -18,8 +18,8 @@ const typeOf = (type: LiteralType['type']): LiteralType => create(LiteralTypeSch
 const simple = (value: SimpleType): LiteralType => typeOf({ case: 'simple', value });
 
 /**
- * The schema that the reference of a schema, such as `#/definitions/Point`, names in the whole schema; the schema itself
- * without a reference, `{}` where the reference leads nowhere.
+ * The schema that the reference of a schema, such as `#/definitions/Point`, names in the whole schema; the schema
+ * itself without a reference, `{}` where the reference leads nowhere.
  */
 const resolved = (schema: Schema, root: Schema): Schema => {
   const { $ref: reference } = schema;
