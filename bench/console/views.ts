@@ -25,7 +25,7 @@ export const framesOf = (name: string, { perSecond, p95Ms, mainThreadMs, browser
   most(`${name}: browser for a frame`, browserMs, 'ms'),
 ];
 
-/** Measures how long it takes to open an address, by the clock, and by the processor time of the page and the server. */
+/** Measures the time that opening an address takes: by the clock, and of the processors of the page and the server. */
 export const opening = async (
   { meter, serverPid }: Measured,
   name: string,

@@ -72,7 +72,7 @@ async function* bareRead(client: EventStoreDBClient): AsyncGenerator<number> {
   for await (const { event: each } of client.readAll({ fromPosition: START })) yield each === undefined ? 0 : 1;
 }
 
-/** Measures reads of the whole log, which has the events of `appends`, with the bare client and then with the adapter. */
+/** Measures reads of the whole log, which has the events of `appends`, with the bare client, then with the adapter. */
 const reads = async (url: string): Promise<Figure> => {
   const client = EventStoreDBClient.connectionString(url);
   await measureReads(bareRead(client)); // the warm-up

@@ -4,7 +4,7 @@ import { freshnessOverLogServer } from './freshness.js';
 import { overLogServer } from './over-log-server.js';
 import { wholeLog } from './whole-log.js';
 
-/** The cost of a log in an event store: events and creates, work on the whole log, the adapter alone, and the freshness of lists. */
+/** The cost of a log in an event store: events, creates, work on the whole log, the adapter, freshness of lists. */
 export const eventstore: Bench = {
   name: 'eventstore',
   target: 0.8,

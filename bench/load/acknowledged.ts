@@ -32,8 +32,8 @@ const succeededNodes = async (client: GrpcClient, name: string): Promise<number>
 
 /**
  * Waits until the views of the executions together show `nodes` nodes as SUCCEEDED, which is the last phase that the
- * workload reports of every node. Callers call it as soon as they have the last response of the load, so the wait is the
- * time by which the views lag behind the log.
+ * workload reports of every node. Callers call it as soon as they have the last response of the load, so the wait is
+ * the time by which the views lag behind the log.
  *
  * @returns the time of the wait, in milliseconds.
  * @throws {Error} when the views do not show so many nodes after a minute, or when they show more.

@@ -13,7 +13,7 @@ export type Share = { readonly from: number; readonly count: number };
 export type StreamOrder = {
   readonly address: string;
   readonly path: string;
-  /** The file of frames, as `writeFrames` writes it. The `sequence` of each message is its place in the file, from 1. */
+  /** The file of frames from `writeFrames`. The `sequence` of each message is its place in the file, from 1. */
   readonly framesFile: string;
   readonly shares: readonly Share[];
   /** Maximum number of messages without an answer, over all streams; a multiple of their number. */

@@ -9,8 +9,8 @@ import { sqliteLogReader } from '../../services/store/log/sqlite-log-reader.js';
 /** Data that a worker is started with. */
 export type ProjectorWorkerData = ReadStoreSource & { readonly partitions: readonly Partition[] };
 
-// The thread of a worker that projects partitions of the views: posts `ready` when it is set up, starts at a message, and
-// posts `done` when it has reached the head of the log.
+// The thread of a worker that projects partitions of the views: posts `ready` when it is set up, starts at a message,
+// and posts `done` when it has reached the head of the log.
 
 const { partitions, ...source } = workerData as ProjectorWorkerData;
 const { directory } = source;

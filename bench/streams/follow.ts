@@ -112,7 +112,7 @@ const prepare = async ({ disk, count, nodeArgs }: BenchOptions, kind: Kind): Pro
 const namesOf = ({ executions }: Kind): readonly string[] =>
   Array.from({ length: executions }, (_, index) => `bench-${index}`);
 
-/** Measures a server three times: without followers, with followers at full speed, and with followers at a fixed rate. */
+/** Measures a server three times: without followers, with followers at full speed, with followers at a fixed rate. */
 const runKind = async (options: BenchOptions, kind: Kind): Promise<readonly Figure[]> => {
   const target = await prepare(options, kind);
   const { server, count } = target;
