@@ -1,5 +1,6 @@
 /**
- * Import rules between folders (docs/contributing.md). `from` and `to` are regular expressions over paths from the root.
+ * Import rules between folders (docs/contributing.md). `from` and `to` are regular expressions over paths from the
+ * root.
  */
 const PLUMBING =
   'agents|auth|kernel|metrics|tracing|compiler|sessions|reference|store|gateway|reactors|streams|event-json|health|config|cli|main';

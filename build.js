@@ -12,7 +12,7 @@ const REST = ['test', 'bench', 'console', 'vitest.config.ts'];
 /** The files on which the translation of every source file depends, besides the source file itself. */
 const TOOLS = ['build.js', 'package-lock.json', 'tsconfig.json'];
 
-/** The folder of the files that are started: a start would take a third of its time to find and read a thousand modules. */
+/** The folder of the files that are started: finding and reading a thousand modules would be a third of a start. */
 const PROGRAM = join(ROOT, 'dist/program');
 
 /** True of a source that a process or a thread is started with. */
@@ -101,8 +101,8 @@ const translate = async (sources) => {
 };
 
 /**
- * The text of a source for the bundle. In `dist/program`, the file of a thread is beside the file that starts it; any other
- * path that begins at `import.meta.url` begins at the source's own translation in `dist`.
+ * The text of a source for the bundle. In `dist/program`, the file of a thread is beside the file that starts it; any
+ * other path that begins at `import.meta.url` begins at the source's own translation in `dist`.
  */
 const placed = (path) => {
   const own = relative(PROGRAM, outputOf(relative(ROOT, path)));
@@ -129,8 +129,8 @@ const descriptors = {
 };
 
 /**
- * Packages that become part of the program, because a process and most of its threads would read their hundreds of files
- * at each start. They are modules without dependencies and native code.
+ * Packages that become part of the program, because a process and most of its threads would read their hundreds of
+ * files at each start. They are modules without dependencies and native code.
  */
 const INCLUDED = ['@bufbuild/protobuf', 'jose', 'zod'];
 
@@ -170,8 +170,8 @@ const licences = (inputs) =>
   }).join(`\n${'-'.repeat(80)}\n\n`);
 
 /**
- * The sources that are started, in groups of those that share code. What every start of `serve` needs shares none with the
- * others: it would be cut into many more files, for each set of threads that use a piece of it.
+ * The sources that are started, in groups of those that share code. What every start of `serve` needs shares none with
+ * the others: it would be cut into many more files, for each set of threads that use a piece of it.
  */
 const groupsOf = (sources) => {
   const started = sources.filter(isStarted);

@@ -13,7 +13,7 @@ if (major < 24 && !(minor >= LOWEST[major])) {
   process.exit(1);
 }
 
-/** True where sources are to be translated: an installed package has none, and tests run on what was built before them. */
+/** True where sources are to be translated: an installed package has none, and tests run on files built before them. */
 const hasSources = existsSync(new URL('services', import.meta.url)) && !process.env.FLIGHTLOG_TEST_AS_BUILT;
 const translated = hasSources ? import('./build.js').then(({ bringUpToDate }) => bringUpToDate()) : Promise.resolve();
 

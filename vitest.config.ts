@@ -19,7 +19,10 @@ type Kind = {
   readonly isolate?: boolean;
 };
 
-/** Files that Node loads as they are. The runner would translate what is translated already, anew for each file of tests. */
+/**
+ * Files that Node loads as they are. The runner would translate what is translated already, anew for each file of
+ * tests.
+ */
 const AS_BUILT = /\/dist\/.*(?<!\.test)\.js$/u;
 
 // Tests run as compiled: worker threads load the same files then as in production.

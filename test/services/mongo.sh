@@ -1,7 +1,7 @@
-# A server of the MongoDB protocol: SecantusDB, a stand-in for MongoDB as a replica set of one. It scans all documents of
-# a scope before it answers, so its speed and the query costs that it reports are not those of MongoDB. A real server is
-# used instead when FLIGHTLOG_TEST_MONGO_URL names it, with FLIGHTLOG_TEST_MONGO_EXPLAINS=1. The stand-in is a separate
-# process, and no part of the product.
+# A server of the MongoDB protocol: SecantusDB, a stand-in for MongoDB as a replica set of one. It scans all documents
+# of a scope before it answers, so its speed and the query costs that it reports are not those of MongoDB. A real server
+# is used instead when FLIGHTLOG_TEST_MONGO_URL names it, with FLIGHTLOG_TEST_MONGO_EXPLAINS=1. The stand-in is a
+# separate process, and no part of the product.
 VERSION='MongoDB protocol: SecantusDB 0.7.0b3, a stand-in'
 VARIABLE=FLIGHTLOG_TEST_MONGO_URL
 READY_SECONDS=30

@@ -2,7 +2,7 @@
 export type Browser = {
   /** Opens an address and follows redirects, up to the first that leaves the origin. */
   open(url: string): Promise<Page>;
-  /** Sends the form of a page whose action ends with `action`: its prefilled fields, replaced or extended by `fields`. */
+  /** Sends the form whose action ends with `action`: its prefilled fields, replaced or extended by `fields`. */
   submit(page: Page, action: string, fields?: Readonly<Record<string, string>>): Promise<Page>;
 };
 

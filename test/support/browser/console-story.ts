@@ -64,7 +64,7 @@ export const consoleStory = (name: string, env: Readonly<Record<string, string>>
   };
 };
 
-/** Adds a user to the authorization server in a data directory, with a role in every project and domain or without one. */
+/** Adds a user to the authorization server in a data directory, with a role in all projects and domains, or none. */
 export const addUser = (data: string, { name, password }: Credentials, role?: string) => {
   const roles = role === undefined ? [] : ['--roles', role];
   return flightlog(['user', 'add', name, ...roles, '--data', data], { input: `${password}\n` }).ended;

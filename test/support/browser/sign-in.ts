@@ -28,8 +28,8 @@ export const claimsOf = (token: string | undefined): Readonly<Record<string, unk
   JSON.parse(Buffer.from((token ?? '').split('.')[1] ?? '', 'base64url').toString()) as Record<string, unknown>;
 
 /**
- * Makes the address at which the public client `flytectl` begins the authorization code flow, with the PKCE verifier and
- * the redirect address that it needs to redeem the code.
+ * Makes the address at which the public client `flytectl` begins the authorization code flow, with the PKCE verifier
+ * and the redirect address that it needs to redeem the code.
  */
 export const begin = (issuer: string, scope = 'all offline', redirect = 'http://localhost:53593/callback') => {
   const verifier = randomBytes(32).toString('base64url');

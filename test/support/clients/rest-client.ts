@@ -98,7 +98,11 @@ const filledIn = ({ pattern, body }: HttpRule, message: JsonObject): Bound | und
   return { verb, path: asked, hasBody: body !== '' };
 };
 
-/** The first binding of the RPC for which the request has all fields of the path. @throws {Error} when there is none. */
+/**
+ * The first binding of the RPC for which the request has all fields of the path.
+ *
+ * @throws {Error} when there is none.
+ */
 const boundTo = (method: DescMethod, message: JsonObject): Bound => {
   const rule = getOption(method, http);
   for (const each of [rule, ...rule.additionalBindings]) {

@@ -23,7 +23,11 @@ export type WorkStream = {
   readonly send: (message: Request) => void;
   /** Everything that was received, in its order. */
   readonly received: readonly Response[];
-  /** Takes the next message of a kind, which may have arrived before. @throws {Error} when the stream ends without it. */
+  /**
+   * Takes the next message of a kind, which may have arrived before.
+   *
+   * @throws {Error} when the stream ends without it.
+   */
   readonly next: <Name extends Case>(name: Name) => Promise<ValueOf<Name>>;
   readonly ended: Promise<Ended>;
   /** Closes the connection without a `leave` message. */

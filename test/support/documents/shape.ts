@@ -45,8 +45,8 @@ export const misfit = (shown: unknown, real: unknown, path = '$'): string | unde
 };
 
 /**
- * True when a text has the lines shown, in order, with other lines between them only where `…` is; lines may precede and
- * follow them.
+ * True when a text has the lines shown, in order, with other lines between them only where `…` is; lines may precede
+ * and follow them.
  */
 export const showsLines = (shown: string, real: string): boolean => {
   const pattern = shown

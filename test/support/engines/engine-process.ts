@@ -8,7 +8,8 @@ import { runEngine } from '../../../engine/engine.js';
 import type { EventWatch } from '../../../engine/options.js';
 
 /**
- * The options of a process that runs a simulated engine of the group `default` until SIGTERM; its only argument, as JSON.
+ * The options of a process that runs a simulated engine of the group `default` until SIGTERM; its only argument, as
+ * JSON.
  */
 export type EngineProcessOptions = {
   readonly endpoint: string;

@@ -44,7 +44,10 @@ export const streamOf = ({ streamOption }: Options): string | undefined =>
     ? Buffer.from(streamOption.value.streamIdentifier?.streamName ?? []).toString()
     : undefined;
 
-/** @throws when no event has the position. 0 and the end are allowed too, and any position beyond the end when reading forwards. */
+/**
+ * @throws when no event has the position. 0 and the end are allowed too, and any position beyond the end when reading
+ * forwards.
+ */
 export const assertEventPosition = ({ log, replica }: Node, position: bigint, isBackwards = false): void => {
   const end = replica.end();
   if (position === 0n || position === end || (position > end && !isBackwards)) return;

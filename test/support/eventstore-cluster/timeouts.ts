@@ -1,4 +1,7 @@
-/** A write that is not confirmed within this time is answered with a timeout, also when the client gave a longer deadline. */
+/**
+ * A write that is not confirmed within this time is answered with a timeout, also when the client gave a longer
+ * deadline.
+ */
 export const WRITE_TIMEOUT_MS = 2_000;
 
 /** The timing of failure detection and elections, in milliseconds. */

@@ -30,7 +30,7 @@ const argument = ({ spec }: Pod, name: string): string => {
   return args[args.indexOf(name) + 1] ?? '';
 };
 
-/** The end of a pod: it has written outputs, an error, or another file; it has crashed; or it has none and goes on running. */
+/** The end of a pod: it has written outputs, an error or another file, has crashed, or has no end and runs on. */
 export type Outcome =
   | { readonly case: 'outputs'; readonly outputs: MessageInitShape<typeof LiteralMapSchema> }
   | { readonly case: 'error'; readonly code: string; readonly message: string; readonly isRecoverable: boolean }

@@ -4,8 +4,8 @@ import { type Change, ObjectTable, Refused, type Stored } from './object-table.j
 import { ADMIN_TOKEN, BRIDGE_TOKEN, BRIDGE_USER, type KubernetesServer } from './server.js';
 
 /**
- * An answer that the stand-in gives in place of the right one: an HTTP status, or none (`stall`); `lost` makes the change
- * and breaks the connection; `empty` is a success without a body.
+ * An answer that the stand-in gives in place of the right one: an HTTP status, or none (`stall`); `lost` makes the
+ * change and breaks the connection; `empty` is a success without a body.
  */
 export type Fault = 410 | 422 | 429 | 500 | 503 | 'stall' | 'lost' | 'empty';
 

@@ -15,8 +15,8 @@ type Answer = NonNullable<MessageInitShape<typeof WorkResponseSchema>['message']
 type Stream = ServerDuplexStream<Buffer, Buffer>;
 
 /**
- * A stand-in for the control plane with one bridge: on a stream of `EngineService.Work` it sends what the test says, and
- * records what the bridge sends. It enforces nothing: leases, order and fencing are tested on the real service.
+ * A stand-in for the control plane with one bridge: on a stream of `EngineService.Work` it sends what the test says,
+ * and records what the bridge sends. It enforces nothing: leases, order and fencing are tested on the real service.
  */
 export interface WorkServer {
   readonly endpoint: string;

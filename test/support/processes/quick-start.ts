@@ -1,14 +1,14 @@
 /**
- * Flags for V8 with which it optimizes functions fifteen times later. Releases before Node 22 count bytes of bytecode that
- * have run, later ones calls, and none knows the flags of the others.
+ * Flags for V8 with which it optimizes functions fifteen times later. Releases before Node 22 count bytes of bytecode
+ * that have run, later ones calls, and none knows the flags of the others.
  */
 const LATE = process.versions.node.startsWith('20.')
   ? ['--interrupt-budget=1000000']
   : ['--invocation-count-for-maglev=6000', '--invocation-count-for-turbofan=45000'];
 
 /**
- * Flags for V8 that make a start cheaper, for processes that a test starts; no flags in benchmarks. Most of these processes
- * live for seconds, and by default a fifth of the processor time of their start is the compilation of functions that
- * run during the start alone.
+ * Flags for V8 that make a start cheaper, for processes that a test starts; no flags in benchmarks. Most of these
+ * processes live for seconds, and by default a fifth of the processor time of their start is the compilation of
+ * functions that run during the start alone.
  */
 export const QUICK_START: readonly string[] = process.env['VITEST'] === undefined ? [] : LATE;

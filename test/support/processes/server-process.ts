@@ -41,7 +41,7 @@ export type ServerOptions = {
   readonly binary?: string;
 };
 
-/** True when the caller wants the port of the EventStoreDB protocol: it names a setting of that port, or a log server. */
+/** True when the caller wants the port of the EventStoreDB protocol: it sets up that port, or starts a log server. */
 const servesEventStore = (args: readonly string[], env: Readonly<Record<string, string>>): boolean =>
   args.some((each) => each.startsWith('--eventstore-') || each === 'log') || 'FLIGHTLOG_EVENTSTORE_MODE' in env;
 

@@ -24,7 +24,7 @@ for (const [rpc, request] of wholeRequests) {
   if (!wholeBytes.has(rpc)) wholeBytes.set(rpc, encodePublished(method.input.typeName, request));
 }
 
-/** The fault of an answer to a request, of which `names` is the malformed field if known; `undefined` without a fault. */
+/** The fault of an answer to a request, whose malformed field, if known, is `names`; `undefined` without a fault. */
 const faultIn = (code: string, message: string, names: string | undefined): string | undefined => {
   if (NEVER.has(code)) return 'not a status for a mistake of the caller';
   if (code === 'OK') return names === undefined ? undefined : 'it was accepted';
@@ -47,8 +47,8 @@ const inOctets =
     client.bytesAt(method, whole, bytes);
 
 /**
- * Skips requests that cannot be sent: those without a segment of their path, and malformed bytes, which have no JSON. All
- * requests with a field that is known to be malformed are such bytes: invalid UTF-8, or a wrong wire type.
+ * Skips requests that cannot be sent: those without a segment of their path, and malformed bytes, which have no JSON.
+ * All requests with a field that is known to be malformed are such bytes: invalid UTF-8, or a wrong wire type.
  */
 const inJson =
   (client: RestClient): Ask =>
@@ -65,8 +65,9 @@ type Way = (typeof WAYS)[number];
 export const isAskedOver = (way: Way, method: DescMethod): boolean => way === 'gRPC' || isAsked(method);
 
 /**
- * Defines tests that send all variants of one request to each RPC, some of which are still valid, over one transport, to a
- * control plane of their own. The request is the first in {@link wholeRequests}, or an empty one where there is none.
+ * Defines tests that send all variants of one request to each RPC, some of which are still valid, over one transport,
+ * to a control plane of their own. The request is the first in {@link wholeRequests}, or an empty one where there is
+ * none.
  */
 export const hostileCases = (way: Way, rpcs: readonly Endpoint[], start: () => Promise<ControlPlane>): void => {
   let plane: ControlPlane;

@@ -10,7 +10,7 @@ declare module 'vitest' {
 
 const CONFORMANCE = '/test/e2e/conformance/';
 
-/** The file to which a line for each failed test is appended, so that a run of several suites can repeat them at its end. */
+/** The file to which each failed test adds a line, so that a run of several suites can repeat them at its end. */
 const FAILURES = process.env['FLIGHTLOG_TEST_FAILURES'];
 
 const lineOf = (test: TestCase): string => {
@@ -19,8 +19,8 @@ const lineOf = (test: TestCase): string => {
 };
 
 /**
- * A line for each failed test of a file. A file that failed to load, or whose hooks failed, has no failed test, and gets
- * one line.
+ * A line for each failed test of a file. A file that failed to load, or whose hooks failed, has no failed test, and
+ * gets one line.
  */
 const failuresOf = (module: TestModule): readonly string[] => {
   const lines = [...module.children.allTests('failed')].map(lineOf);

@@ -26,7 +26,7 @@ import {
   SyncAgentService,
 } from '../../../proto/gen/platformidl/service/agent_pb.js';
 
-/** An agent server that keeps its tasks in memory: the first GetTask of a task answers RUNNING, later ones SUCCEEDED. */
+/** An agent server with its tasks in memory: the first GetTask of a task answers RUNNING, later ones SUCCEEDED. */
 export type ExampleAgent = {
   readonly endpoint: string;
   /** The value of the setting `agents` that names this agent alone. */

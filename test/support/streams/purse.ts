@@ -1,8 +1,8 @@
 import type { Aggregate, Decision } from '../../../services/kernel/aggregate.js';
 import type { Content } from '../../../services/kernel/ports/payload-store.js';
 
-// A sample aggregate, a purse: coins are added and spent one by one, and it holds at most ten. A note has a content of any
-// size. The command `count` is decided after the recorded events were read.
+// A sample aggregate, a purse: coins are added and spent one by one, and it holds at most ten. A note has a content of
+// any size. The command `count` is decided after the recorded events were read.
 
 type Coin = { readonly kind: 'coin' };
 type Note = { readonly kind: 'note'; readonly text: Content };
