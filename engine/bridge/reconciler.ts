@@ -115,14 +115,15 @@ export class Reconciler {
     if (cluster === undefined || managed.work === undefined) return this.#passOn(managed, 'no cluster takes its label');
     const launch = await launchOfWork(managed.work, managed.id, this.#options.client);
     const { object, offloads } = this.#options;
+    let answer: 'created' | 'exists';
     try {
       const whole = workflowObject(launch, object);
-      const answer = await cluster.create(offloads ? await offloaded(whole, launch, offloads) : whole);
-      return answer === 'created' ? { seen: 'standing' } : await this.#look(managed);
+      answer = await cluster.create(offloads ? await offloaded(whole, launch, offloads) : whole);
     } catch (error) {
       if (!(error instanceof UnfitLaunch || error instanceof ObjectRefused)) throw error;
       return this.#refuse(managed, 'ObjectRefused', `no object can be made of the launch: ${error.message}`);
     }
+    return answer === 'created' ? { seen: 'standing' } : this.#look(managed);
   }
 
   #accept(managed: ManagedExecution, seen: ObjectState): Sight {

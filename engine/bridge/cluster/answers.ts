@@ -1,7 +1,7 @@
 import { ApiException, type V1Status } from '@kubernetes/client-node';
 import { ClusterUnavailable, ObjectRefused } from './cluster.js';
 
-/** Statuses by which an API server refuses the object itself. */
+/** Statuses by which an API server refuses the request itself. */
 const REFUSED: ReadonlySet<number> = new Set([400, 413, 422]);
 
 const messageOf = (body: unknown): string => {

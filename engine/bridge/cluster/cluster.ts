@@ -29,7 +29,7 @@ export class ClusterUnavailable extends Error {
   }
 }
 
-/** The cluster refuses the object itself: the same request will never succeed. */
+/** The cluster refuses the request itself, such as for the content of an object: the same one will never succeed. */
 export class ObjectRefused extends Error {
   override readonly name = 'ObjectRefused';
 }
@@ -39,7 +39,7 @@ export type OnObject = (object: ExecutionObject) => void;
 
 /**
  * The objects of one bridge in one cluster. Each method but `follow` throws `ClusterUnavailable` when the cluster gives
- * no usable answer.
+ * no usable answer, and `ObjectRefused` when it refuses the request itself.
  */
 export interface Cluster {
   readonly name: string;
@@ -49,7 +49,6 @@ export interface Cluster {
    * Creates an object.
    *
    * @returns `exists` when there is an object of that name already, whatever it was made for.
-   * @throws {ObjectRefused} when the cluster refuses the object itself.
    */
   create(object: WorkflowObject): Promise<'created' | 'exists'>;
   /**
