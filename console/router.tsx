@@ -64,7 +64,7 @@ const scopeAlone = createRoute({ getParentRoute: () => scope, path: '/', beforeL
 const executions = createRoute({
   getParentRoute: () => scope,
   path: '/executions',
-  validateSearch: textParameters('filters', 'sort', 'direction'),
+  validateSearch: textParameters('filters'),
   component: lazyRouteComponent(() => import('./executions/executions.js'), 'Executions'),
 });
 

@@ -75,6 +75,7 @@ const followPointer = (canvas: HTMLCanvasElement, surface: Surface, choose: (nod
   canvas.addEventListener('pointerdown', down, { signal });
   canvas.addEventListener('pointermove', move, { signal });
   canvas.addEventListener('pointerup', up, { signal });
+  canvas.addEventListener('pointercancel', () => (pressed = undefined), { signal });
   return () => listening.abort();
 };
 

@@ -19,7 +19,10 @@ export type Direction = 'RIGHT' | 'DOWN';
 
 /** Arranges the nodes in layers, one after another in the direction. */
 export const layoutOf = async ({ nodes, lines }: Elements, direction: Direction): Promise<Positions> => {
-  engine ??= openEngine();
+  engine ??= openEngine().catch((error: unknown) => {
+    engine = undefined; // the next attempt loads it again
+    throw error;
+  });
   const elk = await engine;
   const arranged = await elk.layout({
     id: 'workflow',
