@@ -126,7 +126,7 @@ export const literalOf = ({ type }: LiteralType, value: unknown): Literal => {
       return SIMPLE[type.value](value);
     case 'collectionType': {
       if (!Array.isArray(value)) throw new Problem('write a list: [ … ]');
-      const literals = value.map((each, at) => within(`element ${at}`, type.value, each));
+      const literals = value.map((each, at) => within(`element ${at + 1}`, type.value, each));
       return create(LiteralSchema, { value: { case: 'collection', value: { literals } } });
     }
     case 'mapValueType': {

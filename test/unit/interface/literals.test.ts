@@ -106,7 +106,7 @@ describe('the values of a form', () => {
       'a wrong element',
       typeOf({ case: 'collectionType', value: INTEGER }),
       [1, 'x'],
-      'element 1: write a whole number',
+      'element 2: write a whole number',
     ],
     ['a word for a time', simple(SimpleType.DATETIME), 'tomorrow', 'write a time such as 2026-03-02T09:58:16Z'],
     [
