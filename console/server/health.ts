@@ -42,7 +42,7 @@ type ReadyzAnswer = { readonly checks: Readonly<Record<string, Omit<Check, 'name
 
 const readReadiness = async (signal: AbortSignal): Promise<Readiness> => {
   const answer = await received(fetch(serverAddress('/readyz'), { signal }), signal);
-  const { checks } = (await answer.json()) as ReadyzAnswer;
+  const { checks } = (await received(answer.json(), signal)) as ReadyzAnswer;
   return { isReady: answer.ok, checks: Object.entries(checks).map(([name, check]) => ({ name, ...check })) };
 };
 

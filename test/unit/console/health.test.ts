@@ -17,3 +17,12 @@ it('metrics and readiness that a server which is down does not answer are asked 
     expect(RETRIED.retry(100, error)).toBe(true);
   }
 });
+
+it('readiness that a proxy answers with a page, because the server is down, is asked for again', async () => {
+  vi.stubGlobal('document', { baseURI: 'http://127.0.0.1/console/' });
+  vi.stubGlobal('window', { addEventListener: () => undefined });
+  vi.stubGlobal('fetch', () => Promise.resolve(new Response('<html>', { status: 503 })));
+  const { readinessQuery } = await import('../../../console/server/health.js');
+  const read = readinessQuery.queryFn as (context: { readonly signal: AbortSignal }) => Promise<unknown>;
+  await expect(read({ signal: new AbortController().signal })).rejects.toBeInstanceOf(ServerUnreachable);
+});
