@@ -79,7 +79,7 @@ const CREATED = { key: 'created_at', direction: 0 };
 const BY_NAME = { key: 'name', direction: 1 };
 const at = (seconds: number): string => new Date(FIRST_AT / 1_000 + seconds * 1_000).toISOString();
 
-/** Texts that one, every twentieth, every second and no document has, and some that resemble another. */
+/** Texts that are in one document, every twentieth, every second or none; some of them resemble another. */
 const SEARCHED = ['oddity', 'nightly', 'stable', '37-odd', 'stab_e', 'nobody', 'table-night'] as const;
 
 /** True for texts that match no document. */
