@@ -37,7 +37,7 @@ export type MessageContent = {
   readonly traceParent?: string | undefined;
   /** Why the execution has not succeeded, in the words of the engine or the caller; empty where neither gave a reason. */
   readonly error: string;
-  /** The id of the node that failed first; empty where none did. */
+  /** The id of the node that failed first, of the 256 events before the event; empty where none did. */
   readonly failingNode: string;
   readonly workflow: Identifier | undefined;
   readonly launchPlan: Identifier | undefined;
@@ -142,7 +142,15 @@ const contentOfCreated = (created: ExecutionCreated) => ({
   isDisabled: disablesAll(created),
 });
 
-/** The creation of the execution; `undefined` where the stream does not begin with one. */
+/** The first event of a stream after those of attempts that were voided before they created the execution. */
+const firstOf = async (log: ContentOptions['log'], stream: StreamName): Promise<RecordedEvent | undefined> => {
+  for (let at = 0n; ; at += 1n) {
+    const [event] = await readEvents(log, stream, at, at);
+    if (event?.type !== 'ExecutionVoided') return event;
+  }
+};
+
+/** The creation of the execution; `undefined` where the event is none. */
 const createdIn = (first: RecordedEvent | undefined): ExecutionCreated | undefined => {
   const event = first && decodeEvent(executionCodec, first);
   return event?.type === 'ExecutionCreated' ? event.data : undefined;
@@ -189,7 +197,7 @@ export const readContent = async (
   at: NotifiableEvent,
   { log, payloads }: ContentOptions,
 ): Promise<MessageContent | undefined> => {
-  const [first] = await readEvents(log, at.stream, 0n, 0n);
+  const first = await firstOf(log, at.stream);
   const before = await readUpTo(log, at);
   const created = createdIn(first);
   const notified = notifiedIn(before.find(({ revision }) => revision === at.revision));

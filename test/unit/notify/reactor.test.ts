@@ -205,6 +205,14 @@ describe('the messages about an execution', () => {
     );
   });
 
+  it('are sent also when an attempt to create the execution was voided before', async () => {
+    start();
+    await command({ type: 'VoidExecution', id, attempt: 'lost' });
+    await failFor('ann@example.com');
+    await untilTypes('Started', 'Sent');
+    expect(smtp.mails.map(({ to }) => to)).toEqual(['ann@example.com']);
+  });
+
   it('are recorded with the event that caused them, and with its trace', async () => {
     start();
     await failFor('ann@example.com');
