@@ -7,16 +7,16 @@ export type FoundValues = { readonly values: readonly FieldValue[]; readonly has
  * Separates the conditions that exclude single values of the sort field: the caller skips an excluded value in one
  * step, where the database would scan all entries that have it.
  */
-export const exceptions = (query: Query): { rest: Query; isExcepted: (value: FieldValue) => boolean } => {
-  const isException = (each: Condition): boolean =>
+export const separateExclusions = (query: Query): { rest: Query; isExcluded: (value: FieldValue) => boolean } => {
+  const isExclusion = (each: Condition): boolean =>
     each.field === query.orderBy.field && (each.is === 'not in' || (each.is === '<>' && each.value !== null));
-  const excepted = new Set(
+  const excluded = new Set(
     query.where
-      .filter(isException)
+      .filter(isExclusion)
       .flatMap((each) => ('values' in each ? each.values : 'value' in each ? [each.value] : [])),
   );
   return {
-    rest: { ...query, where: query.where.filter((each) => !isException(each)) },
-    isExcepted: (value) => excepted.has(value),
+    rest: { ...query, where: query.where.filter((each) => !isExclusion(each)) },
+    isExcluded: (value) => excluded.has(value),
   };
 };

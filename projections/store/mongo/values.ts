@@ -1,6 +1,6 @@
 import type { Document } from 'mongodb';
 import type { Collection, FieldValue, Query, ValueCounts } from '../../runtime/read-store.js';
-import { exceptions, type FoundValues } from '../distinct-values.js';
+import { separateExclusions, type FoundValues } from '../distinct-values.js';
 import { isImpossible, valuesPlanOf, queryPlanOf } from '../query-plan.js';
 import { originalValue, storedQuery } from '../stored-text.js';
 import { tightened } from '../tightened-query.js';
@@ -35,7 +35,7 @@ const nextQuery = (collection: Collection, index: readonly string[] | undefined,
  */
 export const values = async (reader: PageReader, collection: Collection, given: Query): Promise<FoundValues> => {
   if (isImpossible(given)) return { values: [], hasMore: false };
-  const { rest: query, isExcepted } = exceptions(storedQuery(given));
+  const { rest: query, isExcluded } = separateExclusions(storedQuery(given));
   const { index } = valuesPlanOf(collection, query);
   const skip = query.offset ?? 0;
   const found: FieldValue[] = [];
@@ -47,7 +47,7 @@ export const values = async (reader: PageReader, collection: Collection, given: 
     const [row] = await findRows<ValueRow>(reader, collection, query.where, pageQuery).toArray();
     if (!row) return { values: found.slice(skip).map(originalValue), hasMore: false };
     const value = row.f[query.orderBy.field] ?? null;
-    if (!isExcepted(value)) found.push(value);
+    if (!isExcluded(value)) found.push(value);
     after = { value, key: '' };
   }
   return { values: found.slice(skip, -1).map(originalValue), hasMore: true };

@@ -1,5 +1,5 @@
 import type { Collection, FieldValue, Query } from '../../runtime/read-store.js';
-import { exceptions, type FoundValues } from '../distinct-values.js';
+import { separateExclusions, type FoundValues } from '../distinct-values.js';
 import { valuesPlanOf } from '../query-plan.js';
 import { originalValue, storedQuery } from '../stored-text.js';
 import { tightened } from '../tightened-query.js';
@@ -16,7 +16,7 @@ export const distinctValues = (
   asked: Query,
   isCounted: boolean,
 ): FoundValues => {
-  const { rest: query, isExcepted } = exceptions(storedQuery(asked));
+  const { rest: query, isExcluded } = separateExclusions(storedQuery(asked));
   const run = { collection, plan: valuesPlanOf(collection, query), isCounted };
   const skip = query.offset ?? 0;
   const values: FieldValue[] = [];
@@ -26,7 +26,7 @@ export const distinctValues = (
       | [FieldValue]
       | undefined;
     if (!row) return { values: values.slice(skip).map(originalValue), hasMore: false };
-    if (!isExcepted(row[0])) values.push(row[0]);
+    if (!isExcluded(row[0])) values.push(row[0]);
     after = { value: row[0], key: '' };
   }
   return { values: values.slice(skip, -1).map(originalValue), hasMore: true };
