@@ -13,7 +13,7 @@ import { apiCaller } from './api-caller.js';
 import { MAX_NODES } from './run.js';
 import { workflowSpan } from './spans.js';
 
-/** Deeper than executions are nested, and within the nesting limit of messages: a level is at most two spans deep. */
+/** Within the nesting limit of messages, because a level is at most two spans deep; executions are rarely so deep. */
 const MAX_DEPTH = 40;
 
 const metrics = async (

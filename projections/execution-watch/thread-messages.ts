@@ -37,7 +37,10 @@ export type WatchReply = {
   readonly isLast?: boolean;
 };
 
-/** An unrequested message of the thread: answers or an error for all watchers of a topic, or the position up to which the log was read. */
+/**
+ * An unrequested message of the thread: answers or an error for all watchers of a topic, or the position up to which
+ * the log was read.
+ */
 export type WatchMessage =
   | { readonly topic: string; readonly answers: readonly SentAnswer[] }
   | { readonly topic: string; readonly failure: CrossingFault }

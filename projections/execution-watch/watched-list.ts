@@ -31,7 +31,7 @@ export type ListFilter = {
   readonly isMatch: (document: StoredDocument) => boolean;
 };
 
-/** Makes the changes of a list of executions. Its first state is read from the views. */
+/** Watches a list of executions, by its changes. Its first state is read from the views. */
 export const watchedList = ({ under, isMatch }: ListFilter, sources: ListSources): Watched => {
   const inTurn = oneByOne();
   const types = new Set(sources.follows);

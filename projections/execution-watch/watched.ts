@@ -6,7 +6,7 @@ export type WatchStart = {
   readonly position: bigint;
   /** True when nothing can change after that. */
   readonly isEnded: boolean;
-  /** The state at the position, or the changes up to it. */
+  /** The state at the position, or the changes up to it; empty for the state of a list, which the views have. */
   readonly first: AsyncIterable<WatchAnswer, void> | Iterable<WatchAnswer, void>;
 };
 

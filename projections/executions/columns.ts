@@ -49,7 +49,7 @@ export const PHASES_WITH_ERROR: readonly (keyof typeof WorkflowExecution_Phase)[
   'TIMED_OUT',
 ];
 
-/** Fields that are set by the execution's first event and never change. */
+/** Fields that are set when the execution is created and never change. */
 export const originFields: readonly string[] = [
   'recorded',
   'launch_entity',

@@ -23,7 +23,7 @@ export type ExecutionDocument = {
   readonly execution: Execution;
   /** The inputs that came in the spec, kept apart from `execution` because to encode large ones takes milliseconds. */
   readonly specInputs: SpecInputs | undefined;
-  /** Fields set by the first event; they never change. */
+  /** Fields set when the execution was created; they never change. */
   readonly origin: Origin;
   /**
    * The termination that was requested last, by a caller or because of a timeout; when the engine did not end the

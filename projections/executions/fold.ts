@@ -48,7 +48,7 @@ const recordedSpec = ({ spec: recorded = create(ExecutionSpecSchema) }: Executio
   return { spec: clone(ExecutionSpecSchema, spec), specInputs };
 };
 
-/** Creates the document from the first event: the execution is queued for an engine. */
+/** Creates the document from the creation: the execution is queued for an engine. */
 const created = (event: SeenEvent<EventOf<'ExecutionCreated'>>): ExecutionDocument => {
   const { data } = event.body;
   const at = timestampOfMs(event.metadata.recordedAtMs);
@@ -155,7 +155,7 @@ const tagged: Fold<'ExecutionTagged'> = ({ execution }, { body }) => {
   specOf(execution).tags = [...body.data.tags];
 };
 
-/** Events of executions, except those of nodes, tasks and signals, which have views of their own, and of work. */
+/** The events that change the document of an execution; nodes, tasks and signals have views of their own. */
 export type FollowedEvent = Exclude<
   ExecutionEvent,
   {

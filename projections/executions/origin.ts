@@ -37,7 +37,7 @@ const urgency = ({ engine }: ExecutionCreated): Origin => ({
 });
 
 /**
- * Fields from the first event: the definitions that run, and the source of the execution. Keys are those of the other
+ * Fields from the creation: the definitions that run, and the source of the execution. Keys are those of the other
  * entities' documents.
  */
 export const originOf = (created: ExecutionCreated, { position }: SeenEvent): Origin => {

@@ -25,6 +25,8 @@ const seeing = (minPosition: bigint): Call => ({
  * Checks that at least one version of a name is registered. Each version may have its own stream, so the view has to be
  * asked: `false` is returned only when the view has reached the position that was the head of the log at the time of
  * the call.
+ *
+ * @throws {RpcError} UNAVAILABLE from `has`, when the view has not reached it in time.
  */
 export const registeredNames = ({
   log,

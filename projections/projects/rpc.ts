@@ -36,7 +36,7 @@ const domainsOf = ({ domains }: ProjectReads, project: Uint8Array, access: Acces
   return toBinary(ProjectSchema, create(ProjectSchema, { domains: readable.map(({ id, name }) => ({ id, name })) }));
 };
 
-/** Leaves the projects in which the caller may read something. */
+/** Selects the projects in which the caller may read something. */
 const readableBy = (access: Access): readonly Condition[] => {
   const projects = access.projectsWith('read');
   return projects === undefined ? [] : [{ field: 'identifier', is: 'in', values: projects }];

@@ -30,7 +30,7 @@ export interface Freshness {
    * has not reached it in time, or is being built, the returned function computes the documents from the events that
    * are not yet projected; a document is read from the view only when that function does not return it.
    *
-   * @throws {RpcError} UNAVAILABLE when the views have not reached the caller's own position.
+   * @throws {RpcError} UNAVAILABLE when the view has not reached the position that the caller asks for.
    */
   awaitAcknowledged(call: Call, stream: StreamName, collection: Collection): Promise<FoldUnprojected>;
 
@@ -51,7 +51,8 @@ export interface Freshness {
    * For a List: waits for the last acknowledged event of the streams with this name prefix. After the time limit the
    * list is answered from the views as they are.
    *
-   * @throws {RpcError} UNAVAILABLE when the view has not reached the caller's own position, or is being built.
+   * @throws {RpcError} UNAVAILABLE when the view is being built, or has not reached the position that the caller asks
+   * for.
    */
   waitForPrefix(call: Call, prefix: string, collection: Collection): Promise<void>;
 }
@@ -168,8 +169,8 @@ const assertNotParked = async (store: DocumentReads, stream: StreamName): Promis
  * Looks up documents of a collection that a stream feeds: first with every event of the stream that this process has
  * acknowledged, then, when nothing is found, with all recorded events.
  *
- * @throws {RpcError} UNAVAILABLE when the views have not reached the caller's own position, or when nothing is found and
- * the stream is parked.
+ * @throws {RpcError} UNAVAILABLE when the view has not reached the position that the caller asks for, or when nothing
+ * is found and the stream is parked.
  * @throws {StreamParked} when an event that the view lacks cannot be folded.
  * @throws {StoreUnavailable} when the view lacks too many events, or folding them takes too long.
  */

@@ -16,7 +16,7 @@ import { pageStart, pageToken } from './token.js';
 
 /** The fields that every list request has; the generated request messages can be passed as they are. */
 export type ListRequest = {
-  /** 0 means 100. */
+  /** 0 means 100, or no limit by {@link Listed.limitZero}. */
   readonly limit: number;
   /** Empty for the first page; the token of the previous page; or a decimal offset. */
   readonly token: string;

@@ -3,13 +3,13 @@ import type { Collection, Condition, FieldValue, Query, Searched } from '../../r
 
 type ContainsAll = Extract<Condition, { is: 'contains all' }>;
 
-/** Length of an indexed substring (trigram), in characters; clients search for no shorter text. */
+/** Length of an indexed substring (trigram), in characters; a shorter text is searched without these indexes. */
 const TRIGRAM_LENGTH = 3;
 
 /** Characters of a searched text that are used; the rest of a longer text is not needed to find candidates. */
 const MAX_QUERY_TEXT = 60;
 
-/** Longer texts, in characters, are not indexed by their trigrams: every search has to look at them. */
+/** Longer texts, in UTF-16 code units, are not indexed by their trigrams: every search has to look at them. */
 const MAX_INDEXED_TEXT = 1_000;
 
 /** Maximum number of trigrams that a search looks for; this many distinguish a text well enough. */
