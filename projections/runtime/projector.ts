@@ -22,7 +22,7 @@ export type ProjectorOptions = EventSources &
 
 /** Projects events into the views, batch by batch. Callers must not overlap calls. */
 export type Projector = {
-  /** True when the event belongs to one of the projector's partitions and is above that partition's checkpoint. */
+  /** True when an event above `position()` is of one of the partitions, and above that partition's checkpoint. */
   wants(event: RecordedEvent): boolean;
   /**
    * Folds events, given in log order, writes the changes and moves the checkpoints to `to`, which must not be below the

@@ -159,7 +159,7 @@ export type CheckpointMove = {
 /** Documents, and the checkpoints up to which they contain the log. */
 export type WriteBatch = {
   readonly documents: readonly DocumentWrite[];
-  /** One or more, with distinct names. */
+  /** One or more, with distinct names; none only for a temporary store. */
   readonly checkpoints: readonly CheckpointMove[];
   readonly parked?: readonly ParkedMove[];
 };
@@ -189,7 +189,10 @@ export interface ReadStore {
   /** Number of this build of the views, which rebuilds create beside each other; absent counts as 0. */
   readonly build?: number;
 
-  /** Creates the collections and their indexes where they do not exist. */
+  /**
+   * Creates the collections and their indexes where they do not exist; a store that is being rebuilt gets its indexes
+   * at the end, and one that is only read gets nothing.
+   */
   prepare(collections: readonly Collection[]): Promise<void>;
 
   get(collection: Collection, key: string): Promise<StoredDocument | undefined>;

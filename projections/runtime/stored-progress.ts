@@ -18,7 +18,7 @@ export type StoredProgress = {
   /** `undefined` for a view that starts at the beginning of the log. */
   startOf(collection: string, partition: Partition): ViewStart | undefined;
   /**
-   * The checkpoint with this name, of those that were read: where each partition has one of all views, only these are.
+   * The checkpoint with this name, of those that were read: only those of all views, where each partition has one.
    */
   checkpoint(name: string): Checkpoint | undefined;
 };

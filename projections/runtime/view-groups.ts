@@ -16,7 +16,8 @@ export type ViewGroup = {
   readonly isBuilding: boolean;
   /**
    * Writes the checkpoints and parked streams that the group takes over from the groups it replaces, and deletes theirs.
-   * To be written before the group runs; `undefined` when the group has its checkpoints already.
+   * To be written before the group runs; `undefined` when the group has its checkpoints already, or begins at the
+   * beginning of the log.
    */
   readonly takeover: WriteBatch | undefined;
 };

@@ -10,7 +10,7 @@ export type ViewWriter = {
   position(): bigint;
   /** The checkpoint of the partition that a stream belongs to. */
   positionOf(stream: StreamName): bigint;
-  /** True when an event belongs to one of the partitions and is above that partition's checkpoint. */
+  /** True when an event above `position()` is of one of the partitions, and above that partition's checkpoint. */
   wants(event: RecordedEvent): boolean;
   /**
    * Writes changes and moves the checkpoints to `to`. Checkpoints at or above `to` stay where they are; without `to`,

@@ -33,7 +33,7 @@ export type GroupRunOptions = EventSources & {
   readonly pauseAfterLarge?: () => Promise<void>;
   /** Called after each batch of a group that is being built, so that the group in service has precedence. */
   readonly pauseAfterBuilding?: () => Promise<void>;
-  /** Largest number of events in a batch of a group that is being built; 250 by default. */
+  /** A group that is being built writes once it has folded this many events; 250 by default. */
   readonly buildingEvents?: number;
   /**
    * Called when the store is unavailable, such as on a full disk; the write is retried when the promise resolves.

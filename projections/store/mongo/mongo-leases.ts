@@ -19,7 +19,7 @@ type PositionRow = { readonly _id: string; readonly logId: string; readonly posi
 
 /** Leases in a database, and checkpoints of readers of the log. */
 export type MongoLeases = Leases & {
-  /** The checkpoint of the reader with this name; it reads 0 when the stored one is of another log. */
+  /** The checkpoint of the reader with this name; it reads 0n when none is stored, or one of another log. */
   checkpoint(name: string, logId: string): Checkpoint;
 };
 
