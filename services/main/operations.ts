@@ -19,7 +19,7 @@ export type OperationsSources = {
   readonly groups: () => Promise<readonly GroupFigures[]>;
 };
 
-/** Leaves only the first entry of each stream, which has the lowest position: two sets of views may have parked it. */
+/** Keeps only the first entry of each stream, which has the lowest position: two sets of views may have parked it. */
 const firstOfEachStream = (parked: readonly Unreadable[]): readonly Unreadable[] => [
   ...new Map(parked.toReversed().map((each) => [each.stream, each])).values(),
 ];

@@ -116,8 +116,9 @@ const openThreads = async (configuration: Configuration, { source }: Foundation)
  * Starts a process that serves the interface: the log and its writer thread, the views and the thread that writes them,
  * the reactors, the transports. Projections and reactors run only where the process has their role.
  *
- * @throws {OperatorError} when a port cannot be taken, or no caller could sign in; nothing has been written then.
- * @throws {Fault} when the data directory cannot be used.
+ * @throws {OperatorError} when a port cannot be taken, or no caller could sign in; nothing has been written then. Also
+ * when the data directory, the log, the payloads or the views cannot be used, naming the setting.
+ * @throws {Fault} when one of them fails during the start.
  */
 export const startServer = async (configuration: Configuration, logger: Logger): Promise<Running> => {
   const eventstoreAt = await checkedPorts(configuration);

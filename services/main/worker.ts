@@ -89,8 +89,9 @@ const reactorComponent = async (
 /**
  * Starts the projections, the reactors, or both, and serves their health over HTTP.
  *
- * @throws {OperatorError} when the port cannot be taken; nothing has been written then.
- * @throws {Fault} when the data directory or the log cannot be used.
+ * @throws {OperatorError} when the port cannot be taken; nothing has been written then. Also when the data directory,
+ * the log, the payloads or the views cannot be used, naming the setting.
+ * @throws {Fault} when one of them fails during the start.
  */
 export const startWorker = async (configuration: Configuration, logger: Logger): Promise<RunningWorker> => {
   tlsOf(configuration); // throws when the files cannot be used; nothing has been written yet

@@ -22,7 +22,7 @@ type Services = {
   readonly listening: () => string;
 };
 
-/** The issuer that signs people in: that of this process, or else the first one with a client for browsers. */
+/** The issuer that signs people in: that of this process, or else the first one if a client for browsers is set. */
 const issuerOf = async ({ auth }: Settings, server: AuthorizationServer | undefined) => {
   const { client_id: clientId, client_secret: clientSecret, scopes } = auth.browser;
   const [external] = auth.issuers;

@@ -2,7 +2,10 @@ import type { Configuration } from '../../config/configuration.js';
 import type { EngineData } from '../../kernel/ports/engine-data.js';
 import type { S3Location } from '../../store/s3-client.js';
 
-/** The buckets in which engines store inputs and outputs, and the largest object that is read; any thread may get it. */
+/**
+ * The buckets in which engines store inputs and outputs, and the largest object that is read, in bytes; it can be sent
+ * to any thread.
+ */
 export type EngineDataSource = { readonly locations: readonly S3Location[]; readonly maxBytes: number };
 
 /** The source that the settings name. An object that is larger than a request may be is not read. */

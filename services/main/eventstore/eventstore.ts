@@ -110,9 +110,9 @@ const portTaken = (logger: Logger): ServedEventstore => {
 /**
  * Starts the thread that serves the EventStoreDB protocol, and waits until it listens.
  *
- * @param port `undefined` when no port is configured and another process has taken the usual one. Then, and when it is
- *   taken until the thread listens, the protocol is not served.
- * @throws {OperatorError} when it cannot listen on a configured port, or for another reason.
+ * @param port `undefined` when the protocol is off, or no port is configured and the usual one is taken. Then, and when
+ *   another process takes the usual one before the thread listens, the protocol is not served.
+ * @throws {OperatorError} when a configured port is taken, or the thread fails.
  */
 export const startEventstore = async (
   configuration: Configuration,

@@ -9,7 +9,10 @@ import type { WritableLog } from './log-source.js';
 
 /** Keeps a process current where other processes write the log too. */
 export type SharedLogReader = {
-  /** Down when the process lags behind the log by more than a second: it should get no calls then. */
+  /**
+   * Down when the process lags behind the log by more than a second, or may not append to it: it should get no calls
+   * then.
+   */
   readonly check: () => Check;
   /** Rejects when the log cannot be followed any further. */
   readonly ended: Promise<void>;

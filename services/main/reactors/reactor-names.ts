@@ -21,7 +21,7 @@ const works: ReadonlyMap<string, 'inward' | 'outward'> = new Map(Object.entries(
 export const reactorNames: readonly string[] = [...works.keys()];
 
 /**
- * True for a reactor that must not run on a log that is a copy, because the control plane on the original log does the
+ * True for a reactor that must not run on this log, because it is a copy and the control plane on the original does the
  * same work: each schedule would start its execution in both, and each recipient would get two messages.
  */
 export const isMuted = (reactor: string, { copyOf }: Pick<EventLog, 'copyOf'>): boolean =>

@@ -18,7 +18,10 @@ export const batchMessages = <Message>(post: (messages: readonly Message[]) => v
   };
 };
 
-/** An error of one thread as it crosses to another: an RpcError without its cause, a fault with its first cause. */
+/**
+ * An error of one thread as it crosses to another: an RpcError without its details and cause, a fault with its first
+ * cause.
+ */
 export type Failure =
   | { readonly status: StatusCode; readonly message: string; readonly retryAfterMs: number | undefined }
   | CrossingFault;

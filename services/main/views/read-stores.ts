@@ -97,7 +97,7 @@ const obstacle = async (source: ReadStoreSource, logId: string): Promise<Error |
   try {
     const store = await openReadStore(source, 'alone', logId);
     try {
-      await store.prepare(models.map(({ collection }) => collection)); // throws where one is missing or differs
+      await store.prepare(models.map(({ collection }) => collection)); // SQLite throws where one is missing or differs
     } finally {
       await store.close();
     }

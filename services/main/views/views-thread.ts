@@ -34,8 +34,8 @@ export type ViewsThreadMessage =
   | { readonly unavailable: string; readonly times: number };
 
 /**
- * The pause after a large page, and after a batch of views that are being built. A longer pause would save little more,
- * and noticeably delay reads after a write.
+ * The pause after a large batch at the head of the log, and after each batch of views that are being built. A longer
+ * pause would save little more, and noticeably delay reads after a write.
  */
 const PAUSE_MS = 25;
 
@@ -76,7 +76,7 @@ const projections = await runProjections({
 const retries = await followRetryRequests(log, (stream) => projections.retryParked(stream));
 
 const coordination = await openCoordination(workerData as ProjectingThreadData, { isAlone: !isShared, leases: true });
-// Leases assign partitions to this process as they become free, and take away those of other processes.
+// Leases assign partitions to this process as they become free, and take some of them away when another process joins.
 const sharing =
   coordination.leases &&
   assignPartitions({

@@ -6,7 +6,7 @@ import { encodedEvent } from '../../gateway/rest/server-sent-events.js';
 import { writeJson } from '../../gateway/rest/json.js';
 import type { EncodeAnswer } from '../../../projections/execution-watch/thread-messages.js';
 
-/** Messages nested deeper than the library reads by default, as in the answers of the interface. */
+/** Limit of nesting when an answer is decoded; answers are nested deeper than the library reads by default. */
 const MAX_DEPTH = 200;
 
 const eventOf = ({ kind, position, isWhole, bytes }: WatchAnswer): Buffer => {
