@@ -215,7 +215,7 @@ const intact =
     });
 
 /**
- * Encodes events for programs: an event is whole, or it is an error.
+ * Encodes events for programs: an event is whole, but for payloads that are lost or damaged, or it is an error.
  *
  * @throws {UnknownEvent} when this release does not know the event's type.
  * @throws {CorruptEvent} when the data cannot be decoded as the event's type.

@@ -29,7 +29,7 @@ export interface Activations {
   /**
    * Waits until everything that was recorded before the call is folded.
    *
-   * @throws {RpcError} UNAVAILABLE when that takes more than 5 seconds.
+   * @throws {RpcError} UNAVAILABLE when that takes more than 5 seconds; RESOURCE_EXHAUSTED when too many calls wait.
    * @throws {StoreUnavailable} when the log cannot be read.
    */
   current(): Promise<void>;

@@ -141,7 +141,7 @@ const deciding = (
   };
 };
 
-/** False for a plan that never had a tick: most launch plans have no schedule, and nothing to decide. */
+/** False for a plan that never had a schedule, as most launch plans: there is nothing to decide. */
 const hasSchedule = (segments: readonly Segment[]): boolean => segments.some(({ schedule }) => schedule !== undefined);
 
 const joined = (plans: WorkFigures, fires: WorkFigures, missed: number): WorkFigures => ({

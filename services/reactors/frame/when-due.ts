@@ -23,7 +23,8 @@ export type WhenDueOptions<Item> = {
   readonly timers: Timers;
   /**
    * Extracts what to keep of an event until it is due; `undefined` when there is nothing to do. When this or `work`
-   * throws `StreamParked`, the event becomes a dead letter that is tried again at the next start.
+   * throws `StreamParked`, the event becomes a dead letter, which is tried again when a stream is resumed and at the
+   * next start.
    */
   readonly itemOf: (event: RecordedEvent) => Item | undefined;
   /** Does the work for an item that is due. Must be idempotent. */

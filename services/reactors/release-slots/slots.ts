@@ -34,7 +34,7 @@ export type SlotsOptions = {
  */
 export type Slot = { readonly attempt: string; readonly release: () => Promise<unknown> };
 
-/** The holder of a slot, as the launch plan's stream has it. `sinceMs` is the time it was taken, since 1970. */
+/** The holder of a slot, as the launch plan's stream has it; `sinceMs` is when it was taken, in ms since 1970. */
 export type SlotHolder = { readonly execution: ExecutionId; readonly attempt: string; readonly sinceMs: number };
 
 /** The slots of launch plans. */

@@ -18,8 +18,8 @@ const SEVERITIES: Readonly<Partial<Record<Phase, string>>> = {
 const MAX_SUMMARY = 1_024;
 
 /**
- * An event of the Events API v2. All events of an execution have one key, so that what one triggers the success of the
- * execution resolves.
+ * An event of the Events API v2. All events of an execution have one key, so that its success resolves what an earlier
+ * event has triggered.
  *
  * @see {@link https://developer.pagerduty.com/docs/send-alert-event}
  */
