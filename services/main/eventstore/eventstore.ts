@@ -138,6 +138,8 @@ export const startEventstore = async (
     );
   });
   failed.catch(() => undefined); // not unhandled: callers may await `failed` later
+  const exited = once(worker, 'exit'); // here, because a thread that fails while the process stops exits before `close`
+  exited.catch(() => undefined); // not unhandled: `failed` reports it
   const [bound] = (await Promise.race([once(worker, 'message'), failed])) as [EventstoreThreadStart];
   if (bound === 'taken') {
     port1.close();
@@ -153,9 +155,8 @@ export const startEventstore = async (
       return groups;
     }),
     close: async () => {
-      const ended = once(worker, 'exit');
       ask('close');
-      await ended;
+      await exited;
       port1.close();
     },
   };

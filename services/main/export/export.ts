@@ -102,14 +102,15 @@ export const startExport = async (
     );
   });
   failed.catch(() => undefined); // not unhandled: callers may await `failed` later
+  const exited = once(worker, 'exit'); // here, because a thread that fails while the process stops exits before `close`
+  exited.catch(() => undefined); // not unhandled: `failed` reports it
   await once(worker, 'online');
   return {
     failed,
     check: () => checkOf(state),
     close: async () => {
-      const ended = once(worker, 'exit');
       worker.postMessage('close');
-      await ended;
+      await exited;
     },
   };
 };

@@ -94,6 +94,8 @@ export const startViews = async (data: ProjectingThreadData, logger: Logger): Pr
       reject(new OperatorError(`the views have failed: ${error.message}`, { cause: error })),
     );
   });
+  const exited = once(worker, 'exit'); // here, because a thread that fails while the process stops exits before `close`
+  exited.catch(() => undefined); // not unhandled: `failed` reports it
   worker.on('message', onMessage);
   await Promise.race([once(worker, 'message'), failed]);
   return {
@@ -103,9 +105,8 @@ export const startViews = async (data: ProjectingThreadData, logger: Logger): Pr
     lowest: () => lowest,
     failed,
     close: async () => {
-      const ended = once(worker, 'exit');
       worker.postMessage('close');
-      await ended;
+      await exited;
     },
   };
 };
