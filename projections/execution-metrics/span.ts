@@ -4,7 +4,7 @@ import type { Duration, Timestamp } from '@bufbuild/protobuf/wkt';
 import { type Span, SpanSchema } from '../../proto/gen/platformidl/core/metrics_pb.js';
 import { durationBetween, type Instant, timestampOf } from '../query/times.js';
 
-/** Operations of the system itself that take time. */
+/** The operations that spans are of, by the names that clients know. */
 export type Operation =
   | 'WORKFLOW_SETUP'
   | 'WORKFLOW_TEARDOWN'
