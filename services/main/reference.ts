@@ -40,8 +40,8 @@ export const openReference = ({
     attributes: attributesFold(parked.note),
     bindings: roleBindingFold(parked.note),
   };
-  // A subscription to an event store brings every position; one to the embedded log is not woken for events that its
-  // filter leaves out.
+  // A subscription to an event store brings every position; one to the embedded log is not always woken for events that
+  // its filter leaves out.
   const following = followFolds(store, Object.values(folds), { advancesOverAll: isShared });
   for (const fold of Object.values(folds)) parked.onResuming((stream) => fold.resume(stream, store));
   return {

@@ -58,7 +58,7 @@ const open = (request: WatchRequest): Opened => {
   return watchedList({ under: executionStreams(request.project, request.domain), isMatch }, listSources);
 };
 
-// Without reads of the log: the subscription brings every position, also those of other categories.
+// Without reads of the log: a subscription to executions brings every position, also those of other categories.
 const waits = positionWaits({ hasReached: (asked) => position >= asked, maxWaiting: MAX_WATCHERS });
 const reach = (asked: bigint): Promise<void> => reachPosition({ waits, position: () => position }, asked);
 
