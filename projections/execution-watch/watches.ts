@@ -33,7 +33,8 @@ export interface Watches {
    * Watches for one caller, until the end of what it watches, or until the caller is gone.
    *
    * @throws {RpcError} INVALID_ARGUMENT naming the field; NOT_FOUND; RESOURCE_EXHAUSTED when there are too many
-   * watchers; ABORTED when the caller reads too slowly.
+   * watchers; ABORTED when the caller reads too slowly; UNAVAILABLE when the log ends before the position after which
+   * the request resumes.
    * @throws {StreamParked} when an event of the watched execution cannot be read.
    * @throws {StoreUnavailable} when the log cannot be read, and when the process shuts down.
    */

@@ -26,7 +26,8 @@ export interface Tails {
   /**
    * Follows the log for one consumer, until it is gone; yields batches of encoded answers.
    *
-   * @throws {RpcError} INVALID_ARGUMENT naming the field; RESOURCE_EXHAUSTED when there are too many tails.
+   * @throws {RpcError} INVALID_ARGUMENT naming the field; RESOURCE_EXHAUSTED when there are too many tails; UNAVAILABLE
+   * when the log ends before the position after which the request continues.
    * @throws {Fault} that the thread has met: mostly StoreUnavailable, when the log cannot be read; also when the thread
    * ends, and when the process shuts down.
    */
