@@ -147,7 +147,8 @@ export const serviceLinks = (environment: NodeJS.ProcessEnv): readonly string[] 
   ownVariables(environment).flatMap(([variable, text]) => (isServiceLink(variable, text) ? [variable] : []));
 
 /**
- * Reads the settings in `FLIGHTLOG_…` variables. Lists and mappings are YAML or JSON; an empty text is an empty one.
+ * Reads the settings in `FLIGHTLOG_…` variables. Lists and mappings are YAML or JSON; for these, an empty variable is
+ * an empty list or mapping.
  *
  * @throws {InvalidConfiguration} when a variable is not a setting, or when a list or mapping is not valid YAML.
  */
@@ -157,7 +158,8 @@ export const fromEnvironment = (environment: NodeJS.ProcessEnv): readonly GivenS
     const setting = allSettings.find((each) => each.variable === variable);
     if (setting === undefined) throw new InvalidConfiguration(`${variable}: is not a setting`);
     if (text === '') return [{ path: setting.path, value: setting.whenEmpty, origin: variable }];
-    // Two braces begin a placeholder in a text, not a mapping.
-    const value: unknown = /^\s*(?:\[|\{(?!\{))/u.test(text) ? parsed(text, variable) : text;
+    // A text, such as the subject of mail, may begin with a bracket or a brace, too.
+    const isDocument = setting.whenEmpty !== '' && /^\s*[[{]/u.test(text);
+    const value: unknown = isDocument ? parsed(text, variable) : text;
     return [{ path: setting.path, value, origin: variable }];
   });

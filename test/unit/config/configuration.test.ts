@@ -39,6 +39,14 @@ describe('the configuration', () => {
       expect(() => configure(fromEnvironment({ [variable]: '' }))).toThrow(`(from ${variable}): must not be empty`);
   });
 
+  it.each(['[prod] {{ name }}: {{ phase }}', '[prod]', '{{ name }}', '{ {{ name }} }'])(
+    'takes a variable for a text where the setting is one, also when it begins like a list or a mapping: %s',
+    (text) => {
+      const { notifications } = configure(fromEnvironment({ FLIGHTLOG_NOTIFICATIONS_SUBJECT: text }));
+      expect(notifications.subject).toBe(text);
+    },
+  );
+
   it('takes one role, several, or a text with several', () => {
     const store = { path: ['event_store'], value: 'esdb://log:2113', origin: 'test' };
     const roles = (value: unknown) => configure([store, { path: ['role'], value, origin: 'test' }]).role;
