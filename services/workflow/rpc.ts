@@ -29,7 +29,7 @@ export type WorkflowServices = {
 };
 
 /** Caches refusals by the hash of the request's bytes. */
-type RefusalCache = Lru<string, WorkflowRefusal['kind']>;
+type RefusalCache = Lru<string, { readonly kind: WorkflowRefusal['kind']; readonly position: bigint }>;
 
 /**
  * The number of cached refusals. They are cached because clients repeat failed requests without a pause, and the answer
@@ -86,11 +86,15 @@ const createWorkflow = async (
   const hash = sha256Hex(request);
   const cachedRefusal = answered.get(hash);
   // A request with an idempotency key gets its first answer again, not a refusal.
-  if (cachedRefusal !== undefined && call.idempotency === undefined) throw refusals[cachedRefusal](id);
+  if (cachedRefusal !== undefined && call.idempotency === undefined) {
+    call.answeredAt(cachedRefusal.position);
+    throw refusals[cachedRefusal.kind](id);
+  }
   const command = await registration(services, id, request);
   const outcome = await services.sessions.handle(workflowAggregate, workflowStream(id), command, contextOf(call));
-  answered.set(hash, outcome.kind === 'refused' ? outcome.refusal.kind : 'exists-identical');
-  call.answeredAt(outcome.position);
+  const { position } = outcome;
+  answered.set(hash, { kind: outcome.kind === 'refused' ? outcome.refusal.kind : 'exists-identical', position });
+  call.answeredAt(position);
   if (outcome.kind === 'refused') throw refusals[outcome.refusal.kind](id);
   return id;
 };

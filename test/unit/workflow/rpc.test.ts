@@ -95,6 +95,16 @@ describe('registrations of workflows', () => {
     }
   });
 
+  it('are refused at the position of the registered one, also when the refusal is cached', async () => {
+    await sendTo(registry, workflow('placed'));
+    const registeredAt = registry.answeredAt();
+    for (const attempt of [1, 2]) {
+      await sendTo(registry, workflow(`beside-${attempt}`));
+      await refusalOf(sendTo(registry, workflow('placed')));
+      expect(registry.answeredAt(), `attempt ${attempt}`).toBe(registeredAt);
+    }
+  });
+
   it('are refused as different when a node differs from the registered one', async () => {
     await sendTo(registry, workflow('differs'));
     const other = workflow('differs', ({ spec }) => (spec!.template!.nodes[0]!.metadata!.name = 'another name'));
