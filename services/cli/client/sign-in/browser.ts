@@ -5,6 +5,9 @@ import { OperatorError } from '../../../config/operator-errors.js';
 /** The longest time for a sign-in: a person may have to find a password first. */
 const SIGN_IN_MS = 300_000;
 
+/** The port of an address that names none. */
+const HTTP_PORT = 80;
+
 const LOOPBACK: readonly string[] = ['localhost', '127.0.0.1', '[::1]'];
 
 /** Refuses an address that other machines could reach. */
@@ -52,7 +55,7 @@ export const returnFromBrowser = async (redirectUri: URL, state: string, listeni
       timer = setTimeout(() => reject(late), SIGN_IN_MS);
       server.on('error', (cause) => reject(portTaken(redirectUri, cause)));
       server.on('request', answerTo(redirectUri, state, resolve));
-      server.listen(Number(redirectUri.port), redirectUri.hostname.replace(/^\[|\]$/gu, ''), listening);
+      server.listen(Number(redirectUri.port || HTTP_PORT), redirectUri.hostname.replace(/^\[|\]$/gu, ''), listening);
     });
   } finally {
     clearTimeout(timer);

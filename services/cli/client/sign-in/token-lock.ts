@@ -5,7 +5,7 @@ import { createPrivateFolder } from '../../../store/create-folder.js';
 
 const POLL_MS = 100;
 const SAY_AFTER_MS = 2_000;
-/** Longer than a sign-in can take. */
+/** Longer than a sign-in takes, unless the issuer gives its device codes more time. */
 const STALE_MS = 900_000;
 
 const codeOf = (error: unknown): string | undefined => (error as NodeJS.ErrnoException).code;
@@ -19,7 +19,7 @@ const isRunning = (pid: number): boolean => {
   }
 };
 
-/** True when the command that made the file has ended without removing it. */
+/** True when the command that made the file has ended without removing it, or holds it for too long. */
 const isStale = (file: string): boolean => {
   try {
     return Date.now() - statSync(file).mtimeMs > STALE_MS || !isRunning(Number(readFileSync(file, 'utf8')));
@@ -82,8 +82,12 @@ export const withTokenLock = async <Result>(file: string, work: () => Promise<Re
   for (let waitedMs = 0; lock === 'busy'; waitedMs += POLL_MS) {
     if (waitedMs === SAY_AFTER_MS)
       process.stderr.write(`waiting for the sign-in of another command; if none is running, remove ${file}\n`);
-    if (isStale(file)) removeStale(file);
-    else await pause(POLL_MS);
+    if (isStale(file)) {
+      removeStale(file);
+      lock = take(file);
+    }
+    if (lock !== 'busy') break;
+    await pause(POLL_MS); // also after a stale file that cannot be removed
     lock = take(file);
   }
   try {
