@@ -134,7 +134,8 @@ export const exportReconcile = (configuration: Configuration, flags: ExportFlags
     const names = topic === undefined ? categories.map((category) => topicName(topics.prefix, category)) : [topic];
     await assertThere(kafka, topic === undefined ? [...names, positionsTopic(topics.prefix)] : names);
     const to = flags.to ?? (topic === undefined ? await publishedUpTo(parts) : await log.head());
-    assertRange(from, to, flags.to === undefined ? 'the end of what was published' : '--to');
+    const end = topic === undefined ? 'the end of what was published' : 'the end of the log';
+    assertRange(from, to, flags.to === undefined ? end : '--to');
     const selection: EventSelection = { from, to, filters };
     const bar = progressBar();
     const onProgress = (read: bigint, total: bigint): void =>
