@@ -18,10 +18,10 @@ export type TlsByAddress = {
 };
 
 /**
- * Makes the options that a channel of `@grpc/grpc-js` with TLS needs when its target is an IP address. The library sends the
- * host of the target as the server name, which must not be an address (RFC 6066, section 3): Node 26 refuses it, and
- * earlier releases print a warning. The certificate must still be for the address. Engines, which are no part of the control
- * plane, have the same function.
+ * Makes the options that a channel of `@grpc/grpc-js` with TLS needs when its target is an IP address. The library
+ * sends the host of the target as the server name, which must not be an address (RFC 6066, section 3): Node 26 refuses
+ * it, and earlier releases print a warning. The certificate must still be for the address. Engines, which are no part
+ * of the control plane, have the same function.
  */
 export const tlsByAddress = (target: string): TlsByAddress => {
   const address = addressOf(target);

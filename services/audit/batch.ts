@@ -1,6 +1,9 @@
 import type { AuditEntry } from '../kernel/ports/audit-trail.js';
 
-/** The most entries of one batch. Refusals have a lower limit, because any client that reaches the server can cause them. */
+/**
+ * The most refusals of one batch, and the most other entries. Any client that reaches the server can cause refusals, so
+ * their limit is lower.
+ */
 export const MAX_ENTRIES = 10_000;
 export const MAX_REFUSALS = 100;
 

@@ -39,6 +39,7 @@ const openStore = async (directory: string, onCommit: OnCommit) => {
  * Serves the embedded log by the EventStoreDB protocol, for reads and writes, with health checks and metrics over HTTP,
  * until a stop signal. Every stream may be written, because its clients are control planes.
  *
+ * @throws {InvalidConfiguration} when the files of TLS cannot be used.
  * @throws {OperatorError} when it may not or cannot listen, when its data cannot be used, or when the log has failed
  * permanently.
  */

@@ -62,7 +62,8 @@ const unknownChannel = (name: string, known: readonly string[]): OperatorError =
  * Sends a test message on a channel of the configuration, once, and prints the answer of its server. Nothing is
  * recorded.
  *
- * @throws {OperatorError} when there is no such channel, or the message was not sent, with the reason.
+ * @throws {OperatorError} when there is no such channel, `to` is missing or not taken, or the message was not sent,
+ * with the reason.
  */
 export const testChannel = async (
   { notifications }: Pick<Configuration, 'notifications'>,

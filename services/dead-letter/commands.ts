@@ -3,21 +3,21 @@ export type DeadLetterRecord = {
   readonly position: bigint;
   readonly stream: string;
   readonly revision: bigint;
-  /** Why the last attempt failed. */
+  /** The failure of the last attempt. */
   readonly reason: string;
-  /** When the work was first due, in milliseconds since 1970. */
+  /** The time at which the work was first due, in milliseconds since 1970. */
   readonly sinceMs: number;
   /** Failed attempts in a row. */
   readonly attempts: number;
   /**
-   * True when the work failed because its stream is parked: it has an event that this release cannot read. The reactor
-   * then tries again at its next start.
+   * True when the work failed because a stream is parked: it has an event that this release cannot read. The reactor
+   * then tries again at its next start, and whenever a parked stream is read again.
    */
   readonly parked: boolean;
 };
 
 export type DeadLetterCommand =
-  /** The work is given up. Records nothing when it is known to be a dead letter already. */
+  /** The work is given up. Records nothing for a dead letter that is not being retried, or that was skipped. */
   | { readonly type: 'RecordDeadLetter'; readonly reactor: string; readonly letter: DeadLetterRecord }
   /** The work is to be tried again. Records nothing when that was asked for already. */
   | { readonly type: 'RetryDeadLetter'; readonly reactor: string; readonly position: bigint }

@@ -16,7 +16,10 @@ import { type DeadLetterState, evolveDeadLetters, initialDeadLetters, letterAt, 
 
 export { letterAt, letterKey } from './state.js';
 
-/** Maximum number of dead letters of a reactor; further work that fails is retried until a letter is settled or skipped, and then becomes one. */
+/**
+ * Maximum number of dead letters of a reactor; further work that fails is retried until a letter is settled or skipped,
+ * and then becomes one.
+ */
 export const MAX_DEAD_LETTERS = 1_000;
 
 export type DeadLetterRefusal = { readonly kind: 'no-dead-letter' | 'dead-letters-full' };

@@ -1,6 +1,6 @@
 /**
- * The state of a reactor in the process that runs it. A reactor follows the events of the log and has effects outside of
- * it, such as sending a notification. Work that fails permanently becomes a dead letter, which this folder stores.
+ * The state of a reactor in the process that runs it. A reactor follows the events of the log and acts on them, such as
+ * by sending a notification. Work that keeps failing becomes a dead letter, which this folder stores.
  */
 export type RunningReactor = {
   readonly name: string;
@@ -10,7 +10,7 @@ export type RunningReactor = {
   readonly waiting: number;
   /** The number of items of work that have failed at least once and are not given up; an attempt may be running. */
   readonly retrying: number;
-  /** Milliseconds since the oldest unfinished item was due; 0 when there is none. */
+  /** Milliseconds since the oldest item that is due now became due; 0 when none is due. */
   readonly lagMs: number;
 };
 

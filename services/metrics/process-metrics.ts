@@ -39,7 +39,7 @@ export interface ProcessMetrics {
   readonly channelOpened: (channel: string) => void;
   /** Records the outcome of an attempt to send a notification, or of a notification without an attempt. */
   readonly notified: (channel: string, outcome: string) => void;
-  /** Adds to the count of the ticks of schedules with this outcome, and of those that were skipped with this reason. */
+  /** Counts ticks of schedules with one outcome; skipped ones with one `reason`, too. */
   readonly ticks: (outcome: 'fired' | 'skipped' | 'failed', count: number, reason?: string) => void;
   /** Counts entries of the audit trail that could not be kept. */
   readonly auditDropped: (count: number) => void;

@@ -44,7 +44,7 @@ export type EndNotification = {
   readonly attempt: string;
   readonly outcome: AttemptOutcome;
   readonly nowMs: number;
-  /** When a failed message is tried again, unless that is after `giveUpAtMs`; milliseconds since 1970. */
+  /** The time of the next attempt after a failure, unless it is after `giveUpAtMs`; both in milliseconds since 1970. */
   readonly nextAttemptAtMs: number;
   readonly giveUpAtMs: number;
 };

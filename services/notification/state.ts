@@ -31,14 +31,14 @@ export type MessageState = {
   readonly digest: readonly NotificationMessage[];
 };
 
-/** The messages about one execution, by their ids, in the order in which they were first due. */
+/** The messages about one execution, by their ids, in the order of their first events; one without events is absent. */
 export type NotificationState = { readonly messages: Map<string, MessageState> };
 
 export const initialNotifications = (): NotificationState => ({ messages: new Map() });
 
 const msOf = (time: Timestamp | undefined): number => (time ? timestampMs(time) : 0);
 
-/** When an attempt begins while an earlier one has no outcome, the outcome of the earlier one counts as unknown. */
+/** If an attempt begins while an earlier one has no outcome, the outcome of the earlier one counts as unknown. */
 const started = (
   before: MessageState | undefined,
   message: NotificationMessage,

@@ -35,8 +35,8 @@ const assertThere = async ({ log }: ParkedStreamServices, stream: string): Promi
 };
 
 /**
- * Records the request for all processes. Only the process that has parked the stream knows that it is parked, and may be
- * another than this one: so the stream has to exist, but need not be parked here.
+ * Records the request for all processes. The stream has to exist, but need not be parked here: another process may have
+ * parked it.
  */
 const retry = async (services: ParkedStreamServices, { stream }: ParkedStreamRequest, call: Call) => {
   if (stream === '') throw missing('stream');

@@ -23,7 +23,7 @@ type ShownNotification = {
   readonly since: string;
   /** The answer of the receiving server; empty unless the message was sent. */
   readonly answer: string;
-  /** Why the last attempt failed, or why the message was given up; empty once it was sent. */
+  /** The reason of the last failure, or of giving the message up; empty once it was sent. */
   readonly reason: string;
   readonly nextAttemptAt?: string;
   /**

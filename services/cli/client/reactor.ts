@@ -30,9 +30,9 @@ type ShownReactor = {
   /** Seconds, such as `1.5s`. */
   readonly lag: string;
   readonly dead: number;
-  /** Why no process may run it, such as on a copy of a log; empty otherwise. */
+  /** The reason that no process may run it, such as a log that is a copy; empty when one may. */
   readonly muted: string;
-  /** Why its dead letters cannot be read; empty otherwise. */
+  /** The reason that its dead letters cannot be read; empty when they can. */
   readonly problem: string;
   readonly deadLetters: readonly ShownLetter[];
 };

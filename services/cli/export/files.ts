@@ -91,8 +91,8 @@ const runAll = async (exporting: FileExport, { follow, every }: ExportFilesFlags
 
 /**
  * Writes the events of the log to files in a folder or a bucket, from where an earlier export to the same target has
- * ended. Prints a summary of each run as a JSON object, and on standard error the names of `--type` that this release
- * does not know.
+ * ended. Prints a summary as a JSON object, with `--follow` of each run that has written files, and on standard error
+ * the names of `--type` that this release does not know.
  *
  * @throws {OperatorError} when the log, the folder or the bucket cannot be used.
  * @throws {Fault} when the target has files of another export, or an event cannot be encoded.

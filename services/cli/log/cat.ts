@@ -89,8 +89,8 @@ const follow = async (cat: Cat): Promise<void> => {
  * are unknown and of which no event was printed. The process exits with code 0 when the reader of its standard output
  * goes away.
  *
- * @throws {OperatorError} when the selected stream has no event and `--follow` is not given.
- * @throws {DataDirectoryUnusable} when there is no log.
+ * @throws {OperatorError} when there is no log that can be used, or the selected stream has no event and `--follow` is
+ * not given.
  */
 export const logCat = async (configuration: Configuration, flags: LogCatFlags): Promise<void> => {
   const log = await openOwnLog(configuration);

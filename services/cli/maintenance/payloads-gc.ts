@@ -70,8 +70,9 @@ const swept = async (
  * Removes payloads that no event refers to and that are old enough, and prints the counts as one JSON object. Servers
  * may run meanwhile.
  *
- * @throws {Fault} when the log or the payload store cannot be used, or the type of an event is unknown here.
- * @throws {OperatorError} when the age is too short, or the store seems to belong to another log.
+ * @throws {Fault} when the log or the payload store fails, or the type of an event is unknown here.
+ * @throws {OperatorError} when the age is too short, the log or the payload store cannot be opened, or the store seems
+ * to belong to another log.
  */
 export const collectGarbage = async (configuration: Configuration, flags: GarbageFlags): Promise<void> => {
   assertAge(flags.olderThan);

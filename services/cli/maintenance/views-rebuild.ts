@@ -51,8 +51,8 @@ const othersOf = (shares: ReturnType<typeof sharesOf>, where: Where): readonly T
  * Builds all views from the log beside those in use, verifies them, and then replaces those in use. Prints a summary as
  * one JSON object.
  *
- * @throws {Fault} when the data directory is in use or cannot be used; the views are unchanged then.
- * @throws {OperatorError} when the verification finds a wrong document; the views are unchanged then.
+ * @throws {OperatorError} when the log or a store cannot be opened, the data directory is in use, or the verification
+ * finds a wrong document; the views are unchanged then.
  */
 export const rebuildViews = async (configuration: Configuration): Promise<void> => {
   const { data, payload_store: location, event_store: eventStore, read_store: views } = configuration;

@@ -138,7 +138,7 @@ const withOutbox = (given: Configuration): Configuration => {
   };
 };
 
-/** The server for one of the clients of this run, which gets tokens; they have none without authentication. */
+/** The server as a client of this run reaches it: with tokens, or without authentication (no client) without. */
 const planeFor = (
   { grpc: endpoint }: Running,
   client: SandboxAccess['engine'] | undefined,
@@ -172,8 +172,10 @@ const assertNoClientCertificates = ({ tls }: Configuration): void => {
 /**
  * Serves with samples and a simulated engine until a stop signal.
  *
- * @throws {OperatorError} when it may not listen on the address or would need client certificates, or when a component of the server has failed
- *   permanently, such as the log or the views.
+ * @throws {InvalidConfiguration} when a file that the configuration names cannot be used.
+ * @throws {Fault} when a store fails during the start.
+ * @throws {OperatorError} when the configuration is not allowed, a setting cannot be used, or a component of the server
+ *   has failed permanently, such as the log or the views.
  */
 export const runSandbox = async (given: Configuration, flags: SandboxFlags): Promise<void> => {
   assertNoClientCertificates(given);

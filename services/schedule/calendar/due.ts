@@ -10,7 +10,7 @@ export type CatchUp = {
   readonly maxAgeMs: number;
 };
 
-/** Why a tick is not fired. */
+/** The reason that a tick is not fired. */
 export type SkipReason = 'archived' | 'deactivated' | 'paused' | 'too-old' | 'missed' | 'queue-full' | 'by-hand';
 
 /** A tick that is to be fired. */
@@ -92,7 +92,7 @@ const ticksUntilNow = ({ segments, ticksOf, nowMs }: DueFacts, afterMs: number):
 
 const isMissed = ({ atMs }: Pick<Tick, 'atMs'>, { nowMs }: DueFacts): boolean => nowMs - atMs > ON_TIME_MS;
 
-/** Why a tick is not fired, regardless of other ticks; `undefined` for one that may be fired. */
+/** The reason that a tick is not fired, regardless of other ticks; `undefined` for one that may be fired. */
 const barred = ({ atMs, segment }: Tick, facts: DueFacts, { paused, skips }: DecidedFacts): SkipReason | undefined => {
   const { nowMs, archived, catchUp } = facts;
   if (archived.some((span) => isWithin(span, atMs))) return 'archived';
@@ -166,7 +166,7 @@ const joined = (ticks: readonly Tick[], reasons: ReadonlyMap<Tick, SkipReason>):
   return runs;
 };
 
-/** Why ticks are not fired; those that are have no entry. */
+/** The reasons of the ticks that are not fired. */
 const reasonsOf = (ticks: readonly Tick[], facts: DueFacts, decided: DecidedFacts): ReadonlyMap<Tick, SkipReason> => {
   const reasons = new Map<Tick, SkipReason>();
   for (const tick of ticks) {

@@ -7,13 +7,13 @@ import type {
 } from '@bufbuild/protobuf';
 import type { TailRequest, TailRequestSchema } from '../../../../proto/gen/platformidl/eventlog/tail_pb.js';
 
-/** The request of a tail: its begin and its filters. */
+/** The request of a tail: its beginning and its filters. */
 export type TailInit = MessageInitShape<typeof TailRequestSchema>;
 
 /** An event of a tail: its position, and the JSON text that `log cat` prints; a checkpoint has no text. */
 export type TailedEvent = { readonly position: string; readonly text: string | undefined };
 
-/** The server that a command talks to. Every call sends the token of the profile, once the server asks for one. */
+/** The server that a command talks to. Calls send a token that is at hand; others are fetched when it asks for one. */
 export interface Connection {
   /**
    * Calls an RPC.

@@ -96,7 +96,7 @@ const rowText = ({ name, phase, time, why }: Row, nameWidth: number, width: numb
 /**
  * An execution with its nodes as a tree: a line each, with sign, phase, duration and error.
  *
- * @param width the width to shorten errors to.
+ * @param width the longest line; errors are shortened so that they fit.
  */
 export const treeText = ({ execution, nodes }: ExecutionState, width = Infinity): readonly string[] => {
   if (!execution) return [];

@@ -51,7 +51,10 @@ const errorOfProxy = (proxy: string, error: unknown): unknown => {
   return new OperatorError(`the proxy ${new URL(proxy).host} answers ${status}${advice}`, { cause: error });
 };
 
-/** Sends requests to the issuer through the proxy of the profile; a token for the proxy is sent to it alone. */
+/**
+ * Sends requests to the issuer, through the HTTP proxy of the profile if it names one. The token of `proxyCommand` is
+ * then sent to that proxy alone, otherwise with each request.
+ */
 const fetchFor =
   (profile: Profile): CustomFetch =>
   (url, request) => {

@@ -44,7 +44,7 @@ const revokeToken = async (profile: Profile, token: string): Promise<string> => 
 /** The flags of `sign-in`. */
 export type SignInFlags = ConnectionFlags & { readonly device: boolean };
 
-/** Why no person signs in with a profile, and what to do. */
+/** The reason that no person signs in with a profile, and what to do, by the kind of its sign-in. */
 const BY_PROGRAM = {
   'token-file': 'the token comes from the file of --token-file or FLIGHTLOG_TOKEN_FILE: leave these out',
   'client-credentials':
