@@ -1,8 +1,11 @@
-import { createServer } from 'node:http';
 import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 
 import { create, toBinary } from '@bufbuild/protobuf';
-import { type handleServerStreamingCall, Server, ServerCredentials } from '@grpc/grpc-js';
+import { type handleServerStreamingCall, Server, ServerCredentials, status } from '@grpc/grpc-js';
 import { expect, it } from 'vitest';
 
 import {
@@ -10,7 +13,7 @@ import {
   WatchRequestSchema,
   WatchResponseSchema,
 } from '../../../proto/gen/platformidl/eventlog/watch_pb.js';
-import { transportTo } from '../../../services/cli/client/connection/connect.js';
+import { connected, transportTo } from '../../../services/cli/client/connection/connect.js';
 import type { Profile } from '../../../services/cli/client/connection/profile.js';
 import { profileIn } from '../../../services/cli/client/connection/profile-file.js';
 import { ConnectionLost } from '../../../services/cli/client/connection/refusal.js';
@@ -29,12 +32,14 @@ const portOf = (server: Server): Promise<number> =>
     server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (_, bound) => resolve(bound));
   });
 
+const MESSAGE = Buffer.from(toBinary(WatchResponseSchema, create(WatchResponseSchema, { hasMore: true })));
+
 /** Answers each watch with one message over gRPC, and never ends it. */
 const overGrpc = async (): Promise<Serving> => {
   const server = new Server();
   const watch: handleServerStreamingCall<Buffer, Buffer> = (call) => {
     call.on('error', () => undefined);
-    call.write(Buffer.from(toBinary(WatchResponseSchema, create(WatchResponseSchema, { hasMore: true }))));
+    call.write(MESSAGE);
   };
   server.register(`/${METHOD.parent.typeName}/${METHOD.name}`, watch, asIs, asIs, 'serverStream');
   return { port: await portOf(server), close: () => server.forceShutdown() };
@@ -113,4 +118,37 @@ it('a connection over REST that breaks before the first headers is not taken for
   const reading = transport.open(METHOD, request, options)[Symbol.asyncIterator]();
   await expect(reading.next()).rejects.toBeInstanceOf(ConnectionLost);
   server.close();
+});
+
+it('a stream over gRPC whose token expires is a lost connection, and is opened again with a new token', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'flightlog-expired-token-'));
+  const [config, token] = [join(folder, 'config.yaml'), join(folder, 'token')];
+  const sent: unknown[] = [];
+  const state = { valid: 'one', expire: (): void => undefined };
+  const server = new Server();
+  const watch: handleServerStreamingCall<Buffer, Buffer> = (call) => {
+    const [header] = call.metadata.get('authorization');
+    sent.push(header);
+    state.expire = () => void call.emit('error', { code: status.UNAUTHENTICATED, details: 'the token has expired' });
+    if (header === `Bearer ${state.valid}`) call.write(MESSAGE);
+    else state.expire();
+  };
+  server.register(`/${METHOD.parent.typeName}/${METHOD.name}`, watch, asIs, asIs, 'serverStream');
+  const port = await portOf(server);
+  const lines = [`endpoint: 127.0.0.1:${port}`, 'insecure: true', 'authType: ExternalCommand'];
+  writeFileSync(config, ['admin:', ...lines, `command: [cat, "${token}"]`].join('\n  '));
+  writeFileSync(token, 'one');
+  await connected({ profile: config }, async (connection) => {
+    const open = () => connection.open(METHOD, { project: 'p', domain: 'd' }, new AbortController().signal);
+    const first = open()[Symbol.asyncIterator]();
+    expect(await first.next()).toMatchObject({ value: { hasMore: true } });
+    writeFileSync(token, 'two');
+    state.valid = 'two';
+    state.expire();
+    await expect(first.next()).rejects.toBeInstanceOf(ConnectionLost);
+    expect(await open()[Symbol.asyncIterator]().next()).toMatchObject({ value: { hasMore: true } });
+  });
+  expect(sent).toEqual([undefined, 'Bearer one', 'Bearer one', 'Bearer two']);
+  server.forceShutdown();
+  rmSync(folder, { recursive: true });
 });

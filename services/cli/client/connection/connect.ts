@@ -1,9 +1,9 @@
 import { create } from '@bufbuild/protobuf';
 import { TailRequestSchema } from '../../../../proto/gen/platformidl/eventlog/tail_pb.js';
 import type { Connection, Headers, Transport } from './connection.js';
-import type { ConnectionFlags, Profile } from './profile.js';
+import { type ConnectionFlags, type Profile, serverOf } from './profile.js';
 import { profileOf } from './profile-of.js';
-import { Refused } from './refusal.js';
+import { ConnectionLost, Refused } from './refusal.js';
 import { endWithReader } from '../output/reader.js';
 import { newToken, tokenAtHand } from '../sign-in/token.js';
 
@@ -40,15 +40,20 @@ const connect = async (profile: Profile): Promise<Connection> => {
   };
   const streamed = async function* <Answer>(ask: (headers: Headers) => AsyncIterable<Answer>): AsyncIterable<Answer> {
     let hasBegun = false;
-    try {
-      for await (const answer of ask(headersOf())) {
-        hasBegun = true;
-        yield answer;
+    for (let isSignedIn = false; ; isSignedIn = true) {
+      try {
+        for await (const answer of ask(headersOf())) {
+          hasBegun = true;
+          yield answer;
+        }
+        return;
+      } catch (error) {
+        // The token has expired: the caller resumes the stream, and then the server asks for a new token.
+        if (hasBegun && isUnauthenticated(error))
+          throw new ConnectionLost(serverOf(profile), 'the token has expired', { cause: error });
+        if (hasBegun || isSignedIn) throw error;
+        await signIn(error);
       }
-    } catch (error) {
-      if (hasBegun) throw error; // the caller resumes the stream
-      await signIn(error);
-      yield* ask(headersOf());
     }
   };
   const { consoleUrl } = profile;

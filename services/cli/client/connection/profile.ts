@@ -67,6 +67,10 @@ export type Profile = {
   readonly channel: ChannelSettings;
 };
 
+/** The server of a profile in messages: its URL, or `HOST:PORT` of gRPC. */
+export const serverOf = ({ address }: Pick<Profile, 'address'>): string =>
+  address.kind === 'rest' ? address.url : address.target;
+
 /** The flags of every command that talks to a server. */
 export type ConnectionFlags = {
   readonly server?: string;

@@ -49,7 +49,7 @@ export class Unreachable extends OperatorError {
   }
 }
 
-/** The connection broke after the call was sent, before its answer was complete. */
+/** The connection broke after the call was sent, before its answer was complete, or the token of a stream expired. */
 export class ConnectionLost extends OperatorError {
   constructor(server: string, reason = '', options?: ErrorOptions) {
     super(`${server}: the connection was lost before the answer was complete${inBrackets(reason)}`, options);

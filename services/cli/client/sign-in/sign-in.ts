@@ -2,7 +2,7 @@ import { tokenRevocation } from 'openid-client';
 import { IdentityService } from '../../../../proto/gen/platformidl/service/identity_pb.js';
 import { OperatorError } from '../../../config/operator-errors.js';
 import { connected, transportTo } from '../connection/connect.js';
-import type { ConnectionFlags, Profile, SignInFlow } from '../connection/profile.js';
+import { type ConnectionFlags, type Profile, serverOf, type SignInFlow } from '../connection/profile.js';
 import { profileOf } from '../connection/profile-of.js';
 import { print } from '../output/documents.js';
 import { oneLine } from '../output/text.js';
@@ -57,8 +57,6 @@ const flowOf = ({ signIn: by }: Profile, isDevice: boolean): SignInFlow => {
   if (by.kind !== 'person') throw new OperatorError(BY_PROGRAM[by.kind]);
   return isDevice ? 'device' : (by.flow ?? 'browser');
 };
-
-const serverOf = ({ address }: Profile): string => (address.kind === 'rest' ? address.url : address.target);
 
 /**
  * Signs the person in at a server, and prints the name that the server knows them by.
