@@ -4,7 +4,7 @@ import type { AttributesState } from './state.js';
 
 /** Reads of projects that attributes need. */
 export interface Projects {
-  /** The error to throw when attributes cannot be written there; `undefined` when writing is allowed. */
+  /** The error for a project or domain that does not exist, or a project that is not active; otherwise `undefined`. */
   check(project: string, domain: string): Promise<RpcError | undefined>;
   /** The state of a project, whatever the domain. */
   lifecycle(project: string): Promise<'active' | 'inactive' | 'unknown-project'>;

@@ -23,7 +23,7 @@ export const assertProjectScope = async (services: ScopeServices, scope: Attribu
     throw new RpcError('INVALID_ARGUMENT', `project [${scope.project}] is not active`);
 };
 
-/** @throws {RpcError} INVALID_ARGUMENT when nothing can be registered in that project and domain. */
+/** @throws {RpcError} INVALID_ARGUMENT when there is no such project or domain, or the project is not active. */
 export const assertDomainScope = async (
   { projects }: ScopeServices,
   { project, domain }: AttributeScope,

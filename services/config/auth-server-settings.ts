@@ -27,7 +27,7 @@ const client = z.strictObject({
   roles: z.array(z.enum(ACCESS_ROLES, { error: `must be among ${ACCESS_ROLES.join(', ')}` })).default([]),
 });
 
-const longerThanNothing = duration.refine((ms) => ms >= 1_000, 'must be a second or longer');
+const secondOrLonger = duration.refine((ms) => ms >= 1_000, 'must be a second or longer');
 
 const word = z.string().regex(/^[A-Za-z0-9][\w-]{0,31}$/u, 'must be 1 to 32 letters, digits, _ or -');
 
@@ -98,11 +98,11 @@ export const authServer = z.strictObject({
     .default([])
     .describe('further programs that get tokens, each with `id`, `secret`, `redirect_uris` and `roles`'),
   upstream: upstream.prefault({}),
-  access_token_ttl: longerThanNothing.prefault('30m').describe('time for which a token is valid'),
-  refresh_token_ttl: longerThanNothing
+  access_token_ttl: secondOrLonger.prefault('30m').describe('time for which a token is valid'),
+  refresh_token_ttl: secondOrLonger
     .prefault('14d')
     .describe('time after its last use in which a refresh token is valid'),
-  key_rotation: longerThanNothing.prefault('30d').describe('time after which a new key signs the tokens'),
+  key_rotation: secondOrLonger.prefault('30d').describe('time after which a new key signs the tokens'),
   failures_per_minute: oneOrMore
     .default(10)
     .describe(

@@ -27,7 +27,7 @@ const entryOf = (action: string, name: string, now: number): AuditEntry => ({
  *
  * @param action the command, such as `flightlog user add`.
  * @param name the user or client.
- * @throws {Fault} when the entry cannot be stored; the change has been made.
+ * @throws {OperatorError | Fault} when the entry cannot be stored; the change has been made.
  */
 export const recordChange = async (
   { data, read_store: views }: Pick<Configuration, 'data' | 'read_store'>,

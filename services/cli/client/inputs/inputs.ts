@@ -95,7 +95,7 @@ export const literalsOf = (asked: readonly TypedVariable[], given: GivenInputs):
 /**
  * The literal of a type for a text that a person gives.
  *
- * @param subject is the name of the value in messages, such as `signal approve`.
+ * @param subject the name of the value in messages, such as `signal approve`.
  * @throws {OperatorError} when the type does not allow the text.
  */
 export const literalOfValue = (subject: string, type: LiteralType, text: string): Literal => {
