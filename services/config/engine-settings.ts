@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { duration, flag, id, integer } from './setting-kinds.js';
+import { duration, flag, id, integer, weight } from './setting-kinds.js';
 
 /** The settings of the engine feed. */
 export const engineFeed = z.strictObject({
@@ -8,7 +8,7 @@ export const engineFeed = z.strictObject({
     .refine((ms) => ms >= 1_000, 'must be 1s or longer')
     .describe('time without a message after which an engine of the feed loses the leases of its executions'),
   project_weights: z
-    .record(z.string(), z.coerce.number().positive())
+    .record(z.string(), weight)
     .default({})
     .describe('weight of a project when several have executions in the queue, by project; by default 1'),
 });

@@ -40,11 +40,21 @@ export const count = integer(Number.MAX_SAFE_INTEGER, 'must be a whole number, 0
 export const oneOrMore = count.refine((value) => value > 0, { error: 'must be 1 or more' });
 export const flag = z.union([z.boolean(), z.stringbool()], { error: 'must be true or false' });
 
+/** A number, also as text. */
+const numeric = (error: string, limited: (number: z.ZodNumber) => z.ZodNumber) =>
+  z.preprocess(
+    (value) => (typeof value === 'string' && value.trim() !== '' ? Number(value) : value),
+    limited(z.number({ error })),
+  );
+
+const SHARE = 'must be a number from 0 to 1';
+
 /** A share: a number from 0 to 1. */
-export const share = z.coerce
-  .number({ error: 'must be a number from 0 to 1' })
-  .min(0, { error: 'must be a number from 0 to 1' })
-  .max(1, { error: 'must be a number from 0 to 1' });
+export const share = numeric(SHARE, (number) => number.min(0, { error: SHARE }).max(1, { error: SHARE }));
+
+const WEIGHT = 'must be a number above 0';
+
+export const weight = numeric(WEIGHT, (number) => number.positive({ error: WEIGHT }));
 
 /** An HTTP URL. */
 export const httpAddress = z
@@ -152,8 +162,11 @@ export const resources = z.strictObject({
 
 export const scope = z.strictObject({ project: z.string().default(''), domain: z.string().default('') });
 
-/** A mapping of free names to texts. */
-export const texts = z.record(z.string().min(1), z.coerce.string());
+/** A mapping of free names to texts; a number or a boolean of YAML counts as its text. */
+export const texts = z.record(
+  z.string().min(1),
+  z.union([z.string(), z.number(), z.boolean()], { error: 'must be text' }).transform(String),
+);
 
 /** Labels, checked by the rules of Kubernetes labels. */
 export const labels = texts.superRefine((values, context) => {
