@@ -40,7 +40,7 @@ const assertFolder = (folder: string): void => {
 const CONNECT_TIMEOUT_MS = 3_000;
 
 /** Logs whether the control plane can be reached: the engine itself waits for it without a limit, and silently. */
-const sayWhenAway = (plane: ControlPlane, logger: Logger): void => {
+const logReachability = (plane: ControlPlane, logger: Logger): void => {
   const { endpoint } = plane;
   const client = openChannel(plane);
   client.waitForReady(Date.now() + CONNECT_TIMEOUT_MS, (error) => {
@@ -63,7 +63,7 @@ export const engine = async ({ dynamic, logLevel, group, name, poll, ...flags }:
     { caFile: '', tokenFile: '', clientId: '', clientSecretFile: '', tokenUrl: '', ...flags },
     logger,
   );
-  sayWhenAway(plane, logger);
+  logReachability(plane, logger);
   const feed = poll ? undefined : { group, name: name ?? `simulated-${randomUUID()}` };
   const options = { ...flags, ...plane, tls: plane.tls, feed, dynamicDirectory: dynamic ?? SAMPLE_GRAPHS };
   const summary = await runEngine(options, { signal: stop.signal, logger });

@@ -138,7 +138,7 @@ const withOutbox = (given: Configuration): Configuration => {
   };
 };
 
-/** The server as a client of this run reaches it: with tokens, or without authentication (no client) without. */
+/** The server as a client of this run reaches it: with tokens, or without them where there is no client. */
 const planeFor = (
   { grpc: endpoint }: Running,
   client: SandboxAccess['engine'] | undefined,

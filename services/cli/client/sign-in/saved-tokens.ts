@@ -2,6 +2,7 @@ import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import * as z from 'zod';
+import { OperatorError } from '../../../config/operator-errors.js';
 import { createPrivateFolder } from '../../../store/create-folder.js';
 import type { Profile } from '../connection/profile.js';
 import { errorText } from '../../../kernel/error-text.js';
@@ -65,9 +66,18 @@ export const saveTokens = (address: Address, tokens: SavedTokens): void => {
   }
 };
 
-/** Removes the tokens for a server, and returns them; `undefined` when there were none. */
+/**
+ * Removes the tokens for a server, and returns them; `undefined` when there were none.
+ *
+ * @throws {OperatorError} when the file cannot be written.
+ */
 export const forgetTokens = (address: Address): SavedTokens | undefined => {
   const { [keyOf(address)]: forgotten, ...others } = readAll();
-  if (forgotten) writeAll(others);
+  if (!forgotten) return undefined;
+  try {
+    writeAll(others);
+  } catch (cause) {
+    throw new OperatorError(`the tokens cannot be removed from ${tokensFile()}: ${errorText(cause)}`, { cause });
+  }
   return forgotten;
 };
