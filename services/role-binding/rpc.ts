@@ -36,7 +36,10 @@ const EVERY = '*';
 
 const refusals: Readonly<Record<RoleBindingRefusal['kind'], (binding: GrantedRole) => RpcError>> = {
   'binding-unknown': ({ principal, role }) =>
-    new RpcError('NOT_FOUND', `principal [${principal}] has no binding of role ${role} with this project and domain`),
+    new RpcError(
+      'NOT_FOUND',
+      `principal [${principal}] has no binding of role ${role} with this project, domain and issuer`,
+    ),
   'bindings-full': ({ principal }) =>
     new RpcError('RESOURCE_EXHAUSTED', `principal [${principal}] has ${MAX_BINDINGS} role bindings already`),
 };

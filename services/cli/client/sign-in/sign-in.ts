@@ -81,6 +81,8 @@ export const signIn = async ({ device, ...flags }: SignInFlags): Promise<void> =
 /**
  * Removes the tokens of the person for a server, and then revokes the refresh token at the issuer that the server
  * names. When that fails, a line on standard error says why; the person is signed out on this machine all the same.
+ *
+ * @throws {OperatorError} when the tokens cannot be removed.
  */
 export const signOut = async (flags: ConnectionFlags): Promise<void> => {
   const profile = profileOf(flags);
