@@ -197,7 +197,7 @@ export type WorkflowPhaseReported = Message<"platformidl.eventlog.WorkflowPhaseR
   occurredAt?: Timestamp | undefined;
 
   /**
-   * The name of the engine.
+   * The `producer_id` with which the engine reports.
    *
    * @generated from field: string producer_id = 8;
    */
@@ -268,7 +268,7 @@ export type NodePhaseReported = Message<"platformidl.eventlog.NodePhaseReported"
   occurredAt?: Timestamp | undefined;
 
   /**
-   * The name of the engine.
+   * The `producer_id` with which the engine reports.
    *
    * @generated from field: string producer_id = 8;
    */
@@ -352,7 +352,7 @@ export type TaskPhaseReported = Message<"platformidl.eventlog.TaskPhaseReported"
   occurredAt?: Timestamp | undefined;
 
   /**
-   * The name of the engine.
+   * The `producer_id` with which the engine reports.
    *
    * @generated from field: string producer_id = 8;
    */

@@ -263,7 +263,7 @@ export type Transition = Message<"platformidl.eventlog.Transition"> & {
   producerId: string;
 
   /**
-   * The id of the request that was answered with it, as in `x-request-id`.
+   * The id of the request that was answered with it, as in `flightlog-request-id`.
    *
    * @generated from field: string request_id = 17;
    */

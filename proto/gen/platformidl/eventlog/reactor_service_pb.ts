@@ -111,7 +111,8 @@ export type Reactor = Message<"platformidl.eventlog.Reactor"> & {
   retrying: number;
 
   /**
-   * Time since the oldest unfinished work was due.
+   * Time since the oldest of the work that is due now became due; 0 where none is. Work that waits to be tried again is
+   * not due.
    *
    * @generated from field: google.protobuf.Duration lag = 6;
    */

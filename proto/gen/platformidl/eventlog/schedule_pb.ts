@@ -210,7 +210,7 @@ export type ScheduleTickFailed = Message<"platformidl.eventlog.ScheduleTickFaile
   version: string;
 
   /**
-   * The error with which the launch was refused.
+   * The error with which the launch was refused, or failed last.
    *
    * @generated from field: string reason = 3;
    */

@@ -110,7 +110,7 @@ export type ScheduleStatus = Message<"platformidl.eventlog.ScheduleStatus"> & {
 
   /**
    * The next ten fire times, ascending, without those that are to be skipped. Empty when no version is active, the
-   * schedule is paused or parked, or the project is archived.
+   * schedule is paused, is parked or has a `problem`, or the project is archived.
    *
    * @generated from field: repeated google.protobuf.Timestamp next = 3;
    */

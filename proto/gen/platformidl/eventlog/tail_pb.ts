@@ -89,8 +89,8 @@ export type TailRequest = Message<"platformidl.eventlog.TailRequest"> & {
   labels: string[];
 
   /**
-   * Over REST it is always JSON. In protobuf, events of other writers of the log are left out, and
-   * those of categories that this server does not know.
+   * Over REST it is always JSON. In protobuf, events of other writers of the log are left out, and those of categories
+   * that this server does not know.
    *
    * @generated from field: platformidl.eventlog.TailRequest.Format format = 11;
    */
@@ -213,7 +213,8 @@ export type TailEvent = Message<"platformidl.eventlog.TailEvent"> & {
     case: "json";
   } | {
     /**
-     * The message of package `platformidl.eventlog` that `type` names; as it is stored where this server cannot decode it.
+     * The message of package `platformidl.eventlog` that `type` names; as it is stored where this server cannot decode
+     * it.
      *
      * @generated from field: bytes message = 9;
      */

@@ -62,7 +62,7 @@ export type WatchRequest = Message<"platformidl.eventlog.WatchRequest"> & {
 
   /**
    * The position of the last answer that the caller has: the changes after it come, and no state. Over REST also the
-   * header `Last-Event-ID`. Not the position of a state that has more.
+   * header `Last-Event-ID`. Not the position of an answer that has more.
    *
    * @generated from field: string last_event_id = 6;
    */
@@ -118,7 +118,7 @@ export type WatchResponse = Message<"platformidl.eventlog.WatchResponse"> & {
   noLongerMatching: WorkflowExecutionIdentifier[];
 
   /**
-   * Set in a state that is continued in the next answer.
+   * Set in a state or a change that is continued in the next answer.
    *
    * @generated from field: bool has_more = 7;
    */
