@@ -510,10 +510,13 @@ export const eventStoreContract = (name: string, open: () => Promise<OpenStore>)
         await subscription.close();
       });
 
-      it('ends with the failure of its handler', async () => {
+      it.each([
+        ['a bug', new Error('poison')],
+        ['a fault', new StoreUnavailable('poison')],
+      ])('ends with the failure of its handler: %s', async (_, failure) => {
         await store.append(stream, 'no-stream', events(1));
-        const subscription = store.subscribe({ after: start }, () => Promise.reject(new Error('poison')));
-        await expect(subscription.ended).rejects.toThrow('poison');
+        const subscription = store.subscribe({ after: start }, () => Promise.reject(failure));
+        await expect(subscription.ended).rejects.toBe(failure);
         await subscription.close();
       });
 

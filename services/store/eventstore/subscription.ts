@@ -50,6 +50,22 @@ const eventBuffer = (sources: Sources, after: bigint) => {
   };
 };
 
+/** Passes pages to a handler, and remembers when it has failed. */
+const handling = (onPage: OnPage) => {
+  let hasFailed = false;
+  return {
+    hasFailed: () => hasFailed,
+    handle: async (...given: Parameters<OnPage>): Promise<void> => {
+      try {
+        await onPage(...given);
+      } catch (error) {
+        hasFailed = true;
+        throw error;
+      }
+    },
+  };
+};
+
 /**
  * Follows the log: reads past events, then listens to the live feed of this process. While the store cannot be reached,
  * or its log ends before the position that was read, the subscription retries; only `close()` or an error of the
@@ -60,12 +76,13 @@ export const subscribe = (sources: Sources, options: Omit<ReadLogOptions, 'limit
   const isClosed = (): boolean => ending.signal.aborted;
   const { filter } = options;
   let next = options;
+  const handler = handling(onPage);
   let buffer: ReturnType<typeof eventBuffer> | undefined;
 
   const deliver = async (page: LogPage, isLive: boolean): Promise<void> => {
     if (isClosed()) return;
     next = { after: page.position, ...(filter && { filter }) };
-    await onPage(page, isLive);
+    await handler.handle(page, isLive);
   };
 
   /** Reads past events up to a position. */
@@ -96,7 +113,8 @@ export const subscribe = (sources: Sources, options: Omit<ReadLogOptions, 'limit
       await catchUp(head);
       await listen();
     } catch (error) {
-      if (!(error instanceof StoreUnavailable)) throw error;
+      // `next` is after the page of a handler that has failed: a retry would leave the page out.
+      if (handler.hasFailed() || !(error instanceof StoreUnavailable)) throw error;
       sources.onTrouble(error);
       await pause(RETRY_MS, undefined, { signal: ending.signal }).catch(() => undefined);
     } finally {
