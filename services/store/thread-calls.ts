@@ -36,12 +36,11 @@ type Waiting = { readonly resolve: (result: unknown) => void; readonly reject: (
 export const callsTo = <Store extends Methods<Store>>(worker: Worker, what: string): ThreadCalls<Store> => {
   const waiting = new Map<number, Waiting>();
   const exited = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
-  const ended = (cause?: unknown): Error => new StoreUnavailable(`the thread of the ${what} has ended`, cause);
   let calls = 0;
-  let isEnded = false;
+  let end: Error | undefined;
   const failAll = (cause?: unknown): void => {
-    isEnded = true;
-    for (const { reject } of waiting.values()) reject(ended(cause));
+    const reason = (end ??= new StoreUnavailable(`the thread of the ${what} has ended`, cause));
+    for (const { reject } of waiting.values()) reject(reason);
     waiting.clear();
   };
   worker.on('message', ({ call, result, error }: ThreadAnswer) => {
@@ -54,7 +53,7 @@ export const callsTo = <Store extends Methods<Store>>(worker: Worker, what: stri
   worker.on('exit', () => failAll());
   const ask = (method: string, args: readonly unknown[]): Promise<unknown> =>
     new Promise((resolve, reject) => {
-      if (isEnded) throw ended();
+      if (end) throw end;
       calls += 1;
       waiting.set(calls, { resolve, reject });
       worker.postMessage({ call: calls, method, args } satisfies ThreadCall);
