@@ -81,13 +81,17 @@ export const fromS3 = <Result>(what: string, work: () => Promise<Result>): Promi
   );
 
 /**
- * Checks that the bucket exists and is accessible. A missing bucket is an `undefined` result here: the answer to a HEAD
+ * Checks that the bucket exists and is accessible; `purpose` begins the messages, such as `payload store`. A missing bucket is an `undefined` result here: the answer to a HEAD
  * request has no body that could name the error `NoSuchBucket`, only the status 404.
  *
  * @throws {StoreUnavailable} with the bucket, its endpoint and the reason.
  */
-export const assertBucket = async (client: S3Client, { bucket, endpoint }: S3Location): Promise<void> => {
-  const where = `payload store s3://${bucket}${endpoint === undefined ? '' : ` at ${endpoint}`}`;
+export const assertBucket = async (
+  client: S3Client,
+  { bucket, endpoint }: S3Location,
+  purpose: string,
+): Promise<void> => {
+  const where = `${purpose} s3://${bucket}${endpoint === undefined ? '' : ` at ${endpoint}`}`;
   const found = await fromS3(`${where} cannot be reached`, () =>
     client.send(new HeadBucketCommand({ Bucket: bucket })),
   );

@@ -37,7 +37,7 @@ export const s3PayloadStore = (location: S3Location, client: S3Client = s3Client
   };
 
   return {
-    check: () => assertBucket(client, location),
+    check: () => assertBucket(client, location, 'payload store'),
     put: async (scope, bytes) => {
       const sha256 = await contentHash(bytes);
       const Key = keyOf(scope, sha256);

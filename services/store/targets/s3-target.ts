@@ -74,7 +74,7 @@ const exclusiveObject = async (address: ObjectAddress, conflict: () => Error): P
 export const s3Target = async (location: S3Location, purpose: string): Promise<ObjectTarget> => {
   const { bucket: Bucket, prefix } = location;
   const client = s3Client(location, { requestMs: 60_000 });
-  await assertBucket(client, location);
+  await assertBucket(client, location, purpose);
   const shown = `s3://${Bucket}/${prefix}`;
   const objectAt = (path: string): ObjectAddress => ({
     client,
