@@ -12,8 +12,9 @@ type IdRow = [id: Uint8Array, position: number];
 /**
  * Finds an earlier append of the same events.
  *
- * @returns its revision and position; `undefined` when there was none; `null` when only some of the ids are recorded
- * there, or in another order, which is a conflict.
+ * @returns its revision and position; `undefined` when nothing is recorded in its place; `null` for a conflict: other
+ * events are recorded there, only some of these, or these in another order. The place is after the expected revision;
+ * with `any`, it begins at the first of the ids that is found.
  */
 export type FindRecordedIds = (append: Append, stream: StreamHead) => Placement | null | undefined;
 

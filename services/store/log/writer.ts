@@ -10,7 +10,7 @@ import { recordedIds } from './recorded-ids.js';
 import { CommitFailed, isDiskFull } from './sqlite-fault.js';
 import { streamHeads, type StreamHead, type StreamHeads } from './stream-heads.js';
 
-/** Message of an append that was rejected: its stream is not at the expected revision. */
+/** Message of an append that was rejected: its stream is not at the expected revision, or has some of its event ids. */
 export type Conflict = { readonly conflict: string };
 
 /** The only writer of a log. */
@@ -40,11 +40,14 @@ const memory = (db: Database): Memory => {
   return { kinds, heads: streamHeads(db), position: head, rare: head };
 };
 
-const expectationOf = ({ expected }: Append): string =>
-  expected === 'no-stream' ? 'is expected not to exist' : `is expected at revision ${expected}`;
+const conflictTextOf = ({ expected }: Append, revision: number): string => {
+  if (expected === 'any') return 'has some of these event ids, but not all of them one after another';
+  const expectation = expected === 'no-stream' ? 'not to exist' : `at revision ${expected}`;
+  return `is expected ${expectation} and ${revision < 0 ? 'has no event' : `is at ${revision}`}`;
+};
 
 const conflictOf = (append: Append, revision: number): Conflict => ({
-  conflict: `stream ${append.stream} ${expectationOf(append)} and ${revision < 0 ? 'has no event' : `is at ${revision}`}`,
+  conflict: `stream ${append.stream} ${conflictTextOf(append, revision)}`,
 });
 
 const isExpected = ({ expected }: Append, revision: number): boolean => {
