@@ -245,7 +245,9 @@ describe('a backup of a server that is killed in the middle of load', () => {
         /^flightlog: --data-dir: .* cannot be created: no folder can be created in .proc\n$/u,
       );
     }
-    await expect(backedUpHere(copy)).rejects.toThrow(/^backup .* is of another log: of .* choose an empty one$/u);
+    await expect(backedUpHere(copy)).rejects.toThrow(
+      /^backup .* is of another log: of .* choose an empty folder or bucket$/u,
+    );
     const locked = join(folder, 'locked');
     const lock = await lockDataDirectory(locked); // as another restore has it
     mkdirSync(join(locked, 'restoring'));

@@ -27,7 +27,7 @@ import { packSegment } from './segment.js';
 export type BackUp = {
   readonly log: EventLog;
   readonly payloads: PayloadStore;
-  /** Uploads and the key of their links. */
+  /** Uploads and {@link CONTROL_PLANE_FILES}. */
   readonly files: BackupFiles;
   readonly target: ObjectTarget;
   /** Codec of the events of each category, by which their payloads are found. */
@@ -81,7 +81,7 @@ const kept = (before: Manifest | undefined, writer: Writer): Pick<Manifest, 'las
 const hexOf = (id: Uint8Array): string => Buffer.from(id).toString('hex');
 
 /**
- * Checks that the target has a backup of this log: a log with another history is refused even if it has the same
+ * Checks that the target has no backup of another log. A log with another history is refused even if it has the same
  * identity.
  *
  * @throws {DataDirectoryUnusable} when the backup is of another log.
@@ -89,7 +89,9 @@ const hexOf = (id: Uint8Array): string => Buffer.from(id).toString('hex');
 const assertContinued = async (log: EventLog, target: ObjectTarget, before: Manifest | undefined): Promise<void> => {
   if (before === undefined) return;
   const refuse = (why: string): never => {
-    throw new DataDirectoryUnusable(`backup ${target.shown} is of another log: ${why}; choose an empty one`);
+    throw new DataDirectoryUnusable(
+      `backup ${target.shown} is of another log: ${why}; choose an empty folder or bucket`,
+    );
   };
   if (before.logId !== log.logId) refuse(`of ${before.logId}, and this one is ${log.logId}`);
   const { last } = before;

@@ -128,8 +128,11 @@ const restoreLog = async (restoring: Restore, { segments }: Manifest, store: Eve
     count += segment.events;
     restoring.onProgress(count, total);
   }
-  if ((await store.head()) !== BigInt(total))
-    throw new CorruptPayload(`backup ${restoring.target.shown} has ${total} events by its manifest, and others in it`);
+  const head = await store.head();
+  if (head !== BigInt(total))
+    throw new CorruptPayload(
+      `backup ${restoring.target.shown} has ${total} events by its manifest, and ${head} in its segments`,
+    );
   return { events: total, payloads: done.size };
 };
 
