@@ -4,7 +4,7 @@ import { EngineDataUnusable } from '../../kernel/fault.js';
 import type { EngineData, ReserveMemory } from '../../kernel/ports/engine-data.js';
 import { fromS3, s3Client, type S3Location } from '../s3-client.js';
 
-/** Time limit of reading one object, in milliseconds. */
+/** Time limit of reading the body of one object, in milliseconds. */
 const READ_MS = 20_000;
 
 type Store = { readonly location: S3Location; readonly client: S3Client };

@@ -29,7 +29,7 @@ export type EventstoreOptions = {
   readonly retries?: boolean;
   /** Is called with the reason each time a subscription breaks; it is retried. */
   readonly onTrouble?: (error: unknown) => void;
-  /** Is called when the server has dropped the live subscription because this process was too slow; it is reopened. */
+  /** Is called when the live subscription has ended because this process was too slow to read it; it is reopened. */
   readonly onDrop?: () => void;
   /**
    * Is called while the start waits for the store: with the error of each failed attempt, and without argument while

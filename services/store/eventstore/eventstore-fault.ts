@@ -117,7 +117,10 @@ export const isNoEventPosition = (error: unknown): boolean => {
   return answer !== undefined && NO_EVENT_POSITION.test(textOf(answer));
 };
 
-/** True when the server dropped a live subscription with 32 unread events; it must be reopened at its last position. */
+/**
+ * True when a live subscription has ended because its events were not read in time: the server drops it with 32 unread
+ * events, this process before that. It must be reopened at its last position.
+ */
 export const isSlowConsumer = (error: unknown): boolean => /Consumer too slow/iu.test(textOf(error));
 
 /**

@@ -32,7 +32,7 @@ const BATCH_PAUSE_MS = 5;
 export type FeedEvents = {
   /** Is called with the reason each time the subscription breaks. */
   readonly onTrouble: (error: unknown) => void;
-  /** Is called when the server drops the subscription for unread events; it is reopened, and no event is lost. */
+  /** Is called when the subscription ends for unread events; it is reopened, and no event is lost. */
   readonly onDrop: () => void;
 };
 
@@ -47,8 +47,8 @@ const eventsAfter = (position: bigint, answers: readonly ReadAnswer[]): readonly
  * Follows the log from a position, including events of other writers, so that its position is comparable with the head.
  *
  * The subscription is reopened after the last event received when its connection breaks, when it falls silent while the
- * log grows, and when the server drops it because this process was too slow. Listeners notice only a pause, and none
- * after a drop.
+ * log grows, and when it ends because this process was too slow to read it. Listeners notice only a pause, and none in
+ * the last case.
  */
 export const liveFeed = (connection: NodeConnection, { onTrouble, onDrop }: FeedEvents): StoreFeed => {
   const listeners = new Set<Listener>();

@@ -59,8 +59,8 @@ export const surveyPayloads = async (sweeping: Sweeping): Promise<StoreContents>
  * Drops objects that the log does not refer to and that were put before the cutoff: a folder removes them at once, a
  * bucket quarantines them first. Restores quarantined objects that the log refers to.
  *
- * An object is put before the event that refers to it is appended, which may be after the references were read. It is
- * kept if no more time is between the two than from the cutoff to the reading: it is newer than the cutoff then.
+ * An object is put before the event that refers to it is appended, which may be after the references were read. Such an
+ * object is newer than the cutoff, and so kept, if its event follows it within the time from the cutoff to the reading.
  */
 export const sweepPayloads = async (sweeping: Sweeping): Promise<SweepResult> => {
   const { objects, named, cutoffMs, onProgress } = sweeping;
