@@ -54,7 +54,7 @@ export const engineAdmission = (
 ): ((join: WorkJoin, arrived: OpenedStream) => Promise<JoinedEngine>) => {
   const { leases, sessions, leaseMs, now, newSession } = services;
   const resumes = async (id: EngineSessionId): Promise<boolean> => {
-    board.sessions.seen(id.session); // before the renewal: a check that has begun reads that number and must not end it
+    board.sessions.seen(id.session); // first, so that a check for silent sessions that runs now does not end the session
     return id.session !== '' && (await sessions.renewals(id)) !== undefined && sessions.renew(id);
   };
 

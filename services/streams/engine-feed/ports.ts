@@ -35,7 +35,7 @@ export interface WorkLeases {
   lease(id: ExecutionId, to: Leaseholder, terms: { untilMs: number; over: number | undefined }): Promise<Leased>;
   /** Gives a lease back; true when it is the last one and of this session, also when it was given back before. */
   giveBack(lease: HeldLease, reason: string): Promise<boolean>;
-  /** Records FAILED as the end of the execution, reported by the engine; true when the session held the lease. */
+  /** Records FAILED as the end of the execution, reported by the producer; false when the report is refused. */
   fail(lease: HeldLease, producerId: string, error: ExecutionError): Promise<boolean>;
   /**
    * Reads the abort that is requested for an execution, if any, and the phase in which it has ended; `undefined` when

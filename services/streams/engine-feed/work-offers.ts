@@ -24,7 +24,7 @@ export type JoinedEngine = JoinParameters & {
   /** Executions whose lease is being decided. */
   readonly deciding: Set<StreamName>;
   readonly held: Map<StreamName, EngineLease>;
-  /** Executions that it has rejected. */
+  /** Executions that it is not offered again: it has rejected or returned them, or their launch could not be sent. */
   readonly rejected: Set<StreamName>;
 };
 

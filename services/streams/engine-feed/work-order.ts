@@ -1,7 +1,7 @@
 import { QualityOfService_Tier as Tier } from '../../../proto/gen/platformidl/core/execution_pb.js';
 import { type DueQueue, dueQueue } from '../../reactors/frame/due-queue.js';
 
-/** The properties of an execution that decide which engine may take it. */
+/** The properties of an execution that decide which engine may take it. Executions with the same are in one lane. */
 export type EngineRequirements = {
   readonly project: string;
   readonly domain: string;
@@ -60,9 +60,9 @@ const keyOf = ({ project, domain, clusterLabel, clusterPool }: EngineRequirement
   JSON.stringify([project, domain, clusterLabel, clusterPool]);
 
 /**
- * The order of the executions that wait: HIGH before MEDIUM before LOW, and before all of them those whose queueing
- * budget is nearly used up, by their deadlines. Within each of these, projects take turns by their weights; of one
- * project the oldest is first.
+ * The order of the executions that wait: HIGH before MEDIUM before LOW, and before all of them those that are to be
+ * aborted or whose queueing budget is nearly used up. Within each of these, projects take turns by their weights. Of one
+ * project the oldest comes first; in front of the tiers the one to be aborted, then the one with the earliest deadline.
  */
 export class WorkOrder<Item extends QueuedExecution> {
   readonly #entries = new Map<Item, Entry<Item>>();

@@ -68,8 +68,8 @@ const noTcp = (address: string) => ({
 });
 
 /**
- * Builds the answer of `/gossip` over HTTP/1.1 for a client that has sent this `Host`. The checkpoints are positions of
- * this log, which has no epochs.
+ * Builds the answer of `/gossip` for a client that has sent this `Host`. The checkpoints are positions of this log, which
+ * has no epochs.
  *
  * @throws {StoreUnavailable} when the head of the log cannot be read.
  */
@@ -96,7 +96,7 @@ export const nodeGossip = async (node: ServedNode, host: string | undefined): Pr
   return { members: [member], serverIp: address, serverPort: port };
 };
 
-/** Builds the answer of `/info` over HTTP/1.1. */
+/** Builds the answer of `/info`. */
 export const nodeInfo = (): object => ({
   esVersion: `${PROTOCOL_VERSION}.0`,
   state: 'leader',

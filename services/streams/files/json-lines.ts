@@ -27,7 +27,7 @@ const lineOf = (row: EventRow): string => {
   return `{${members.join(',')}}\n`;
 };
 
-/** One JSON object a line with the columns as its members; `body` is an object, and an absent value has no member. */
+/** One JSON object a line with the columns as its members; `body` is itself JSON, and an absent value has no member. */
 export const jsonLines: FileFormat = {
   extension: 'jsonl',
   encode: (rows) => Buffer.from(rows.map(lineOf).join('')),

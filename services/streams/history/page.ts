@@ -81,7 +81,7 @@ const isPast = (each: Place, after: Place | undefined, newestFirst: boolean): bo
   return newestFirst ? each.index < after.index : each.index > after.index;
 };
 
-/** Finds the matching transitions after a place, in the order of the request, and one more than it asks for. */
+/** Finds the matching transitions after a place, in the order of the request; more than it asks for, if there are. */
 const search = async (
   { log, payloads }: HistorySources,
   request: TransitionListRequest,

@@ -39,7 +39,7 @@ const orUnreadable = (error: unknown): 'unreadable' => {
   throw error;
 };
 
-/** Reads the labels of executions from their first event; those of up to 10,000 streams are cached. */
+/** Reads the labels of executions from the event of their creation; those of up to 10,000 streams are cached. */
 export const labelsFrom = (log: Pick<EventLog, 'readStream'>): LabelsOf => {
   const known = new Map<StreamName, Labels | 'unreadable'>();
   return async (stream) => {

@@ -66,7 +66,7 @@ export const evolveGroups = (groups: Groups, event: GroupEvent): Groups => {
   return next;
 };
 
-/** The prefix of a bigint in JSON; no other text in the events of groups begins with it. */
+/** The prefix of a bigint in JSON; no other text in the fields that may have one begins with it. */
 const BIGINT = 'bigint:';
 
 /** Encodes the data of an event. */

@@ -37,7 +37,7 @@ export interface GroupSource {
 
 /** A page ends when its events exceed this size. */
 const PAGE_BYTES = 4 * 1024 * 1024;
-/** A page of the whole log ends after this number of events that the filter does not match. */
+/** A page of the whole log ends after this number of events, whether the filter matches them or not. */
 const PAGE_SCANNED = 20_000;
 
 const bucketOf = ({ stream }: Pick<RecordedEvent, 'stream'>): number =>

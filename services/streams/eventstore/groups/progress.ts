@@ -13,7 +13,7 @@ export type GroupProgress = {
   readonly upTo: bigint;
   /** Ascending by position. */
   readonly pending: readonly Pending[];
-  /** Links of the parked stream before this revision are accounted for in `pending`. */
+  /** The events of links of the parked stream before this revision are not in `pending`, unless they were replayed. */
   readonly parkedUpTo: bigint;
   /** Links of the parked stream before this revision were replayed. */
   readonly replayedUpTo: bigint;
