@@ -81,9 +81,10 @@ export const fromS3 = <Result>(what: string, work: () => Promise<Result>): Promi
   );
 
 /**
- * Checks that the bucket exists and is accessible; `purpose` begins the messages, such as `payload store`. A missing bucket is an `undefined` result here: the answer to a HEAD
+ * Checks that the bucket exists and is accessible. A missing bucket is an `undefined` result here: the answer to a HEAD
  * request has no body that could name the error `NoSuchBucket`, only the status 404.
  *
+ * @param purpose begins the messages, such as `payload store`.
  * @throws {StoreUnavailable} with the bucket, its endpoint and the reason.
  */
 export const assertBucket = async (

@@ -110,16 +110,9 @@ const userOf = (groups: Readonly<Record<string, string>>): EventstoreAddress['us
   return { username, password };
 };
 
-/**
- * Parses a connection string of EventStoreDB or KurrentDB.
- *
- * @returns the address; or, for an invalid text, an error message that does not repeat credentials.
- */
-export const eventstoreAddress = (text: string): EventstoreAddress | string => {
-  const groups = URL_FORM.exec(text)?.groups;
-  if (groups?.['hosts'] === undefined)
-    return 'must be esdb://HOST:PORT, with ?tls=false where the server has no TLS, or embedded:';
-  const hosts = hostsOf(groups['hosts']);
+/** @returns the address of a matched {@link URL_FORM}, or the reason why it is invalid. */
+const addressOf = (groups: Readonly<Record<string, string>>): EventstoreAddress | string => {
+  const hosts = hostsOf(groups['hosts'] ?? '');
   if (typeof hosts === 'string') return hosts;
   const parameters = parametersOf(groups['query'] ?? '');
   if (typeof parameters === 'string') return parameters;
@@ -134,4 +127,20 @@ export const eventstoreAddress = (text: string): EventstoreAddress | string => {
     ...(user && { user }),
     parameters,
   };
+};
+
+const FORM = 'must be esdb://HOST:PORT, with ?tls=false where the server has no TLS, or embedded:';
+
+/**
+ * Parses a connection string of EventStoreDB or KurrentDB.
+ *
+ * @returns the address; or, for an invalid text, an error message that does not repeat credentials.
+ */
+export const eventstoreAddress = (text: string): EventstoreAddress | string => {
+  const groups = URL_FORM.exec(text)?.groups;
+  if (groups === undefined) return FORM;
+  const address = addressOf(groups);
+  // A password with a bare `?` is taken for hosts and parameters, and the errors about these would repeat it.
+  const isSplit = groups['username'] === undefined && text.includes('@');
+  return typeof address === 'string' && isSplit ? FORM : address;
 };

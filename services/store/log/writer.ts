@@ -10,7 +10,7 @@ import { recordedIds } from './recorded-ids.js';
 import { CommitFailed, isDiskFull } from './sqlite-fault.js';
 import { streamHeads, type StreamHead, type StreamHeads } from './stream-heads.js';
 
-/** Message of an append that was rejected: its stream is not at the expected revision, or has some of its event ids. */
+/** The reason why an append was rejected: the stream is at another revision, or has only some of the events. */
 export type Conflict = { readonly conflict: string };
 
 /** The only writer of a log. */
@@ -41,7 +41,7 @@ const memory = (db: Database): Memory => {
 };
 
 const conflictTextOf = ({ expected }: Append, revision: number): string => {
-  if (expected === 'any') return 'has some of these event ids, but not all of them one after another';
+  if (expected === 'any') return 'has only some of the events, or others between them';
   const expectation = expected === 'no-stream' ? 'not to exist' : `at revision ${expected}`;
   return `is expected ${expectation} and ${revision < 0 ? 'has no event' : `is at ${revision}`}`;
 };

@@ -54,7 +54,7 @@ export const engineAdmission = (
 ): ((join: WorkJoin, arrived: OpenedStream) => Promise<JoinedEngine>) => {
   const { leases, sessions, leaseMs, now, newSession } = services;
   const resumes = async (id: EngineSessionId): Promise<boolean> => {
-    board.sessions.seen(id.session); // first, so that a check for silent sessions that runs now does not end the session
+    board.sessions.seen(id.session); // first, so that a check for silent sessions that runs now does not end it
     return id.session !== '' && (await sessions.renewals(id)) !== undefined && sessions.renew(id);
   };
 

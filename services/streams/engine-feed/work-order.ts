@@ -61,8 +61,8 @@ const keyOf = ({ project, domain, clusterLabel, clusterPool }: EngineRequirement
 
 /**
  * The order of the executions that wait: HIGH before MEDIUM before LOW, and before all of them those that are to be
- * aborted or whose queueing budget is nearly used up. Within each of these, projects take turns by their weights. Of one
- * project the oldest comes first; in front of the tiers the one to be aborted, then the one with the earliest deadline.
+ * aborted or whose queueing budget is nearly used up. Within each of these, projects take turns by their weights. Of
+ * one project the oldest is first; in front of the tiers the one to be aborted, then that with the earliest deadline.
  */
 export class WorkOrder<Item extends QueuedExecution> {
   readonly #entries = new Map<Item, Entry<Item>>();

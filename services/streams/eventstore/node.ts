@@ -68,8 +68,8 @@ const noTcp = (address: string) => ({
 });
 
 /**
- * Builds the answer of `/gossip` for a client that has sent this `Host`. The checkpoints are positions of this log, which
- * has no epochs.
+ * Builds the answer of `/gossip` for a client that has sent this `Host`. The checkpoints are positions of this log,
+ * which has no epochs.
  *
  * @throws {StoreUnavailable} when the head of the log cannot be read.
  */

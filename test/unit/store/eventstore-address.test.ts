@@ -65,4 +65,8 @@ describe('the address of an event store', () => {
     expect(why).toMatch(/^has an unknown parameter "tsl"; there are connectionName, .*, userKeyFile$/u);
     expect(why).not.toContain('secret');
   });
+
+  it.each(['esdb://user:sec?ret@log', 'esdb://log?user:secret@log'])('does not repeat a part of %s', (text) => {
+    expect(eventstoreAddress(text)).toMatch(/^must be esdb:..HOST:PORT,/u);
+  });
 });

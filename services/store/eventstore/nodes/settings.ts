@@ -14,7 +14,7 @@ export type NodeSettings = {
   readonly tls?: SecureContext;
   readonly user?: { readonly username: string; readonly password: string };
   readonly connectionName: string;
-  /** The interval of pings while calls are open, `undefined` for none; and the time for an answer, `undefined` for any. */
+  /** The interval of pings while calls are open, `undefined` for none; the time for answers, `undefined` for any. */
   readonly keepAlive: { readonly intervalMs: number | undefined; readonly timeoutMs: number | undefined };
   /** The deadline of unary calls. */
   readonly deadlineMs: number;

@@ -21,7 +21,7 @@ export interface DeliveryQueue {
   idle(): Promise<void>;
 }
 
-/** Once this many events of a consumer wait to be written to its connection, it gets no further ones until none waits. */
+/** Once this many events of a consumer wait to be written to its connection, it gets no more until none waits. */
 const MAX_UNSENT = 16;
 
 /** The functions of a group that its queues use. */
