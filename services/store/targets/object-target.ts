@@ -59,7 +59,8 @@ export const filesIn = async (root: string): Promise<ReadonlyMap<string, number>
     for (const entry of entries ?? []) {
       const path = folder === '' ? entry.name : `${folder}/${entry.name}`;
       if (entry.isDirectory() && entry.name !== '.partial') await walk(path);
-      else if (entry.isFile()) sizes.set(path, (await stat(join(root, path))).size);
+      const found = entry.isFile() ? await ifExists(stat(join(root, path))) : undefined;
+      if (found) sizes.set(path, found.size); // another process may have removed it meanwhile
     }
   };
   await walk('');
