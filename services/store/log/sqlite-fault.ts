@@ -38,20 +38,27 @@ const OPEN_REASONS: Readonly<Record<number, string>> = {
 
 const codesOf = (error: unknown): SqliteError => (error instanceof Error ? (error as SqliteError) : {});
 
+/** The primary result code of an error; -1 for other errors. The binding gives extended codes, whose low byte it is. */
+const primaryCodeOf = (error: unknown): number => {
+  const { sqliteCode } = codesOf(error);
+  return sqliteCode === undefined ? -1 : sqliteCode & 0xff;
+};
+
 /** Describes the problem with a file, for an error message. */
 export const fileProblem = (error: unknown): string => {
-  const { systemErrno = -1, sqliteCode = -1 } = codesOf(error);
-  const openReason = CODES_WITH_ERRNO.has(sqliteCode) ? OPEN_REASONS[systemErrno] : undefined;
+  const { systemErrno = -1 } = codesOf(error);
+  const code = primaryCodeOf(error);
+  const openReason = CODES_WITH_ERRNO.has(code) ? OPEN_REASONS[systemErrno] : undefined;
   if (openReason !== undefined) return openReason;
-  const reason = REASONS[sqliteCode];
+  const reason = REASONS[code];
   return reason === undefined ? errorText(error) : `${reason} (${errorText(error)})`;
 };
 
 /** True for SQLITE_BUSY: another connection holds the lock. */
-export const isBusy = (error: unknown): boolean => codesOf(error).sqliteCode === 5;
+export const isBusy = (error: unknown): boolean => primaryCodeOf(error) === 5;
 
 /** True for SQLITE_FULL: the disk is full. */
-export const isDiskFull = (error: unknown): boolean => codesOf(error).sqliteCode === 13;
+export const isDiskFull = (error: unknown): boolean => primaryCodeOf(error) === 13;
 
 /** The fault for a failed read. */
 export const sqliteReadFault = (path: string, error: unknown): Fault =>
