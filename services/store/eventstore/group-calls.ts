@@ -11,7 +11,7 @@ import { nodeConnection } from './nodes/connection.js';
 import type { NodeClient } from './nodes/node-client.js';
 import { nodeSettings } from './nodes/settings.js';
 
-/** Calls to the leader of an event store, as bytes, with the credentials of the connection string. */
+/** Calls about consumer groups to the leader of an event store, as bytes, with the user of the connection string. */
 export interface GroupCalls {
   /**
    * Calls a unary RPC.

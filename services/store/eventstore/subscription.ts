@@ -11,7 +11,7 @@ export type Sources = {
   readonly head: () => Promise<bigint>;
   readonly read: (options: ReadLogOptions, upTo: bigint) => AsyncIterable<LogPage>;
   readonly feed: StoreFeed;
-  /** Is called with the reason each time the subscription cannot go on. */
+  /** Is called with the reason each time the subscription breaks; it is retried. */
   readonly onTrouble: (error: unknown) => void;
 };
 

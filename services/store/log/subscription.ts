@@ -8,8 +8,8 @@ export type ReadPage = (after: number, upTo: number) => LogPage;
 type OnPage = (page: LogPage, isLive: boolean) => Promise<void> | void;
 
 /**
- * Reads a log without end, one page at a time. `isLive` is true from the page that reaches the head of the start; when
- * there was nothing to read at the start, an empty live page comes first.
+ * Reads a log without end, one page at a time. `isLive` is true from the page on that reaches the head as it was at the
+ * start; when there was nothing to read then, an empty live page comes first.
  */
 export const subscribeTo = (head: LogHead, read: ReadPage, after: number, onPage: OnPage): Subscription => {
   const state = { isClosed: false, wake: (): void => undefined };
