@@ -1,3 +1,4 @@
+import { isSystemStream } from '../../kernel/ports/log-identity.js';
 import { RpcError } from '../../kernel/rpc.js';
 import { categoryOf } from '../../kernel/stream.js';
 
@@ -58,7 +59,7 @@ export const readAccess: ClientAccess = {
 export const guestAccess = (controlPlane: ReadonlySet<string>): ClientAccess => ({
   isRestricted: true,
   assertWritable: (stream) => {
-    if (stream.startsWith('$')) denied(`${stream} cannot be appended to: it belongs to the system`);
+    if (isSystemStream(stream)) denied(`${stream} cannot be appended to: it belongs to the system`);
     if (controlPlane.has(categoryOf(stream)))
       denied(
         `${stream} cannot be appended to: the control plane alone writes streams of the category ` +
