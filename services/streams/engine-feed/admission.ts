@@ -99,6 +99,8 @@ export const engineAdmission = (
       ...{ deciding: new Set(), held: new Map(), rejected: new Set() },
     };
     const { kept, aborts } = id.session === join.session ? await keepLeases(engine, join.leases) : NONE_KEPT;
+    // Without a stream, it would be leased executions that it never gets.
+    if (sendQueue.isEnded()) throw new RpcError('UNAVAILABLE', 'the stream has ended: join again with the session');
     board.engines.get(id.session)?.sendQueue.end(new RpcError('ABORTED', 'another stream has taken over the session'));
     board.engines.set(id.session, engine);
     sendQueue.send({ case: 'joined', value: { session: id.session, leases: kept, ...times } });

@@ -59,8 +59,10 @@ export const openEngineFeed = (services: FeedServices): EngineFeed => {
       await stream.sendQueue.writable();
       const request = fromBinary(WorkRequestSchema, bytes);
       if (stream.engine) await handle(stream.engine, request);
-      else if (request.message.case === 'join') stream.engine = await admit(request.message.value, stream);
-      else throw missing('join');
+      else if (request.message.case === 'join') {
+        stream.engine = await admit(request.message.value, stream);
+        if (stream.sendQueue.isEnded()) detach(stream); // it has ended since the engine was admitted
+      } else throw missing('join');
     }
   };
 

@@ -11,6 +11,8 @@ export interface SendQueue {
   readonly writable: () => Promise<void>;
   /** Ends the stream after the queued messages, with the error if one is given. */
   readonly end: (error?: Error) => void;
+  /** True when nothing more can be sent. */
+  readonly isEnded: () => boolean;
   /** Yields the encoded messages until the end of the stream or the signal. */
   readonly messages: (signal: AbortSignal) => AsyncGenerator<Uint8Array>;
 }
@@ -44,6 +46,7 @@ export const openSendQueue = (): SendQueue => {
         await new Promise<void>((resolve) => (state.onSent = resolve));
     },
     end,
+    isEnded: () => state.end !== undefined,
     async *messages(signal) {
       signal.addEventListener('abort', () => state.wake(), { once: true });
       try {

@@ -21,6 +21,8 @@ const SESSION = { group: 'default', engine: 'e', session: 's' };
 const NAMES = ['e1', 'e2', 'e3'];
 const idOf = (name: string) => ({ project: 'flytesnacks', domain: 'development', name });
 
+const call = { principal: 'root', requestId: 'r', isCancelled: () => false, answeredAt: () => undefined };
+
 const unused = (): never => {
   throw new Error('no test calls this');
 };
@@ -84,7 +86,6 @@ describe('an engine that joins again', () => {
   const rejoin = async () => {
     const [sendQueue, gone] = [openSendQueue(), new AbortController()];
     const leases = NAMES.map((name) => ({ execution: idOf(name), number: 1n }));
-    const call = { principal: 'root', requestId: 'r', isCancelled: () => false, answeredAt: () => undefined };
     await engineAdmission(services, board)(create(WorkJoinSchema, { ...SESSION, leases }), { call, sendQueue });
     const messages = sendQueue.messages(gone.signal);
     const nextEnd = async (): Promise<string | undefined> => {
@@ -111,5 +112,13 @@ describe('an engine that joins again', () => {
     await board.start();
     const { nextEnd } = await rejoin();
     expect(await nextEnd()).toBe('e3');
+  });
+
+  it('is not connected when its stream has ended before it was admitted', async () => {
+    const sendQueue = openSendQueue();
+    const joining = engineAdmission(services, board)(create(WorkJoinSchema, SESSION), { call, sendQueue });
+    sendQueue.end();
+    await expect(joining).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    expect(board.engines.size).toBe(0);
   });
 });
