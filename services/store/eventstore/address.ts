@@ -74,7 +74,7 @@ type Parameters = ReadonlyMap<string, string>;
 const parametersOf = (query: string): Parameters | string => {
   const found = new Map<string, string>();
   for (const pair of query.split('&').filter(Boolean)) {
-    const [given = '', text = ''] = pair.split('=');
+    const [, given = '', text = ''] = /^([^=]*)=?(.*)$/u.exec(pair) ?? [];
     const value = decoded(text);
     const name = PARAMETER_NAMES.get(given.toLowerCase());
     if (name === undefined)

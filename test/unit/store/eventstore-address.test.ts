@@ -33,6 +33,7 @@ describe('the address of an event store', () => {
 
   it('may name the file of its certificate authority', () => {
     expect(eventstoreAddress('esdb://log?tlsCAFile=%2Fetc%2Fca.pem')).toMatchObject({ authority: '/etc/ca.pem' });
+    expect(eventstoreAddress('esdb://log?tlsCAFile=/ca=1.pem')).toMatchObject({ authority: '/ca=1.pem' });
   });
 
   it.each([
