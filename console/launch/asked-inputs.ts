@@ -1,5 +1,13 @@
+import { create } from '@bufbuild/protobuf';
+
+import {
+  ExecutionMetadata_ExecutionMode as Mode,
+  ExecutionMetadataSchema,
+  type ExecutionSpec,
+  ExecutionSpecSchema,
+} from '../../proto/gen/platformidl/admin/execution_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
-import { type Identifier, ResourceType } from '../../proto/gen/platformidl/core/identifier_pb.js';
+import { type Identifier, IdentifierSchema, ResourceType } from '../../proto/gen/platformidl/core/identifier_pb.js';
 import type { Literal } from '../../proto/gen/platformidl/core/literals_pb.js';
 import type { LiteralType } from '../../proto/gen/platformidl/core/types_pb.js';
 import { KINDS, type Kind } from '../definitions/kinds.js';
@@ -17,17 +25,25 @@ export type AskedInput = {
   readonly initial: Literal | undefined;
 };
 
-/** A launch plan or a task that can be launched: its inputs, and the names of those that are fixed. */
-export type Launchable = {
-  readonly target: Pick<Identifier, 'resourceType'> & Versioned;
+/** A launch plan or a task with its inputs, and the names of those that are fixed. */
+type Target = {
+  readonly target: Identifier;
   readonly inputs: readonly AskedInput[];
   readonly fixed: readonly string[];
 };
 
+/** A target that can be launched, with the other parts of the spec of its execution, such as labels. */
+export type Launchable = Target & { readonly spec: ExecutionSpec };
+
 type Given = Readonly<Record<string, Literal>>;
 
-const ofPlan = async (id: Versioned, given: Given, signal: AbortSignal): Promise<Launchable> => {
-  const target = { ...id, resourceType: ResourceType.LAUNCH_PLAN };
+/** The inputs and the spec that a launch begins with. */
+type Origin = { readonly given: Given; readonly spec: ExecutionSpec };
+
+const MANUAL: Origin = { given: {}, spec: create(ExecutionSpecSchema, { metadata: { mode: Mode.MANUAL } }) };
+
+const ofPlan = async (id: Versioned, given: Given, signal: AbortSignal): Promise<Target> => {
+  const target = create(IdentifierSchema, { ...id, resourceType: ResourceType.LAUNCH_PLAN });
   const { spec, closure } = await call(AdminService.method.getLaunchPlan, { id: target }, signal);
   const inputs = Object.entries(closure?.expectedInputs?.parameters ?? {}).flatMap(([name, parameter]) => {
     if (!parameter.var?.type) return [];
@@ -38,8 +54,8 @@ const ofPlan = async (id: Versioned, given: Given, signal: AbortSignal): Promise
   return { target, inputs, fixed: Object.keys(spec?.fixedInputs?.literals ?? {}) };
 };
 
-const ofTask = async (id: Versioned, given: Given, signal: AbortSignal): Promise<Launchable> => {
-  const target = { ...id, resourceType: ResourceType.TASK };
+const ofTask = async (id: Versioned, given: Given, signal: AbortSignal): Promise<Target> => {
+  const target = create(IdentifierSchema, { ...id, resourceType: ResourceType.TASK });
   const { closure } = await call(AdminService.method.getTask, { id: target }, signal);
   const variables = closure?.compiledTask?.template?.interface?.inputs?.variables ?? {};
   const inputs = Object.entries(variables).flatMap(([name, { type, description }]) =>
@@ -48,9 +64,14 @@ const ofTask = async (id: Versioned, given: Given, signal: AbortSignal): Promise
   return { target, inputs, fixed: [] };
 };
 
-const inputsOf = async (execution: Named, signal: AbortSignal): Promise<Given> => {
-  const { fullInputs } = await call(AdminService.method.getExecutionData, { id: execution }, signal);
-  return fullInputs?.literals ?? {};
+/** The inputs of an execution and its spec, with a reference to it in place of its own metadata. */
+const relaunchOf = async (id: Named, signal: AbortSignal): Promise<Origin> => {
+  const [{ spec = create(ExecutionSpecSchema) }, { fullInputs }] = await Promise.all([
+    call(AdminService.method.getExecution, { id }, signal),
+    call(AdminService.method.getExecutionData, { id }, signal),
+  ]);
+  const metadata = create(ExecutionMetadataSchema, { mode: Mode.RELAUNCH, referenceExecution: id });
+  return { given: fullInputs?.literals ?? {}, spec: { ...spec, metadata } };
 };
 
 const NOT_FOUND = 404;
@@ -80,13 +101,16 @@ const versionOf = async (kind: Kind, { version, ...id }: Versioned, signal: Abor
 
 /**
  * Reads what a form of a launch asks for. A workflow is launched by its default launch plan, which has the name and
- * version of the workflow. With `from`, the inputs begin with those of this execution.
+ * version of the workflow. With `from`, the launch is a relaunch of this execution, and the inputs begin with its own.
  */
 export const readLaunchable = async (
   { kind, id, from }: { readonly kind: Kind; readonly id: Versioned; readonly from: Named | undefined },
   signal: AbortSignal,
 ): Promise<Launchable> => {
-  const [given, version] = await Promise.all([from ? inputsOf(from, signal) : {}, versionOf(kind, id, signal)]);
-  const found = { ...id, version };
-  return KINDS[kind].resourceType === ResourceType.TASK ? ofTask(found, given, signal) : ofPlan(found, given, signal);
+  const [{ given, spec }, version] = await Promise.all([
+    from ? relaunchOf(from, signal) : MANUAL,
+    versionOf(kind, id, signal),
+  ]);
+  const targetOf = KINDS[kind].resourceType === ResourceType.TASK ? ofTask : ofPlan;
+  return { ...(await targetOf({ ...id, version }, given, signal)), spec };
 };

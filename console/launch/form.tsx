@@ -1,7 +1,6 @@
 import { useNavigate } from '@tanstack/react-router';
 import { type ReactNode, type SubmitEvent, useState } from 'react';
 
-import { ExecutionMetadata_ExecutionMode } from '../../proto/gen/platformidl/admin/execution_pb.js';
 import type { Literal } from '../../proto/gen/platformidl/core/literals_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { FailureNote } from '../look/notes.js';
@@ -53,7 +52,7 @@ const InputRow = ({ input, problem, change }: InputRowProps): ReactNode => {
 type FormProps = { readonly scope: Scope; readonly launchable: Launchable };
 
 /** The inputs of a launch, checked by their types before it is sent. */
-export const Form = ({ scope, launchable: { target, inputs, fixed } }: FormProps): ReactNode => {
+export const Form = ({ scope, launchable: { target, inputs, fixed, spec } }: FormProps): ReactNode => {
   const act = useAct(scope);
   const navigate = useNavigate();
   const [entries, setEntries] = useState(() => entriesOf(inputs));
@@ -64,7 +63,7 @@ export const Form = ({ scope, launchable: { target, inputs, fixed } }: FormProps
       act(AdminService.method.createExecution, {
         ...scope,
         name,
-        spec: { launchPlan: target, metadata: { mode: ExecutionMetadata_ExecutionMode.MANUAL } },
+        spec: { ...spec, launchPlan: target },
         inputs: { literals: literalsOf(entries) },
       }),
     ({ id }) =>

@@ -74,6 +74,8 @@ describe.skipIf(chromiumPath === undefined)('a person at the console, whose serv
     await story.start();
     await page.getByRole('button', { name: 'Launch' }).click();
     await page.getByRole('heading', { name: 'mine' }).waitFor();
+    await page.getByText('Relaunched or recovered from').waitFor();
+    await page.getByRole('link', { name: 'good', exact: true }).waitFor();
     await run();
     await page.locator('.page-head .badge', { hasText: 'Succeeded' }).waitFor();
     await page.getByRole('link', { name: 'Inputs and outputs' }).click();
