@@ -197,12 +197,12 @@ export class StreamSession<State, Command, Event, Refusal> {
     return undefined;
   }
 
-  /** Brings the durable state up to date for a turn, and puts the turn first again. */
+  /** Brings the durable state up to date for a turn, and puts the turn back. */
   async #takeAtHead(turn: Turn<State, Command, Refusal>): Promise<void> {
     await this.#inFlight.settled();
     // The appends in flight may have brought the state to the head.
     if (this.#writer.mayLackEvents(turn.ticket)) await this.#state.catchUp();
-    this.#queue.unshift(turn);
+    this.#putBack(turn);
   }
 
   #decide(turn: CommandTurn<Command, Refusal>, folded: FoldedState<State>): Promise<void> | undefined {
@@ -263,7 +263,7 @@ export class StreamSession<State, Command, Event, Refusal> {
     }
     const { folded } = this.#state;
     // An append before this one may have failed meanwhile; then the decision is no longer valid.
-    if (folded === undefined || this.#inFlight.hasFailed) this.#queue.unshift(turn);
+    if (folded === undefined || this.#inFlight.hasFailed) this.#putBack(turn);
     else await this.#writer.append(turn, decided, folded, this.#queue.length > 0);
   }
 
@@ -273,14 +273,20 @@ export class StreamSession<State, Command, Event, Refusal> {
       throw new Error(`${this.#aggregate.category} has an unsure decision and no compareWithRecorded`);
     if (this.#inFlight.includes(at)) {
       await this.#inFlight.settled();
-      this.#queue.unshift(turn);
+      this.#putBack(turn);
       return;
     }
     const past: RecordedEvent[] = [];
     for (const from of at)
       for await (const page of this.#services.store.readStream(this.#stream, { from, limit: 1 })) past.push(...page);
     const command = await this.#aggregate.compareWithRecorded(turn.command, past);
-    this.#queue.unshift({ ...turn, command });
+    this.#putBack({ ...turn, command });
+  }
+
+  /** Puts a turn first again, but after the commands before it whose append has failed while it waited. */
+  #putBack(turn: Turn<State, Command, Refusal>): void {
+    const next = this.#queue.findIndex(({ kind, ticket }) => kind === 'read' || ticket > turn.ticket);
+    this.#queue.splice(next < 0 ? this.#queue.length : next, 0, turn);
   }
 
   #startAgain(turns: readonly CommandTurn<Command, Refusal>[]): void {

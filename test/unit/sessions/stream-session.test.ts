@@ -189,6 +189,32 @@ describe('live streams', () => {
     await expect(later).resolves.toMatchObject({ revision: 1n });
   });
 
+  it('keep the order of large contents and a command before them whose append is made again', async () => {
+    const [appending, storing] = [gate(), gate()];
+    let [appends, puts] = [0, 0];
+    const append: EventStore['append'] = async (...given) => {
+      appends += 1;
+      if (appends > 1) return store.append(...given);
+      await appending.opened;
+      throw new RevisionConflict('moved');
+    };
+    const put: PayloadStore['put'] = async (...given) => {
+      puts += 1;
+      if (puts === 1) await storing.opened;
+      return payloads.put(...given);
+    };
+    const sessions = opened({ append }, { payloads: { ...payloads, put } });
+    const adding = ask(sessions, { kind: 'add' });
+    const writing = ask(sessions, large);
+    await expect.poll(() => [appends, puts], LIMIT).toEqual([1, 1]);
+    appending.open();
+    // The append has failed when this command is answered.
+    await sessions.handle(purse, streamName('purse', [randomUUID()]), { kind: 'add' }, context());
+    storing.open();
+    await expect(adding).resolves.toMatchObject({ revision: 0n });
+    await expect(writing).resolves.toMatchObject({ revision: 1n });
+  });
+
   it('decide commands on a shared log while large contents before them are appended', async () => {
     const { open, opened: answered } = gate();
     let [appends, decided] = [0, 0];
