@@ -14,12 +14,15 @@ const UNCOUNTED_BYTES = 64 * 1024;
 
 type Limits = Pick<Hosting, 'requests' | 'maxMessageBytes'>;
 
+/** The largest size after decompression of a body of which `sent` bytes are sent, in bytes. */
+const largestOf = (request: FastifyRequest, sent: number, maxBytes: number): number =>
+  bodyEncodingOf(request) === '' ? sent : inflatedBytes(sent, maxBytes);
+
 /** The largest size of a body after decompression, in bytes; `undefined` for a chunked body. */
 const sizeOf = (request: FastifyRequest, maxBytes: number): number | undefined => {
   const { 'content-length': length, 'transfer-encoding': chunked } = request.headers;
   if (length === undefined) return chunked === undefined ? 0 : undefined;
-  const size = Number(length);
-  return Math.min(bodyEncodingOf(request) === '' ? size : inflatedBytes(size, maxBytes), maxBytes);
+  return Math.min(largestOf(request, Number(length), maxBytes), maxBytes);
 };
 
 const reservationOf = ({ raw }: FastifyRequest, reply: FastifyReply, requests: MemoryBudget): MemoryReservation => {
@@ -34,14 +37,22 @@ const watchBody = (raw: IncomingMessage, stallTimeoutMs: number): void => {
   raw.on('data', arriving.came).once('end', arriving.end).once('close', arriving.end);
 };
 
+/** The memory for a body of unknown length. */
+type Metering = {
+  /** The largest size that the bytes sent so far can take, in bytes. */
+  readonly largest: (sent: number) => number;
+  readonly maxBytes: number;
+  readonly openReservation: () => MemoryReservation;
+};
+
 /** Passes on a body of unknown length. Above the uncounted size, it waits for the memory of the largest body. */
-const metered = (payload: Readable, openReservation: () => MemoryReservation, maxBytes: number): Readable => {
+const metered = (payload: Readable, { largest, maxBytes, openReservation }: Metering): Readable => {
   let bytes = 0;
   let reservation: MemoryReservation | undefined;
   const meter = new Transform({
     transform: (chunk: Buffer, _encoding, done) => {
       bytes += chunk.length;
-      if (bytes <= UNCOUNTED_BYTES || reservation) {
+      if (largest(bytes) <= UNCOUNTED_BYTES || reservation) {
         done(null, chunk);
         return;
       }
@@ -70,8 +81,10 @@ export const boundBodies = (app: FastifyInstance, { requests, maxMessageBytes }:
       return;
     }
     const openReservation = (): MemoryReservation => reservationOf(request, reply, requests);
+    const largest = (sent: number): number => largestOf(request, sent, maxMessageBytes);
+    const metering = { largest, maxBytes: maxMessageBytes, openReservation };
     const goOn = (): void => {
-      done(null, bytes === undefined ? metered(payload as Readable, openReservation, maxMessageBytes) : payload);
+      done(null, bytes === undefined ? metered(payload as Readable, metering) : payload);
       watchBody(request.raw, stallTimeoutMs); // last, because a 'data' listener starts the flow
     };
     if (bytes === undefined) {

@@ -218,6 +218,20 @@ describe('large requests over REST', () => {
     await expect.poll(beginBody(url, head).isClosed, { timeout: 5_000 }).toBe(true);
   });
 
+  it('are counted with the largest size that they can decompress to, also in chunks', async () => {
+    const { url } = await rest({ waitMs: 200, totalBytes: LARGE_BYTES });
+    await beginBody(url, LENGTH).sent;
+    const packed = gzipSync(body());
+    const socket = connect(Number(new URL(url).port), '127.0.0.1');
+    closing.push(() => socket.destroy());
+    const answer = new Promise((resolve) => socket.once('data', (sent) => resolve(String(sent).slice(0, 13))));
+    const head = 'POST /api/v1/tasks HTTP/1.1\r\nHost: x\r\nContent-Encoding: gzip\r\nTransfer-Encoding: chunked';
+    socket.write(`${head}\r\n\r\n${packed.length.toString(16)}\r\n`);
+    socket.write(packed);
+    socket.write('\r\n0\r\n\r\n');
+    expect(await answer).toBe('HTTP/1.1 429 ');
+  });
+
   it('are accepted when they are compressed with gzip', async () => {
     const { send } = await rest();
     const packed = gzipSync(body());
