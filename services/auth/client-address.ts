@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http';
 export const clientAddress = ({ headers, socket }: IncomingMessage, isBehindProxy: boolean): string => {
   const forwarded = isBehindProxy ? headers['x-forwarded-for'] : undefined;
   return (
-    String(forwarded ?? socket.remoteAddress)
+    String(forwarded ?? socket.remoteAddress ?? '')
       .split(',')
       .at(-1)
       ?.trim() ?? ''

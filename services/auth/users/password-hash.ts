@@ -56,13 +56,14 @@ const queue = () => {
   return async <Result>(task: () => Promise<Result>): Promise<Result> => {
     if (waiting.length >= MAX_WAITING)
       throw new RpcError('RESOURCE_EXHAUSTED', 'too many passwords are being checked, try again later', [], RETRY_MS);
-    if (running >= AT_A_TIME) await new Promise<void>((resolve) => waiting.push(resolve));
-    running += 1;
+    if (running < AT_A_TIME) running += 1;
+    else await new Promise<void>((resolve) => waiting.push(resolve)); // a task that ends leaves its place to this one
     try {
       return await task();
     } finally {
-      running -= 1;
-      waiting.shift()?.();
+      const next = waiting.shift();
+      if (next) next();
+      else running -= 1;
     }
   };
 };
