@@ -4,9 +4,9 @@ import type { ExecutionCreated } from '../../proto/gen/platformidl/eventlog/exec
 import type { Envelope } from './wire/envelope.js';
 import type { ExecutionId } from '../kernel/execution-id.js';
 
-/** The result of searching the stream for an event whose phase was recorded before. */
+/** The result of comparing a report with the recorded reports that may be the same one. */
 export type PhaseSearchResult = {
-  /** The search need not read below this revision again. */
+  /** Events below this revision need not be compared again. */
   readonly asOf: number;
   /** The same content was recorded for the same entity, attempt, phase and version. */
   readonly isRepetition: boolean;

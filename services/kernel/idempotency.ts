@@ -37,7 +37,7 @@ export const sizeOfKeys = (known: KnownKeys): number => known.size * KEY_BYTES;
 const nameOf = (actor: string, target: string, { operation, key }: Pick<Idempotency, 'operation' | 'key'>): string =>
   JSON.stringify([actor, operation, target, key]);
 
-/** Remembers the key that an event was recorded with, if any, and drops expired keys. */
+/** Remembers the key that an event was recorded with, and drops expired keys; does nothing for an event without one. */
 export const noteKey = (
   known: KnownKeys,
   { actor, idempotencyKey, idempotency, recordedAtMs }: EventMetadata,

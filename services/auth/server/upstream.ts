@@ -54,7 +54,7 @@ export interface Upstream {
    * Ends the sign-in of an interaction with the parameters that came back, and stores the person.
    *
    * @returns the account of the person.
-   * @throws {Error} when the answer is of another sign-in, was used before, or the provider refuses.
+   * @throws {Error} when the answer is of another sign-in, was used before, or the provider refuses or does not answer.
    */
   end(interaction: string, answer: URLSearchParams): Promise<string>;
   /** The person of an account, for eight hours after its last sign-in. */

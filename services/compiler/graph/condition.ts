@@ -14,8 +14,8 @@ import { typeText } from '../types/type-text.js';
 const known = (type: LiteralType | undefined): Source =>
   type ? { type } : { problem: required('a value of the operand') };
 
-/** The type of an operand. `faulty` contains the variables whose bindings have been reported already. */
-const operandSource = (operand: Operand | undefined, variables: Types, faulty: ReadonlySet<string>): Source => {
+/** The type of an operand. `bound` has all variables of the branch: those without a type are reported already. */
+const operandSource = (operand: Operand | undefined, variables: Types, bound: ReadonlySet<string>): Source => {
   const value = operand?.val;
   // oxlint-disable-next-line typescript/no-deprecated -- the Python SDK sends constants only so
   if (value?.case === 'primitive') return known(typeOfPrimitive(value.value));
@@ -23,7 +23,7 @@ const operandSource = (operand: Operand | undefined, variables: Types, faulty: R
   if (value?.case !== 'var') return { problem: required('both operands of a comparison') };
   const type = variables.get(value.value);
   if (type) return { type };
-  if (faulty.has(value.value)) return undefined;
+  if (bound.has(value.value)) return undefined;
   return {
     problem: compileProblem(
       'VariableNameNotFound',
@@ -35,9 +35,9 @@ const operandSource = (operand: Operand | undefined, variables: Types, faulty: R
 const comparisonProblems = (
   { leftValue, rightValue }: ComparisonExpression,
   variables: Types,
-  faulty: ReadonlySet<string>,
+  bound: ReadonlySet<string>,
 ): readonly CompileProblem[] => {
-  const sources = [leftValue, rightValue].map((operand) => operandSource(operand, variables, faulty));
+  const sources = [leftValue, rightValue].map((operand) => operandSource(operand, variables, bound));
   const types = sources.flatMap((source) => (source && 'type' in source ? source.type : []));
   const [left, right] = types;
   if (left && right && !(isCastable(left, right) && isCastable(right, left)))
@@ -49,12 +49,12 @@ const comparisonProblems = (
 export const conditionProblems = (
   expression: BooleanExpression | undefined,
   variables: Types,
-  faulty: ReadonlySet<string>,
+  bound: ReadonlySet<string>,
 ): readonly CompileProblem[] => {
   const part = expression?.expr;
-  if (part?.case === 'comparison') return comparisonProblems(part.value, variables, faulty);
+  if (part?.case === 'comparison') return comparisonProblems(part.value, variables, bound);
   if (part?.case !== 'conjunction')
     return [compileProblem('BranchNodeHasNoCondition', 'a case, or a part of it, has no condition')];
   const { leftExpression, rightExpression } = part.value;
-  return [leftExpression, rightExpression].flatMap((each) => conditionProblems(each, variables, faulty));
+  return [leftExpression, rightExpression].flatMap((each) => conditionProblems(each, variables, bound));
 };

@@ -5,7 +5,7 @@ import type { BranchNode, IfBlock, Node, WorkflowTemplate } from '../../../proto
 export const START = 'start-node';
 export const END = 'end-node';
 
-/** The conditions of a branch in the order in which they are tried. */
+/** The cases of a branch in the order in which their conditions are tried. */
 export const casesOf = ({ ifElse }: BranchNode): readonly IfBlock[] =>
   ifElse === undefined ? [] : [...(ifElse.case ? [ifElse.case] : []), ...ifElse.other];
 

@@ -10,7 +10,7 @@ const STARTS: ReadonlySet<DescMethod> = new Set([
   admin.relaunchExecution,
   admin.recoverExecution,
 ]);
-/** RPCs whose commands can have the urgency `end`, which admission control never rejects: such as signals. */
+/** RPCs whose commands can have the urgency `end`: admission control never rejects such a command. */
 const CAN_END: ReadonlySet<DescMethod> = new Set([
   admin.createWorkflowEvent,
   admin.createNodeEvent,

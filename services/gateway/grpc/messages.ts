@@ -97,7 +97,7 @@ const chunksOf = async function* (stream: ServerHttp2Stream, first: Buffer | und
   }
 };
 
-/** The error of a request that ended too early. A reset by the client ends it too, as far as the stream tells. */
+/** The error of a request that ended too early. The stream reports a reset by the client as an end, too. */
 const endedEarly = ({ call }: Incoming): RpcError =>
   isGone(call) ? callerGone() : new RpcError('INVALID_ARGUMENT', 'no whole message in the request');
 

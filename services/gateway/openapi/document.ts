@@ -10,9 +10,10 @@ const statusTable = Object.entries(statuses).map(([code, { number, http }]) => `
 
 const DESCRIPTION = `Every RPC of the interface over HTTP. The same calls are served over gRPC.
 
-JSON answers are spelled in snake_case for \`Accept: application/json\`, exactly so, and in lowerCamelCase for anything
-else; requests may use either. With \`application/octet-stream\` as \`Content-Type\` or \`Accept\`, messages are protobuf
-bytes. A request under \`Content-Type: application/json\` is refused for names that its message does not have.
+JSON answers are spelled in snake_case for \`Accept: application/json\`, exactly so, and for a request under
+\`Content-Type: application/json\`; in lowerCamelCase for anything else. Requests may use either. With
+\`application/octet-stream\` as \`Content-Type\` or \`Accept\`, messages are protobuf bytes. A request
+under \`Content-Type: application/json\` is refused for names that its message does not have.
 
 Outputs and inputs that an event carried inline are in the answers of Get, not in lists; no URI is made up for them. A
 filter on \`duration\` finds only elements that have a duration.

@@ -37,7 +37,7 @@ const MAX_STREAMS = 10_000;
 /**
  * Opens an empty list of parked streams.
  *
- * @param onParked called once for each stream.
+ * @param onParked called when a stream is added to the list.
  */
 export const parkedStreams = (onParked: (parked: StreamParked) => void): ParkedStreams => {
   const known = new Map<string, StreamParked>();

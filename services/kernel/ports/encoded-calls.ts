@@ -13,7 +13,8 @@ export interface EncodedCall {
   /**
    * Receives the only request of a unary or server-streaming RPC.
    *
-   * @throws {RpcError} INVALID_ARGUMENT unless there is exactly one message; RESOURCE_EXHAUSTED when it is too large.
+   * @throws {RpcError} INVALID_ARGUMENT unless there is exactly one message; RESOURCE_EXHAUSTED when it is too
+   * large or the memory budget stays full.
    */
   readonly request: () => Promise<Buffer>;
   /**

@@ -47,8 +47,11 @@ export interface Sessions {
    *
    * A command that was already recorded under its idempotency key is accepted without being decided again.
    *
-   * @throws {RpcError} INVALID_ARGUMENT when its idempotency key was used with a different request.
-   * @throws {Fault} as the event store's `append`, except for conflicts, after which the command is decided again.
+   * @throws {RpcError} INVALID_ARGUMENT when its idempotency key was used with a different request; RESOURCE_EXHAUSTED
+   * when too many commands are in flight; CANCELLED when its caller has disconnected.
+   * @throws {Fault} as the event store's `append`; after a conflict, the command is decided again up to 20 times, and on
+   * a shared log up to 100 times. Also `StreamParked` when its stream is parked, and `NewerLogFormat` when a newer
+   * release writes the log.
    */
   handle<State, Command, Event, Refusal>(
     aggregate: Aggregate<State, Command, Event, Refusal>,

@@ -70,9 +70,9 @@ export const cronFieldsProblem = (text: string): string | undefined => {
 const COUNTS = [60, 24, 31, 12, 7];
 
 /**
- * The fields as `croner` reads them. For it `?` is the time at which it reads the text; for clients in the field it is
- * any time. It refuses a step beyond all values of a field, of which only the first value is left, and takes `SUN-SUN`
- * for the whole week.
+ * The fields, rewritten so that `croner` reads them as clients mean them. By `?`, clients mean any time, and `croner`
+ * the time at which it reads the text. It refuses a step above the number of values of a field, which leaves only the
+ * first value, and takes `SUN-SUN` for the whole week.
  */
 export const fieldsForCroner = (text: string): string =>
   fieldsOf(text.replaceAll('?', '*').replaceAll(/\bsun-sun\b/giu, '0-0'))

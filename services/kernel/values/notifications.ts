@@ -21,7 +21,7 @@ const assertNotification = ({ phases, type }: RequestedNotification): void => {
   if (!phases.every((phase) => TERMINAL.has(phase))) throw invalid('phase', 'notifications are sent at the end only');
 };
 
-/** Each recipient is a message with outcomes of its own, if the entries of executions go by mail. */
+/** Where notifications that executions request are sent by mail, each recipient gets a message of its own. */
 const MAX_RECIPIENTS = 1_000;
 
 /**

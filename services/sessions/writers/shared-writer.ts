@@ -5,7 +5,7 @@ import type { FoldedState } from '../stream-state.js';
 import { answerCommand, type CommandTurn, type Decided, type InFlight } from '../turn.js';
 import { foldInFlight, type Writer, type WriterParts } from './writer.js';
 
-/** Maximum number of attempts of a command before each of which other processes append first. */
+/** A command fails after this number of attempts, when other processes have appended before each of them. */
 const MAX_ATTEMPTS = 100;
 
 /**
