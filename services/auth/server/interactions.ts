@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { InteractionResults, Provider } from 'oidc-provider';
+import { Fault } from '../../kernel/fault.js';
 import { isIssuerAway, refusalCode } from '../issuer-errors.js';
 import type { Users } from '../users/users.js';
 import { pathPrefix } from './endpoints.js';
@@ -19,7 +20,7 @@ export type SignInServices = {
   readonly onAttempt: OnAttempt;
   /** The upstream provider that signs people in; `undefined` when there is none. */
   readonly upstream: Upstream | undefined;
-  /** Called with the cause of a failed sign-in at that provider, for the log. */
+  /** Called with the cause of a sign-in that failed at that provider or at a store, for the log. */
   readonly onError: (error: Error) => void;
 };
 
@@ -236,6 +237,10 @@ export const answerPage = async (signIn: SignInServices, asked: PageRequest): Pr
     await answerInteraction(signIn, asked, path, step);
   } catch (error) {
     if (response.headersSent) throw error;
-    send(response, 400, failurePage('Start again', 'This sign-in has expired, or was begun in another browser.'));
+    if (error instanceof Fault) {
+      signIn.onError(error);
+      send(response, 503, failurePage('Try again later', 'Signing in is not possible at the moment.'));
+    } else
+      send(response, 400, failurePage('Start again', 'This sign-in has expired, or was begun in another browser.'));
   }
 };

@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -294,6 +294,17 @@ describe('the pages', () => {
     expect(stranger.status).toBe(400);
     const forged = await fetch(`${login.url}/login`, { method: 'POST', headers: { 'sec-fetch-site': 'cross-site' } });
     expect(forged.status).toBe(404);
+  });
+
+  it('do not take a store that cannot be read for an expired sign-in', async () => {
+    const file = join(directory, 'users.json');
+    const users = readFileSync(file);
+    const browser = openBrowser();
+    const login = await browser.open(begin(issuer).url);
+    writeFileSync(file, 'no JSON');
+    const failed = await browser.submit(login, '/login', ALICE).finally(() => writeFileSync(file, users));
+    expect(failed.status).toBe(503);
+    expect(errors.splice(0)).toEqual([expect.objectContaining({ code: 'store-unavailable' })]);
   });
 
   it('send the client an error when the person refuses', async () => {
