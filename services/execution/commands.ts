@@ -5,7 +5,7 @@ import type { Envelope } from './wire/envelope.js';
 import type { ExecutionId } from '../kernel/execution-id.js';
 
 /** The result of comparing a report with the recorded reports that may be the same one. */
-export type PhaseSearchResult = {
+export type ReportComparison = {
   /** Events below this revision need not be compared again. */
   readonly asOf: number;
   /** The same content was recorded for the same entity, attempt, phase and version. */
@@ -30,7 +30,7 @@ export type ReportPhase = {
   /** False when the event names a child execution that does not exist. */
   readonly isChildKnown: boolean;
   /** Set when the decider was unsure and the stream has been read. */
-  readonly comparison?: PhaseSearchResult;
+  readonly comparison?: ReportComparison;
 };
 
 export type TerminateExecution = {

@@ -17,7 +17,10 @@ export type AssignmentOptions = {
    * them, are released once the promise resolves.
    */
   readonly onAssigned: (parts: readonly string[]) => Promise<void>;
-  /** Called with the error when the leases cannot be read or written; meanwhile the process keeps its partitions. */
+  /**
+   * Called with the error when the leases cannot be read or written, and the process keeps its partitions meanwhile; also
+   * when `onAssigned` rejects.
+   */
   readonly onFailure: (error: unknown) => void;
 };
 

@@ -11,7 +11,7 @@ export type EventMetadata = {
   /** The authenticated caller; empty when there is no authentication. */
   readonly actor: string;
   readonly commandId: string;
-  /** Schema version of the event's data; older ones are upcast when they are read. */
+  /** Schema version of the event's data; so far always 1. */
   readonly schema: number;
   readonly $correlationId?: string;
   readonly $causationId?: string;

@@ -13,7 +13,7 @@ import { givenTraceParent } from './trace-context.js';
 /** The transport that received a call. */
 export type CallTransport = 'grpc' | 'rest';
 
-/** A received request; `undefined` for a stream. `bytes` is its size as it came, decompressed. */
+/** A received request; `undefined` for a stream. `bytes` is its size after decompression, before it was decoded. */
 export type ReceivedCall = { readonly request: ReceivedRequest | undefined; readonly bytes: number };
 
 /** The longest duration of a call, in milliseconds, and the text of the DEADLINE_EXCEEDED that ends it after that. */
@@ -36,7 +36,7 @@ export type ArrivedCall = {
   readonly isCancelled: () => boolean;
   /** Calls `listener` when the call is answered or its client has gone; at once when that has happened already. */
   readonly onEnd?: ((listener: () => void) => void) | undefined;
-  /** Receives the request of a unary call and decodes it as its route asks. An item is there already. */
+  /** Receives the request of a unary call, or takes that of an item, and decodes it as its route asks. */
   readonly receive: () => Promise<ReceivedCall> | ReceivedCall;
   /** Reserves memory for an answer that is composed from this many bytes; waits while the budget is full. */
   readonly reserveMemory: (bytes: number) => Promise<void>;
