@@ -18,8 +18,8 @@ export type AssignmentOptions = {
    */
   readonly onAssigned: (parts: readonly string[]) => Promise<void>;
   /**
-   * Called with the error when the leases cannot be read or written, and the process keeps its partitions meanwhile; also
-   * when `onAssigned` rejects.
+   * Called with the error when the leases cannot be read or written, or `onAssigned` rejects. Without the leases, the
+   * process keeps its partitions.
    */
   readonly onFailure: (error: unknown) => void;
 };
