@@ -101,7 +101,7 @@ export type LeaseWork = {
   readonly type: 'LeaseWork';
   readonly id: ExecutionId;
   readonly to: Leaseholder;
-  /** When the lease ends unless it is renewed, in milliseconds since 1970. */
+  /** The end of the lease unless it is renewed, in milliseconds since 1970. */
   readonly untilMs: number;
   /** The number of the lease that is over, because its session has ended; `undefined` when there is none. */
   readonly over: number | undefined;

@@ -28,7 +28,7 @@ export interface Users {
 const MIN_PASSWORD_CHARACTERS = 12;
 const MAX_PASSWORD_CHARACTERS = 1_024;
 
-/** Why a text cannot be a new password; `undefined` when it can. */
+/** The reason why a text cannot be a new password; `undefined` when it can. */
 export const passwordProblem = (password: string): string | undefined => {
   const { length } = Array.from(password);
   if (length < MIN_PASSWORD_CHARACTERS) return `must have ${MIN_PASSWORD_CHARACTERS} characters or more`;

@@ -24,7 +24,7 @@ export type AuditEntry = {
   readonly name: string;
   /** The status that the caller was given. */
   readonly code: string;
-  /** Why a call was refused. Never has anything of the request. */
+  /** The reason of a refusal, empty for other calls. Never has anything of the request. */
   readonly reason: string;
   readonly requestId: string;
   /** The position of the log that the answer reflects; absent where nothing was recorded. */

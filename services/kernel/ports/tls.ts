@@ -2,7 +2,7 @@
 export type Tls = {
   readonly cert: Buffer;
   readonly key: Buffer;
-  /** When given, clients must present a certificate of this authority. */
+  /** If given, clients must present a certificate of this authority. */
   readonly clientCa?: Buffer;
 };
 
