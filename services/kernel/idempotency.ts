@@ -19,7 +19,7 @@ export const MAX_KEY = 256;
 const REMEMBERED_MS = 24 * 60 * 60 * 1_000;
 
 /** SHA-256 of a request's content in hexadecimal, whatever the order of its maps. */
-export const contentOf = <Desc extends DescMessage>(schema: Desc, message: MessageShape<Desc>): string =>
+export const contentHashOf = <Desc extends DescMessage>(schema: Desc, message: MessageShape<Desc>): string =>
   Buffer.from(digestOf(schema, message)).toString('hex');
 
 /** The idempotency keys of one stream, oldest first, each with the content hash and the time of its request. */

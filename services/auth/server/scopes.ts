@@ -4,10 +4,10 @@
  */
 export const SCOPES = ['all', 'offline', 'access_token', 'read', 'register', 'execute', 'events', 'admin'] as const;
 
-/** Scopes of OpenID Connect: the name of the person, and a refresh token. */
+/** Scopes of OpenID Connect: the name and the e-mail address of the person, and a refresh token. */
 export const OPENID_SCOPES = ['openid', 'profile', 'email', 'offline_access'] as const;
 
-/** The meaning of each scope, for the page that asks for consent. */
+/** The meanings of scopes, for the page that asks for consent; it does not show a scope without one. */
 export const MEANINGS: Readonly<Record<string, string>> = {
   all: 'do whatever you may do',
   offline: 'stay signed in',

@@ -1,12 +1,12 @@
 import { type DescMethod, fromBinary, toBinary } from '@bufbuild/protobuf';
 
-import { contentOf, MAX_KEY } from '../../kernel/idempotency.js';
+import { contentHashOf, MAX_KEY } from '../../kernel/idempotency.js';
 import { invalid } from '../../kernel/rpc.js';
 import type { ReceivedRequest } from './target.js';
 import type { Interceptor } from './dispatch.js';
 
 /**
- * Computes {@link contentOf} of an encoded request on another thread.
+ * Computes {@link contentHashOf} of an encoded request on another thread.
  *
  * @throws {RpcError} INVALID_ARGUMENT when the bytes do not decode as the request type of the RPC; RESOURCE_EXHAUSTED
  * when too many requests are queued.
@@ -31,7 +31,7 @@ const hashOf = async (
     const bytes = request instanceof Uint8Array ? request : toBinary(input, request);
     if (bytes.length > LARGE_CONTENT) return hashLarge(method, bytes);
   }
-  return contentOf(input, request instanceof Uint8Array ? fromBinary(input, request) : request);
+  return contentHashOf(input, request instanceof Uint8Array ? fromBinary(input, request) : request);
 };
 
 /**

@@ -1,6 +1,6 @@
 import { decode } from '../../gateway/decode.js';
 import { routeTable } from '../../gateway/routes.js';
-import { contentOf } from '../../kernel/idempotency.js';
+import { contentHashOf } from '../../kernel/idempotency.js';
 import type { LargeRequest } from './large-work.js';
 import { answerAll } from '../threads/thread-caller.js';
 
@@ -11,5 +11,5 @@ answerAll(({ rpc, request }: LargeRequest<{ readonly rpc: string }>): string => 
   const endpoint = endpoints.get(rpc);
   if (!endpoint) throw new Error(`${rpc} is not an RPC of the interface`);
   const { input } = endpoint.method;
-  return contentOf(input, decode(input, request));
+  return contentHashOf(input, decode(input, request));
 });

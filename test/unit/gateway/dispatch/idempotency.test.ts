@@ -6,7 +6,7 @@ import { AdminService } from '../../../../proto/gen/platformidl/service/admin_pb
 import { dispatcher } from '../../../../services/gateway/dispatch/dispatch.js';
 import { idempotency } from '../../../../services/gateway/dispatch/idempotency.js';
 import { receive } from '../../../../services/gateway/dispatch/receive.js';
-import { contentOf } from '../../../../services/kernel/idempotency.js';
+import { contentHashOf } from '../../../../services/kernel/idempotency.js';
 import { callOf } from './calls.js';
 
 const { createTask } = AdminService.method;
@@ -32,7 +32,7 @@ const seen = async (kind: 'message' | 'bytes', message: ReturnType<typeof reques
 
 describe.each(['message', 'bytes'] as const)('the content for an idempotency key, received as %s', (kind) => {
   it('is hashed in this thread when it is small, with the same result whatever the order of its maps', async () => {
-    const content = contentOf(TaskCreateRequestSchema, requestOf(1_000));
+    const content = contentHashOf(TaskCreateRequestSchema, requestOf(1_000));
     expect(await seen(kind, requestOf(1_000), 'k')).toEqual({ content, elsewhere: [] });
     expect(await seen(kind, requestOf(1_000, true), 'k')).toEqual({ content, elsewhere: [] });
   });
@@ -54,8 +54,8 @@ describe.each(['message', 'bytes'] as const)('the content for an idempotency key
 
 it('the hash of 500,000 bytes is the same whatever the order of the maps, and differs for another content', () => {
   const [content, reversed] = [false, true].map((isReversed) =>
-    contentOf(TaskCreateRequestSchema, requestOf(500_000, isReversed)),
+    contentHashOf(TaskCreateRequestSchema, requestOf(500_000, isReversed)),
   );
   expect(content).toBe(reversed);
-  expect(content).not.toBe(contentOf(TaskCreateRequestSchema, requestOf(500_001)));
+  expect(content).not.toBe(contentHashOf(TaskCreateRequestSchema, requestOf(500_001)));
 });
