@@ -55,8 +55,8 @@ export const categoryOf = (stream: string): string => {
 };
 
 /**
- * True when the first component of the stream's name is `project`. It is the project in the streams of projects, and
- * empty in those of principals, engines and reactors.
+ * True when the first component of the stream's name is `project`. It is empty in the streams of no project, such as
+ * those of principals, engines and reactors.
  */
-export const isInScope = (stream: string, project: string): boolean =>
+export const isInProject = (stream: string, project: string): boolean =>
   stream.slice(categoryOf(stream).length + 1).split(':', 1)[0] === escape(project);

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { copyOf, openJson } from '../../kernel/encoding/json-bytes.js';
 import type { RecordedEvent } from '../../kernel/event.js';
 import { isSystemStream } from '../../kernel/ports/log-identity.js';
-import { categoryOf, isInScope } from '../../kernel/stream.js';
+import { categoryOf, isInProject } from '../../kernel/stream.js';
 import { failPoint } from '../../store/fail-point.js';
 import type { Partitioning } from '../../streams/files/description.js';
 import { rowOf, type RowEncoder } from '../../streams/files/event-row.js';
@@ -55,7 +55,7 @@ const presentingRows = (payloads: Parameters<typeof wholeEventEncoder>[0]): RowE
  * error, instead of being left out without a word.
  */
 const selectionOf = ({ project, type: types, foreign = [] }: ExportFilesFlags) => {
-  const isOfProject = (stream: string): boolean => project === undefined || isInScope(stream, project);
+  const isOfProject = (stream: string): boolean => project === undefined || isInProject(stream, project);
   return {
     filter: types ? { types } : {},
     matches: ({ stream }: RecordedEvent): boolean => {

@@ -1,6 +1,6 @@
 import type { EventFilter, EventLog, ReadLogOptions } from '../../kernel/ports/event-store.js';
 import { metadataOfAny, ownTimeOf, type RecordedEvent } from '../../kernel/event.js';
-import { categoryOf, isInScope, streamName, type StreamName } from '../../kernel/stream.js';
+import { categoryOf, isInProject, streamName, type StreamName } from '../../kernel/stream.js';
 
 /** The flags of `log cat` that select events; an event is printed when it matches all of them. */
 export type SelectionFlags = {
@@ -40,7 +40,7 @@ export const selectionOf = (flags: SelectionFlags): Selection => {
     matches: (event) =>
       (stream === undefined || event.stream === stream) &&
       (types?.includes(event.type) ?? true) &&
-      (project === undefined || isInScope(event.stream, project)) &&
+      (project === undefined || isInProject(event.stream, project)) &&
       (since === undefined || (recordedAtMs(event) ?? -Infinity) >= since),
   };
 };
