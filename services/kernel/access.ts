@@ -5,8 +5,8 @@ export const PERMISSIONS = ['read', 'register', 'execute', 'events', 'admin'] as
 export type Permission = (typeof PERMISSIONS)[number];
 
 /**
- * The permissions of one caller. An empty project or domain stands for all of them, so that a request without either
- * requires the permission everywhere.
+ * The permissions of one caller. An empty project or domain stands for all of them, so that a request that names none
+ * requires the permission in all.
  */
 export interface Access {
   /** True when the caller has the permission in this project and domain. */

@@ -13,7 +13,7 @@ import { givenTraceParent } from './trace-context.js';
 /** The transport that received a call. */
 export type CallTransport = 'grpc' | 'rest';
 
-/** A received request; `undefined` for a stream. `bytes` is its size after decompression, before it was decoded. */
+/** A received request; `undefined` for a stream of requests. `bytes` is its decompressed size, before it is decoded. */
 export type ReceivedCall = { readonly request: ReceivedRequest | undefined; readonly bytes: number };
 
 /** The longest duration of a call, in milliseconds, and the text of the DEADLINE_EXCEEDED that ends it after that. */
@@ -36,7 +36,7 @@ export type ArrivedCall = {
   readonly isCancelled: () => boolean;
   /** Calls `listener` when the call is answered or its client has gone; at once when that has happened already. */
   readonly onEnd?: ((listener: () => void) => void) | undefined;
-  /** Receives the request of a unary call, or takes that of an item, and decodes it as its route asks. */
+  /** Receives the only request of a call, or takes that of an item, and decodes it as its route asks. */
   readonly receive: () => Promise<ReceivedCall> | ReceivedCall;
   /** Reserves memory for an answer that is composed from this many bytes; waits while the budget is full. */
   readonly reserveMemory: (bytes: number) => Promise<void>;
@@ -62,9 +62,9 @@ export type DispatchedCall = Omit<ArrivedCall, 'answerItem'> &
     caller: Caller | undefined;
     /** The log position that the caller has seen, set by `readPosition`. */
     minPosition: bigint | undefined;
-    /** Set by `receive`; `undefined` for a stream. */
+    /** Set by `receive`; `undefined` for a stream of requests. */
     request: ReceivedRequest | undefined;
-    /** The size of the request in bytes, set by `receive`; 0 until then, and for a stream. */
+    /** The size of the request in bytes, set by `receive`; 0 until then, and for a stream of requests. */
     requestBytes: number;
     /** The trace context that the caller sent, if it is valid; set anew by `spans`. */
     traceParent: string | undefined;

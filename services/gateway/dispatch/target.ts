@@ -18,7 +18,7 @@ export type ReceivedRequest = MessageShape<DescMessage> | Uint8Array;
 /** The resource that a request names; a field is empty where the request does not name it or cannot be decoded. */
 export type FoundTarget = { readonly project: string; readonly domain: string; readonly name: string };
 
-/** Reads the resource that a request names; a stream, which has no one request, names none. */
+/** Reads the resource that a request names; a stream of requests names none. */
 export type ReadTarget = (request: ReceivedRequest | undefined) => FoundTarget;
 
 type Part = keyof FoundTarget;
