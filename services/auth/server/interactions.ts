@@ -57,8 +57,8 @@ const formOf = async (request: IncomingMessage): Promise<URLSearchParams | undef
 
 /**
  * True for a form of a page elsewhere, by the headers in which browsers name its origin. Without them, the cookies
- * protect the form: browsers send them from this site alone. The server's own pages have the origin `null`, because they
- * send no referrer.
+ * protect the form: browsers send them from this site alone. The server's own pages have the origin `null`, because
+ * they send no referrer.
  */
 const isFromElsewhere = ({ headers }: IncomingMessage, issuer: string): boolean =>
   !['same-origin', 'none', undefined].includes(headers['sec-fetch-site']) ||

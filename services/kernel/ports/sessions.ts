@@ -49,8 +49,8 @@ export interface Sessions {
    *
    * @throws {RpcError} INVALID_ARGUMENT when its idempotency key was used with a different request; RESOURCE_EXHAUSTED
    * when too many commands are in flight; CANCELLED when its caller has disconnected.
-   * @throws {Fault} as the event store's `append`; after a conflict, the command is decided again up to 20 times, and on
-   * a shared log up to 100 times. Also `StreamParked` when its stream is parked, and `NewerLogFormat` when a newer
+   * @throws {Fault} as the event store's `append`; after a conflict, the command is decided again up to 20 times, and
+   * on a shared log up to 100 times. Also `StreamParked` when its stream is parked, and `NewerLogFormat` when a newer
    * release writes the log.
    */
   handle<State, Command, Event, Refusal>(
