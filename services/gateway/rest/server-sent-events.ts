@@ -28,7 +28,8 @@ const HEADERS = {
  * first event, or at the end where there is none, so that a request that fails before is answered with its status.
  *
  * @returns a length of 0: nothing of it is in memory.
- * @throws what the events throw before the first of them; later the connection is closed, and the client comes back.
+ * @throws what the events throw, unless the client has left. After the first event, the connection is closed before, and
+ * the client comes back.
  */
 export const sendEvents = async (
   reply: FastifyReply,
@@ -49,6 +50,7 @@ export const sendEvents = async (
   } catch (thrown) {
     if (!reply.sent) throw thrown;
     reply.raw.destroy();
+    if (!gone.aborted) throw thrown;
   }
   begin();
   reply.raw.end();

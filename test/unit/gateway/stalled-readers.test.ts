@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 
 import { ExecutionWatchService } from '../../../proto/gen/platformidl/eventlog/watch_pb.js';
 import type { FollowRoute } from '../../../services/kernel/rpc.js';
-import { overGrpc, overHttp } from './toy.js';
+import { type Logged, overGrpc, overHttp } from './toy.js';
 
 /** Of 70 chunks of this size, a client that reads nothing is sent 65,535 bytes (the window of HTTP/2), and the rest waits. */
 const CHUNK_BYTES = 1_000;
@@ -64,6 +64,15 @@ it('a stream is ended when its client leaves before the first event, and other r
   await Promise.all([refused, left]);
   await new Promise(setImmediate);
   expect((await toy.get('/healthcheck')).status).toBeLessThan(500);
+  await toy.close();
+});
+
+it('the failure of a stream that has begun is logged, and its connection is closed', async () => {
+  const { route } = endless(1);
+  const logged: Logged[] = [];
+  const toy = await overHttp([route], logged);
+  await expect(fetch(toy.url + PATH).then((answer) => answer.arrayBuffer())).rejects.toThrow();
+  await expect.poll(() => logged.map(({ level }) => level)).toEqual(['error']);
   await toy.close();
 });
 
