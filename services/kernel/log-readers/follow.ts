@@ -23,7 +23,7 @@ export type FollowOptions = {
   readonly checkpoint: Checkpoint;
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  /** Called when the checkpoint cannot be written because its store is unavailable; it is written again later. */
+  /** Called with the error when the checkpoint cannot be written; it is written again while the log is followed. */
   readonly onFailure: (error: unknown) => void;
 };
 
@@ -64,7 +64,7 @@ const keeping = ({ checkpoint, now, onFailure }: FollowOptions, start: bigint) =
  * end.
  */
 export const follow = (options: FollowOptions, onPage: OnPage): Reactor => {
-  const { log, filter, checkpoint } = options;
+  const { log, filter, checkpoint, onFailure } = options;
   const state: { isClosed: boolean; subscription?: Subscription } = { isClosed: false };
 
   const run = async (): Promise<void> => {
@@ -74,9 +74,11 @@ export const follow = (options: FollowOptions, onPage: OnPage): Reactor => {
     state.subscription = log.subscribe({ after, filter }, (page, isLive) => onPage(page, isLive, reached));
     try {
       await state.subscription.ended;
-    } finally {
-      await flush();
+    } catch (error) {
+      await flush().catch(onFailure); // the failure of the log is the one that is reported
+      throw error;
     }
+    await flush();
   };
 
   const ended = run();

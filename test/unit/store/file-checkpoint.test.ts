@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { StoreUnavailable } from '../../../services/kernel/fault.js';
 import { follow } from '../../../services/kernel/log-readers/follow.js';
+import type { EventLog } from '../../../services/kernel/ports/event-store.js';
 import { fileCheckpoint } from '../../../services/store/file-checkpoint.js';
 import { openEmptyLog, report } from '../../support/streams/filled-log.js';
 import { until } from '../../support/until.js';
@@ -57,6 +58,25 @@ describe('a checkpoint in a file', () => {
     rmSync(directory, { recursive: true });
     await checkpoint.write(7n);
     expect(() => readFileSync(path)).toThrow('ENOENT');
+  });
+
+  it('that cannot be written does not hide the failure of the log', async () => {
+    const failures: unknown[] = [];
+    const checkpoint = { read: () => Promise.resolve(0n), write: () => Promise.reject(new StoreUnavailable('full')) };
+    const log: Pick<EventLog, 'subscribe'> = {
+      subscribe: (_options, onPage) => ({
+        ended: Promise.resolve(onPage({ events: [], position: 1n }, true)).then(() => {
+          throw new Error('the log has failed');
+        }),
+        close: () => Promise.resolve(),
+      }),
+    };
+    const reactor = follow(
+      { log, filter: {}, checkpoint, now: () => 0, onFailure: (error) => failures.push(error) },
+      ({ position }, _isLive, reached) => reached(position),
+    );
+    await expect(reactor.ended).rejects.toThrow('the log has failed');
+    expect(failures).toEqual([expect.any(StoreUnavailable)]);
   });
 
   it('that cannot be written is written later by its reactor, which goes on', async () => {
