@@ -72,7 +72,7 @@ export class CorruptEvent extends Fault {
   readonly code = 'corrupt-event';
 }
 
-/** A payload object that an event refers to is missing, or its content does not match its name. */
+/** A payload object that an event refers to, or an object of a backup, is missing or does not match its name. */
 export class CorruptPayload extends Fault {
   readonly code = 'corrupt-payload';
 }
@@ -123,12 +123,12 @@ export class CheckpointMoved extends Fault {
   readonly code = 'checkpoint-moved';
 }
 
-/** A query did not find a full page within its time limit. */
+/** A query did not find a full page within its time limit, or the read store cannot search by its filters. */
 export class QueryTooSlow extends Fault {
   readonly code = 'query-too-slow';
 }
 
-/** Too many slow queries are waiting already, so this one was not started. */
+/** Slow queries before this one take too long, or too many are waiting already, so it was not started. */
 export class TooManyQueries extends Fault {
   readonly code = 'too-many-queries';
 }
@@ -143,12 +143,15 @@ export class ReadStoreUnusable extends Fault {
   readonly code = 'read-store-unusable';
 }
 
-/** Another process writes to the data directory. */
+/** Another process writes to the data directory, or to the folder or bucket of a backup or an export. */
 export class DataDirectoryInUse extends Fault {
   readonly code = 'data-directory-in-use';
 }
 
-/** The data directory cannot be used: it is read-only, full, damaged, or written by a newer release. */
+/**
+ * The data directory, or a folder or bucket of files, cannot be used: it is read-only, full, damaged, of another log, or
+ * written by a newer release.
+ */
 export class DataDirectoryUnusable extends Fault {
   readonly code = 'data-directory-unusable';
 }

@@ -7,7 +7,7 @@ export type PayloadRef = {
   /** SHA-256 of the bytes, lower-case hexadecimal. */
   readonly sha256: string;
   readonly sizeBytes: bigint;
-  /** The key that the object is encrypted with; empty when it is not encrypted. */
+  /** The key that the object is encrypted with; empty, because no object is encrypted yet. */
   readonly keyId: string;
 };
 
