@@ -3,7 +3,7 @@ import { reflect, type ReflectMessage } from '@bufbuild/protobuf/reflect';
 
 const TIMESTAMP = 'google.protobuf.Timestamp';
 const DURATION = 'google.protobuf.Duration';
-/** Not checked here: datetimes of literals are checked with the inputs that contain them, and reported by their names. */
+/** Not checked here: datetimes of literals are checked with the inputs that contain them, and reported by name. */
 const ELSEWHERE: ReadonlySet<string> = new Set(['platformidl.core.Primitive', 'google.protobuf.Struct']);
 
 /** From 0001-01-01 to the end of 9999, in seconds since 1970; source: google/protobuf/timestamp.proto. */
