@@ -29,7 +29,10 @@ export type EncodedEvent = { readonly type: string; readonly data: Uint8Array };
 
 /** Encodes and decodes the events of an aggregate. */
 export interface EventCodec<Event> {
-  /** @param format the log format to write; by default the newest. */
+  /**
+   * @param format the log format to write; by default the newest.
+   * @throws {Error} for an event that a log of this format must not have.
+   */
   encode(event: Event, format?: number): EncodedEvent;
   /**
    * @throws {UnknownEvent} for a type or schema that this release does not know.
