@@ -7,9 +7,10 @@ export interface GatewayLog {
   warn(fields: object, message: string): void;
 }
 
-/** Logs a fault or a bug with its stack. An {@link RpcError} is not logged: it goes to the caller. */
+/** Logs a fault or a bug with its stack, and an {@link RpcError} that has a cause; the others only go to the caller. */
 export const logFailure = (log: GatewayLog, thrown: unknown, request: { requestId: string; rpc: string }): void => {
-  if (thrown instanceof RpcError) return;
-  if (thrown instanceof Fault) log.warn({ ...request, fault: thrown.code, err: thrown }, 'a call has failed');
+  if (thrown instanceof RpcError) {
+    if (thrown.cause !== undefined) log.warn({ ...request, err: thrown }, 'a call has failed');
+  } else if (thrown instanceof Fault) log.warn({ ...request, fault: thrown.code, err: thrown }, 'a call has failed');
   else log.error({ ...request, err: thrown }, 'a call has failed with an unexpected error');
 };

@@ -58,6 +58,17 @@ export const missing = (field: string): RpcError => new RpcError('INVALID_ARGUME
 export const invalid = (field: string, why?: string): RpcError =>
   new RpcError('INVALID_ARGUMENT', `invalid value for ${field}${why === undefined ? '' : `: ${why}`}`);
 
+/**
+ * UNAVAILABLE: something outside of the process does not answer.
+ *
+ * @param cause the reason, which is logged and not sent to the caller.
+ */
+export const unavailable = (message: string, cause: unknown, retryAfterMs?: number): RpcError => {
+  const error = new RpcError('UNAVAILABLE', message, [], retryAfterMs);
+  error.cause = cause;
+  return error;
+};
+
 /** CANCELLED: the client has disconnected, so an answer cannot be sent. */
 export const callerGone = (): RpcError => new RpcError('CANCELLED', 'the caller has gone');
 

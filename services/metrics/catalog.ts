@@ -60,7 +60,7 @@ export const counters = {
   },
   auditDropped: {
     name: 'flightlog_audit_entries_dropped_total',
-    help: 'Entries of the audit that could not be kept, because there were too many at once or their store failed; an entry of the audit has their number, too.',
+    help: 'Entries of the audit that could not be kept, because there were too many at once or their store refused them; an entry of the audit has their number, too.',
     labelNames: [],
   },
   tlsReloads: {

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { RpcError } from '../../kernel/rpc.js';
+import { unavailable } from '../../kernel/rpc.js';
 import { type FetchJson, issuerDocument } from '../tokens/issuer-metadata.js';
 import type { SignInMetadataSource } from './rpc.js';
 
@@ -57,8 +57,8 @@ export const externalMetadata = (
   const fetchAnswer = async (): Promise<Answer> => {
     try {
       kept = { answer: answerOf(document.parse(await issuerDocument(issuer, fetchJson))), at: now() };
-    } catch {
-      if (!kept) throw new RpcError('UNAVAILABLE', `the issuer ${issuer} does not answer`, [], RETRY_S * 1_000);
+    } catch (error) {
+      if (!kept) throw unavailable(`the issuer ${issuer} does not answer`, error, RETRY_S * 1_000);
     } finally {
       fetching = undefined;
     }

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { RpcError } from '../../kernel/rpc.js';
+import { unavailable } from '../../kernel/rpc.js';
 import { type Claims, identityOf, wordsOf } from './claims.js';
 import type { Introspection, RemoteIssuer, Verified } from './issuer.js';
 import type { FetchJson } from './issuer-metadata.js';
@@ -21,9 +21,7 @@ const ask = async (token: string, introspection: Introspection, fetchJson: Fetch
     headers: { authorization: `Basic ${credentials(introspection)}`, accept: 'application/json' },
     body: new URLSearchParams({ token, token_type_hint: 'access_token' }),
   }).catch((cause: unknown) => {
-    const unavailable = new RpcError('UNAVAILABLE', 'the issuer does not answer about the token: try again later');
-    unavailable.cause = cause;
-    throw unavailable;
+    throw unavailable('the issuer does not answer about the token: try again later', cause);
   });
   const claims = answer.safeParse(asked);
   return claims.data?.active === true ? claims.data : undefined;

@@ -1,6 +1,6 @@
 import { createLocalJWKSet, errors, type JWTVerifyGetKey } from 'jose';
 import * as z from 'zod';
-import { RpcError } from '../../kernel/rpc.js';
+import { type RpcError, unavailable } from '../../kernel/rpc.js';
 import { type FetchJson, issuerDocument } from './issuer-metadata.js';
 
 /** Finds the public key of a token by its header. */
@@ -18,8 +18,8 @@ const FRESH_MS = 600_000;
 
 const keySet = z.looseObject({ keys: z.array(z.looseObject({ kty: z.string() })) });
 
-const unreachable = (issuer: string): RpcError =>
-  new RpcError('UNAVAILABLE', `the keys of the issuer ${issuer} cannot be fetched: try again later`, [], COOLDOWN_MS);
+const unreachable = (issuer: string, cause: unknown): RpcError =>
+  unavailable(`the keys of the issuer ${issuer} cannot be fetched: try again later`, cause, COOLDOWN_MS);
 
 /**
  * The keys of an issuer, fetched at first use and kept while the issuer cannot be reached. An unknown key id fetches
@@ -32,10 +32,11 @@ export const remoteKeys = ({ issuer, jwksUrl }: Source, { fetchJson, now }: Opti
   let fetchedAt = -Infinity;
   let triedAt = -Infinity;
   let fetching: Promise<void> | undefined;
+  let failure: unknown;
 
   const fetchKeys = async (): Promise<void> => {
     const url = jwksUrl ?? (await issuerDocument(issuer, fetchJson)).jwks_uri;
-    if (url === undefined || url === null) return;
+    if (url === undefined || url === null) throw new Error(`the metadata of the issuer ${issuer} name no jwks_uri`);
     find = createLocalJWKSet(keySet.parse(await fetchJson(url)));
     fetchedAt = now();
   };
@@ -46,7 +47,9 @@ export const remoteKeys = ({ issuer, jwksUrl }: Source, { fetchJson, now }: Opti
     if (now() - triedAt < COOLDOWN_MS) return Promise.resolve();
     triedAt = now();
     fetching = fetchKeys()
-      .catch(() => undefined)
+      .catch((error: unknown) => {
+        failure = error;
+      })
       .finally(() => {
         fetching = undefined;
       });
@@ -56,7 +59,7 @@ export const remoteKeys = ({ issuer, jwksUrl }: Source, { fetchJson, now }: Opti
   return async (header, token) => {
     if (!find) await refresh();
     else if (now() - fetchedAt > FRESH_MS) void refresh();
-    if (!find) throw unreachable(issuer);
+    if (!find) throw unreachable(issuer, failure);
     try {
       return await find(header, token);
     } catch (error) {

@@ -22,7 +22,10 @@ const metadata = externalMetadata(
 
 it('the metadata of an issuer are UNAVAILABLE until it has answered once', async () => {
   isAway = true;
-  await expect(metadata()).rejects.toMatchObject({ code: 'UNAVAILABLE', retryAfterMs: 5_000 });
+  await expect(metadata()).rejects.toMatchObject({
+    ...{ code: 'UNAVAILABLE', retryAfterMs: 5_000 },
+    cause: { cause: { message: 'away' } }, // for the log
+  });
 });
 
 it('the metadata of an issuer are fetched once for calls that wait together, and kept for ten minutes', async () => {

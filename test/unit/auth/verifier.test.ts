@@ -146,7 +146,10 @@ describe('the keys of an issuer', () => {
   it('that were never fetched leave a token unverified, as UNAVAILABLE, until the issuer answers', async () => {
     const verifier = verifierOf();
     isAway = true;
-    await expect(verifier.verify(await issuer.token())).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    await expect(verifier.verify(await issuer.token())).rejects.toMatchObject({
+      code: 'UNAVAILABLE',
+      cause: { cause: { message: 'away' } }, // for the log
+    });
     isAway = false;
     issuer.clock.now += 10 * SECOND_MS;
     await expect(verifier.verify(await issuer.token())).resolves.toBeDefined();

@@ -21,7 +21,15 @@ import { TaskSchema } from '../../../proto/gen/platformidl/admin/task_pb.js';
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
 import { positionTokens } from '../../../services/gateway/position-token.js';
 import { StoreUnavailable } from '../../../services/kernel/fault.js';
-import { bytesRoute, type Call, missing, type Route, route, RpcError } from '../../../services/kernel/rpc.js';
+import {
+  bytesRoute,
+  type Call,
+  missing,
+  type Route,
+  route,
+  RpcError,
+  unavailable,
+} from '../../../services/kernel/rpc.js';
 import { type Called, LOG_ID, type Logged, overGrpc } from './toy.js';
 
 const GET_TASK = '/flyteidl.service.AdminService/GetTask';
@@ -41,6 +49,9 @@ const answers: Readonly<Record<string, (call: Call) => void>> = {
   },
   fault: () => {
     throw new StoreUnavailable('the file /secret/log.db is gone');
+  },
+  away: () => {
+    throw unavailable('the issuer does not answer', new Error('10.0.0.1 refused the connection'));
   },
   bug: () => {
     throw new TypeError('secret');
@@ -170,6 +181,15 @@ describe('a call over gRPC', () => {
     expect(error!.code).toBe(status.UNAVAILABLE);
     expect(error!.details).toBe('a store is unavailable');
     expect(logged.at(-1)).toMatchObject({ level: 'warn', fields: { fault: 'store-unavailable' } });
+  });
+
+  it('gets an error without its cause, which is in the log', async () => {
+    const { error } = await toy.call(GET_TASK, named('away'));
+    expect(error).toMatchObject({ code: status.UNAVAILABLE, details: 'the issuer does not answer' });
+    expect(logged.at(-1)).toMatchObject({
+      level: 'warn',
+      fields: { err: { cause: { message: '10.0.0.1 refused the connection' } } },
+    });
   });
 
   it('gets no details of a bug, which is in the log with its request', async () => {

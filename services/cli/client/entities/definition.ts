@@ -18,6 +18,13 @@ export const DEFINITION_KINDS = ['workflow', 'launch-plan', 'task'] as const;
 
 export type DefinitionKind = (typeof DEFINITION_KINDS)[number];
 
+/** The names that examples of commands use. */
+export const EXAMPLES: Readonly<Record<DefinitionKind, string>> = {
+  workflow: 'hello.wf',
+  'launch-plan': 'hello.wf',
+  task: 'hello.greet',
+};
+
 /** A name in a project and domain. */
 export type Named = { readonly project: string; readonly domain: string; readonly name: string };
 

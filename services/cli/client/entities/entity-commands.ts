@@ -10,7 +10,7 @@ import {
 } from '../connection/flags.js';
 import type { ConnectionFlags } from '../connection/profile.js';
 import type { GetFlags } from '../executions/get-execution.js';
-import { DEFINITION_KINDS, type DefinitionKind } from './definition.js';
+import { DEFINITION_KINDS, type DefinitionKind, EXAMPLES } from './definition.js';
 import type { ListedKind, ListFlags } from './list.js';
 
 const DEFAULT_LIMIT = 25;
@@ -95,8 +95,8 @@ const addGet = (program: Command): void => {
   addGetExecution(get);
   for (const kind of DEFINITION_KINDS)
     withExamples(withForm(withScope(get.command(kind).alias(`${kind}s`), `the ${kind.replace('-', ' ')}`)), [
-      `get ${kind} hello.wf`,
-      `get ${kind} hello.wf v2 -o json`,
+      `get ${kind} ${EXAMPLES[kind]}`,
+      `get ${kind} ${EXAMPLES[kind]} v2 -o json`,
     ])
       .argument('<name>', `name of the ${kind.replace('-', ' ')}`)
       .argument('[version]', `its version; by default ${NEWEST[kind]}`)

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { appended, names } from '../../arguments.js';
 import { withExamples, withForm, withLiveForm, withScope } from '../connection/flags.js';
-import { DEFINITION_KINDS, type DefinitionKind } from '../entities/definition.js';
+import { DEFINITION_KINDS, type DefinitionKind, EXAMPLES } from '../entities/definition.js';
 import { addPair, withInputs } from '../inputs/input-flags.js';
 import type { LaunchFlags, NewFlags } from './launch.js';
 import type { SignalFlags } from './signal.js';
@@ -23,8 +23,8 @@ const addLaunch = (program: Command): void => {
   const launch = program.command('launch').description('start an execution');
   for (const kind of DEFINITION_KINDS)
     withExamples(withInputs(ofNew(launch.command(kind).alias(`${kind}s`))), [
-      `launch ${kind} hello.wf --input name=Ada --input 'counts=[1, 2]' --wait`,
-      `launch ${kind} hello.wf v2 --inputs inputs.yaml -o name`,
+      `launch ${kind} ${EXAMPLES[kind]} --input name=Ada --input 'counts=[1, 2]' --wait`,
+      `launch ${kind} ${EXAMPLES[kind]} v2 --inputs inputs.yaml -o name`,
     ])
       .argument('<name>', `name of the ${kind.replace('-', ' ')}`)
       .argument('[version]', 'its version; by default that of flightlog get')
