@@ -28,8 +28,8 @@ const EXPECTED = { noStream: 'no-stream', any: 'any', streamExists: 'stream-exis
 
 type ExpectedCase = AppendOptions['expectedStreamRevision'] | BatchOptions['expectedStreamPosition'];
 
-const expectedOf = (option: ExpectedCase): Expected => {
-  if (option.case === undefined) throw missing('options.expected_stream_revision');
+const expectedOf = (option: ExpectedCase, field: string): Expected => {
+  if (option.case === undefined) throw missing(`options.${field}`);
   return option.case === 'revision' || option.case === 'streamPosition' ? option.value : EXPECTED[option.case];
 };
 
@@ -42,8 +42,10 @@ export const writeTargetOf = (
   options: AppendOptions | BatchOptions | DeleteOptions | TombstoneOptions | undefined,
 ): WriteTarget => {
   if (options === undefined) throw missing('options');
-  const option = 'expectedStreamPosition' in options ? options.expectedStreamPosition : options.expectedStreamRevision;
-  return { stream: streamOf(options.streamIdentifier), expected: expectedOf(option) };
+  const stream = streamOf(options.streamIdentifier);
+  return 'expectedStreamPosition' in options
+    ? { stream, expected: expectedOf(options.expectedStreamPosition, 'expected_stream_position') }
+    : { stream, expected: expectedOf(options.expectedStreamRevision, 'expected_stream_revision') };
 };
 
 const MAX_TYPE_BYTES = 1_024;
@@ -98,7 +100,7 @@ export const gathering = (): { add: (event: NewEvent) => void; events: () => rea
   let bytes = 0;
   return {
     add: (event) => {
-      bytes += event.data.length + event.metadata.length + event.type.length + event.id.length;
+      bytes += event.data.length + event.id.length + Buffer.byteLength(event.metadata) + Buffer.byteLength(event.type);
       if (bytes <= MAX_APPEND_BYTES) events.push(event);
       else events = []; // releases the memory while the rest arrives
     },
