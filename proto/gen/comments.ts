@@ -1047,7 +1047,7 @@ export const comments: Readonly<Record<string, string>> = {
   "platformidl.service.AdminService.ListTasks": "Versions of tasks: of one name, or of all in a project and domain.",
   "platformidl.service.AdminService.ListWorkflowIds": "The names of workflows in a project and domain, each once.",
   "platformidl.service.AdminService.ListWorkflows": "Versions of workflows, with their interface in place of the whole closure.",
-  "platformidl.service.AdminService.RecoverExecution": "Launches a failed execution once more; nodes that had succeeded are not run again.",
+  "platformidl.service.AdminService.RecoverExecution": "Launches an execution once more that failed, was aborted or timed out; nodes that had succeeded are not run again.",
   "platformidl.service.AdminService.RegisterProject": "Registers a project.",
   "platformidl.service.AdminService.RelaunchExecution": "Launches an execution once more, with the same inputs and configuration.",
   "platformidl.service.AdminService.TerminateExecution": "Asks for the end of an execution. It is ABORTING at once, and ABORTED when the engine has answered.",

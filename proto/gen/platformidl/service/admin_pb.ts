@@ -220,7 +220,7 @@ export const AdminService: GenService<{
     output: typeof ExecutionCreateResponseSchema;
   },
   /**
-   * Launches a failed execution once more; nodes that had succeeded are not run again.
+   * Launches an execution once more that failed, was aborted or timed out; nodes that had succeeded are not run again.
    *
    * @generated from rpc platformidl.service.AdminService.RecoverExecution
    */
