@@ -437,9 +437,11 @@ describe('a connection on which many calls are cancelled', () => {
     const cancelled = openMany(900);
     await arrived();
     cancel(cancelled);
-    openMany(900);
+    const opened = openMany(900);
     await arrived();
     await expect.poll(async () => statusOf(await send(GET_TASK, framed(named('x'))))).toBe('0');
+    // Newer Node refuses calls that are opened while the cancelled ones are being closed.
+    if (isFixed) expect(opened.filter(({ destroyed }) => destroyed)).toEqual([]);
   });
 
   it.skipIf(isFixed)('keeps a call that was open before, and answers new ones', async () => {
