@@ -13,8 +13,8 @@ export type AssignmentOptions = {
   readonly description?: () => string;
   readonly timers: Timers;
   /**
-   * Called with all partitions that this process has from now on. Partitions that it had before, and that are not among
-   * them, are released once the promise resolves.
+   * Called with all partitions that this process has from now on, and again at each renewal while it rejects. Partitions
+   * that it had before, and that are not among them, are released once the promise resolves.
    */
   readonly onAssigned: (parts: readonly string[]) => Promise<void>;
   /**
@@ -56,7 +56,7 @@ export const assignPartitions = ({
 }: AssignmentOptions): Assignment => {
   const names = partitions.map((part) => `${group} ${part}`);
   const presence = `${group} worker ${worker}`;
-  const state = { isClosed: false, own: [] as readonly string[], stopWaiting: (): void => undefined };
+  const state = { isClosed: false, own: [] as readonly string[], isSettled: true, stopWaiting: (): void => undefined };
 
   const workers = async (): Promise<readonly string[]> => {
     await leases.take([presence], worker);
@@ -66,19 +66,20 @@ export const assignPartitions = ({
   };
 
   const assign = async (own: readonly string[]): Promise<void> => {
-    if (isSame(own, state.own)) return;
+    if (state.isSettled && isSame(own, state.own)) return;
     state.own = own;
+    state.isSettled = false;
     await onAssigned(partitions.filter((_, at) => own.includes(names[at] ?? '')));
+    state.isSettled = true;
   };
 
   const renew = async (): Promise<void> => {
     const share = shareOf(names, await workers(), worker);
+    // Before the assignment, which may reject: the leases that this process keeps are renewed in any case.
+    const taken = await leases.take(share, worker);
     const surplus = state.own.filter((name) => !share.includes(name));
-    if (surplus.length > 0) {
-      await assign(state.own.filter((name) => share.includes(name)));
-      await leases.release(surplus, worker);
-    }
-    await assign(await leases.take(share, worker));
+    await assign(taken);
+    if (surplus.length > 0) await leases.release(surplus, worker);
   };
 
   const pause = (): Promise<void> =>

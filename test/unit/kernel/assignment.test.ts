@@ -46,6 +46,7 @@ const fixture = () => {
   const join = (worker: string) => {
     let own: readonly string[] = [];
     let isStopped = false;
+    let rejections = 0;
     // `stop` stands for a process that is suspended or dead: its timers do not fire.
     const timers = { ...clock, after: (ms: number, run: () => void) => clock.after(ms, () => !isStopped && run()) };
     const work = assignPartitions({
@@ -55,12 +56,18 @@ const fixture = () => {
       worker,
       timers,
       onAssigned: (parts) => {
+        if (rejections-- > 0) return Promise.reject(new Error('the work cannot be started'));
         own = parts;
         return Promise.resolve();
       },
       onFailure: (error) => failures.push(error),
     });
-    return { own: () => own, close: () => work.close(), stop: () => void (isStopped = true) };
+    return {
+      own: () => own,
+      close: () => work.close(),
+      stop: () => void (isStopped = true),
+      rejectTimes: (times: number) => void (rejections = times),
+    };
   };
   const pass = async (ms: number): Promise<void> => {
     for (let passed = 0; passed < ms; passed += 250) {
@@ -104,6 +111,19 @@ describe("a worker's share of the partitions", () => {
     b.stop();
     await pass(9_000);
     expect(a.own()).toEqual(PARTS);
+  });
+
+  it('is assigned again at each renewal while the process cannot take it, and its leases stay', async () => {
+    const { join, pass, failures } = fixture();
+    const a = join('a');
+    a.rejectTimes(Infinity);
+    const b = join('b');
+    await pass(12_000);
+    expect([a.own(), b.own()]).toEqual([[], ['1', '3', '5', '7']]);
+    expect(failures.length).toBeGreaterThan(1);
+    a.rejectTimes(0);
+    await pass(2_000);
+    expect(a.own()).toEqual(['0', '2', '4', '6']);
   });
 
   it('is kept while leases cannot be taken or renewed', async () => {
