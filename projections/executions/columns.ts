@@ -30,7 +30,10 @@ const definitionColumns: Readonly<Record<string, Column>> = Object.fromEntries(
   ),
 );
 
-/** Columns of tags. A tag is stored in its execution, so its ID and times are those of the execution. */
+/**
+ * Columns of tags. A tag is stored in its execution: it has the ID of the execution, was created and last updated when
+ * the execution was created, and is never deleted.
+ */
 const tagColumns: Readonly<Record<string, Column>> = Object.fromEntries(
   ['admin_tag', 'execution_tag'].flatMap((tag): readonly (readonly [string, Column])[] => [
     [`${tag}.id`, { field: 'recorded', kind: 'number' }],
@@ -49,7 +52,7 @@ export const PHASES_WITH_ERROR: readonly (keyof typeof WorkflowExecution_Phase)[
   'TIMED_OUT',
 ];
 
-/** Fields that are set when the execution is created and never change. */
+/** The fields that `originOf` sets from the event of the creation. Later folds copy them from the stored document. */
 export const originFields: readonly string[] = [
   'recorded',
   'launch_entity',

@@ -14,7 +14,8 @@ const MAX_NUMBER = 31;
 
 /**
  * The byte ranges of the fields of one message. The fields of nested messages and the values have not been checked: the
- * functions that read them throw `Malformed`.
+ * functions that read nested messages, texts and varints throw `Malformed`. No function checks the wire type of the field
+ * that it reads.
  */
 export type Fields = {
   readonly bytes: Uint8Array;
@@ -120,7 +121,7 @@ export const numberIn = (fields: Fields, number: number): number => valueIn(fiel
 /** The value of a signed 64-bit field; 0n when it is absent. */
 export const longIn = (fields: Fields, number: number): bigint => valueIn(fields, number, 0n, longAt);
 
-/** The value of a `fixed64` field; 0n when it is absent. */
+/** The value of a field, which must be a `fixed64`; 0n when it is absent. */
 export const fixed64In = (fields: Fields, number: number): bigint => valueIn(fields, number, 0n, fixed64At);
 
 /** The bytes of a field, as a view; empty when it is absent. */

@@ -3,11 +3,12 @@ export type WorkRetryPolicy = {
   /** The delay after the first failure; it doubles with each further one. */
   readonly firstMs: number;
   readonly maxMs: number;
-  /** Work that still fails this long after its first failure is given up; absent: never. */
+  /** Work that fails is given up after this time, which a work queue counts from the first failure; absent: never. */
   readonly giveUpAfterMs?: number;
   /**
-   * When set, `giveUpAfterMs` counts from the due time of the work, which a restart does not change. So many attempts
-   * in a row must have failed in this process before the work is given up: it may have been due long before the start.
+   * When set, a work queue counts `giveUpAfterMs` from the due time of the work, which a restart does not change. So
+   * many attempts in a row must have failed in this process before the work is given up: it may have been due long
+   * before the start.
    */
   readonly giveUpAttempts?: number;
 };

@@ -27,6 +27,7 @@ export type AttemptOptions = {
   readonly timers: Timers;
   /** The longest that an attempt may take, in milliseconds. */
   readonly timeoutMs: number;
+  /** `giveUpAfterMs` counts from the time when a message was first due. */
   readonly retry: WorkRetryPolicy & { readonly giveUpAfterMs: number };
   /** Ends attempts when the process stops. */
   readonly closing: AbortSignal;

@@ -17,7 +17,7 @@ type Open = BatchAppendRequest & { readonly gathered: ReturnType<typeof gatherin
 /** The pending answer to a complete append, whose order among the appends is settled. */
 export type Answering = { readonly answer: Promise<Buffer> };
 
-/** The longest time until an append is answered, in milliseconds; a shorter deadline of the client takes precedence. */
+/** The longest wait for the outcome of a launched append, in milliseconds; shorter when the client's deadline is. */
 const MAX_WAIT_MS = 10_000;
 
 /** The maximum of incomplete appends on one batch stream; a client that opens more is taken to be faulty. */
