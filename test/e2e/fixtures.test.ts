@@ -20,6 +20,7 @@ const { method } = AdminService;
 
 const isUpload = ({ kind }: FixtureEntry): boolean => kind === 'upload_location';
 const isExecution = ({ kind }: FixtureEntry): boolean => kind === 'execution';
+const isUpdate = ({ kind }: FixtureEntry): boolean => kind === 'launch_plan_update';
 
 const folders = fixtureFolders();
 const sent = folders.flatMap(({ entries }) => entries);
@@ -30,13 +31,18 @@ const executions = sent.filter(isExecution);
 const counted = ({ name, entries }: FixtureFolder): [title: string, entries: readonly FixtureEntry[]] => {
   const launches = entries.filter(isExecution).length;
   const uploads = entries.filter(isUpload).length;
-  const registers = entries.length - launches - uploads;
-  return [`${name} (${registers} registrations, ${launches} launches, ${uploads} uploads)`, entries];
+  const updates = entries.filter(isUpdate).length;
+  const registers = entries.length - launches - uploads - updates;
+  const counts = `${registers} registrations, ${updates} updates, ${launches} launches, ${uploads} uploads`;
+  return [`${name} (${counts})`, entries];
 };
 
 const titled = (entry: FixtureEntry): [title: string, entry: FixtureEntry] => [entry.path, entry];
 
-/** A seed of the simulated engine with which parcels are heavy enough for the failing branch. */
+/**
+ * A seed of the simulated engine with which parcels, weighed by a task of `03-branches`, are heavy enough for a branch
+ * that fails.
+ */
 const SEED = 'c';
 
 const messagesOfFailBranches = ({ ifElse }: BranchNode): string[] => {
@@ -137,21 +143,21 @@ describe.each(['grpc', 'rest'] as const)('the recorded requests over %s', (way) 
   });
 
   it.each(folders.map(counted))(
-    'of %s are ALREADY_EXISTS the second time and change nothing, activations apart',
+    'of %s are ALREADY_EXISTS the second time and change nothing, updates of launch plans apart',
     async (_, entries) => {
-      // A launch without a name creates a new execution each time, an upload records nothing, and an activation is not a
-      // registration.
+      // A launch without a name creates a new execution each time, an upload records nothing, and an update of a launch
+      // plan can be repeated.
       const repeatable = entries.filter(
         (entry) => !isUpload(entry) && !(isExecution(entry) && entry.id.name === undefined),
       );
       const before = await plane.head();
-      for (const entry of repeatable.filter(({ kind }) => kind !== 'launch_plan_update')) {
+      for (const entry of repeatable.filter((each) => !isUpdate(each))) {
         const { code, message } = await transport.send(entry.method, entry.bytes);
         expect([entry.path, code]).toEqual([entry.path, 'ALREADY_EXISTS']);
         if (!isExecution(entry)) expect(message).toContain('identical');
       }
       expect(await plane.head()).toBe(before);
-      for (const entry of repeatable.filter(({ kind }) => kind === 'launch_plan_update')) {
+      for (const entry of repeatable.filter(isUpdate)) {
         expect(await transport.send(entry.method, entry.bytes)).toMatchObject({ code: 'OK' });
       }
     },
