@@ -14,8 +14,8 @@ const MAX_NUMBER = 31;
 
 /**
  * The byte ranges of the fields of one message. The fields of nested messages and the values have not been checked: the
- * functions that read nested messages, texts and varints throw `Malformed`. No function checks the wire type of the field
- * that it reads.
+ * functions that read nested messages, texts and varints throw `Malformed`. No function checks the wire type of the
+ * field that it reads.
  */
 export type Fields = {
   readonly bytes: Uint8Array;
