@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { ExecutionSchema } from '../../../proto/gen/platformidl/admin/execution_pb.js';
 import { LaunchPlanSchema } from '../../../proto/gen/platformidl/admin/launch_plan_pb.js';
 import { type NodeExecution, NodeExecutionSchema } from '../../../proto/gen/platformidl/admin/node_execution_pb.js';
-import { LAUNCH_PLAN_COLUMNS } from '../../../services/cli/client/entities/rows.js';
+import { LAUNCH_PLAN_COLUMNS } from '../../../services/cli/client/entities/columns.js';
 import { linesOf, treeText } from '../../../services/cli/client/executions/tree.js';
 import { listBindings } from '../../../services/cli/client/access.js';
 import { lineOf } from '../../../services/cli/client/notifications.js';

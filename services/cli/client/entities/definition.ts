@@ -10,7 +10,7 @@ import { grpcStatusNumber } from '../../../kernel/grpc-status.js';
 import { Refused } from '../connection/refusal.js';
 import { type TypedVariable, inputsOfPlan, variablesOf } from '../inputs/typed-variable.js';
 import { jsonOfMessage } from '../output/documents.js';
-import { LAUNCH_PLAN_COLUMNS, TASK_COLUMNS, type Versioned, WORKFLOW_COLUMNS } from './rows.js';
+import { LAUNCH_PLAN_COLUMNS, TASK_COLUMNS, type Versioned, WORKFLOW_COLUMNS } from './columns.js';
 import { tableText } from '../output/table.js';
 
 /** The kinds of definitions, by the words that the commands of the command line have for them. */

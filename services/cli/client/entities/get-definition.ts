@@ -9,7 +9,7 @@ import type { TypedVariable } from '../inputs/typed-variable.js';
 import { documentText, jsonOfMessage, print } from '../output/documents.js';
 import { type Column, tableText } from '../output/table.js';
 import { type Definition, type DefinitionKind, readDefinition } from './definition.js';
-import { PROJECT_COLUMNS } from './rows.js';
+import { PROJECT_COLUMNS } from './columns.js';
 
 const COLUMNS: readonly Column<TypedVariable>[] = [
   { header: 'INPUT', text: ({ name }) => name },

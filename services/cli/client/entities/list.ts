@@ -19,7 +19,7 @@ import {
   type Versioned,
   WORKFLOW_COLUMNS,
   DOMAIN_COLUMNS,
-} from './rows.js';
+} from './columns.js';
 import type { ConnectionFlags } from '../connection/profile.js';
 
 /** The flags of `list`. */

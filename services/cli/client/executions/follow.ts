@@ -9,7 +9,7 @@ import {
 } from '../../../../proto/gen/platformidl/eventlog/watch_pb.js';
 import type { Connection } from '../connection/connection.js';
 import { ConnectionLost, isRetryable } from '../connection/refusal.js';
-import { errorOrCause, phaseOf } from '../entities/rows.js';
+import { errorOrCause, phaseOf } from '../entities/columns.js';
 import type { ExecutionId } from './execution-id.js';
 import type { ExecutionState } from './tree.js';
 

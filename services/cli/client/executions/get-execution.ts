@@ -7,7 +7,7 @@ import { AdminService } from '../../../../proto/gen/platformidl/service/admin_pb
 import { connected } from '../connection/connect.js';
 import type { Connection } from '../connection/connection.js';
 import type { FormFlags, ScopeFlags } from '../connection/flags.js';
-import { EXECUTION_COLUMNS } from '../entities/rows.js';
+import { EXECUTION_COLUMNS } from '../entities/columns.js';
 import { documentText, jsonOfMessage, print } from '../output/documents.js';
 import { tableText } from '../output/table.js';
 import { type ExecutionId, executionIdOf } from './execution-id.js';

@@ -2,7 +2,7 @@ import { uniqueNodeId } from '../../../../engine/walk/ids.js';
 import type { Execution } from '../../../../proto/gen/platformidl/admin/execution_pb.js';
 import type { NodeExecution } from '../../../../proto/gen/platformidl/admin/node_execution_pb.js';
 import { NodeExecution_Phase } from '../../../../proto/gen/platformidl/core/execution_pb.js';
-import { phaseOf, errorOrCause } from '../entities/rows.js';
+import { phaseOf, errorOrCause } from '../entities/columns.js';
 import { cell, coloured, colourOf, oneLine, shortened } from '../output/text.js';
 import { lengthText } from '../output/times.js';
 

@@ -8,7 +8,7 @@ import {
 import { connected } from '../connection/connect.js';
 import type { Connection } from '../connection/connection.js';
 import type { FormFlags, ScopeFlags } from '../connection/flags.js';
-import { phaseOf, errorOrCause } from '../entities/rows.js';
+import { phaseOf, errorOrCause } from '../entities/columns.js';
 import { cell, coloured, colourOf, oneLine } from '../output/text.js';
 import { momentText } from '../output/times.js';
 import { type DocumentForm, type Form, jsonOfMessage, oneOfManyText, print } from '../output/documents.js';
