@@ -69,7 +69,7 @@ export const Messages = ({ id }: ExecutionAsOf): ReactNode => {
           <Empty>No message is sent about this execution.</Empty>
         ) : (
           <Card>
-            <DataTable label="Messages" columns={['At', 'To', 'Status', 'Answer or reason', 'Since', '']}>
+            <DataTable label="Messages" columns={['Phase', 'To', 'Status', 'Answer or reason', 'Since', '']}>
               {notifications.map((message) => (
                 <MessageRow key={message.id} id={id} message={message} />
               ))}

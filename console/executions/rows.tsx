@@ -20,7 +20,7 @@ type RowsProps = {
   readonly more: (() => void) | undefined;
   /** Gets the range of the rows in view. */
   readonly inView: RefObject<CreatedRange>;
-  /** Called when the list has been scrolled and rests. */
+  /** Called when the list is first shown, and each time it rests after it was scrolled. */
   readonly readAgain: () => void;
 };
 

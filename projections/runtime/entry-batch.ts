@@ -48,9 +48,10 @@ const slices = ({ model, keys }: TouchedDocuments, size: number): readonly Touch
   }));
 
 /**
- * Splits an entry that touches very many documents into entries of the same event that touch at most `size` documents
- * each. Documents that several streams feed all go into the last one: only the position of the parked stream keeps them
- * from being folded twice, and that position moves with the last entry.
+ * Splits an entry that touches very many documents into entries of the same event. Each touches at most `size`
+ * documents, but the last one also has all documents that several streams feed: only the checkpoint keeps an event from
+ * being folded into these twice, or, while a parked stream is resumed, the position from which it is parked. Both move
+ * with the last entry.
  */
 export const narrowed = (entry: Entry, size: number): readonly Entry[] => {
   if (entry.width <= size) return [entry];

@@ -1,9 +1,12 @@
 import type { ExecutionId } from '../kernel/execution-id.js';
 
-/** An engine with an open session that this process knows. */
+/** An engine with an open session, as far as this process knows; it may be connected elsewhere, or disconnected. */
 export type KnownEngine = {
+  /** Engines of one group take each other's work. */
   readonly group: string;
+  /** The name of the engine in its group. */
   readonly engine: string;
+  /** The id of its session, which begins when it joins, and ends when it leaves or has been silent for too long. */
   readonly session: string;
   /** True when it is connected to this process. */
   readonly isConnected: boolean;
@@ -21,7 +24,7 @@ export interface Engines {
   known(): Promise<{ readonly engines: readonly KnownEngine[]; readonly waiting: number }>;
 }
 
-/** A stream with an event that this release cannot read. */
+/** A stream with an event that this release cannot read, or that a view cannot take. */
 export type Unreadable = { readonly stream: string; readonly position: bigint; readonly reason: string };
 
 /** A request to read a parked stream again: its caller, and its time in milliseconds since 1970. */

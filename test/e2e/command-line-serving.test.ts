@@ -297,7 +297,7 @@ describe('an engine', () => {
     expect(JSON.parse(stdout)).toMatchObject({ endedBecause: 'stopped', events: { sent: 0 } });
   });
 
-  it('ends by itself when nothing is left to run', async () => {
+  it('ends by itself when nothing is left to run, with --until-idle', async () => {
     const { server, ready } = await startServe();
     const { code, stdout } = await flightlog(['engine', '--endpoint', ready.grpc, '--until-idle']).ended;
     expect(code).toBe(0);

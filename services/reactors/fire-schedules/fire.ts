@@ -29,7 +29,7 @@ const BEHIND_MS = 100;
 
 export const REACTOR = 'fire-schedules';
 
-/** Records the outcome of a tick; only the first one counts. */
+/** Records the outcome of a tick, unless the tick has one, and counts it in the metric in either case. */
 export const recordOutcome = async (
   { sessions, countTicks }: Pick<FireOptions, 'sessions' | 'countTicks'>,
   { plan, tick }: OpenTick,

@@ -61,8 +61,8 @@ export interface Writer {
 
 /**
  * Makes the writer of a node. Appends that arrive in one turn of the event loop are written in one transaction. The log
- * file is shared by all nodes and only the leader of a majority writes to it, so what is written counts as confirmed;
- * appends of a node without a majority time out.
+ * file is shared by all nodes and only the leader of a majority writes to it, so what is written counts as confirmed.
+ * Appends to an isolated leader time out until it misses its followers; a node that knows no leader takes none.
  */
 export const writerOf = (log: LogFile, replica: Replica, members: Membership): Writer => {
   type Waiting = { readonly append: Append; readonly settle: (outcome: Outcome) => void };
@@ -77,8 +77,8 @@ export const writerOf = (log: LogFile, replica: Replica, members: Membership): W
     waiting = [];
     const outcomes = writeAll(batch);
     if (outcomes === undefined) {
-      // This node is isolated, or another node has become the leader. A real node would write the events to its own
-      // log, and the cluster would drop them later; here all nodes read one log file, so they are not written at all.
+      // This node is isolated, or no longer the leader. A real node would write the events to its own log, and the
+      // cluster would drop them later; here all nodes read one log file, so they are not written at all.
       setTimeout(() => batch.forEach(({ settle }) => settle({ kind: 'timeout' })), WRITE_TIMEOUT_MS);
       return;
     }

@@ -196,7 +196,7 @@ describe('a projector', () => {
     expect(await stepsOf(1)).toEqual(['read counts', 'write', 'read counts', 'write']);
   });
 
-  it('counts the events that its models follow, and no others, as gathered', async () => {
+  it('counts only the events that its models follow toward the number of events that it gathers', async () => {
     const store = await newStore();
     const others = recorded([{ stream: 'o' }, { stream: 'o' }, { stream: 'o' }]);
     const events = others.map((event) => ({ ...event, stream: streamName('other', ['o']) }));
@@ -868,7 +868,7 @@ describe('a stream that a view cannot take', () => {
     });
   });
 
-  it('stops a projector that gathers events when it writes them, not when it takes them', async () => {
+  it('stops a gathering projector when it writes a document that cannot be stored, not before', async () => {
     const target = await start(await newStore(), { onPoison: 'stop' });
     await target.take(recorded([{ stream: 'good' }, { stream: 'bad', type: 'Odd' }]), 2n, true);
     await expect(target.take([], 2n)).rejects.toThrow(
