@@ -3,9 +3,9 @@ import type { WorkJoin } from '../../../proto/gen/platformidl/eventlog/engine_wo
 import type { EngineSessionId } from '../../engine-session/events.js';
 import { executionStream } from '../../kernel/execution-id.js';
 import { type Call, RpcError } from '../../kernel/rpc.js';
+import type { StreamName } from '../../kernel/stream.js';
 import { namedLease } from './engine-messages.js';
 import { joiningOf } from './joined.js';
-import type { HeldLease } from './ports.js';
 import type { SendQueue } from './send-queue.js';
 import { type BoardServices, HEARTBEATS, type WorkBoard } from './work-board.js';
 import { type JoinedEngine, sendAbort } from './work-offers.js';
@@ -19,26 +19,30 @@ export type FeedServices = BoardServices & {
 /** A stream whose first message has come. */
 export type OpenedStream = { readonly call: Call; readonly sendQueue: SendQueue };
 
-/** The leases that a joining engine keeps, and functions that send their pending aborts. */
-type Kept = { readonly kept: WorkJoin['leases']; readonly aborts: readonly (() => void)[] };
+/** The leases that a joining engine keeps, and functions that send their pending aborts, by execution. */
+type Kept = { readonly kept: WorkJoin['leases']; readonly aborting: ReadonlyMap<StreamName, () => void> };
 
-const NONE_KEPT: Kept = { kept: [], aborts: [] };
+const NONE_KEPT: Kept = { kept: [], aborting: new Map() };
 
 /**
- * Tells an engine which of its executions ended before it joined. Only executions that are not open on the board are
- * read: the board itself sends the end of an open one.
+ * Tells an engine which of its executions ended before it joined, and which are to be aborted by a request after their
+ * leases were read. Executions that are open on the board, and there not to be aborted, are not read: the board itself
+ * sends their ends and aborts.
  */
-const tellEnds = (
+const tellMissed = (
   { leases, onFailure }: Pick<FeedServices, 'leases' | 'onFailure'>,
-  board: Pick<WorkBoard, 'engines' | 'isOpen' | 'tellEnd'>,
-  { engine, held }: { readonly engine: JoinedEngine; readonly held: readonly HeldLease[] },
+  board: Pick<WorkBoard, 'engines' | 'isOpen' | 'isAborting' | 'tellEnd'>,
+  { engine, kept, aborting }: Kept & { readonly engine: JoinedEngine },
 ): void => {
+  const held = kept.map((each) => namedLease(each, engine));
+  const missed = new Set(held.filter(({ id }) => board.isAborting(id) && !aborting.has(executionStream(id))));
   const tell = async (): Promise<void> => {
     for (const lease of held) {
       if (board.engines.get(engine.id.session) !== engine) return; // its stream was replaced or has ended
-      if (board.isOpen(lease.id)) continue;
+      if (board.isOpen(lease.id) && !missed.has(lease)) continue;
       const found = await leases.held(lease);
       if (found?.ended !== undefined) board.tellEnd(engine, lease.id, found.ended);
+      else if (found?.abort && missed.has(lease)) sendAbort(engine, lease, found.abort);
     }
   };
   tell().catch((thrown: unknown) => {
@@ -71,7 +75,7 @@ export const engineAdmission = (
   /** Keeps the leases that the engine names and its session holds; the engine may have missed their aborts. */
   const keepLeases = async (engine: JoinedEngine, named: WorkJoin['leases']): Promise<Kept> => {
     const kept: WorkJoin['leases'] = [];
-    const aborts: (() => void)[] = [];
+    const aborting = new Map<StreamName, () => void>();
     for (const each of named) {
       const lease = namedLease(each, engine);
       const found = await leases.held(lease);
@@ -79,9 +83,9 @@ export const engineAdmission = (
       kept.push(each);
       engine.held.set(executionStream(lease.id), { number: lease.number, isSent: true });
       const { abort } = found;
-      if (abort) aborts.push(() => sendAbort(engine, lease, abort));
+      if (abort) aborting.set(executionStream(lease.id), () => sendAbort(engine, lease, abort));
     }
-    return { kept, aborts };
+    return { kept, aborting };
   };
 
   const times = {
@@ -98,15 +102,15 @@ export const engineAdmission = (
       ...{ group, engine: name, id, sendQueue, free: 0, seenAtMs: now(), renewedAtMs: now() },
       ...{ deciding: new Set(), held: new Map(), rejected: new Set() },
     };
-    const { kept, aborts } = id.session === join.session ? await keepLeases(engine, join.leases) : NONE_KEPT;
+    const { kept, aborting } = id.session === join.session ? await keepLeases(engine, join.leases) : NONE_KEPT;
     // Without a stream, it would be leased executions that it never gets.
     if (sendQueue.isEnded()) throw new RpcError('UNAVAILABLE', 'the stream has ended: join again with the session');
     board.engines.get(id.session)?.sendQueue.end(new RpcError('ABORTED', 'another stream has taken over the session'));
     board.engines.set(id.session, engine);
     sendQueue.send({ case: 'joined', value: { session: id.session, leases: kept, ...times } });
-    for (const send of aborts) send();
-    const held = kept.map((lease) => namedLease(lease, engine));
-    tellEnds(services, board, { engine, held }); // only now: one may have ended while the engine was admitted
+    for (const send of aborting.values()) send();
+    // Only now: an execution may have ended, or its abort have been requested, since its lease was read.
+    tellMissed(services, board, { engine, kept, aborting });
     board.giveBackUnheld(engine);
     engine.free = joining.places;
     board.distribute();

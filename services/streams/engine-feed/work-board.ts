@@ -127,7 +127,7 @@ export class WorkBoard {
     if (this.#log.isComplete()) this.#offers.distribute();
   }
 
-  /** Renews the leases of an engine, and its session in the log if other processes read the log. */
+  /** Renews the leases of an engine and, when that is due, its session in a log that other processes write too. */
   async renew(engine: JoinedEngine, { askOtherWork }: WorkHeartbeat): Promise<void> {
     const { leaseMs, now, sessions } = this.#services;
     const leaseUntil = timestampFromMs(now() + leaseMs);
@@ -154,9 +154,14 @@ export class WorkBoard {
       if (!engine.held.has(item.stream)) this.#giveBack(engine, item);
   }
 
-  /** True while no end of the execution has been folded. */
+  /** True when the creation of the execution has been folded, and no end. */
   isOpen(id: ExecutionId): boolean {
     return this.#items.of(executionStream(id)) !== undefined;
+  }
+
+  /** True for an open execution when a request to abort it has been folded. */
+  isAborting(id: ExecutionId): boolean {
+    return this.#items.of(executionStream(id))?.isAborting === true;
   }
 
   /** Tells an engine that an execution which it holds has ended. Does nothing when the engine does not hold it. */
@@ -175,7 +180,7 @@ export class WorkBoard {
     return isShared && now() - renewedAtMs >= (factor * leaseMs) / HEARTBEATS / 2;
   }
 
-  /** Ends all streams, because the list of work is stale. The first engine that joins again restarts the subscription. */
+  /** Ends all streams, because the list of work is stale. The next call of `start` resumes the subscription. */
   #broken(error: unknown): void {
     this.#services.onFailure(error);
     for (const { sendQueue } of this.engines.values())

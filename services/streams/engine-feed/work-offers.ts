@@ -21,10 +21,13 @@ export type JoinedEngine = JoinParameters & {
   seenAtMs: number;
   /** Time of the last renewal of its session in the log, in milliseconds since 1970. */
   renewedAtMs: number;
-  /** Executions whose lease is being decided. */
+  /** Executions that are being leased to it, until their launch is sent. */
   readonly deciding: Set<StreamName>;
   readonly held: Map<StreamName, EngineLease>;
-  /** Executions that it is not offered again: it has rejected or returned them, or their launch could not be sent. */
+  /**
+   * Executions that it is not offered again while it stays connected: it has rejected or returned them, or their launch
+   * could not be sent.
+   */
   readonly rejected: Set<StreamName>;
 };
 
@@ -40,7 +43,10 @@ export type OfferServices = {
   readonly onFailure: (error: unknown) => void;
   /** Puts an execution back into the order if it may be leased. */
   readonly waitAgain: (item: WorkItem) => void;
-  /** Offers executions again, unless the list of work is incomplete. Called when a place has become free. */
+  /**
+   * Offers executions again, unless the list of work is incomplete. Called when a place has become free, or the pause
+   * after a fault is over.
+   */
   readonly distribute: () => void;
 };
 
@@ -89,7 +95,11 @@ export class WorkOffers {
     } catch (error) {
       onFailure(error);
       engine.free += 1;
-      setTimeout(() => waitAgain(item), RETRY_MS).unref();
+      const retry = (): void => {
+        waitAgain(item);
+        distribute(); // another execution may have waited for the place
+      };
+      setTimeout(retry, RETRY_MS).unref();
     } finally {
       engine.deciding.delete(item.stream);
     }
@@ -120,7 +130,7 @@ export class WorkOffers {
    * Returns whether the launch was sent.
    */
   async #launch(engine: JoinedEngine, item: WorkItem, lease: HeldLease, leasedAt: bigint): Promise<boolean> {
-    const { leases, leaseMs, now, positionToken } = this.#services;
+    const { leases, leaseMs, now, positionToken, onFailure } = this.#services;
     const held = engine.held.get(item.stream);
     const message = await leases.launch(lease, engine.maxInlineBytes);
     if (message === undefined || held === undefined) return false;
@@ -128,9 +138,13 @@ export class WorkOffers {
     const leaseUntil = timestampFromMs(now() + leaseMs);
     const position = positionToken(leasedAt);
     engine.sendQueue.send({ case: 'launch', value: { ...message, lease: leaseOf(lease), leaseUntil, position } });
-    if (!item.isAborting || message.abort !== undefined) return true;
-    const state = await leases.held(lease);
-    if (state?.abort) sendAbort(engine, lease, state.abort);
+    // A failure here does not take back the launch, which the engine has.
+    if (item.isAborting && message.abort === undefined) this.#sendAbort(engine, lease).catch(onFailure);
     return true;
+  }
+
+  async #sendAbort(engine: JoinedEngine, lease: HeldLease): Promise<void> {
+    const state = await this.#services.leases.held(lease);
+    if (state?.abort) sendAbort(engine, lease, state.abort);
   }
 }

@@ -4,10 +4,15 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { WorkflowExecution_Phase as Phase } from '../../../proto/gen/platformidl/core/execution_pb.js';
 import { EngineSessionOpenedSchema } from '../../../proto/gen/platformidl/eventlog/engine_session_pb.js';
-import { WorkJoinSchema, WorkResponseSchema } from '../../../proto/gen/platformidl/eventlog/engine_work_pb.js';
+import {
+  WorkAbortSchema,
+  WorkJoinSchema,
+  WorkResponseSchema,
+} from '../../../proto/gen/platformidl/eventlog/engine_work_pb.js';
 import {
   ExecutionCreatedSchema,
   ExecutionExpiredSchema,
+  TerminationRequestedSchema,
   WorkLeasedSchema,
 } from '../../../proto/gen/platformidl/eventlog/execution_pb.js';
 import { engineSessionStream } from '../../../services/engine-session/events.js';
@@ -16,6 +21,7 @@ import { engineAdmission, type FeedServices } from '../../../services/streams/en
 import { openSendQueue } from '../../../services/streams/engine-feed/send-queue.js';
 import { WorkBoard } from '../../../services/streams/engine-feed/work-board.js';
 import { executionStream, newEvent, openEmptyLog } from '../../support/streams/filled-log.js';
+import { until } from '../../support/until.js';
 
 const SESSION = { group: 'default', engine: 'e', session: 's' };
 const NAMES = ['e1', 'e2', 'e3'];
@@ -35,6 +41,9 @@ describe('an engine that joins again', () => {
   /** The executions whose leases were read, in order. */
   let reads: string[];
   let ended: string[];
+  let aborted: string[];
+  /** Called with each execution whose lease was read, before the answer. */
+  let onRead: (name: string) => Promise<void>;
 
   const expire = async (name: string): Promise<void> => {
     const expired = create(ExecutionExpiredSchema, { phase: Phase.ABORTED });
@@ -43,9 +52,19 @@ describe('an engine that joins again', () => {
     ended.push(name);
   };
 
+  /** Requests the abort of an execution; resolves when the board has folded that. */
+  const abort = async (name: string): Promise<void> => {
+    const requested = create(TerminationRequestedSchema, { cause: 'stop' });
+    const event = newEvent('TerminationRequested', toBinary(TerminationRequestedSchema, requested));
+    await store.append(executionStream(name), 'any', [event]);
+    aborted.push(name);
+    await until(() => Promise.resolve(board.isAborting(idOf(name))), Boolean);
+  };
+
   beforeEach(async () => {
     ({ directory, store } = await openEmptyLog());
-    [reads, ended] = [[], []];
+    [reads, ended, aborted] = [[], [], []];
+    onRead = () => Promise.resolve();
     const opened = create(EngineSessionOpenedSchema, SESSION);
     const session = newEvent('EngineSessionOpened', toBinary(EngineSessionOpenedSchema, opened));
     await store.append(engineSessionStream(SESSION), 'any', [session]);
@@ -61,9 +80,14 @@ describe('an engine that joins again', () => {
       log: store,
       leases: {
         ...{ lease: unused, giveBack: unused, fail: unused, launch: unused },
-        held: ({ id: { name } }) => {
+        held: async ({ id: { name } }) => {
           reads.push(name);
-          return Promise.resolve({ abort: undefined, ended: ended.includes(name) ? Phase.ABORTED : undefined });
+          const found = {
+            abort: aborted.includes(name) ? create(WorkAbortSchema) : undefined,
+            ended: ended.includes(name) ? Phase.ABORTED : undefined,
+          };
+          await onRead(name);
+          return found;
         },
       },
       sessions: {
@@ -82,36 +106,47 @@ describe('an engine that joins again', () => {
     rmSync(directory, { recursive: true });
   });
 
-  /** Joins with all leases; returns a function that gives the name of the next execution whose end is sent. */
+  /** Joins with all leases; returns a function that gives the next end or abort that is sent, with its execution. */
   const rejoin = async () => {
     const [sendQueue, gone] = [openSendQueue(), new AbortController()];
     const leases = NAMES.map((name) => ({ execution: idOf(name), number: 1n }));
     await engineAdmission(services, board)(create(WorkJoinSchema, { ...SESSION, leases }), { call, sendQueue });
     const messages = sendQueue.messages(gone.signal);
-    const nextEnd = async (): Promise<string | undefined> => {
+    const nextNews = async (): Promise<string | undefined> => {
       for (;;) {
         const next = await messages.next();
         if (next.done === true) return undefined;
         const { message } = fromBinary(WorkResponseSchema, next.value);
-        if (message.case === 'update') return message.value.lease?.execution?.name;
+        if (message.case === 'update' || message.case === 'abort')
+          return `${message.case} ${message.value.lease?.execution?.name}`;
       }
     };
-    return { nextEnd };
+    return { nextNews };
   };
 
   it('has each of its leases read once while the executions are open', async () => {
     await board.start();
-    const { nextEnd } = await rejoin();
+    const { nextNews } = await rejoin();
     await expire('e2');
-    expect(await nextEnd()).toBe('e2');
+    expect(await nextNews()).toBe('update e2');
     expect(reads).toEqual(NAMES);
   });
 
   it('gets the end of an execution that had ended before the engine joined again', async () => {
     await expire('e3');
     await board.start();
-    const { nextEnd } = await rejoin();
-    expect(await nextEnd()).toBe('e3');
+    const { nextNews } = await rejoin();
+    expect(await nextNews()).toBe('update e3');
+  });
+
+  it('gets the abort of an execution that is requested after its lease was read', async () => {
+    await board.start();
+    onRead = async (name) => {
+      if (name === 'e3') await abort('e1');
+    };
+    const { nextNews } = await rejoin();
+    expect(await nextNews()).toBe('abort e1');
+    expect(reads).toEqual([...NAMES, 'e1']);
   });
 
   it('is not connected when its stream has ended before it was admitted', async () => {

@@ -12,6 +12,7 @@ import {
 } from '../../../services/streams/engine-feed/work-offers.js';
 import { WorkOrder } from '../../../services/streams/engine-feed/work-order.js';
 import { executionStream } from '../../support/streams/filled-log.js';
+import { until } from '../../support/until.js';
 
 const SESSION = { group: 'default', engine: 'e', session: 's' };
 
@@ -28,9 +29,12 @@ const waiting = (name: string, createdAtMs: number): WorkItem => ({
 });
 
 /** Offers two executions to an engine that takes one, and returns the name of the first launch that the engine gets. */
-const firstLaunch = async (leases: Partial<OfferServices['leases']>): Promise<string | undefined> => {
+const firstLaunch = async (
+  leases: Partial<OfferServices['leases']>,
+  { isAborting = false, ...services }: Partial<OfferServices> & { readonly isAborting?: boolean } = {},
+): Promise<string | undefined> => {
   const order = new WorkOrder<WorkItem>(() => 1);
-  for (const item of [waiting('first', 1), waiting('second', 2)]) order.add(item);
+  for (const item of [{ ...waiting('first', 1), isAborting }, waiting('second', 2)]) order.add(item);
   const engine: JoinedEngine = {
     ...{ group: 'default', engine: 'e', producerId: 'p', places: 1, maxInlineBytes: 0, free: 1 },
     ...{ id: SESSION, takes: () => true, sendQueue: openSendQueue(), seenAtMs: 0, renewedAtMs: 0 },
@@ -44,7 +48,7 @@ const firstLaunch = async (leases: Partial<OfferServices['leases']>): Promise<st
       ...leases,
     },
     ...{ order, engines: new Map([[SESSION.session, engine]]), leaseMs: 30_000, positionToken: String, now: () => 0 },
-    ...{ onFailure: unused, waitAgain: unused, distribute: () => offers.distribute() },
+    ...{ onFailure: unused, waitAgain: unused, distribute: () => offers.distribute(), ...services },
   });
   offers.distribute();
   const first = await engine.sendQueue.messages(AbortSignal.timeout(5_000)).next();
@@ -67,5 +71,26 @@ describe('an engine with one free place', () => {
     const launch: OfferServices['leases']['launch'] = ({ id }) =>
       Promise.resolve(id.name === 'first' ? undefined : create(WorkLaunchSchema));
     expect(await firstLaunch({ launch })).toBe('second');
+  });
+
+  it('gets the next execution after a pause when the first could not be leased and has ended meanwhile', async () => {
+    const lease: OfferServices['leases']['lease'] = ({ name }) =>
+      name === 'first'
+        ? Promise.reject(new Error('the log cannot be read'))
+        : Promise.resolve({ kind: 'leased', number: 1, position: 1n });
+    const ignored = (): void => undefined;
+    expect(await firstLaunch({ lease }, { onFailure: ignored, waitAgain: ignored })).toBe('second');
+  });
+
+  it('keeps an execution that was launched when the abort that follows cannot be read', async () => {
+    const failures: unknown[] = [];
+    const unread = new Error('the log cannot be read');
+    const onFailure = (error: unknown): void => void failures.push(error);
+    expect(await firstLaunch({ held: () => Promise.reject(unread) }, { isAborting: true, onFailure })).toBe('first');
+    await until(
+      () => Promise.resolve(failures),
+      ({ length }) => length > 0,
+    );
+    expect(failures).toEqual([unread]);
   });
 });
