@@ -64,7 +64,7 @@ export const engineMessages = ({ leases, now, distribute, renew, leave }: Messag
     answer(engine, lease, isHeld);
   };
 
-  /** Gives a lease back for another engine; this engine is not offered the execution again. */
+  /** Gives a lease back for another engine; while it stays connected, this one is not offered the execution again. */
   const giveBack = (engine: JoinedEngine, lease: HeldLease, reason: string): Promise<boolean> => {
     engine.rejected.add(executionStream(lease.id));
     return leases.giveBack(lease, reason);

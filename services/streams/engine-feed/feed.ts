@@ -16,7 +16,8 @@ export interface EngineFeed {
    *
    * @throws {RpcError} INVALID_ARGUMENT for an invalid message; PERMISSION_DENIED when the engine may not report in a
    *   scope; FAILED_PRECONDITION when the session has ended; ABORTED when another stream takes the session over;
-   *   UNAVAILABLE when the log cannot be read or the process shuts down.
+   *   UNAVAILABLE when the log cannot be read, when the engine has been silent for the lease duration and other
+   *   processes write the log too, or when the process shuts down.
    */
   open(requests: AsyncIterable<Uint8Array>, call: Call, signal: AbortSignal): AsyncIterable<Uint8Array>;
   /**
@@ -53,7 +54,7 @@ export const openEngineFeed = (services: FeedServices): EngineFeed => {
     board.sessions.seen(engine.id.session);
   };
 
-  /** Handles the requests of an engine in order. Reads no further one while too many messages wait for the engine. */
+  /** Handles the requests of an engine in order, and no further one while too many messages wait for the engine. */
   const serve = async (requests: AsyncIterable<Uint8Array>, stream: Stream): Promise<void> => {
     for await (const bytes of requests) {
       await stream.sendQueue.writable();

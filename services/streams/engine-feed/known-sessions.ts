@@ -6,7 +6,10 @@ import type { WorkItem } from './work-items.js';
 /** A session that is open as far as this process knows, with its leased executions. */
 export type KnownSession = {
   readonly id: EngineSessionId;
-  /** Time of the last sign of life of the engine, by the clock of this process, in milliseconds since 1970. */
+  /**
+   * Time of the last sign of life of the engine, by the clock of this process, in milliseconds since 1970. While the
+   * engine is connected here, its messages are noted in `JoinedEngine` instead.
+   */
   seenAtMs: number;
   /**
    * The number of renewals that the last check read; another number at the next check shows that the engine is alive.
@@ -16,7 +19,7 @@ export type KnownSession = {
   readonly leased: Set<WorkItem>;
 };
 
-/** The open sessions of all engines, by the log and by the messages of the engines that are connected here. */
+/** The open sessions of all engines, by the log and by the engines that join and leave this process. */
 export class KnownSessions {
   readonly #sessions = new Map<string, KnownSession>();
   readonly #now: () => number;

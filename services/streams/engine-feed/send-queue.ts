@@ -9,7 +9,7 @@ export interface SendQueue {
   readonly send: (message: WorkMessage) => void;
   /** Resolves when fewer than {@link MAX_WAITING} messages wait, or the stream has ended. One caller waits at a time. */
   readonly writable: () => Promise<void>;
-  /** Ends the stream after the queued messages, with the error if one is given. */
+  /** Ends the stream after the queued messages, with the error if one is given. Only the first call counts. */
   readonly end: (error?: Error) => void;
   /** True when nothing more can be sent. */
   readonly isEnded: () => boolean;
@@ -17,12 +17,12 @@ export interface SendQueue {
   readonly messages: (signal: AbortSignal) => AsyncGenerator<Uint8Array>;
 }
 
-/** While this many messages wait, no further request of the engine is read, because each request may be answered. */
+/** While this many messages wait, no further request of the engine is handled, because each may be answered. */
 export const MAX_WAITING = 1_000;
 
 /**
  * Opens an empty queue. Launches in it are bounded by the free capacity of the engine; answers, by the caller, which
- * awaits `writable` before it reads a request.
+ * awaits `writable` before it handles a request.
  */
 export const openSendQueue = (): SendQueue => {
   const waiting: Uint8Array[] = [];

@@ -108,7 +108,7 @@ export class SilentSessions {
     const cause = `no heartbeat for ${this.#silenceMs(session) / 1_000} s`;
     const renewals = await sessions.renewals(session.id);
     if (!this.#isSilent(session)) return; // its engine has joined again
-    // Renewed meanwhile: without another renewal it ends after the same time.
+    // Renewed since the last check, or checked for the first time: without another renewal it ends after the same time.
     if (isShared && renewals !== session.renewals) Object.assign(session, { renewals, seenAtMs: now() });
     else await sessions.end(session.id, cause, renewals);
   }

@@ -25,7 +25,7 @@ export type QueuedExecution = {
 
 /** The share of its queueing budget after which an execution goes before all tiers. */
 const RAISED_AT = 0.9;
-/** The classes in their order: raised by its deadline, HIGH, MEDIUM (also without a tier), LOW. */
+/** The classes in their order: to be aborted or raised by its deadline, HIGH, MEDIUM (also without a tier), LOW. */
 const RAISED = 0;
 const CLASSES = 4;
 
@@ -121,7 +121,7 @@ export class WorkOrder<Item extends QueuedExecution> {
     open.queue.push(entry);
   }
 
-  /** The first entry that still waits; drops entries before it that were taken or raised. */
+  /** The first entry that still waits; drops entries before it that were taken, removed or replaced. */
   #headOf({ queue }: OpenLane<Item>): Entry<Item> | undefined {
     for (let head = queue.peek(); head; head = queue.peek()) {
       if (this.#entries.get(head.item) === head) return head;
