@@ -4,6 +4,7 @@ import { LAST_MS, type RecordedEvent } from '../../kernel/event.js';
 export type EventProperties = {
   /** The metadata of the writer, in any format. */
   readonly custom: Uint8Array;
+  /** True when the data of the event is JSON, by its content type. */
   readonly isJson: boolean;
   /** Milliseconds since 1970; 0 when the metadata has no time from 1970 to the end of 9999. */
   readonly recordedAtMs: number;
@@ -21,7 +22,8 @@ const parsed = (text: string): Partial<Record<string, unknown>> | undefined => {
   }
 };
 
-const utf8 = new TextDecoder('utf-8', { fatal: true });
+/** Keeps a byte order mark, with which a text is not JSON. */
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 const textOf = (bytes: Uint8Array): string | undefined => {
   try {
@@ -38,12 +40,12 @@ const timeIn = (value: unknown): number => (isTime(value) ? value : 0);
 
 const isOfControlPlane = (text: string): boolean => {
   const value = parsed(text);
-  return value !== undefined && isTime(value['recordedAtMs']) && !('$custom' in value);
+  return value !== undefined && isTime(value['recordedAtMs']) && !('$custom' in value) && !('$isJson' in value);
 };
 
 /**
- * Builds the log metadata of an event that was written by the protocol. Metadata of a control plane is kept byte for
- * byte; all other is wrapped, because log metadata is JSON with a time.
+ * Builds the log metadata of an event that was written by the protocol. Metadata of a control plane, whose events are
+ * not JSON, is kept byte for byte; all other is wrapped, because log metadata is JSON with a time.
  */
 export const metadataFor = ({ custom, isJson, recordedAtMs }: EventProperties): string => {
   const text = isJson ? undefined : textOf(custom);

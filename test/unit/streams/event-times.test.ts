@@ -38,3 +38,10 @@ describe('the time of an event on port 2113', () => {
     expect(propertiesOf({ metadata: metadataFor(properties) })).toEqual(properties);
   });
 });
+
+describe('metadata of a client that looks like that of a control plane', () => {
+  it.each(['\uFEFF{"recordedAtMs":7}', '{"recordedAtMs":7,"$isJson":true}'])('is given back as it came: %s', (text) => {
+    const properties = { custom: Buffer.from(text), isJson: false, recordedAtMs: 7 };
+    expect(propertiesOf({ metadata: metadataFor(properties) })).toEqual(properties);
+  });
+});

@@ -75,18 +75,20 @@ export const groupEventJson = ({ group }: GroupEvent): string =>
 
 const BIGINT_FIELDS: ReadonlySet<string> = new Set(['asked', 'after', 'parkedFrom']);
 
-/** Reverses {@link groupEventJson}; `undefined` for a type that is not known. */
-export const groupEventIn = (type: string, json: string): GroupEvent | undefined => {
-  const group = JSON.parse(json, (key, value: unknown) =>
+const groupIn = (json: string): unknown =>
+  JSON.parse(json, (key, value: unknown) =>
     BIGINT_FIELDS.has(key) && typeof value === 'string' && value.startsWith(BIGINT)
       ? BigInt(value.slice(BIGINT.length))
       : value,
-  ) as never;
+  );
+
+/** Reverses {@link groupEventJson}; `undefined` for a type that is not known, whose data may be no JSON. */
+export const groupEventIn = (type: string, json: string): GroupEvent | undefined => {
   switch (type) {
     case 'PersistentSubscriptionCreated':
     case 'PersistentSubscriptionUpdated':
     case 'PersistentSubscriptionDeleted':
-      return { type, group };
+      return { type, group: groupIn(json) as never };
     default:
       return undefined;
   }
