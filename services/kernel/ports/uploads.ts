@@ -15,7 +15,11 @@ export type UploadLink = { readonly url: string; readonly headers: Readonly<Reco
 export type FoundUpload = {
   /** True when the file exceeds the upload limit: some stores check the size only after the file is stored. */
   readonly isTooLarge: boolean;
-  /** Resolves to true when the content has this MD5, 16 bytes. */
+  /**
+   * Resolves to true when the content has this MD5, 16 bytes.
+   *
+   * @throws {StoreUnavailable} when the content cannot be read.
+   */
   hasMd5(md5: Uint8Array): Promise<boolean>;
 };
 

@@ -95,6 +95,15 @@ const md5Of = async (path: string): Promise<string> => {
   return hash.digest('base64');
 };
 
+/** @throws {StoreUnavailable} when the file cannot be read. */
+const storedMd5 = async (path: string): Promise<string> => {
+  try {
+    return await md5Of(path);
+  } catch (error) {
+    throw unavailable(path, error);
+  }
+};
+
 /** Stores a file that must match every given MD5. If the file exists with the same content, it counts as stored. */
 const storing =
   (files: DurableFiles, maxBytes: number) =>
@@ -165,7 +174,7 @@ export const fileUploadStore = ({ directory, maxBytes, publicUrl, now }: FileUpl
         if (!(await stat(fileOf(key))).isFile()) return undefined;
         return {
           isTooLarge: false,
-          hasMd5: async (md5) => (await md5Of(fileOf(key))) === Buffer.from(md5).toString('base64'),
+          hasMd5: async (md5) => (await storedMd5(fileOf(key))) === Buffer.from(md5).toString('base64'),
         };
       }),
     linkToPut: async (key, { md5, expiresInSeconds }) => {
