@@ -6,7 +6,7 @@ import type { PayloadLocation } from './payloads/payload-location.js';
 export type S3Location = Extract<PayloadLocation, { readonly kind: 's3' }>;
 
 const CONNECT_MS = 2_000;
-/** Time limit of one attempt, in milliseconds; a payload has at most some tens of megabytes. */
+/** Time limit of one attempt (`S3Retries`), in milliseconds; a payload has at most some tens of megabytes. */
 const REQUEST_MS = 10_000;
 const ATTEMPTS = 3;
 const MAX_SOCKETS = 64;
@@ -14,7 +14,10 @@ const MAX_SOCKETS = 64;
 /** Servers other than Amazon's have no regions, but every request is signed for one. */
 const ANY_REGION = 'us-east-1';
 
-/** Time limit of one attempt in milliseconds, and the maximum number of attempts. */
+/**
+ * The time in milliseconds until the answer to one attempt must have begun, which is also the longest pause in its
+ * body, and the maximum number of attempts.
+ */
 export type S3Retries = { readonly requestMs?: number; readonly attempts?: number };
 
 /** Opens an S3 client; credentials come from the SDK's default sources. The caller must destroy the client. */

@@ -11,7 +11,8 @@ import { openFault, writeFault } from './sqlite-fault.js';
 import type { WriterAnswer, FromWriter, ToWriter, WriterSettings } from './writer-messages.js';
 
 /**
- * A transaction takes all appends that have arrived, up to this size: a longer one would only delay its first answers.
+ * A transaction takes no further message once those that it has taken are this long in all: one more would only delay
+ * its first answers.
  */
 const MAX_BATCH_BYTES = 4 * 1024 * 1024;
 
@@ -61,7 +62,10 @@ const serve = (port: MessagePort, { path, synchronous, hotTypes, head }: WriterS
     port.close();
   };
 
-  /** Commits the first message together with all others that wait in the port. */
+  /**
+   * Commits the first message together with others that wait in the port. Returns the request to close when it came
+   * after them.
+   */
   const commitFrom = (first: Uint8Array): ToWriter | undefined => {
     const appends = unpackAppends(first);
     let bytes = first.length;

@@ -10,14 +10,20 @@ import { recordedIds } from './recorded-ids.js';
 import { CommitFailed, isDiskFull } from './sqlite-fault.js';
 import { streamHeads, type StreamHead, type StreamHeads } from './stream-heads.js';
 
-/** The reason why an append was rejected: the stream is at another revision, or has only some of the events. */
+/**
+ * The reason why an append was rejected: the stream is at another revision, or has only some of the events, or has them
+ * in another order or with others between them.
+ */
 export type Conflict = { readonly conflict: string };
 
 /** The only writer of a log. */
 export type LogWriter = {
-  /** Position of the last committed event, and of the last one that is not hot or is the first of its kind. */
+  /**
+   * Position of the last committed event, and of the last one that is not hot or is the first of its kind. After the
+   * start or a failed transaction, `rare` may be higher than that: it begins at the head.
+   */
   head(): { readonly position: number; readonly rare: number };
-  /** The duration of the last COMMIT, in milliseconds: it ends when the disk has synced. */
+  /** The duration of the last successful COMMIT, in milliseconds: it ends when the disk has synced. */
   syncMs(): number;
   /**
    * Commits the appends in one transaction. A conflict of one append does not affect the others.
@@ -57,7 +63,7 @@ const isExpected = ({ expected }: Append, revision: number): boolean => {
 
 /** Makes the function that commits the open transaction; it throws `CommitFailed` when the outcome is not known. */
 const commitOf = (db: Database): (() => void) => {
-  /** True after a failed COMMIT until the next successful one: its frames may be complete in the write-ahead log. */
+  /** True after a COMMIT of unknown outcome until one succeeds: its frames may be complete in the write-ahead log. */
   let hasLeftOver = false;
   return () => {
     try {
@@ -72,8 +78,8 @@ const commitOf = (db: Database): (() => void) => {
 };
 
 /**
- * Runs a transaction, and once more after its COMMIT has failed. The second run settles what may be left in the
- * write-ahead log: its events are either found by their ids or overwritten.
+ * Runs a transaction, and once more when the outcome of its COMMIT is not known. The second run settles what may be
+ * left in the write-ahead log: its events are either found by their ids or overwritten.
  */
 const settled = <Result>(transaction: () => Result): Result => {
   try {
@@ -94,7 +100,7 @@ type LogWriterOptions = {
   readonly hotTypes: readonly string[];
   /** Position of the last event. */
   readonly head: number;
-  /** The writer notes here the position of each event that is not hot, before it commits it. */
+  /** The writer notes here each event that is not hot or is the first of its kind, before it commits it. */
   readonly kindHeads: KindHeads;
 };
 

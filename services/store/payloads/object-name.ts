@@ -6,7 +6,10 @@ const MAX_NAME = 200;
 /** Characters that `encodeURIComponent` keeps and a file name should not have, and names that refer to folders. */
 const UNSAFE = /[!'()*]|^\.{1,2}$/gu;
 
-/** Encodes a path segment for all file systems and object stores; different segments never get the same name. */
+/**
+ * Encodes a path segment for all file systems and object stores. Different segments get different names, except for one
+ * that is itself `~` and the hash of a long one.
+ */
 const objectName = (part: string): string => {
   const name = encodeURIComponent(part).replace(UNSAFE, (text) =>
     Array.from(text, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`).join(''),

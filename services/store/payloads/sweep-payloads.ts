@@ -34,7 +34,7 @@ type Sweeping = {
 const isGarbage = ({ path, touchedAtMs }: PayloadObject, { named, cutoffMs }: Sweeping): boolean =>
   touchedAtMs < cutoffMs && !named.has(path);
 
-/** Counts the objects and those that a sweep would remove; changes nothing. */
+/** Counts the objects and those that a sweep would remove or quarantine; changes nothing. */
 export const surveyPayloads = async (sweeping: Sweeping): Promise<StoreContents> => {
   const { objects, named: names, onProgress } = sweeping;
   const survey = { objects: 0, bytes: 0, named: 0, garbage: 0 };

@@ -13,7 +13,7 @@ export interface ExclusiveObject {
   /**
    * Resolves when the object is durable.
    *
-   * @throws {DataDirectoryInUse} when another process has replaced it since it was opened.
+   * @throws {DataDirectoryInUse} when another process has replaced it since it was opened, or last replaced here.
    */
   replace(bytes: Uint8Array): Promise<void>;
 }
@@ -26,15 +26,15 @@ export interface ExclusiveObject {
 export interface ObjectTarget {
   /** Name of the folder or bucket in messages. */
   readonly shown: string;
-  /** The size in bytes of every object, by its path. */
+  /** The size in bytes of every object, by its path, and in a folder that of every lock file. */
   sizes(): Promise<ReadonlyMap<string, number>>;
   /** @returns `undefined` when there is no such object. */
   read(path: string): Promise<Uint8Array | undefined>;
   /** Resolves when the object is durable. */
   write(path: string, bytes: Uint8Array): Promise<void>;
   /**
-   * Opens an object for this process, until the target is closed. A folder is locked; in a bucket, each `replace` is
-   * conditional on the previous one, so each call must write other bytes than any other process.
+   * Opens an object for this process, until the target is closed. In a folder, a file beside it is locked; in a bucket,
+   * each `replace` is conditional on the previous one, so each call must write other bytes than any other process.
    *
    * @throws {DataDirectoryInUse} when another process has the object of a folder open.
    */

@@ -50,7 +50,7 @@ const urlOf = ({ protocol, hostname, port, path, query = {} }: Request): string 
  *
  * @param asked result of a {@link linking} client for the command.
  * @param expiresIn in seconds.
- * @throws {StoreUnavailable} when there are no credentials to sign with.
+ * @throws {StoreUnavailable} when the link cannot be signed, such as without credentials.
  */
 export const presigned = async (client: S3Client, asked: Promise<unknown>, expiresIn: number): Promise<string> => {
   try {
