@@ -43,7 +43,7 @@ export const errorOfStore = (stream: string, error: unknown): unknown =>
 export class WrongVersion extends Error {
   readonly stream: string;
   readonly expected: Expected;
-  /** The last revision; `undefined` when there is no stream. */
+  /** The last revision as clients see it; `undefined` when no event of the stream is visible. */
   readonly current: bigint | undefined;
 
   constructor({ stream, expected }: WriteTarget, current: bigint | undefined) {

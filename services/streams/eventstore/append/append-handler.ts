@@ -81,10 +81,10 @@ export const appendHandler =
 /** The maximum of appends in flight on one batch stream; at the maximum, the stream is not read. */
 const MAX_IN_FLIGHT = 512;
 
-/** The messages of a batch stream whose appends are being launched, or whose answers are being sent. */
+/** The messages of a batch stream that are being handled, each until its answer is sent, if it gets one. */
 type InFlight = Set<Promise<unknown>>;
 
-/** Takes messages until the shutdown begins, and sends each answer when its append is written. */
+/** Takes messages until the shutdown begins, and sends each answer when its append is written or has failed. */
 const takeAll = async (
   writing: AppendServices,
   call: EncodedCall,
@@ -97,7 +97,8 @@ const takeAll = async (
     const sent = taken
       .then(async (answering) => answering && call.send(await answering.answer))
       .finally(() => inFlight.delete(sent));
-    sent.catch(() => undefined); // fails when the client has disconnected, which also ends its requests
+    // Fails with `taken`, which is awaited below, or when the client has disconnected, which also ends its requests.
+    sent.catch(() => undefined);
     inFlight.add(sent);
     await taken;
     if (inFlight.size >= MAX_IN_FLIGHT) await Promise.race(inFlight);

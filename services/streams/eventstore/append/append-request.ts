@@ -93,7 +93,7 @@ export const proposedEvent = (
 /**
  * Collects the events of an append that arrives in several messages.
  *
- * @throws {AppendTooLarge} by `events()`, when they are more than `MAX_APPEND_BYTES` in all.
+ * @throws {AppendTooLarge} by `events()`, when the events have more than `MAX_APPEND_BYTES` in all.
  */
 export const gathering = (): { add: (event: NewEvent) => void; events: () => readonly NewEvent[] } => {
   let events: NewEvent[] = [];

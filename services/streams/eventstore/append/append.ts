@@ -26,8 +26,8 @@ export type AppendServices = {
 };
 
 /**
- * The last revision of the stream after an append, and the position of the last event appended. After an append without
- * events, `revision` is `undefined` when no event of the stream is visible, and `position` is the head of the log.
+ * The revision and position of the last event appended. After an append without events, `revision` is the last one of
+ * the stream, `undefined` when none of its events is visible, and `position` is the head of the log.
  */
 export type AppendResult = { readonly revision: bigint | undefined; readonly position: bigint };
 

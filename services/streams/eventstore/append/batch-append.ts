@@ -17,7 +17,10 @@ type Open = BatchAppendRequest & { readonly gathered: ReturnType<typeof gatherin
 /** The pending answer to a complete append, whose order among the appends is settled. */
 export type Answering = { readonly answer: Promise<Buffer> };
 
-/** The longest wait for the outcome of a launched append, in milliseconds; shorter when the client's deadline is. */
+/**
+ * The longest wait for the outcome of a launched append, in milliseconds; less when the client's deadline left less as
+ * the final message of the append arrived.
+ */
 const MAX_WAIT_MS = 10_000;
 
 /** The maximum of incomplete appends on one batch stream; a client that opens more is taken to be faulty. */

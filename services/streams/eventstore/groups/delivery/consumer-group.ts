@@ -91,7 +91,7 @@ export class ConsumerGroup<Content> {
     if (event) this.#finish(event);
   }
 
-  /** Skips, retries or parks an event. Ignores an answer to an event that is not in flight. */
+  /** Skips, retries or parks an event. Ignores an answer to an event that this consumer does not have in flight. */
   refuse(id: number, at: bigint, refusal: Refusal, reason: string): void {
     const event = this.#pending.sentTo(id, at);
     if (!event) return;
@@ -170,7 +170,10 @@ export class ConsumerGroup<Content> {
     this.#isChanged = true;
   }
 
-  /** Takes what is to be recorded; `undefined` when no answer has come since the last call, and little was read. */
+  /**
+   * Takes what is to be recorded; `undefined` when no event was finished, retried or replayed since the last call, and
+   * little was read.
+   */
   nextRecording(): ProgressRecording | undefined {
     const isFar = this.#ahead.length === 0 && this.#readUpTo - this.#recordedUpTo >= UNMATCHED_PER_RECORDING;
     if (!this.#isChanged && !isFar) return undefined;
@@ -181,7 +184,7 @@ export class ConsumerGroup<Content> {
     return { number: this.#recording - 1, progress };
   }
 
-  /** Makes the next call of {@link nextRecording} return the progress even if nothing has changed since the last call. */
+  /** Makes the next call of {@link nextRecording} return the progress in any case. */
   notRecorded(): void {
     this.#isChanged = true;
   }
@@ -254,6 +257,7 @@ export class ConsumerGroup<Content> {
     this.#isChanged = true;
   }
 
+  /** Retries an event, or parks it when its retries are used up. */
   #retry(event: PendingEvent, isNumbered: boolean): void {
     const { maxRetryCount } = this.#rules;
     if (event.retries >= maxRetryCount) {
