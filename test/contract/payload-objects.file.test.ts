@@ -1,5 +1,5 @@
 import { mkdtempSync } from 'node:fs';
-import { mkdir, rename, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, rename, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -48,6 +48,12 @@ describe('a payload file that was left in quarantine', () => {
     await objects.restore(object);
     expect(await objectsOf(objects)).toHaveLength(1);
     expect([...(await store.get(ref))!]).toEqual([1, 2, 3]);
+  });
+
+  it('counts as kept when another cleanup has removed it', async () => {
+    const { objects, object, at } = await left();
+    await rm(at(object.aside!));
+    expect(await objects.drop(object, Date.now() + 60_000)).toBe('kept');
   });
 
   it('is restored when it was stored after the cutoff, and otherwise deleted', async () => {

@@ -77,12 +77,13 @@ export const filePayloadObjects = ({ directory }: { readonly directory: string }
     const taken = join(root, aside);
     if (object.aside === undefined && !(await did(rename(join(root, path), taken)))) return 'kept';
     failPoint('payload-quarantined');
-    if ((await stat(taken)).mtimeMs >= cutoffMs) {
+    const found = await ifExists(stat(taken));
+    if (found === undefined) return 'kept'; // another cleanup has removed it
+    if (found.mtimeMs >= cutoffMs) {
       await restore({ ...object, aside });
       return 'kept';
     }
-    await unlink(taken);
-    return 'removed';
+    return (await did(unlink(taken))) ? 'removed' : 'kept';
   };
 
   return {
