@@ -18,7 +18,7 @@ export type Leased =
   | { readonly kind: 'leased'; readonly number: number; readonly position: bigint }
   | { readonly kind: 'refused'; readonly why: string };
 
-/** A lease and the session that holds it. */
+/** A lease, and the session that holds it or says so. */
 export type HeldLease = { readonly id: ExecutionId; readonly number: number; readonly session: string };
 
 /** The state of an execution under a lease. */

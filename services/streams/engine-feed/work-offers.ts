@@ -111,7 +111,8 @@ export class WorkOffers {
     const { id, producerId } = engine;
     const terms = { untilMs: now() + leaseMs, over: item.lease?.number };
     const leased = await leases.lease(item.id, { ...id, producerId }, terms);
-    // Refused: another process has leased it, or it has ended. Its event arrives soon.
+    // Refused: another process has leased it, an engine outside the feed has begun it, or it has ended. The event of
+    // that arrives soon.
     if (leased.kind === 'refused') return false;
     engine.held.set(item.stream, { number: leased.number, isSent: false });
     const lease = { id: item.id, number: leased.number, session: id.session };

@@ -39,7 +39,7 @@ export class WorkSubscription {
     this.#services = services;
   }
 
-  /** True when all events up to the head of the log at the last start have been folded. */
+  /** True when all events up to the head of the log at the last start have been folded, until a failure or `close`. */
   isComplete(): boolean {
     return this.#isComplete;
   }

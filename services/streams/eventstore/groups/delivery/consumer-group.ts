@@ -195,10 +195,10 @@ export class ConsumerGroup<Content> {
   }
 
   progress(): GroupProgress {
-    const skipped = this.#ahead.filter(({ at }) => at < this.#deliveredUpTo).map(({ at }) => ({ at, retries: 0 }));
+    const overtaken = this.#ahead.filter(({ at }) => at < this.#deliveredUpTo).map(({ at }) => ({ at, retries: 0 }));
     return {
       upTo: this.#ahead.length === 0 ? this.#readUpTo : this.#deliveredUpTo,
-      pending: [...this.#pending.undone(), ...skipped].sort((a, b) => (a.at < b.at ? -1 : 1)),
+      pending: [...this.#pending.undone(), ...overtaken].sort((a, b) => (a.at < b.at ? -1 : 1)),
       ...this.#parked,
     };
   }
