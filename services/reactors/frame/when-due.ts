@@ -11,7 +11,10 @@ import { type FailedEvent, letterOf, NO_DEAD_LETTERS, type OpenDeadLetters } fro
 import type { WorkRetryPolicy } from './retry.js';
 import { type WorkFigures, type WorkResult, workQueue } from './work-queue.js';
 
-/** The dead letters of a reactor, and the time in milliseconds after its due time at which failing work becomes one. */
+/**
+ * The dead letters of a reactor, and the time in milliseconds after its due time from which failing work becomes one,
+ * once it has failed often enough in this process.
+ */
 export type DeadLetterRule = { readonly deadLetters: OpenDeadLetters; readonly afterMs: number };
 
 export type WhenDueOptions<Item> = {
@@ -53,15 +56,15 @@ export interface MeasuredReactor extends Reactor {
   figures(): WorkFigures;
 }
 
-/** Eight attempts take between five and ten minutes. */
+/** Eight attempts take from about five to about ten minutes. */
 const RETRY: WorkRetryPolicy = { firstMs: 5_000, maxMs: 300_000, giveUpAttempts: 8 };
 const MAX_WAITING = 10_000;
 /** Interval in milliseconds at which work that must wait checks whether the events of the start have been read. */
 const NOT_LIVE_MS = 100;
 
 /**
- * An event to work on, and the item that was made of it; none until the event of a dead letter is read again. `isAgain`
- * where a dead letter is being tried again.
+ * An event to work on, and the item that was made of it; none until the event is read again, where it is that of a dead
+ * letter or its stream was parked. `isAgain` where a dead letter is being tried again.
  */
 type DueEvent<Item> = FailedEvent & { item?: Item | undefined; readonly isAgain?: true };
 
@@ -138,9 +141,9 @@ const working = <Item>(
     return undefined;
   };
 
-  const park = async (due: DueEvent<Item>, error: StreamParked): Promise<void> => {
+  const park = async (due: DueEvent<Item>, error: StreamParked, attempts: number): Promise<void> => {
     if (!givingUp) return;
-    await letters.record(letterOf(due, error, 1));
+    await letters.record(letterOf(due, error, attempts));
     end(due);
   };
 
@@ -180,7 +183,6 @@ export const whenDue = <Item>(options: WhenDueOptions<Item>): MeasuredReactor =>
 
   const add = (event: RecordedEvent): void => {
     const { position, stream, revision } = event;
-    positions.read.position = position;
     if (letters.has(event)) return;
     try {
       const item = itemOf(event);
@@ -204,6 +206,7 @@ export const whenDue = <Item>(options: WhenDueOptions<Item>): MeasuredReactor =>
       while (queue.size() >= maxWaiting && !state.isClosed) await reader.wait();
       if (state.isClosed) return;
       add(event);
+      positions.read.position = event.position; // not before: if `add` throws, the checkpoint must not pass the event
     }
     positions.read.position = position;
     state.isLive ||= isLive;

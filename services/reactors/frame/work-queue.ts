@@ -10,7 +10,7 @@ export type WorkQueueOptions<Item> = {
   readonly timers: Timers;
   /** Works on an item that is due. Must be idempotent: after a restart the work may be done again. */
   readonly work: (item: Item) => Promise<WorkResult>;
-  /** Called when an item will not be worked on again: it is finished, or was given up. */
+  /** Called when an item is finished or was given up; not for one that is forgotten because its stream is parked. */
   readonly onDone?: (item: Item) => void;
   /**
    * Called with every failure. The item is retried, unless it is given up, or forgotten because its stream is parked.
@@ -19,8 +19,11 @@ export type WorkQueueOptions<Item> = {
   readonly retry: WorkRetryPolicy;
   /** Records that an item was given up after `attempts` failures in a row. When that fails, the item is retried. */
   readonly giveUp?: (item: Item, error: unknown, attempts: number) => Promise<void>;
-  /** Called before an item is forgotten because its stream is parked. When this fails, the item is retried. */
-  readonly onParked?: (item: Item, error: StreamParked) => Promise<void>;
+  /**
+   * Called before an item is forgotten because its stream is parked, after `attempts` failures in a row. When this
+   * fails, the item is retried.
+   */
+  readonly onParked?: (item: Item, error: StreamParked, attempts: number) => Promise<void>;
   /** Maximum number of items that are worked on at the same time; by default 1. */
   readonly concurrency?: number;
   /** Numbers from 0 up to 1. */
@@ -33,9 +36,12 @@ export type WorkFigures = {
   readonly waiting: number;
   /** Items that have failed at least once and are not given up; an attempt may be running. */
   readonly retrying: number;
-  /** Items that were given up since the start. */
+  /** Items that were given up since the start; of a reactor with dead letters, those that are open. */
   readonly dead: number;
-  /** Milliseconds since the oldest item that is due now became due; 0 where none is. An item that waits for a retry is not due. */
+  /**
+   * Milliseconds since the oldest item that is due now became due; 0 where none is. An item that waits for a retry is
+   * not due.
+   */
   readonly lagMs: number;
 };
 
@@ -56,8 +62,8 @@ const MAX_FAILED = 1_000;
 const LOOK_MS = 30_000;
 
 /**
- * An item in the queue. `sinceMs` is when it was first due, `attempts` how often in a row it has failed, and `failedAtMs`
- * when it failed first of these.
+ * An item in the queue. `sinceMs` is when it was first due, `attempts` how often in a row it has failed, and
+ * `failedAtMs` when it failed first of these.
  */
 type Entry<Item> = Due & {
   readonly item: Item;
@@ -82,7 +88,7 @@ const openEntries = <Item>(now: () => number) => {
       if (isDue(startable())) return fresh.pop();
       return isDue(failed.peek()) ? failed.pop() : undefined;
     },
-    /** When the next item is due; infinite when there is none. */
+    /** The due time of the next item that may be started; infinite when there is none. */
     nextMs: (): number => Math.min(startable()?.dueMs ?? Infinity, failed.peek()?.dueMs ?? Infinity),
   };
 };
@@ -101,7 +107,10 @@ const figuresOf = <Item>(
   };
 };
 
-/** Makes the worker of a queue: `workOn` works on one item, puts what is left of it back into the queue, and never rejects. */
+/**
+ * Makes the worker of a queue: `workOn` works on one item, puts what is left of it back into the queue, and never
+ * rejects.
+ */
 const worker = <Item>(
   { timers, work, onFailure, onDone, retry, giveUp, onParked, random = Math.random }: WorkQueueOptions<Item>,
   { fresh, failed }: ReturnType<typeof openEntries<Item>>,
@@ -122,7 +131,7 @@ const worker = <Item>(
 
   const failedWith = async (entry: Entry<Item>, error: unknown): Promise<void> => {
     onFailure(error);
-    if (error instanceof StreamParked) return onParked?.(entry.item, error);
+    if (error instanceof StreamParked) return onParked?.(entry.item, error, entry.attempts + 1);
     if (giveUp === undefined || !isHopeless(entry)) {
       again(entry);
       return;

@@ -315,6 +315,17 @@ describe('work of a parked stream', () => {
     expect(done).toEqual([2n, 1n]);
   });
 
+  it('has the number of its failures in a row, those before the stream was found to be parked among them', async () => {
+    await record(1);
+    failureOf = () => new Error('not now');
+    open();
+    await untilIncluded(() => tried, 1n);
+    failureOf = () => new StreamParked(stream, 1n, 'unknown event');
+    await tryUntil(1n, 2);
+    const [letter] = await until(letters, ({ length }) => length === 1);
+    expect(letter).toMatchObject({ position: 1n, parked: true, attempts: 2 });
+  });
+
   it('is tried again when the stream is resumed', async () => {
     await record(2);
     failureOf = (position) => (position === 1n ? new StreamParked(stream, 1n, 'unknown event') : undefined);

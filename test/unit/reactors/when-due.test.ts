@@ -129,6 +129,18 @@ describe('work that is due a fixed time after its event was recorded', () => {
     expect(await checkpoint.read()).toBe(3n);
   });
 
+  it('does not let the checkpoint pass an event that could not be taken', async () => {
+    await record([START - AFTER_MS, START - AFTER_MS]);
+    failure = () => new TypeError('a defect');
+    unreadable = 2n;
+    open();
+    await expect(reactor.ended).rejects.toThrow('a defect');
+    await staysAt(() => tried.length, 1);
+    timers.advance(1_000);
+    await reactor.close();
+    expect(await checkpoint.read()).toBeLessThan(2n);
+  });
+
   it('goes on while the checkpoint cannot be written, and the error is reported', async () => {
     const stored = checkpoint;
     const away = new StoreUnavailable('the read store is away');
