@@ -232,6 +232,15 @@ describe('a backup of a server that is killed in the middle of load', () => {
     },
   );
 
+  it('is assembled in a folder that only its user can read', async () => {
+    const directory = join(folder, 'private');
+    const modes = new Set<number>();
+    const noteMode = (): void => void modes.add(statSync(join(directory, 'restoring')).mode & 0o777);
+    const target = folderTarget(place, 'backup');
+    await restoreBackup({ target, directory, codecs, foreign, onProgress: noteMode });
+    expect([...modes]).toEqual([0o700]);
+  });
+
   it('is not mixed with another log’s, made in the data, restored over data, or served half restored', async () => {
     const copy = join(folder, 'copy');
     const ended = await restore(copy);

@@ -75,7 +75,7 @@ const prepared = async (directory: string): Promise<Prepared> => {
     assertFree(found);
     for (const name of found) await rm(join(directory, name), { recursive: true });
     const unfinished = join(directory, RESTORING_FOLDER);
-    await mkdir(unfinished);
+    await mkdir(unfinished, { mode: 0o700 }); // files with secrets get their permissions only after they are written
     return { unfinished, lock };
   } catch (error) {
     lock.release();
@@ -179,9 +179,10 @@ const restoreInto = async (directory: string, manifest: Manifest, restoring: Res
  * against their hashes. Read models are not in a backup; they are projected again at the next start.
  *
  * @throws {DataDirectoryUnusable} when the directory is not empty, or cannot be created.
- * @throws {DataDirectoryInUse} when another process restores into the directory.
- * @throws {StoreUnavailable} when there is no backup.
+ * @throws {DataDirectoryInUse} when another process has the lock of the directory, such as one that restores into it.
+ * @throws {StoreUnavailable} when there is no backup, or a newer release has written it.
  * @throws {CorruptPayload} when the backup is damaged or incomplete, naming the object; there is no log then.
+ * @throws {UnknownEvent} when this release does not know an event, and so cannot know its payloads; nor is there a log.
  */
 export const restoreBackup = async (restoring: Restore): Promise<Restored> => {
   const { target, directory } = restoring;
