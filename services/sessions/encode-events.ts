@@ -74,8 +74,8 @@ export const commandTargetOf = <S, C, E, R>(aggregate: Aggregate<S, C, E, R>, { 
 type Writable<Type> = { -readonly [Key in keyof Type]: Type[Key] };
 
 /**
- * Makes the metadata of the events of a command. It is assigned field by field, because it is made for every command and
- * a spread costs several times as much.
+ * Makes the metadata of the events of a command. It is assigned field by field, because it is made for every command
+ * and a spread costs several times as much.
  */
 const metadataFor = <S, C, E, R>(
   aggregate: Aggregate<S, C, E, R>,

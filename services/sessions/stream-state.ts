@@ -8,7 +8,7 @@ import type { StreamName } from '../kernel/stream.js';
 import { type Encoded, encodeEvents, commandTargetOf } from './encode-events.js';
 import type { CommandTurn, Decided } from './turn.js';
 
-/** Maximum number of observed events that wait for the end of a turn. With more, the stream is folded again. */
+/** Maximum number of observed events that wait to be folded. With more, the stream is folded again. */
 const MAX_OBSERVED = 1_000;
 
 /** The state of a stream and the revision up to which it is folded; -1n before the first event. */
@@ -44,13 +44,18 @@ export type StreamSource<State, Command, Event, Refusal> = {
 export class StreamState<State, Command, Event, Refusal> {
   readonly #source: StreamSource<State, Command, Event, Refusal>;
   #known: Knowledge<State> = COLD;
-  /** The reason why this release cannot fold the stream. While it is set, the stream is not read from the start again. */
+  /**
+   * The reason why this release cannot fold the stream. While it is set, the stream is not read from the start again.
+   */
   #parked: StreamParked | undefined;
   #position = 0n;
   #recordedAtMs = 0;
   #lastTicket = 0;
   #currentForTicket = 0;
-  /** Events that were observed during a turn, recorded by any process; folded between two turns. */
+  /**
+   * Events that were observed during a turn or while appends were in flight, recorded by any process; folded between
+   * two turns, when no append is in flight.
+   */
   #observed: RecordedEvent[] = [];
 
   constructor(source: StreamSource<State, Command, Event, Refusal>) {
@@ -188,8 +193,9 @@ export class StreamState<State, Command, Event, Refusal> {
   }
 
   /**
-   * Folds the observed events that are not folded yet. When an event in between is missing, the state is dropped. Not to
-   * be called while appends are in flight: their revisions are provisional, and other processes may have taken them.
+   * Folds the observed events that are not folded yet. When an event in between is missing, or one cannot be decoded,
+   * the state is dropped. Not to be called while appends are in flight: their revisions are provisional, and other
+   * processes may have taken them.
    */
   foldObserved(): void {
     if (this.#observed.length === 0) return;

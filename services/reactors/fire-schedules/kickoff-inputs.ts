@@ -5,8 +5,10 @@ import { type LiteralMap, LiteralMapSchema } from '../../../proto/gen/platformid
 import { shifted } from '../../schedule/calendar/offset.js';
 
 /**
- * The inputs that a schedule gives the execution of a tick: its kickoff argument, with the time of the tick; none for a
- * schedule without such an argument. `atMs` is in milliseconds since 1970.
+ * The inputs that a schedule gives the execution of a tick: its kickoff argument, with the time of the tick, which the
+ * offset of a cron schedule shifts; none for a schedule without such an argument.
+ *
+ * @param atMs the time of the tick, in milliseconds since 1970.
  */
 export const kickoffInputs = (schedule: Schedule | undefined, atMs: number): LiteralMap => {
   if (schedule === undefined || schedule.kickoffTimeInputArg === '') return create(LiteralMapSchema);

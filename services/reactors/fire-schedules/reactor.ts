@@ -25,7 +25,7 @@ export type FireSchedulesOptions = FireOptions &
     readonly timers: Timers;
     /** Maximum number of missed ticks that are launched in a second. */
     readonly maxStartsPerSecond: number;
-    /** A tick whose launch still fails this long after its first attempt is recorded as failed, in milliseconds. */
+    /** A tick whose launch still fails this long after its first failure is recorded as failed, in milliseconds. */
     readonly giveUpAfterMs: number;
     /**
      * Called with every failure. Failed work is retried after a delay; work that met a parked stream is retried when a
@@ -41,7 +41,7 @@ const RETRY = { firstMs: 1_000, maxMs: 60_000 };
 const PLANS_AT_ONCE = 32;
 const LAUNCHES_AT_ONCE = 64;
 
-/** Called with a plan whose stream, or that of its execution, is parked. */
+/** Called with a plan when work for it meets a parked stream, be it its own, its schedule's or an execution's. */
 type OnParked = (plan: LaunchPlanName) => void;
 
 /** Launches ticks when they are due, and missed ticks at a limited rate. */
@@ -87,7 +87,10 @@ const firing = (options: FireSchedulesOptions, onParked: OnParked) => {
 /** A request to decide the ticks of a plan; one with a higher number replaces it. */
 type DecisionRequest = { readonly plan: LaunchPlanName; readonly number: number };
 
-/** Decides the ticks of each plan when one of them is due, and when the activation of the plan changes. */
+/**
+ * Decides the ticks of each plan at the start, when one of them is due, and when that is requested: after a change of
+ * its activation or its project, or when a stream is resumed.
+ */
 const deciding = (
   options: FireSchedulesOptions,
   {
@@ -103,7 +106,7 @@ const deciding = (
   const { timers } = options;
   const decide = decidePlan(options);
   const latest = new Map<string, number>();
-  /** The plans of the start whose ticks have not been decided yet. */
+  /** The plans of the start for which no decision was attempted yet. */
   const first = new Set<string>();
 
   const decideLatest = async ({ plan, number }: DecisionRequest): Promise<WorkResult> => {
@@ -163,7 +166,8 @@ export const fireSchedules = (options: FireSchedulesOptions): MeasuredReactor =>
   const parked = new Map<string, LaunchPlanName>();
   const onParked: OnParked = (plan) => void parked.set(scheduleStream(plan), plan);
   const { queue: fires, missed, add } = firing(options, onParked);
-  // Missed ticks are launched in the order of time over all plans, so all plans are decided before the first one.
+  // Missed ticks are launched in the order of time over all plans, so the first one waits until the decision on each
+  // plan was attempted. A plan whose decision fails holds up no other: its ticks come later.
   const {
     queue: plans,
     requestDecision,

@@ -58,13 +58,16 @@ export type DeadLettersOptions = {
   readonly log: Pick<EventLog, 'head' | 'readStream' | 'subscribe'>;
   readonly sessions: Pick<Sessions, 'handle'>;
   /**
-   * Letters of parked streams are tried again when a stream is resumed. While the stream of the letters itself is parked,
-   * the letters are those before the event that cannot be read, and none is recorded.
+   * Letters of parked streams are tried again when a stream is resumed. While the stream of the letters itself is
+   * parked, the letters are those before the event that cannot be read, and none is recorded.
    */
   readonly parked: Pick<ParkedStreams, 'note' | 'onResuming' | 'onResumed'>;
 };
 
-/** The event that a dead letter is about, and when its work was first due, in milliseconds since 1970. */
+/**
+ * The event that a dead letter is about, and when its work was first due, in milliseconds since 1970. An event whose
+ * stream was parked when it was read has the time of that.
+ */
 export type FailedEvent = Pick<DeadLetterRecord, 'position' | 'stream' | 'revision' | 'sinceMs'>;
 
 const isOfParked = ({ parked }: DeadLetterRecord): boolean => parked;
@@ -100,7 +103,7 @@ const knownLetters = (name: string, onRetry: (letter: DeadLetterRecord) => void)
   const { decider } = deadLetterAggregate;
   const known = { state: decider.initial(), revision: -1n, isLive: false, resumed: 0 };
 
-  /** Applies an event of the subscription. */
+  /** Applies an event of the stream, read at the start or brought by the subscription. */
   const apply = (each: RecordedEvent): void => {
     if (each.revision <= known.revision) return;
     const event = decodeEvent(deadLetterCodec, each);
@@ -113,7 +116,7 @@ const knownLetters = (name: string, onRetry: (letter: DeadLetterRecord) => void)
 
   /**
    * Adds a letter that is in the log up to a revision, unless the subscription has delivered that revision already. A
-   * letter that was open or skipped before was not recorded again, and stays as it is.
+   * letter that was skipped, or open and not being retried, was not recorded again, and stays as it is.
    */
   const add = (letter: DeadLetterRecord, upTo: bigint): void => {
     const key = letterKey(letter);

@@ -1,4 +1,4 @@
-/** When a failed piece of work is tried again, and until when. All times in milliseconds. */
+/** The delays after which failed work is tried again, and when it is given up. All times in milliseconds. */
 export type WorkRetryPolicy = {
   /** The delay after the first failure; it doubles with each further one. */
   readonly firstMs: number;

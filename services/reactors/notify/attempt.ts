@@ -17,7 +17,7 @@ export type ConfiguredChannel = {
   readonly channel: Channel;
   readonly limits: Limits;
   readonly templates: Templates;
-  /** When messages are joined; absent where each is sent by itself. */
+  /** Absent where each message is sent by itself. */
   readonly digest?: DigestLimits;
 };
 
@@ -27,14 +27,14 @@ export type AttemptOptions = {
   readonly timers: Timers;
   /** The longest that an attempt may take, in milliseconds. */
   readonly timeoutMs: number;
-  /** `giveUpAfterMs` counts from the time when a message was first due. */
+  /** `giveUpAfterMs` counts from the time when a message was first due, or asked for again. */
   readonly retry: WorkRetryPolicy & { readonly giveUpAfterMs: number };
   /** Ends attempts when the process stops. */
   readonly closing: AbortSignal;
   readonly random?: () => number;
   /**
-   * Called with the outcome of every attempt, with `given-up` for a message that is too old or has no channel, and with
-   * `digested` for each message that a digest replaces.
+   * Called with the outcome of every attempt that is not lost, with `given-up` for a message that is too old or has no
+   * channel, and with `digested` for each message that a digest replaces.
    */
   readonly onOutcome: (channel: string, outcome: AttemptOutcome['kind'] | 'given-up' | 'digested') => void;
 };

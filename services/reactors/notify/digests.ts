@@ -2,9 +2,9 @@ import { WorkflowExecution_Phase as Phase } from '../../../proto/gen/platformidl
 import type { MessageKey } from '../../notification/commands.js';
 import type { MessageContent } from './message-content.js';
 
-/** When messages about failures of one launch plan are joined. */
+/** The limits above which messages about failures of one launch plan to one recipient are joined. */
 export type DigestLimits = {
-  /** Messages to one recipient within `windowMs` that are sent by themselves; 0: none is joined. */
+  /** Messages within `windowMs` that are sent by themselves; 0: none is joined. */
   readonly after: number;
   /** Time in milliseconds for which further ones are collected. */
   readonly windowMs: number;
@@ -60,10 +60,10 @@ const SEND: Placed = { kind: 'send', digest: [] };
 const sendFor = ({ members }: Digest): Placed => ({ kind: 'send', digest: [...members.values()] });
 const later = (atMs: number): Placed => ({ kind: 'later', atMs });
 
-/** Makes the digests of a process. Where another process takes over, it counts from the beginning. */
+/** Makes the digests of a channel in this process. Where another process takes over, it counts from the beginning. */
 export const openDigests = ({ after, windowMs }: DigestLimits): Digests => {
   const groups = new Map<string, Group>();
-  /** The digests that are not forgotten yet, by the ids of their messages. */
+  /** The digests that are not forgotten yet, by the ids of the messages that stand for the others. */
   const digests = new Map<string, Digest>();
   const state = { tidyAtMs: 0 };
 

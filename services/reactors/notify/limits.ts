@@ -1,6 +1,6 @@
 /** The limits of a channel. */
 export type Limits = {
-  /** Messages per minute; a tenth of them may go out at once. */
+  /** Attempts per minute; a tenth of them, but at least one, may begin at once. */
   readonly maxPerMinute: number;
   /** Attempts at a time. */
   readonly maxConcurrent: number;

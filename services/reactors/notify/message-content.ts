@@ -21,7 +21,10 @@ export type NotifiableEvent = {
   readonly revision: bigint;
 };
 
-/** The content of a message: the execution, and the event that the message is about. Times are in milliseconds since 1970. */
+/**
+ * The content of a message: the execution, and the event that the message is about. Times are in milliseconds since
+ * 1970.
+ */
 export type MessageContent = {
   readonly execution: ExecutionId;
   /** The event's id, a UUID, and its revision in the execution's stream. */
@@ -35,7 +38,7 @@ export type MessageContent = {
   readonly runningLongerThanMs?: number | undefined;
   /** W3C trace context of the request behind the event. */
   readonly traceParent?: string | undefined;
-  /** Why the execution has not succeeded, in the words of the engine or the caller; empty where neither gave a reason. */
+  /** The reason why the execution has not succeeded, as the event gives it; empty where it gives none. */
   readonly error: string;
   /** The id of the node that failed first, of the 256 events before the event; empty where none did. */
   readonly failingNode: string;
@@ -84,7 +87,7 @@ export const phaseBrought = (event: ExecutionEvent): Phase | undefined => {
 
 type Explanation = { readonly error: string; readonly occurredAtMs?: number };
 
-/** The reason that an event gives, and the time when it happened. */
+/** The reason that an event gives, and the time when it happened, where it names one. */
 const explanationIn = async (event: ExecutionEvent, payloads: ContentOptions['payloads']): Promise<Explanation> => {
   if (event.type === 'TerminationRequested' || event.type === 'ExecutionExpired') return { error: event.data.cause };
   if (event.type !== 'WorkflowPhaseReported') return { error: '' };
@@ -189,7 +192,8 @@ const contentOf = async (
 /**
  * Reads the content of the messages about an event of an execution.
  *
- * @returns `undefined` when the event brought no phase that messages can be about.
+ * @returns `undefined` when the event does not exist or brought no phase that messages can be about, or when the stream
+ * has no creation of the execution.
  * @throws {StreamParked} when the execution's stream cannot be read.
  * @throws {Fault} when the log or a payload cannot be read.
  */

@@ -10,7 +10,7 @@ import type { MessageContent } from './message-content.js';
 export type DueMessage = {
   readonly key: MessageKey;
   readonly content: MessageContent;
-  /** When the message was first due, or asked for again; milliseconds since 1970. */
+  /** The time at which the message was first due, or asked for again; milliseconds since 1970. */
   readonly sinceMs: number;
 };
 
@@ -28,7 +28,7 @@ const LOST_AFTER_TIMEOUTS = 2;
 /** The state of a message in the log. */
 type KnownMessage = {
   readonly isKnown: boolean;
-  /** Why no attempt can begin now. */
+  /** The reason why no attempt can begin now; `undefined` when one can. */
   readonly refusal: NotificationRefusal | undefined;
   readonly count: number;
   readonly mayHaveArrived: boolean;

@@ -57,7 +57,8 @@ const isCreatedBy = (attempt: string, recorded: RecordedEvent): boolean => {
 /**
  * Reads new events of the execution that has a slot.
  *
- * @returns true when the execution no longer needs the slot.
+ * @returns true when the execution has ended, or the attempt that has the slot has not created it within a minute. The
+ * attempt may still be waiting then: `Slots.releaseUnneeded` has the last word.
  */
 const isOver = async (slot: WatchedSlot, { log, streamOf, timers }: ReleaseSlotsOptions): Promise<boolean> => {
   let hasEnded = false;
@@ -88,8 +89,8 @@ const heldSlots = (now: () => number) => {
     has: (slot: WatchedSlot): boolean => slots.get(slot.key) === slot,
     delete: ({ key }: WatchedSlot): void => void slots.delete(key),
     /**
-     * @returns the slot that the event took; `undefined` when it released one, or when the event is that of a dead letter
-     * and its execution has taken a slot anew.
+     * @returns the slot that the event took; `undefined` when it released one, or when the event is that of a dead
+     * letter and its execution has taken a slot anew.
      */
     take: (event: RecordedEvent): WatchedSlot | undefined => {
       const { stream, id, position } = event;

@@ -11,7 +11,8 @@ export interface Writer<State, Command, Event, Refusal> {
    */
   mayLackEvents(ticket: number): boolean;
   /**
-   * Appends the events of a command that was decided on the current state. Answers it, or has it decided again.
+   * Appends the events of a command that was decided on the current state. Answers or rejects it, or has it decided
+   * again; where it returns a promise, it rejects that promise in place of the command.
    *
    * @param othersWait true when other turns of the stream wait behind this one.
    * @returns a promise only when the stream has to wait for the append.

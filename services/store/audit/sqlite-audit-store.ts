@@ -6,7 +6,7 @@ import { callsTo } from '../thread-calls.js';
  * Opens the audit entries in the file `audit.db` of a data directory, which is read and written on a thread of its own.
  * Other processes of this machine may have it open as well.
  *
- * @throws {StoreUnavailable} from every method, when the disk does not answer or after `close`.
+ * @throws {StoreUnavailable} from every method, when the file cannot be read or written, or after `close`.
  */
 export const sqliteAuditStore = (directory: string): AuditStore => {
   const worker = new Worker(new URL('./audit-thread.js', import.meta.url), { workerData: directory });

@@ -6,7 +6,7 @@ import { callsTo } from '../thread-calls.js';
  * Opens the state of the authorization server in the file `authorization.db` of a data directory; the file is read and
  * written on a thread of its own. Other processes of this machine may have it open as well.
  *
- * @throws {StoreUnavailable} from every method, when the disk does not answer or after `close`.
+ * @throws {StoreUnavailable} from every method, when the file cannot be read or written, or after `close`.
  */
 export const sqliteAuthorizationState = (directory: string): AuthorizationState => {
   const worker = new Worker(new URL('./state-thread.js', import.meta.url), { workerData: directory });

@@ -75,7 +75,7 @@ export const stateDatabase = (directory: string): Blocking<AuthorizationState> =
     findByAlias: (kind, alias) => found(findByAlias.get(kind, alias)),
     consume: written((kind: string, key: string, at: number): boolean => {
       const isFirst = consume.get(at, kind, key) !== undefined;
-      failPoint('after-consume'); // apart from the other writes, so that a test can kill the process at a first use
+      failPoint('after-consume'); // apart from the other writes, so that a test can kill the process at a use
       return isFirst;
     }),
     remove: written((kind: string, key: string): void => void remove.run(kind, key)),

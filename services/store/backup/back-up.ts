@@ -170,7 +170,10 @@ const copyFile = async (
   return { path, ...found, chunks };
 };
 
-/** Copies uploads that the target lacks, and the other files each time: an upload never changes under one version. */
+/**
+ * Copies uploads that the target lacks, and {@link CONTROL_PLANE_FILES} each time: only an upload never changes while
+ * its version and size stay.
+ */
 const copyFiles = async (backingUp: BackUp, writer: Writer, before: Manifest | undefined) => {
   const known = new Map(before?.files.map((file) => [file.path, file]));
   const files: BackedUpFile[] = [];
@@ -199,8 +202,10 @@ const areThere = ({ chunks, sizeBytes }: BackedUpFile, { has }: Writer): boolean
  * previous backup stays valid when this one is interrupted.
  *
  * @throws {DataDirectoryUnusable} when the target has a backup of another log.
- * @throws {CorruptPayload} when a payload is missing or damaged.
- * @throws {UnknownEvent} when this release does not know the type of an event, and so cannot know its payloads.
+ * @throws {CorruptPayload} when a payload is missing or damaged, or the manifest of the earlier backup is damaged.
+ * @throws {StoreUnavailable} when a newer release has written the earlier backup.
+ * @throws {UnknownEvent} when this release does not know an event, and so cannot know its payloads.
+ * @throws {CorruptEvent} when an event cannot be decoded.
  */
 export const backUp = async (backingUp: BackUp): Promise<BackedUp> => {
   const { log, target, onProgress } = backingUp;

@@ -28,7 +28,7 @@ export const UPLOADS = 'files/';
  */
 export const CONTROL_PLANE_FILES = ['link.key', 'users.json', 'clients.json'] as const;
 
-/** True for one of the {@link CONTROL_PLANE_FILES}. They change in place and hold secrets; uploads never change. */
+/** True for one of the {@link CONTROL_PLANE_FILES}. They hold secrets, and change without a new version. */
 export const isControlPlaneFile = (path: string): boolean => CONTROL_PLANE_FILES.some((name) => name === path);
 
 /** The files of a data directory. */

@@ -13,7 +13,7 @@ export type BackedUpFile = FoundFile & {
   readonly chunks: readonly string[];
 };
 
-/** The manifest of a backup: the object that is written last, and the only one that is ever replaced. */
+/** The manifest of a backup: the object that is written last, and the only one whose content ever changes. */
 export type Manifest = {
   readonly logId: string;
   readonly takenAt: string;

@@ -24,13 +24,13 @@ export type PostResult =
   | { readonly kind: 'refused'; readonly reason: string }
   /** Nothing was sent. */
   | { readonly kind: 'failed'; readonly reason: string }
-  /** There was no whole answer, and the request may have been received. */
+  /** There was no answer, and the request may have been received. */
   | { readonly kind: 'unknown'; readonly reason: string };
 
 /** The longest beginning of a body that is kept, in characters. */
 const MAX_TEXT = 200;
 
-/** The beginning of the body; the rest is not read, and neither is a body that does not come. */
+/** The beginning of the body; the rest is not read. Where the body breaks off, what has come of it. */
 const beginningOf = (response: IncomingMessage): Promise<string> =>
   new Promise((resolve) => {
     let text = '';

@@ -67,7 +67,7 @@ const signatureHeaders = (id: string, nowMs: number, body: string, secret: strin
   return { ...headers, 'webhook-signature': `v1,${signature}` };
 };
 
-/** Messages as signed CloudEvents to a URL. */
+/** Messages as CloudEvents to a URL, signed where there is a secret. */
 export const webhookChannel = ({ secret, logId, now, ...target }: WebhookOptions): Channel => ({
   isMail: false,
   send: async (message, signal) => {

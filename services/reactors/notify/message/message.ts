@@ -35,7 +35,7 @@ export type Message = {
 
 const REPEATED = 'This message is sent once more, because it may not have arrived before.';
 
-/** The number of executions that a digest names. */
+/** The most executions that a digest names. */
 const MAX_NAMED = 20;
 
 /** The sentence about the other executions. Their names have neither markup nor spaces. */

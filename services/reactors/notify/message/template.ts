@@ -44,7 +44,10 @@ export const wordsOnly = (text: string): string => text.replace(/[^\p{L}\p{N}._-
 /** Text on one line, without control characters: for headers. */
 export const onOneLine = (text: string): string => text.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').trim();
 
-/** Truncates a text to `maxLength` code units without splitting a surrogate pair, which some JSON parsers would refuse. */
+/**
+ * Truncates a text to `maxLength` code units without splitting a surrogate pair: half of one is refused by some JSON
+ * parsers.
+ */
 export const beginningOf = (text: string, maxLength: number): string =>
   text.slice(0, maxLength).replace(/\p{Cs}$/u, '');
 
@@ -64,7 +67,7 @@ const UNITS = [
   ['s', 1],
 ] as const;
 
-/** A duration with its two largest units, such as `1h 30m`; `0s` below a second. */
+/** A duration with its two largest units that are not 0, such as `1h 30m` or `1d 5m`; `0s` below a second. */
 export const durationText = (ms: number): string => {
   let left = Math.max(0, Math.floor(ms / 1_000));
   const parts = UNITS.flatMap(([unit, seconds]) => {
