@@ -35,8 +35,12 @@ export interface Activations {
   current(): Promise<void>;
   /** Folds the rest of a stream that was parked; does nothing for another one. */
   resume(stream: StreamName): Promise<void>;
-  /** Calls `listener` with each plan whose activation changes, and with all plans of a project whose state changes. */
-  onChange(listener: (plan: LaunchPlanName) => void): void;
+  /**
+   * Calls `listener` with each plan whose activation changes, and with all plans of a project whose state changes.
+   *
+   * @returns a function that ends the calls.
+   */
+  onChange(listener: (plan: LaunchPlanName) => void): () => void;
   /** Rejects when the subscription to the log has failed and does not continue. */
   readonly ended: Promise<void>;
   close(): Promise<void>;
@@ -93,7 +97,7 @@ export const followActivations = (
   log: EventLog,
   { onParked, advancesOverAll }: { readonly onParked: OnParked; readonly advancesOverAll: boolean },
 ): Activations => {
-  const listeners: ((plan: LaunchPlanName) => void)[] = [];
+  const listeners = new Set<(plan: LaunchPlanName) => void>();
   const changed = (plan: LaunchPlanName): void => listeners.forEach((listener) => listener(plan));
   const activations = activationFold(changed);
   const projects = archivalFold((project) => {
@@ -117,7 +121,10 @@ export const followActivations = (
     resume: async (stream) => {
       await Promise.all(folds.map((fold) => fold.resume(stream, log)));
     },
-    onChange: (listener) => void listeners.push(listener),
+    onChange: (listener) => {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
     ended: following.ended,
     close: () => following.close(),
   };

@@ -17,8 +17,12 @@ import { errorText } from '../../kernel/error-text.js';
 export type FireSchedulesOptions = FireOptions &
   DecideOptions & {
     readonly activations: Activations & {
-      /** Calls `listener` with each plan whose activation changes, or whose project is archived or restored. */
-      onChange(listener: (plan: LaunchPlanName) => void): void;
+      /**
+       * Calls `listener` with each plan whose activation changes, or whose project is archived or restored.
+       *
+       * @returns a function that ends the calls.
+       */
+      onChange(listener: (plan: LaunchPlanName) => void): () => void;
       /** Rejects when the log can no longer be followed. */
       readonly ended: Promise<void>;
     };
@@ -168,12 +172,9 @@ export const fireSchedules = (options: FireSchedulesOptions): MeasuredReactor =>
   const { queue: fires, missed, add } = firing(options, onParked);
   // Missed ticks are launched in the order of time over all plans, so the first one waits until the decision on each
   // plan was attempted. A plan whose decision fails holds up no other: its ticks come later.
-  const {
-    queue: plans,
-    requestDecision,
-    begin,
-  } = deciding(options, { fire: add, onAll: () => missed.open(), onParked });
-  const state = { isClosed: false, endPause: (): void => undefined };
+  const decisions = deciding(options, { fire: add, onAll: () => missed.open(), onParked });
+  const { queue: plans, requestDecision, begin } = decisions;
+  const state = { isClosed: false, endPause: (): void => undefined, endChanges: (): void => undefined };
 
   /** Waits, at most until the reactor is closed. */
   const pause = (ms: number): Promise<void> =>
@@ -202,8 +203,8 @@ export const fireSchedules = (options: FireSchedulesOptions): MeasuredReactor =>
   const start = async (): Promise<void> => {
     await read();
     if (state.isClosed) return;
-    activations.onChange((plan) => {
-      if (!state.isClosed && hasSchedule(activations.of(plan))) requestDecision(plan);
+    state.endChanges = activations.onChange((plan) => {
+      if (hasSchedule(activations.of(plan))) requestDecision(plan);
     });
     const scheduled = activations.plans().filter(({ segments }) => hasSchedule(segments));
     begin(scheduled.map(({ plan }) => plan));
@@ -221,6 +222,7 @@ export const fireSchedules = (options: FireSchedulesOptions): MeasuredReactor =>
     close: async () => {
       state.isClosed = true;
       state.endPause();
+      state.endChanges();
       endResumed();
       missed.close();
       await started;

@@ -94,7 +94,10 @@ const openProcess = (
     of: ({ name }) => plans.get(name)?.segments ?? [],
     archived: () => archived.spans,
     current,
-    onChange: (notify) => listeners.add(notify),
+    onChange: (notify) => {
+      listeners.add(notify);
+      return () => void listeners.delete(notify);
+    },
     ended: new Promise(() => undefined),
   };
   const launcher: Launcher = {
@@ -189,6 +192,15 @@ describe('the schedules of launch plans', () => {
     await process.advance(MINUTE);
     expect(minutesOf(world)).toEqual([1]);
     await process.close();
+  });
+
+  it('are followed by a reactor only until it is closed', async () => {
+    const world = openWorld();
+    const process = openProcess(world);
+    await turns();
+    expect(world.listeners.size).toBe(1);
+    await process.close();
+    expect(world.listeners.size).toBe(0);
   });
 
   it('let the process end when it is closed while the activations are read and that fails', async () => {

@@ -87,7 +87,10 @@ export const openProcess = (world: World, store: EventStore, payloads: PayloadSt
     of: ({ name }) => plans.get(name)?.segments ?? [],
     archived: (project) => archived.get(project) ?? [],
     current: () => Promise.resolve(),
-    onChange: (notify) => listeners.add(notify),
+    onChange: (notify) => {
+      listeners.add(notify);
+      return () => void listeners.delete(notify);
+    },
     ended: new Promise(() => undefined),
   };
   const executionOf = (tick: { readonly plan: LaunchPlanName; readonly version: string; readonly atMs: number }) => ({
