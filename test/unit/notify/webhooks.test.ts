@@ -73,6 +73,12 @@ describe('a webhook', () => {
     sink = await webhookSink();
   });
 
+  it('whose name is not resolved in time has not taken the message', async () => {
+    const resolve = () => new Promise<never>(() => undefined);
+    const unresolved = hook('/', { url: 'http://hook.example/', resolve });
+    expect(await unresolved.send(messageTo(''), AbortSignal.timeout(50))).toMatchObject({ kind: 'failed' });
+  });
+
   it('at a private address is refused, also behind a name, and without a connection', async () => {
     const closed = { allowPrivate: false } as const;
     expect(await hook('/hook', closed).send(messageTo(''), AbortSignal.timeout(10_000))).toMatchObject({

@@ -66,6 +66,14 @@ const failureOf = (error: unknown, { isConnected }: Sending): PostResult => {
   return { kind: isConnected ? 'unknown' : 'failed', reason };
 };
 
+/** Waits for work that does not heed the signal, until the signal aborts: then it rejects with the reason. */
+const unlessAborted = <Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> => {
+  const aborted = new Promise<never>((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+  });
+  return Promise.race([work, aborted]);
+};
+
 /**
  * Sends a POST request on a connection of its own to an address that was checked. Redirects are not followed: they are
  * answers like others. Never rejects.
@@ -76,8 +84,10 @@ export const post = async (
 ): Promise<PostResult> => {
   const sending = { isConnected: false };
   try {
+    signal.throwIfAborted();
     const url = new URL(text);
-    const { address, family } = await checkedAddress(url.hostname, where.allowPrivate, where.resolve);
+    const checked = checkedAddress(url.hostname, where.allowPrivate, where.resolve);
+    const { address, family } = await unlessAborted(checked, signal);
     const options: RequestOptions = {
       method: 'POST',
       agent: false,
@@ -111,7 +121,7 @@ export const retryAfterMs = (header: string, nowMs: number): number | undefined 
   return Number.isNaN(ms) ? undefined : Math.min(Math.max(0, ms), MAX_RETRY_AFTER_MS);
 };
 
-/** The outcome by the answer of an HTTP server: it takes the message, asks to wait, or refuses it permanently. */
+/** The outcome by the answer of an HTTP server: it takes the message, fails for now, or refuses it permanently. */
 export const outcomeOf = (posted: PostResult, nowMs: number): AttemptOutcome => {
   if (posted.kind !== 'answered') return posted;
   const { status, text, retryAfter } = posted;
