@@ -11,7 +11,7 @@ export type CommandTurn<Command, Refusal> = {
   readonly context: CommandContext;
   /** The number of its turn in the stream, from 1. */
   readonly ticket: number;
-  /** The number of earlier attempts, each on a state that was not, or not certainly, that of the stream. */
+  /** The number of earlier attempts to record its events, each on a state that was not certainly the stream's. */
   readonly attempts: number;
   readonly resolve: (outcome: Outcome<Refusal>) => void;
   readonly reject: (error: unknown) => void;
