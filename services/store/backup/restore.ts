@@ -183,6 +183,7 @@ const restoreInto = async (directory: string, manifest: Manifest, restoring: Res
  * @throws {StoreUnavailable} when there is no backup, or a newer release has written it.
  * @throws {CorruptPayload} when the backup is damaged or incomplete, naming the object; there is no log then.
  * @throws {UnknownEvent} when this release does not know an event, and so cannot know its payloads; nor is there a log.
+ * @throws {CorruptEvent} when an event cannot be decoded; nor is there a log.
  */
 export const restoreBackup = async (restoring: Restore): Promise<Restored> => {
   const { target, directory } = restoring;
