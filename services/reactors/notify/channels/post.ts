@@ -67,11 +67,15 @@ const failureOf = (error: unknown, { isConnected }: Sending): PostResult => {
 };
 
 /** Waits for work that does not heed the signal, until the signal aborts: then it rejects with the reason. */
-const unlessAborted = <Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> => {
-  const aborted = new Promise<never>((_, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
-  });
-  return Promise.race([work, aborted]);
+const unlessAborted = async <Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> => {
+  let abort = (): void => undefined;
+  const aborted = new Promise<never>((_, reject) => (abort = () => reject(signal.reason as Error)));
+  signal.addEventListener('abort', abort);
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    signal.removeEventListener('abort', abort);
+  }
 };
 
 /**
