@@ -33,7 +33,7 @@ export type AuthorizationServerOptions = {
   readonly upstream?: UpstreamProvider | undefined;
   readonly lifetimes: TokenLifetimes;
   readonly rotateKeysAfterMs: number;
-  /** Failed attempts per minute for each user or client name; six times as many for each IP address. */
+  /** Failed attempts per minute for each user or client name; six times as many for each address or IPv6 network. */
   readonly failuresPerMinute: number;
   readonly isBehindProxy: boolean;
   readonly onError: (error: Error) => void;
@@ -130,11 +130,14 @@ export const authorizationServer = (options: AuthorizationServerOptions): Author
   const renewing = setInterval(() => void start().catch(onError), HOUR_MS).unref();
 
   let reloadedAt = -Infinity;
+  let reloading: Promise<void> = Promise.resolve();
   /** Reloads the keys to find one that another process has made; at most once in ten seconds, so that unknown ids are cheap. */
   const newKeyOf = async (id: string): Promise<KeyObject | undefined> => {
-    if (now() - reloadedAt < RELOAD_INTERVAL_MS) return undefined;
-    reloadedAt = now();
-    await start();
+    if (now() - reloadedAt >= RELOAD_INTERVAL_MS) {
+      reloadedAt = now();
+      reloading = start();
+    }
+    await reloading;
     return started?.keys.public.get(id);
   };
 

@@ -25,6 +25,10 @@ const PENDING = ['authorization_pending', 'slow_down'];
 
 const TOO_MANY_REQUESTS = 429;
 const FAILED = 400;
+const SERVER_ERROR = 500;
+
+/** The endpoint of a path. The library takes a path in any case, and with a slash at its end, for that of an endpoint. */
+const endpointOf = (path: string): string => path.toLowerCase().replace(/\/$/u, '');
 
 /** Decodes a client id, which has many spellings in Basic credentials (RFC 6749, section 2.3.1). */
 const formDecoded = (text: string): string => {
@@ -51,20 +55,24 @@ const hasEmptySecret = (request: IncomingMessage): boolean => basicOf(request)?.
 
 /** The requests that count at an endpoint; `undefined` when this one does not. */
 const countedAs = ({ method, path, req }: KoaContextWithOIDC): 'failures' | 'all' | undefined => {
-  const counted = method === 'POST' ? COUNTED[path] : undefined;
+  const counted = method === 'POST' ? COUNTED[endpointOf(path)] : undefined;
   return counted === 'failures' && hasEmptySecret(req) ? undefined : counted;
 };
 
 const isPending = ({ body }: KoaContextWithOIDC): boolean =>
   PENDING.includes(String((body as { readonly error?: unknown } | undefined)?.error));
 
-const hasFailed = (context: KoaContextWithOIDC): boolean => context.status >= FAILED && !isPending(context);
+/** The result of a request, for the audit. After an error of this server, such as of a store, nothing was refused. */
+const resultOf = ({ status }: KoaContextWithOIDC): SignInAttempt['code'] => {
+  if (status >= SERVER_ERROR) return 'UNAVAILABLE';
+  return status >= FAILED ? 'UNAUTHENTICATED' : 'OK';
+};
 
 /** Before the library has looked at a request, its context has no `oidc`. */
 type EarlyContext = { readonly path: string; readonly oidc?: KoaContextWithOIDC['oidc'] };
 
 const attemptOf = (context: EarlyContext, address: string, code: SignInAttempt['code']): SignInAttempt => ({
-  action: context.path,
+  action: endpointOf(context.path),
   principal: context.oidc?.account?.accountId ?? '',
   clientId: context.oidc?.client?.clientId ?? '',
   address,
@@ -77,7 +85,10 @@ const refuse = (context: KoaContextWithOIDC, seconds: number): void => {
   context.body = { error: 'temporarily_unavailable', error_description: `too many attempts, wait ${seconds} seconds` };
 };
 
-/** Middleware of Koa that refuses requests for a while after too many that count, by address and by client. */
+/**
+ * Middleware of Koa that refuses requests for a while after too many that count: by address, and by the client that the
+ * Basic credentials name.
+ */
 export const limitEndpoints =
   ({ limits, addressOf, onAttempt }: EndpointLimits) =>
   async (context: KoaContextWithOIDC, next: () => Promise<unknown>): Promise<void> => {
@@ -94,7 +105,8 @@ export const limitEndpoints =
       return;
     }
     await next();
-    if (!isPending(context)) onAttempt(attemptOf(context, address, hasFailed(context) ? 'UNAUTHENTICATED' : 'OK'));
-    if (counted === 'all' || hasFailed(context)) return;
+    const result = resultOf(context);
+    if (!isPending(context)) onAttempt(attemptOf(context, address, result));
+    if (counted === 'all' || (result === 'UNAUTHENTICATED' && !isPending(context))) return;
     limits.giveBack(address, client);
   };

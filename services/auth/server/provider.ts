@@ -119,7 +119,7 @@ const claimsOf = ({ username, roles, name, email, groups }: Person): Readonly<Re
   ...(groups !== undefined && { groups }),
 });
 
-/** Claims of a token in addition to the standard ones: roles and groups, and the name of the person. */
+/** Claims of an access token beside the standard ones: roles, groups, and the names and e-mail address of the person. */
 const extraClaims = (parts: ProviderParts): NonNullable<Configuration['extraTokenClaims']> => {
   return async (_context, token) => {
     if (token.kind === 'ClientCredentials')
@@ -167,13 +167,17 @@ const browserGrant = async (provider: Provider, accountId: string | undefined, i
   return grant;
 };
 
-/** The grant of a client for the person that is signed in; flightlog's own client needs no consent. */
+/**
+ * The grant of a client for the person that is signed in. Flightlog's own client needs no consent: it gets a new grant
+ * where it has none, also after the one before has expired or was revoked.
+ */
 const loadExistingGrant =
   ({ issuer }: ProviderParts): NonNullable<Configuration['loadExistingGrant']> =>
   async ({ oidc: { client, session, provider, result } }) => {
     const clientId = client?.clientId ?? '';
     const known = result?.consent?.grantId ?? session?.grantIdFor(clientId);
-    if (known !== undefined) return provider.Grant.find(known);
+    const found = known === undefined ? undefined : await provider.Grant.find(known);
+    if (found) return found;
     return clientId === BROWSER_CLIENT ? browserGrant(provider, session?.accountId, issuer) : undefined;
   };
 

@@ -1,13 +1,13 @@
 /** An attempt of a person or a program to get a token, and its result. */
 export type SignInAttempt = {
-  /** The path of the endpoint, such as `/oauth2/token`, or `login` for the page. */
+  /** The path of the endpoint, such as `/oauth2/token` or `/callback`, or `login` for the page. */
   readonly action: string;
-  /** The user; empty when there is no such user, because people type passwords where names belong. */
+  /** The user; empty where none is known: a name that no user has is left out, as people type passwords there. */
   readonly principal: string;
-  /** Empty when there is no such client. */
+  /** Empty where none is known: before the client is verified, and when there is no such client. */
   readonly clientId: string;
   readonly address: string;
-  /** RESOURCE_EXHAUSTED: held back after too many failures. UNAVAILABLE: the issuer did not answer. */
+  /** RESOURCE_EXHAUSTED: held back by a limit. UNAVAILABLE: the issuer did not answer, or this server has failed. */
   readonly code: 'OK' | 'UNAUTHENTICATED' | 'RESOURCE_EXHAUSTED' | 'UNAVAILABLE';
 };
 

@@ -10,9 +10,11 @@ import {
   type AuthorizationServer,
   authorizationServer,
 } from '../../../../services/auth/server/authorization-server.js';
+import { BROWSER_CLIENT } from '../../../../services/auth/server/browser-client.js';
 import { clientsFile, clientsOf, hashSecret } from '../../../../services/auth/server/clients.js';
 import { serverMetadata } from '../../../../services/auth/server/endpoints.js';
 import type { SignInAttempt } from '../../../../services/auth/server/sign-in-attempt.js';
+import { currentKeys } from '../../../../services/auth/server/signing-keys.js';
 import { hashPassword } from '../../../../services/auth/users/password-hash.js';
 import { usersFile, usersOf } from '../../../../services/auth/users/users.js';
 import { sqliteAuthorizationState } from '../../../../services/store/authorization/sqlite-authorization-state.js';
@@ -203,6 +205,32 @@ describe('the code flow', () => {
 
 const signIn = async () => (await redeem(issuer, await getCode(issuer, ALICE))).body['refresh_token'];
 
+describe('the client of the console', () => {
+  it('needs no consent, also after its grant was revoked', async () => {
+    const { url, verifier, redirect } = begin(issuer, 'openid profile all', `${issuer}/callback`);
+    const begun = url.replace('client_id=flytectl', `client_id=${BROWSER_CLIENT}`);
+    const browser = openBrowser();
+    const end = await browser.submit(await browser.open(begun), '/login', ALICE);
+    const code = new URL(end.url).searchParams.get('code') ?? '';
+    const fields = { grant_type: 'authorization_code', code, code_verifier: verifier, redirect_uri: redirect };
+    const use = () => post(`${issuer}/oauth2/token`, { ...fields, client_id: BROWSER_CLIENT });
+    expect([(await use()).status, (await use()).status]).toEqual([200, 400]); // the second use revokes the grant
+    expect((await browser.open(begun)).url).toContain(`${issuer}/callback?code=`);
+  });
+});
+
+describe('a key that another process has made', () => {
+  it('is found for all tokens that need it at once', async () => {
+    const state = sqliteAuthorizationState(directory);
+    const lifetimes = { rotateAfterMs: 0, publishedMs: Infinity };
+    const { public: keys } = await currentKeys(state, Date.now() + passedMs + MINUTE_MS, lifetimes);
+    await state.close();
+    const [newest = ''] = keys.keys();
+    const found = await Promise.all([server.keyOf(newest), server.keyOf(newest)]);
+    expect(found.map((key) => key?.type)).toEqual(['public', 'public']);
+  });
+});
+
 describe('refresh tokens', () => {
   it('are replaced at each use; using a replaced one again revokes the newest as well', async () => {
     const first = await signIn();
@@ -386,6 +414,38 @@ describe('limits of failed attempts', () => {
     const spellings = ['engine', '%65ngine', 'e%6Egine', 'en%67ine', '%65%6egine'];
     for (const id of spellings) expect((await ask('wrong', id)).status).toBe(401);
     expect((await ask(SECRET)).status).toBe(429);
+  });
+
+  it('count requests to an endpoint whose path is written in another way', async () => {
+    const before = attempts.length;
+    const paths = [
+      '/oauth2/token',
+      '/oauth2/TOKEN',
+      '/oauth2/token/',
+      '/oauth2/Token/',
+      '/oauth2/tokeN',
+      '/oauth2/Token',
+    ];
+    const statuses: number[] = [];
+    for (const path of paths)
+      statuses.push((await post(`${issuer}${path}`, { grant_type: 'client_credentials' }, 'engine:wrong')).status);
+    expect(statuses).toEqual([401, 401, 401, 401, 401, 429]);
+    expect(new Set(attempts.slice(before).map(({ action }) => action))).toEqual(new Set(['/oauth2/token']));
+  });
+
+  it('do not count a request that fails because a store cannot be read', async () => {
+    const before = attempts.length;
+    const file = join(directory, 'clients.json');
+    writeFileSync(file, 'no JSON');
+    const statuses: number[] = [];
+    for (let each = 0; each < 6; each += 1)
+      statuses.push(
+        (await post(`${issuer}/oauth2/token`, { grant_type: 'client_credentials' }, 'other:secret')).status,
+      );
+    rmSync(file);
+    expect(statuses).toEqual(Array(6).fill(500));
+    expect(attempts.slice(before).map(({ code }) => code)).toEqual(Array(6).fill('UNAVAILABLE'));
+    expect(errors.splice(0)).toHaveLength(6);
   });
 
   it('do not count a request with an empty secret, which clients in Go send first', async () => {
