@@ -19,7 +19,7 @@ type Certificate = (() => ClientCertificate | undefined) | undefined;
 
 type Options = {
   readonly verifier: TokenVerifier;
-  /** The header that is read for a token where `authorization` has none. */
+  /** The header that is read for a token where `authorization` has none of a configured issuer. */
   readonly metadataKey: string;
   /** The number of verified tokens that are cached. */
   readonly cachedTokens: number;
@@ -36,8 +36,8 @@ const BEARER = /^bearer +(\S+) *$/iu;
 const bearerIn = (value: string | undefined): string | undefined => BEARER.exec(value ?? '')?.[1];
 
 /**
- * Finds callers by their bearer tokens, or without one by their client certificate. A token is verified once and then
- * remembered by its hash; concurrent calls with a new token share one verification.
+ * Finds callers by their bearer tokens, or without one by their client certificate. A verified token is remembered by
+ * its hash, for as long as the verifier allows; concurrent calls with any other token share one verification.
  */
 export const bearerAuthentication = (options: Options): Authentication => {
   const { verifier, metadataKey, accessOf, now } = options;

@@ -43,7 +43,7 @@ const identityOf = ({ principal, roles }: CertificateRule, { expiresAt }: Client
   expiresAt,
 });
 
-/** Finds callers by the first rule that matches their certificate, once for each certificate. */
+/** Finds callers by the first rule that matches their certificate, and remembers them with the certificate. */
 export const certificateCallers = ({ rules, accessOf, now }: Options): CallerOfCertificate => {
   const known = new WeakMap<ClientCertificate, Caller>();
   const find = (certificate: ClientCertificate): Caller | undefined => {

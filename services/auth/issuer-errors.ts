@@ -1,5 +1,5 @@
 const SERVER_ERROR = 500;
-/** The codes of errors of the client library, and of fetching keys. */
+/** The codes of an issuer that is away: that of the client library for a timeout, and that of fetching keys. */
 const AWAY: ReadonlySet<unknown> = new Set(['OAUTH_TIMEOUT', 'UNAVAILABLE']);
 
 /** True when an issuer could not be reached, was too slow or has failed; it has refused nothing then. */

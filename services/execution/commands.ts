@@ -29,7 +29,7 @@ export type ReportPhase = {
   readonly envelope: Envelope;
   /** False when the event names a child execution that does not exist. */
   readonly isChildKnown: boolean;
-  /** Set when the decider was unsure and the stream has been read. */
+  /** Set when the decider was unsure and the reports that it named have been read. */
   readonly comparison?: ReportComparison;
 };
 
@@ -40,7 +40,7 @@ export type TerminateExecution = {
   readonly principal: string;
 };
 
-/** Sent when the engine has not ended a terminated execution in time. */
+/** Sent when the engine has not ended an ABORTING execution in time. */
 export type ExpireTermination = {
   readonly type: 'ExpireTermination';
   readonly id: ExecutionId;

@@ -63,7 +63,7 @@ const oldSecurityContext = (spec: ExecutionSpec, plan: LaunchPlanSpec | undefine
   return create(SecurityContextSchema, { runAs: { iamRole, k8sServiceAccount } });
 };
 
-/** Every execution has an identity to run as: the caller, where the context names none. */
+/** Every execution has an execution identity, also beside others: the caller, where the context names none. */
 const withRunAs = (context: SecurityContext | undefined, principal: string): SecurityContext => {
   const copy = context === undefined ? create(SecurityContextSchema) : clone(SecurityContextSchema, context);
   copy.runAs ??= create(IdentitySchema);

@@ -85,7 +85,7 @@ const clusterAssignment = (sources: EngineSources): ClusterAssignment | undefine
   return clusterPoolName === '' ? undefined : create(ClusterAssignmentSchema, { clusterPoolName });
 };
 
-/** Resolves the engine settings of an execution: queueing, cluster placement and task resources. */
+/** Resolves the engine settings of an execution: queueing, cluster placement, task resources and plugin overrides. */
 export const resolveEngineSettings = (sources: EngineSources): EngineSettings => {
   const { attributes, platform } = sources;
   const label = clusterLabel(sources);

@@ -3,7 +3,7 @@ import type { Sealer } from './sealed.js';
 import { pathPrefix } from '../server/endpoints.js';
 import type { BegunSignIn } from './sign-in.js';
 
-/** Writes and reads what browsers keep for this server. The methods that write return a value of `Set-Cookie`. */
+/** Writes and reads what browsers keep for this server. The methods that write return values of `Set-Cookie`. */
 export interface CookieJar {
   begun(begun: BegunSignIn): Promise<string>;
   /** Removes sign-ins that were begun and not ended, where a browser has many of them. */

@@ -1,4 +1,4 @@
-/** A cookie of this server. Scripts cannot read it; browsers send it to the paths that begin with `path`. */
+/** A cookie of this server. Scripts cannot read it; browsers send it to `path` and the paths below it. */
 export type Cookie = {
   readonly name: string;
   readonly value: string;
@@ -9,7 +9,7 @@ export type Cookie = {
   readonly maxAge: number;
 };
 
-/** Browsers keep at most 4,096 bytes of a cookie: name, value and attributes. */
+/** Browsers drop a cookie of more than 4,096 bytes, in which its name, value and attributes count. */
 export const MAX_COOKIE_BYTES = 4_096;
 
 /**

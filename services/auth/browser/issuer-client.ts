@@ -18,8 +18,8 @@ export interface IssuerClient {
   /** Asked for where an issuer wants it named; empty for others. */
   readonly audience: string;
   /**
-   * @param address the address of the browser, which the limits of the issuer count.
-   * @throws {Error} when the issuer must be asked and does not answer.
+   * @param address the address of the browser, by which an issuer in this process limits requests.
+   * @throws {Error} when the issuer must be asked, and does not answer with its metadata.
    */
   configuration(address: string): Promise<Configuration>;
 }
@@ -92,8 +92,8 @@ const authenticationOf = ({ clientSecret }: ExternalClient): ClientAuth =>
   clientSecret === '' ? None() : ClientSecretBasic(clientSecret);
 
 /**
- * An issuer of another process. Its metadata are fetched at the first sign-in, and at the next one after ten minutes,
- * by one request at a time. While the issuer cannot be reached, the last metadata stay in use.
+ * An issuer of another process. Its metadata are fetched when they are first needed, and when they are needed again
+ * after ten minutes, once for all that wait. While that fails, the last metadata stay in use.
  */
 export const externalIssuer = (client: ExternalClient, now: () => number): IssuerClient => {
   const { issuer, clientId, scope, audience } = client;

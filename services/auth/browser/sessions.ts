@@ -44,7 +44,7 @@ export type BrowserSessionsOptions = {
   /** Limits failed returns from the issuer, by address. */
   readonly limits: SignInLimits;
   readonly onAttempt: OnAttempt;
-  /** Called with the cause of a failed sign-in, for the log. */
+  /** Called with the reason why signing in or out has failed, for the log. */
   readonly onFailure: (error: unknown) => void;
   readonly now: () => number;
 };
@@ -61,7 +61,7 @@ export interface BrowserSessions {
 /** The life of a session whose token does not say when it expires, in milliseconds. */
 const SESSION_MS = 3_600_000;
 
-/** The path on this server that a text names, below its path prefix; `undefined` for every other address. */
+/** The path and query on this server that a text names, below its path prefix; `undefined` for every other address. */
 export const pathWithin = (text: string, baseUrl: string): string | undefined => {
   if (!/^\/(?![/\\])/u.test(text) || !URL.canParse(text, baseUrl)) return undefined;
   const url = new URL(text, baseUrl);
@@ -169,7 +169,10 @@ const comeBack: Step = async (asked, options) => {
 const isOwnRequest = ({ headers }: IncomingMessage): boolean =>
   ['same-origin', 'none'].includes(headers['sec-fetch-site'] ?? 'none');
 
-/** Ends the session here, and redirects to the issuer to end it there. A request of another page ends nothing. */
+/**
+ * Ends the session here, and redirects to the issuer to end it there, if the issuer has an address for that. A request
+ * of a page of another origin ends nothing.
+ */
 const logOut: Step = async (asked, { issuer, jar }) => {
   const { request, response, baseUrl, address } = asked;
   const target = targetOf(asked);

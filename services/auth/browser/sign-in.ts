@@ -9,7 +9,7 @@ import {
 import { CALLBACK } from '../server/browser-client.js';
 import type { IssuerClient } from './issuer-client.js';
 
-/** A sign-in that a browser has begun; the browser keeps it sealed until the issuer returns it. */
+/** A sign-in that a browser has begun; the browser keeps it sealed until it returns from the issuer. */
 export type BegunSignIn = {
   readonly state: string;
   readonly nonce: string;

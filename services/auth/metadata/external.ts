@@ -45,7 +45,7 @@ const answerOf = (found: z.output<typeof document>): Answer => ({
 
 /**
  * The metadata of an external issuer: fetched on request, once for all calls that wait for it, and kept for ten minutes;
- * longer while the issuer cannot be reached.
+ * longer while it cannot be fetched.
  */
 export const externalMetadata = (
   issuer: string,

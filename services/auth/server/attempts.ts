@@ -8,7 +8,7 @@ export interface Attempts {
    * @returns the seconds to wait before the next attempt; 0 when this one may go on.
    */
   take(name: string): number;
-  /** Gives an attempt back, because it succeeded. */
+  /** Gives an attempt back, because it has not failed. */
   giveBack(name: string): void;
 }
 

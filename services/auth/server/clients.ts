@@ -6,8 +6,8 @@ import { type RecordsFile, recordsFile } from '../users/records-file.js';
 const SECRET_BYTES = 32;
 
 /**
- * The hash under which a secret is stored. Secrets of ours have 256 random bits, which cannot be guessed, so that they
- * need no slow hash.
+ * The hash under which a secret is stored. Those of {@link newSecret} have 256 random bits, which cannot be guessed, so
+ * that they need no slow hash; those of the configuration are hashed only in memory.
  */
 export const hashSecret = (secret: string): string =>
   `sha256:${createHash('sha256').update(secret).digest('base64url')}`;
@@ -53,7 +53,7 @@ export const PUBLIC_CLIENTS: Readonly<Record<string, Client>> = {
   flightlog: PUBLIC,
 };
 
-/** All clients: the public ones that are built in, those of the configuration, and those of the file, by their ids. */
+/** Clients by their ids: the built-in public ones, those of the configuration, and those of the file. */
 export interface Clients {
   find(id: string): Promise<Client | undefined>;
 }

@@ -1,7 +1,7 @@
 import type { SignInMetadataSource } from '../metadata/rpc.js';
 import { SCOPES } from './scopes.js';
 
-/** The paths of the endpoints; those of the first three are the ones that existing installations have. */
+/** The paths of the endpoints; the first three are those of installations of Flyte. */
 export const ROUTES = {
   authorization: '/oauth2/authorize',
   token: '/oauth2/token',

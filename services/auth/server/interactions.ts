@@ -197,7 +197,7 @@ const steps: Readonly<Record<string, (signIn: SignInServices, asked: Answering) 
     ),
 };
 
-/** True when the step is the one that the interaction waits for. */
+/** True when the step is the one that the interaction waits for, or the person's refusal, which it always takes. */
 const isDue = (step: string, { prompt }: Interaction): boolean => step === 'abort' || step === prompt.name;
 
 /** The upstream provider, when the interaction waits for a sign-in. */

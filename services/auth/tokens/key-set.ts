@@ -11,7 +11,7 @@ type Source = { readonly issuer: string; readonly jwksUrl?: string | undefined }
 
 type Options = { readonly fetchJson: FetchJson; readonly now: () => number };
 
-/** Unknown key ids cause at most one request to the issuer in this time, in milliseconds. */
+/** The keys are fetched at most once in this time, in milliseconds, however many tokens have unknown key ids. */
 const COOLDOWN_MS = 10_000;
 /** After this time, in milliseconds, keys are fetched again, so that withdrawn keys do not count for ever. */
 const FRESH_MS = 600_000;

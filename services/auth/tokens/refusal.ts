@@ -1,7 +1,7 @@
 import { errors } from 'jose';
 import { RpcError } from '../../kernel/rpc.js';
 
-/** UNAUTHENTICATED: there is no token, or none that is valid. The text never has anything of the token. */
+/** UNAUTHENTICATED: the call has no valid token, password or client certificate. The reason must not show them. */
 export const unauthenticated = (reason: string): RpcError => new RpcError('UNAUTHENTICATED', reason);
 
 const CLAIMS: Readonly<Record<string, string>> = {

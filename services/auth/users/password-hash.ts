@@ -38,10 +38,10 @@ export const hashPassword = async (password: string, cost: Cost = COST): Promise
 const PATTERN = /^\$scrypt\$ln=(\d{1,2}),r=(\d{1,2}),p=(\d{1,2})\$([A-Za-z0-9+/]{16,64})\$([A-Za-z0-9+/]{43})$/u;
 const MAX_LN = 18;
 
-/** True when the text is a hash as {@link hashPassword} makes it, of a cost that this process can pay. */
+/** True when the text is a hash as {@link hashPassword} makes it, whose `ln` does not ask for too much memory. */
 export const isPasswordHash = (hash: string): boolean => Number(PATTERN.exec(hash)?.[1] ?? Infinity) <= MAX_LN;
 
-// The hash of a random password: checking against it takes as long as against the hash of a user.
+// A hash that no password has: checking against it takes as long as against the hash of a user.
 const NOBODY = `$scrypt$ln=${COST.ln},r=${COST.r},p=${COST.p}$${text(randomBytes(SALT_BYTES))}$${text(randomBytes(HASH_BYTES))}`;
 
 const AT_A_TIME = 2;

@@ -77,7 +77,7 @@ export type EarlierReport = 'new' | 'repeated' | Extract<ExecutionDecision, { re
 /**
  * Tells whether an event was recorded before. The state finds the entity's reports that may have the same phase,
  * version and time; comparing their recorded contents decides. A command is decided again when another process has
- * appended to the stream meanwhile: revisions that were compared then are not read again.
+ * appended to the stream meanwhile: revisions that were compared before are not read again.
  */
 export const earlierReport = (
   state: ExecutionState,

@@ -8,7 +8,7 @@ export type LaunchRefusal =
   | { readonly kind: 'limit-reached'; readonly max: number; readonly plan: string }
   /** The request itself cannot be launched: it is malformed, or names an entity that is missing or not active. */
   | { readonly kind: 'invalid'; readonly error: RpcError }
-  /** The decision on the stream of the execution is a refusal. */
+  /** The stream of the execution does not allow its creation. */
   | { readonly kind: 'execution'; readonly refusal: ExecutionRefusal };
 
 /** The result of a launch. Nothing has been recorded in the execution's stream when it was refused. */
@@ -18,7 +18,7 @@ export type Launched =
       readonly kind: 'refused';
       readonly id: ExecutionId;
       readonly refusal: LaunchRefusal;
-      /** Position of the events that the refusal depends on; absent when it depends on none. */
+      /** Position of the events that the refusal depends on; absent when no decision on the stream was made. */
       readonly position?: bigint;
     };
 

@@ -2,7 +2,7 @@ import type { KeyObject } from 'node:crypto';
 
 import type { Access } from '../access.js';
 
-/** An authenticated caller: what a verified token, a client's secret or a client certificate says about it. */
+/** An authenticated caller: what a verified token, password, secret or client certificate says about it. */
 export type Identity = {
   /** The subject; of a client that acts for itself and has no subject, its client id. */
   readonly principal: string;

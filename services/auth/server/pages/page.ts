@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** HTML that needs no escaping. Only {@link html} makes it, so that text cannot be taken for it. */
+/** HTML that needs no escaping, as {@link html} makes it. It is an object, so that text cannot be taken for it. */
 export type Html = { readonly html: string };
 
 const ESCAPES: Readonly<Record<string, string>> = {

@@ -11,7 +11,7 @@ export type Login = {
   readonly failure?: string | undefined;
 };
 
-/** The page that asks for a user name and password. `action` is the path that the form is sent to. */
+/** The page that asks for a user name and password. `action` is the path below which its forms are sent. */
 export const loginPage = (action: string, { client, upstream, name = '', failure }: Login): string =>
   htmlPage(
     'Sign in',
@@ -44,7 +44,7 @@ export type ConsentRequest = {
   readonly target: string;
 };
 
-/** The page that asks whether a client may act for the person that is signed in. */
+/** The page that asks whether a client may act for the signed-in person. `action` is as in {@link loginPage}. */
 export const consentPage = (action: string, { client, user, scopes, target }: ConsentRequest): string => {
   const meanings = [...new Set(scopes.flatMap((scope) => MEANINGS[scope] ?? []))];
   return htmlPage(
