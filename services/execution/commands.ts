@@ -48,7 +48,7 @@ export type ExpireTermination = {
   readonly afterMs: number;
 };
 
-/** Sent when the execution has run longer than `execution.timeout`. */
+/** Sent when `execution.timeout` has passed since the execution was created. */
 export type TimeOutExecution = {
   readonly type: 'TimeOutExecution';
   readonly id: ExecutionId;

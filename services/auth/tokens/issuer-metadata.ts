@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { errorText } from '../../kernel/error-text.js';
 
 /** Fetches a JSON document; rejects unless the answer has a success status (2xx) and comes in time. */
 export type FetchJson = (url: string, request?: RequestInit) => Promise<unknown>;
@@ -27,18 +28,20 @@ const addressesOf = (issuer: string): readonly string[] => {
 /**
  * Fetches the metadata of an issuer, whole.
  *
- * @throws {Error} when neither address answers with a document of this issuer.
+ * @throws {Error} when neither address answers with a document of this issuer; its cause has the reasons of both.
  */
 export const issuerDocument = async (issuer: string, fetchDocument: FetchJson): Promise<z.output<typeof document>> => {
-  let reason: unknown;
+  const reasons: unknown[] = [];
   for (const address of addressesOf(issuer)) {
     try {
       const found = document.parse(await fetchDocument(address));
       if (found.issuer !== issuer) throw new Error(`${address} names another issuer, ${found.issuer}`);
       return found;
     } catch (error) {
-      reason = error;
+      reasons.push(error);
     }
   }
-  throw new Error(`no metadata of the issuer ${issuer}`, { cause: reason });
+  const texts = new Set(reasons.map(errorText));
+  const cause = new Error([...texts].join('; '), { cause: reasons.at(-1) });
+  throw new Error(`no metadata of the issuer ${issuer}`, { cause });
 };

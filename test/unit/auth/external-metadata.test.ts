@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 
 import { externalMetadata } from '../../../services/auth/metadata/external.js';
+import { issuerDocument } from '../../../services/auth/tokens/issuer-metadata.js';
 
 const ISSUER = 'https://issuer.example';
 const TEN_MINUTES_MS = 600_000;
@@ -25,6 +26,17 @@ it('the metadata of an issuer are UNAVAILABLE until it has answered once', async
   await expect(metadata()).rejects.toMatchObject({
     ...{ code: 'UNAVAILABLE', retryAfterMs: 5_000 },
     cause: { cause: { message: 'away' } }, // for the log
+  });
+});
+
+it('the reasons of both addresses are in the error when neither has the metadata of the issuer', async () => {
+  const error: unknown = await issuerDocument(ISSUER, (url) =>
+    url.endsWith('/openid-configuration')
+      ? Promise.resolve({ issuer: `${ISSUER}/` })
+      : Promise.reject(new Error('404')),
+  ).catch((thrown: unknown) => thrown);
+  expect(error).toMatchObject({
+    cause: { message: `${ISSUER}/.well-known/openid-configuration names another issuer, ${ISSUER}/; 404` },
   });
 });
 
