@@ -6,7 +6,7 @@ export const BROWSER_CLIENT = 'flightlog-console';
 /** The path at which an issuer returns browsers. */
 export const CALLBACK = '/callback';
 
-/** The path to which browsers are redirected when the issuer has signed a person out. */
+/** The path of the console, to which browsers are redirected when the issuer has signed a person out. */
 export const SIGNED_OUT = '/console';
 
 /**

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { InteractionResults, Provider } from 'oidc-provider';
-import { Fault } from '../../kernel/fault.js';
+import { errors, type InteractionResults, type Provider } from 'oidc-provider';
+import { asError } from '../../kernel/error-text.js';
 import { isIssuerAway, refusalCode } from '../issuer-errors.js';
 import type { Users } from '../users/users.js';
 import { pathPrefix } from './endpoints.js';
@@ -20,7 +20,7 @@ export type SignInServices = {
   readonly onAttempt: OnAttempt;
   /** The upstream provider that signs people in; `undefined` when there is none. */
   readonly upstream: Upstream | undefined;
-  /** Called with the cause of a sign-in that failed at that provider or at a store, for the log. */
+  /** Called with the cause of a sign-in that failed at that provider or in this server, for the log. */
   readonly onError: (error: Error) => void;
 };
 
@@ -213,7 +213,7 @@ const answerInteraction = async (
   const { request, response } = asked;
   const interaction = await signIn.provider.interactionDetails(request, response);
   const own = `${INTERACTIONS}${interaction.uid}`;
-  if (!path.startsWith(own)) throw new Error('the cookie is of another interaction');
+  if (!path.startsWith(own)) throw new errors.SessionNotFound('the cookie is of another interaction');
   const answering = { ...asked, interaction, path: `${pathPrefix(signIn.provider.issuer)}${own}` };
   const take = request.method === 'POST' && step !== undefined ? steps[step] : undefined;
   if (take && step !== undefined && isDue(step, interaction)) {
@@ -224,6 +224,9 @@ const answerInteraction = async (
   if (upstream) await visitUpstream(signIn, upstream, answering);
   else show(signIn, answering);
 };
+
+/** True for the error of reading a form that its browser has cut off. */
+const isCutOff = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ECONNRESET';
 
 /** Answers a request for a page of signing in: the login, and the question whether a client may act for a person. */
 export const answerPage = async (signIn: SignInServices, asked: PageRequest): Promise<void> => {
@@ -238,10 +241,11 @@ export const answerPage = async (signIn: SignInServices, asked: PageRequest): Pr
     await answerInteraction(signIn, asked, path, step);
   } catch (error) {
     if (response.headersSent) throw error;
-    if (error instanceof Fault) {
-      signIn.onError(error);
-      send(response, 503, failurePage('Try again later', 'Signing in is not possible at the moment.'));
-    } else
+    if (error instanceof errors.SessionNotFound)
       send(response, 400, failurePage('Start again', 'This sign-in has expired, or was begun in another browser.'));
+    else {
+      if (!isCutOff(error)) signIn.onError(asError(error));
+      send(response, 503, failurePage('Try again later', 'Signing in is not possible at the moment.'));
+    }
   }
 };
