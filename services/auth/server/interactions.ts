@@ -228,6 +228,16 @@ const answerInteraction = async (
 /** True for the error of reading a form that its browser has cut off. */
 const isCutOff = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ECONNRESET';
 
+/** Answers with a page that says why signing in cannot go on; an error of this server is logged. */
+const answerFailure = ({ onError }: SignInServices, response: ServerResponse, error: unknown): void => {
+  if (error instanceof errors.SessionNotFound) {
+    send(response, 400, failurePage('Start again', 'This sign-in has expired, or was begun in another browser.'));
+    return;
+  }
+  if (!isCutOff(error)) onError(asError(error));
+  send(response, 503, failurePage('Try again later', 'Signing in is not possible at the moment.'));
+};
+
 /** Answers a request for a page of signing in: the login, and the question whether a client may act for a person. */
 export const answerPage = async (signIn: SignInServices, asked: PageRequest): Promise<void> => {
   const { request, response } = asked;
@@ -241,11 +251,6 @@ export const answerPage = async (signIn: SignInServices, asked: PageRequest): Pr
     await answerInteraction(signIn, asked, path, step);
   } catch (error) {
     if (response.headersSent) throw error;
-    if (error instanceof errors.SessionNotFound)
-      send(response, 400, failurePage('Start again', 'This sign-in has expired, or was begun in another browser.'));
-    else {
-      if (!isCutOff(error)) signIn.onError(asError(error));
-      send(response, 503, failurePage('Try again later', 'Signing in is not possible at the moment.'));
-    }
+    answerFailure(signIn, response, error);
   }
 };

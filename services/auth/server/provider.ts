@@ -158,7 +158,10 @@ const ttl = ({ accessSeconds, refreshSeconds }: TokenLifetimes): NonNullable<Con
   RefreshToken: refreshSeconds,
 });
 
-const browserGrant = async (provider: Provider, accountId: string | undefined, issuer: string) => {
+type Session = KoaContextWithOIDC['oidc']['session'];
+
+const browserGrant = async (provider: Provider, session: Session, issuer: string) => {
+  const accountId = session?.accountId;
   if (accountId === undefined) return undefined;
   const grant = new provider.Grant({ clientId: BROWSER_CLIENT, accountId });
   grant.addOIDCScope('openid profile');
@@ -177,8 +180,8 @@ const loadExistingGrant =
     const clientId = client?.clientId ?? '';
     const known = result?.consent?.grantId ?? session?.grantIdFor(clientId);
     const found = known === undefined ? undefined : await provider.Grant.find(known);
-    if (found) return found;
-    return clientId === BROWSER_CLIENT ? browserGrant(provider, session?.accountId, issuer) : undefined;
+    if (found || clientId !== BROWSER_CLIENT) return found;
+    return browserGrant(provider, session, issuer);
   };
 
 /**
