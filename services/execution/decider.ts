@@ -61,7 +61,7 @@ const decideTerminate = (state: ExecutionState, { id, cause, principal }: Termin
   return accepted({ type: 'TerminationRequested', data: create(TerminationRequestedSchema, { id, cause, principal }) });
 };
 
-/** An ABORTING execution will end anyway, and keeps the cause that was recorded first. */
+/** An ABORTING execution will end anyway, and keeps the cause that it has. */
 const decideTimeOut = (state: ExecutionState, { id, afterMs }: TimeOutExecution): ExecutionDecision => {
   const { phase } = state;
   if (!state.exists || phase === WORKFLOW.ABORTING || isTerminal('workflow', phase)) return accepted();

@@ -17,8 +17,8 @@ export interface SignInMetadataSource {
 }
 
 /**
- * The metadata when there is no authentication: empty messages. Clients call these RPCs after UNAUTHENTICATED, and
- * would show an error of these calls in place of the original one.
+ * The metadata where no issuer gives tokens: empty messages. Clients call these RPCs after UNAUTHENTICATED, and would
+ * show an error of these calls in place of the original one.
  */
 export const NO_SIGN_IN: SignInMetadataSource = { server: () => Promise.resolve({}), client: () => ({}) };
 

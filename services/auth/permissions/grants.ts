@@ -2,7 +2,7 @@ import { type Access, type Permission, PERMISSIONS } from '../../kernel/access.j
 import type { Identity } from '../../kernel/ports/authentication.js';
 import { ANY, type Grant, type AccessRole, permissionsOfRoles } from './roles.js';
 
-/** A grant to the callers whose token has a value in a claim; of one issuer where that is named. */
+/** A grant to the callers that have a value in a claim; of one issuer where that is named. */
 export type ClaimGrant = Grant & {
   readonly issuer?: string | undefined;
   readonly claim: string;
@@ -29,7 +29,7 @@ const valuesOf = ({ claims }: Identity, path: string): readonly unknown[] => {
   return Array.isArray(value) ? value : [value];
 };
 
-/** The grants that the claims of a token give. */
+/** The grants that the claims of a caller give. */
 export const grantsByClaims = (identity: Identity, configured: readonly ClaimGrant[]): readonly Grant[] =>
   configured.filter(
     ({ issuer = identity.issuer, claim, value }) =>

@@ -34,8 +34,8 @@ const isFor = (audience: readonly string[], { aud }: Claims): boolean =>
  * Verifies an opaque token by asking the issuers that have introspection, one after another. The answer must name the
  * audience, as a JWT must.
  *
- * @throws {RpcError} UNAUTHENTICATED when no issuer knows the token, or the one that does names another audience or an
- * end that has passed; UNAVAILABLE when an issuer cannot be asked.
+ * @throws {RpcError} UNAUTHENTICATED when the token is malformed, no issuer knows it, or the one that does names another
+ * audience or a past expiry; UNAVAILABLE when an issuer cannot be asked.
  */
 export const introspect = async (
   token: string,
