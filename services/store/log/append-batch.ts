@@ -60,7 +60,7 @@ export const packAppends = (appends: readonly Append[]): Uint8Array<ArrayBuffer>
     at = putText(target, at, stream);
     for (const event of events) at = putEvent(target, at, event);
   }
-  return target;
+  return target.subarray(0, at);
 };
 
 /** Decodes a block of `packAppends`; the ids and data are views of the block. */
