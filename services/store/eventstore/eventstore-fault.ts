@@ -60,8 +60,11 @@ const FINAL: Readonly<Record<string, (text: string, cause: unknown) => Fault>> =
   [ErrorType.UNSUPPORTED]: (text, cause) => new StoreUnavailable(`the event store cannot do it: ${text}`, cause),
 };
 
-/** Matches the client's error for an answer without a class of its own; it contains the type of the answer. */
-const UNKNOWN_ANSWER = /^Could not recognize (?<answer>.*)$/u;
+/**
+ * Matches the client's error for an answer without a class of its own. It contains the type of the answer, with the
+ * reason after a colon if there is one, or the text of an answer without a type, such as `Server Is Not Ready`.
+ */
+const UNKNOWN_ANSWER = /^Could not recognize (?<answer>[^:]*)/u;
 
 /** Permanent errors among these answers. The size limit of single events exists since 24.10.4. */
 const FINAL_ANSWERS: Readonly<Record<string, (text: string, cause: unknown) => Fault>> = {
@@ -95,9 +98,15 @@ export const isConnectionLost = (error: unknown): boolean => {
   return permanentFault(error) === undefined && !ANSWERED.includes(kindOf(error));
 };
 
+/** Those of these answers after which an append may have been written. */
+const UNSURE_ANSWERS: ReadonlySet<string> = new Set(['InternalError', 'NoResult']);
+
 /** True when an append that failed may have been written. It was not when the server was not ready or too busy. */
-export const isOutcomeUnknown = (error: unknown): boolean =>
-  !(error instanceof NodeUnreached) && !UNSENT.test(textOf(error)) && unknownAnswer(error) === undefined;
+export const isOutcomeUnknown = (error: unknown): boolean => {
+  const answer = unknownAnswer(error);
+  if (answer !== undefined) return UNSURE_ANSWERS.has(answer);
+  return !(error instanceof NodeUnreached) && !UNSENT.test(textOf(error));
+};
 
 /** True when the server denied access to the user of the connection. */
 export const isAccessDenied = (error: unknown): boolean => kindOf(error) === ErrorType.ACCESS_DENIED;

@@ -6,6 +6,7 @@ import { BatchAppendReqSchema, BatchAppendRespSchema } from '../../../proto/gen/
 import {
   AccessDeniedSchema,
   BadRequestSchema,
+  EmptySchema,
   MaximumAppendSizeExceededSchema,
   StreamDeletedSchema,
   TimeoutSchema,
@@ -13,7 +14,11 @@ import {
 } from '../../../proto/gen/event_store/client/values_pb.js';
 import type { NewEvent } from '../../../services/kernel/event.js';
 import { AppendTooLarge, CorruptEvent, RevisionConflict, StoreUnavailable } from '../../../services/kernel/fault.js';
-import { permanentFault, isOutcomeUnknown } from '../../../services/store/eventstore/eventstore-fault.js';
+import {
+  isConnectionLost,
+  isOutcomeUnknown,
+  permanentFault,
+} from '../../../services/store/eventstore/eventstore-fault.js';
 import { appendAnswer } from '../../../services/store/eventstore/wire/append-answer.js';
 import { appendRequest } from '../../../services/store/eventstore/wire/append-request.js';
 
@@ -142,6 +147,21 @@ describe('the answer to an append', () => {
     const error = refused(details(BadRequestSchema), 'BadRequest');
     expect(permanentFault(error)).toMatchObject({ code: 'store-unavailable' });
     expect(isOutcomeUnknown(refused(details(BadRequestSchema), 'NotReady'))).toBe(false);
+  });
+
+  it('has the reason of a bad request, whatever the text beside it', () => {
+    const error = refused(details(BadRequestSchema, { message: 'no stream' }), 'another text');
+    expect(permanentFault(error)?.message).toMatch(/^the event store refuses: .*no stream$/u);
+  });
+
+  it('leaves the outcome unknown after an internal error, and when it has no result', () => {
+    const value = { code: 13, message: 'failed', details: details(EmptySchema) };
+    const failed = answered({ result: { case: 'error', value } }).result;
+    for (const error of [failed, answered({}).result]) {
+      expect(permanentFault(error)).toBeUndefined();
+      expect(isOutcomeUnknown(error)).toBe(true);
+      expect(isConnectionLost(error)).toBe(false);
+    }
   });
 
   it('leaves the outcome unknown when the commit took too long', () => {

@@ -7,8 +7,10 @@ import {
   UnknownError,
   WrongExpectedVersionError,
 } from '@eventstore/db-client';
+import { status } from '@grpc/grpc-js';
 import { BatchAppendRespSchema } from '../../../../proto/gen/event_store/client/streams_pb.js';
 import {
+  BadRequestSchema,
   MaximumAppendSizeExceededSchema,
   type Status,
   WrongExpectedVersionSchema,
@@ -25,6 +27,8 @@ const STRUCTURED = delimited(1);
 const LOW_BITS = varint(2);
 const SUCCESS = { revision: varint(1), position: delimited(3) };
 const COMMIT = varint(1);
+
+const INTERNAL: number = status.INTERNAL;
 
 type Details = NonNullable<Status['details']>;
 
@@ -43,6 +47,9 @@ const conflict = (streamName: string, details: Details): Error => {
   });
 };
 
+/** The library's error for answers that it has no class for; faults are recognized by this text. */
+const unknown = (message: string): Error => new UnknownError(undefined, `Could not recognize ${message}`);
+
 /** The library's errors for the details of a refusal, by the last segment of the type name. */
 const REFUSALS: Readonly<Record<string, (stream: string, details: Details) => Error>> = {
   WrongExpectedVersion: conflict,
@@ -50,19 +57,18 @@ const REFUSALS: Readonly<Record<string, (stream: string, details: Details) => Er
   AccessDenied: () => new AccessDeniedError(),
   Timeout: () => new DeadlineExceededError(),
   Unknown: () => new UnknownError(),
+  BadRequest: (_, details) => unknown(`BadRequest: ${unpacked(BadRequestSchema, details).message}`),
   MaximumAppendSizeExceeded: (_, details) =>
     MaxAppendSizeExceededError.fromMaxAppendSize(unpacked(MaximumAppendSizeExceededSchema, details).maxAppendSize),
 };
 
-/** The library's error for answers that it has no class for; faults are recognized by this text. */
-const unknown = (message: string): Error => new UnknownError(undefined, `Could not recognize ${message}`);
-
 const refusal = (bytes: Buffer): Error => {
   const { result, streamIdentifier } = fromBinary(BatchAppendRespSchema, bytes);
-  const { message, details } = result.case === 'error' ? result.value : {};
+  const { code, message = '', details } = result.case === 'error' ? result.value : {};
   const known = REFUSALS[details?.typeUrl.split('.').at(-1) ?? ''];
   const stream = Buffer.from(streamIdentifier?.streamName ?? []).toString();
-  return known && details ? known(stream, details) : unknown(message ?? '');
+  if (known && details) return known(stream, details);
+  return unknown(code === INTERNAL ? `InternalError: ${message}` : message);
 };
 
 const placeIn = (bytes: Buffer, success: Range): Appended => ({
@@ -85,5 +91,5 @@ export const appendAnswer = (bytes: Buffer): AppendAnswer => {
     else if (tag === ANSWER.success) result = placeIn(bytes, range);
     else if (tag === ANSWER.error) result = refusal(bytes);
   });
-  return { correlation, result: result ?? unknown('an answer without a result') };
+  return { correlation, result: result ?? unknown('NoResult') };
 };
