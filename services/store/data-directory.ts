@@ -54,8 +54,8 @@ const pidIn = (file: string): number | undefined => {
 };
 
 /**
- * Describes the process that took the lock last. It writes its process id just after it has taken the lock, so a
- * missing id is looked up again for a while.
+ * Describes the process that took the lock last. It writes its process id just after it has taken the lock, so an id
+ * that is missing, or of a process that has ended, is looked up again for a while.
  */
 const holderOf = async (file: string, looks = PID_LOOKS): Promise<string> => {
   const pid = pidIn(file);

@@ -32,7 +32,7 @@ const suspendProcess = (): void => {
 /**
  * Kills the process at the N-th passage of the point named by `FLIGHTLOG_FAIL_POINT=<point>:<N>`; with
  * `<point>:<N>:hold`, blocks the thread there permanently instead; with `<point>:<N>:suspend`, suspends the process
- * until it gets SIGCONT. Without that variable it does nothing.
+ * until it gets SIGCONT. Each thread counts its own passages. Without that variable it does nothing.
  */
 export const failPoint = (point: FailPoint): void => {
   if (point !== chosen) return;

@@ -1,4 +1,4 @@
-/** The code of an error of the file system, such as `ENOENT`; empty for other errors. */
+/** The code of an error, such as `ENOENT` of the file system; empty for errors without a code. */
 export const fileErrorCode = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? '';
 
 /**

@@ -118,7 +118,7 @@ export const markCopyOf = async (source: LogSource, original: string): Promise<v
  *
  * @param derived files that are projected from the log: where they exist and the log does not, the log was lost.
  * @param isCopying fills the log with a copy of another, so that it may be incomplete; false by default.
- * @param retries sends an append to an event store again when it fails without an answer; true by default.
+ * @param retries sends an append to an event store again when it fails without a refusal; true by default.
  * @throws {DataDirectoryUnusable} when the log of the data directory cannot be used.
  * @throws {StoreUnavailable} when the event store refuses.
  */

@@ -18,7 +18,7 @@ const DEADLINE_MS = 24 * 60 * 60 * 1_000;
 
 /** Appends to the event store. */
 export interface Appender {
-  /** Appends the events. The retrying appender copies them before it returns. */
+  /** Appends the events. The retrying appender copies their data before it returns. */
   append(append: Append): Promise<Appended>;
   /** Resolves when everything in flight is answered; nothing is retried any more. */
   close(): Promise<void>;
@@ -60,8 +60,8 @@ export const appenderInOrder = (client: AppendClient): Appender => ({
  * Makes an appender with retries, which sends the appends of one stream one after another, and those of many streams
  * concurrently.
  *
- * An append that failed without an answer is sent again unchanged, before anything else of its stream. The server
- * recognizes it by its event ids, so nothing is written twice.
+ * An append that failed without an answer, or because the server was not ready or too busy, is sent again with the same
+ * events, before anything else of its stream. The server recognizes it by its event ids, so nothing is written twice.
  */
 export const appender = (client: AppendClient, now: () => number = Date.now): Appender => {
   const last = new Map<string, Promise<unknown>>();

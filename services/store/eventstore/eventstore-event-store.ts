@@ -23,8 +23,9 @@ export type EventstoreOptions = {
   /** Requires at the start that the user may append to the log. */
   readonly writes?: boolean;
   /**
-   * Retries an append that fails without an answer, and sends the appends of one stream one after another; the default.
-   * With `false`, all appends reach the server in call order, over all streams.
+   * Retries an append that fails without an answer, or because the server is not ready or too busy, and sends the
+   * appends of one stream one after another; the default. With `false`, all appends reach the server in call order, over
+   * all streams.
    */
   readonly retries?: boolean;
   /** Is called with the reason each time a subscription breaks; it is retried. */
@@ -33,7 +34,7 @@ export type EventstoreOptions = {
   readonly onDrop?: () => void;
   /**
    * Is called while the start waits for the store: with the error of each failed attempt, and without argument while
-   * an attempt has no answer. If it rejects, the start fails with that error. By default `onTrouble` is called.
+   * an attempt has no answer. If it rejects with a fault, the start fails with it. By default `onTrouble` is called.
    */
   readonly onWait?: (error?: unknown) => Promise<void>;
 };
@@ -71,7 +72,10 @@ const unlessStopped = async <Result>(work: Promise<Result>, onWait: OnWait): Pro
 /** A stream name of the kind that only the control plane writes, for appends without events that test permissions. */
 const PROBED_STREAM = 'project-probe';
 
-/** Reads the identity of the log; checks the server version and, with `writes`, the permission to append. */
+/**
+ * Reads the identity of the log, and writes one if it has none; checks the server version and, with `writes`, the
+ * permission to append.
+ */
 const openedLog = async (connection: NodeConnection, writes: boolean): Promise<LogIdentity> => {
   const client = await connection.client();
   const { serverVersion: version } = client;
@@ -107,8 +111,8 @@ const throwing = async <Result>(work: Promise<Result>): Promise<Result> => {
 /**
  * Opens the log in an EventStoreDB or KurrentDB. Waits while the server cannot be reached.
  *
- * @throws {StoreUnavailable} when the server refuses permanently, for example for wrong credentials, or when the
- * connection string is invalid.
+ * @throws {StoreUnavailable} when waiting does not help: the connection string is invalid, the server refuses, for
+ * example for wrong credentials, or is too old, or a newer release has written the log.
  */
 export const eventstoreEventStore = async ({
   url,

@@ -127,8 +127,8 @@ export const isNoEventPosition = (error: unknown): boolean => {
 };
 
 /**
- * True when a live subscription has ended because its events were not read in time: the server drops it with 32 unread
- * events, this process before that. It must be reopened at its last position.
+ * True when a live subscription has ended because its events were not taken in time: this process ends it when too many
+ * wait here, before the server drops it with 32 events that it could not send. It must be reopened at its last position.
  */
 export const isSlowConsumer = (error: unknown): boolean => /Consumer too slow/iu.test(textOf(error));
 

@@ -22,7 +22,7 @@ export const isWanted = (filter: EventFilter | undefined, { stream, type }: Reco
 /** Reads go to the leader: a node that lags behind would give stale data to decisions and answers. */
 export const LEADER = { requiresLeader: true } as const;
 
-/** The maximum number of events in a page. */
+/** The number of events in a full page. Pages of a read backwards, or of one with a filter, may have more. */
 export const PAGE_EVENTS = 200;
 
 /** Converts the position after which the log is to be read to the start of a read. */
@@ -61,7 +61,7 @@ export async function* eventsOf(connection: NodeConnection, asked: ReadParameter
   }
 }
 
-/** Collects the events of a read into pages, of which only the last is not full. */
+/** Collects the events of a read into pages, all of them full but the last, which may have fewer events. */
 export async function* pagesOf(connection: NodeConnection, asked: ReadParameters): AsyncGenerator<RecordedEvent[]> {
   let rest: RecordedEvent[] = [];
   for await (const events of eventsOf(connection, asked)) {

@@ -32,7 +32,7 @@ export type AppendQueue = {
 /** The number of appends that an answer is for. */
 const countOf = (answer: WriterAnswer): number => (answer.type === 'failed' ? answer.count : answer.places.length / 2);
 
-/** Settles the appends of one transaction, in their order. */
+/** Settles the appends of one transaction: first those with a conflict, then the others in their order. */
 const settle = (waiting: readonly WaitingAppend[], answer: WriterAnswer, onCommit: OnCommit): void => {
   if (answer.type === 'failed') {
     waiting.forEach(({ reject }) => reject(faultOfCrossing(answer.fault)));

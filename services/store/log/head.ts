@@ -13,7 +13,7 @@ export type LogHead = {
 
 /**
  * The head of the log, and in the process that writes the log also the head of the rare events: those that are not hot
- * (events that engines report are hot), or are the first of their kind. It does not move while only hot events are
+ * (events that engines report are hot), or are the first of their kind. It does not move while only other events are
  * committed.
  */
 export type LogHeads = LogHead & { readonly rare?: LogHead };
@@ -45,7 +45,7 @@ const publishCell = (cells: BigInt64Array, cell: number, position: number): void
   if (Atomics.exchange(cells, cell, BigInt(position)) !== BigInt(position)) Atomics.notify(cells, cell);
 };
 
-/** Publishes the head to all threads after a commit. */
+/** Publishes the head to all threads: at the opening of the log, and after each transaction. */
 export const publishHead = (
   shared: SharedArrayBuffer,
   { position, rare }: { readonly position: number; readonly rare: number },
@@ -56,7 +56,7 @@ export const publishHead = (
   publishCell(cells, POSITION, position);
 };
 
-/** Number of transactions that the writer has completed, plus one for the opening of the log. */
+/** Number of transactions that the writer has run, also those that failed, plus one for the opening of the log. */
 export const publishedTimes = (shared: SharedArrayBuffer): number =>
   Number(Atomics.load(new BigInt64Array(shared), COMMITS));
 

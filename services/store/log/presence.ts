@@ -44,8 +44,8 @@ const assertNotRestoring = (directory: string): void => {
  * the log is opened, because opening an empty file deletes the write-ahead log beside it.
  *
  * @param witnesses files of the directory that exist only where there is a log.
- * @throws {DataDirectoryUnusable} when one of them or an unfinished restore exists, and the log is missing or empty;
- * nothing is changed then.
+ * @throws {DataDirectoryUnusable} when the log is missing or empty, and there is an unfinished restore, or a witness or
+ * write-ahead log that is not empty; nothing is changed then.
  */
 export const assertLogNotLost = (directory: string, witnesses: readonly string[]): void => {
   const path = logPath(directory);

@@ -9,8 +9,8 @@ import { type Database, type Statement } from './schema.js';
 export const PAGE_ROWS = 200;
 
 /**
- * Maximum bytes of metadata and data in a page, unless it is one event: a reader that has stopped keeps its page in
- * memory.
+ * Maximum of what one statement adds to a page, in bytes of data and characters of metadata, unless it is one event: a
+ * reader that has stopped keeps its page in memory.
  */
 const PAGE_BYTES = 1_000_000;
 
@@ -42,7 +42,7 @@ export type LogRows = {
   pageBefore(position: number, limit: number): RowPage;
 };
 
-/** Rows in the requested order; `isLast` is true when no rows follow them. */
+/** Rows in the requested order; `isLast` is true when it is certain that no rows follow them. */
 export type RowPage = { readonly events: readonly RecordedEvent[]; readonly isLast: boolean };
 
 const NOTHING: RowPage = { events: [], isLast: true };
@@ -85,7 +85,7 @@ const RARE_SQL = (kinds: readonly EventKind[]): string => `
 const matches = (filter: EventFilter, kind: EventKind): boolean =>
   (filter.categories?.includes(kind.category) ?? true) && (filter.types?.includes(kind.type) ?? true);
 
-/** Number of rows that fit into a page; at least one. */
+/** Number of the rows found that fit into a page: at least one, if there are any. */
 const fitting = (found: readonly EventRow[]): number => {
   let bytes = 0;
   const over = found.findIndex(([, , , , , metadata, data]) => (bytes += metadata.length + data.length) > PAGE_BYTES);

@@ -34,7 +34,7 @@ export interface NodeConnection {
    * from two seconds after the loss of a node. Until then they wait.
    *
    * @throws {NodeUnreached} when there is none; nothing was sent.
-   * @throws {Fault} when a node refuses permanently.
+   * @throws {Fault} when a node refuses permanently, or when there is none after `close`.
    */
   client(): Promise<NodeClient>;
   /** Abandons a node that does not answer; its open calls fail. Does nothing when the node was abandoned before. */
@@ -72,8 +72,8 @@ const connected = async (node: NodeAddress, settings: NodeSettings, onLoss: OnLo
 };
 
 /**
- * Keeps a connection to the leader. When a call shows that the node cannot serve or names another leader, the node is
- * left, and the search for the next one begins at once.
+ * Keeps a connection to the leader. When its connection ends, or when a call, one of `watchNode` among them, shows that
+ * the node cannot serve or names another leader, the node is left, and the search for the next one begins at once.
  */
 export const nodeConnection = (settings: NodeSettings): NodeConnection => {
   const ending = new AbortController();

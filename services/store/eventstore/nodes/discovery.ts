@@ -45,7 +45,10 @@ const noAnswer = (seeds: readonly Seed[], asked: readonly PromiseSettledResult<v
   return new AggregateError(reasons, `no node of the cluster answers: ${why.join(', ')}`);
 };
 
-/** Finds the leader of a cluster by asking all nodes at once; a node that does not answer causes no delay. */
+/**
+ * Finds the leader of a cluster by asking all nodes at once. Once one has named a leader, the others are waited for no
+ * longer than {@link OTHERS_MS}.
+ */
 const clusterLeader = async (settings: NodeSettings): Promise<NodeAddress> => {
   const seeds = await seedsOf(settings);
   const answers: ClusterInfo[] = [];

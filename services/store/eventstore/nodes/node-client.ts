@@ -46,7 +46,7 @@ export class NodeClient extends EventStoreDBClient {
     this.#session.cut();
   }
 
-  /** Calls `disconnected` when the present connection has ended, also when no calls are open. */
+  /** Calls `disconnected` once the connection of the gRPC channel has ended, also when no calls are open. */
   onDisconnect(disconnected: () => void): void {
     const { channel } = this.#nodeChannel;
     if (channel.getConnectivityState(false) !== connectivityState.READY) disconnected();
@@ -56,6 +56,8 @@ export class NodeClient extends EventStoreDBClient {
   /**
    * Opens a streaming call of EventStoreDB's service `Streams`. The library does not decode its messages; if it fails,
    * its error is one of the library's.
+   *
+   * @throws {NodeUnreached} after {@link abandon}.
    */
   open(method: 'Read' | 'BatchAppend', requiresLeader: boolean, { onMessages, onEnd }: CallListener): StreamingCall {
     const stream = this.#session.open({

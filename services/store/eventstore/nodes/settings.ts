@@ -20,7 +20,7 @@ export type NodeSettings = {
   readonly deadlineMs: number;
   /** The time within which a node must list the members of its cluster. */
   readonly gossipTimeoutMs: number;
-  /** The pause between two searches for a node. */
+  /** The pause between two attempts to find a node. */
   readonly discoveryIntervalMs: number;
 };
 

@@ -20,8 +20,8 @@ const leaderBy = async (client: NodeClient, settings: NodeSettings): Promise<Nod
 };
 
 /**
- * Checks a node periodically until it is left. Reads have no deadline, and keep-alive does not end the connection of a
- * node that answers pings but no calls.
+ * Checks a node periodically until it is left. A read that gets no answer fails, but does not leave the node, and
+ * keep-alive does not end the connection of a node that answers pings but no calls.
  *
  * @param onLoss is called once when the node does not answer or is not the leader any more, with the leader that it
  * names, if any.

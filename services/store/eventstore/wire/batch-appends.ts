@@ -11,6 +11,7 @@ export interface BatchAppends {
    * Sends an append; the appends of one client reach the server in the order of these calls.
    *
    * @throws the library's error for a refusal or for the end of the connection.
+   * @throws {NodeUnreached} from the call itself, when the client was abandoned before.
    */
   append(message: AppendMessage): Promise<Appended>;
 }

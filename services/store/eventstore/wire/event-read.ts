@@ -19,7 +19,7 @@ export interface EventRead {
 }
 
 /**
- * The maximum of answers that wait to be taken. At it, a read is paused, and the node waits. A node would drop a live
+ * The number of answers waiting to be taken from which a read is paused, and the node waits. A node would drop a live
  * subscription for that, so it fails here instead, where the events received are not lost.
  */
 const MAX_WAITING = { read: 1_000, live: 10_000 } as const;
