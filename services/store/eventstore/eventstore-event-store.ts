@@ -24,8 +24,8 @@ export type EventstoreOptions = {
   readonly writes?: boolean;
   /**
    * Retries an append that fails without an answer, or because the server is not ready or too busy, and sends the
-   * appends of one stream one after another; the default. With `false`, all appends reach the server in call order, over
-   * all streams.
+   * appends of one stream one after another; the default. With `false`, all appends reach the server in call order,
+   * over all streams.
    */
   readonly retries?: boolean;
   /** Is called with the reason each time a subscription breaks; it is retried. */

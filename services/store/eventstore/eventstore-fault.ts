@@ -128,7 +128,7 @@ export const isNoEventPosition = (error: unknown): boolean => {
 
 /**
  * True when a live subscription has ended because its events were not taken in time: this process ends it when too many
- * wait here, before the server drops it with 32 events that it could not send. It must be reopened at its last position.
+ * wait here, before the server drops it with 32 unsent events. It must be reopened at its last position.
  */
 export const isSlowConsumer = (error: unknown): boolean => /Consumer too slow/iu.test(textOf(error));
 

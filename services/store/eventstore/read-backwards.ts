@@ -64,11 +64,14 @@ export async function* readLogBackwards(
   { before, limit = Infinity }: ReadLogBackwardsOptions = {},
 ): AsyncGenerator<readonly RecordedEvent[]> {
   let from = before === undefined || before > MAX_POSITION ? undefined : before;
+  // Events that are appended while the place of `before` is looked up may come, too.
+  const isAsked = (event: RecordedEvent): boolean =>
+    (before === undefined || event.position < before) && isWanted(undefined, event);
   let left = limit;
   while (left > 0 && from !== 0n) {
     const maxCount = Math.min(left, PAGE_EVENTS) + FOREIGN_EVENTS;
     const found = await eventsBeforeAny(connection, from, maxCount);
-    const wanted = found.filter((event) => isWanted(undefined, event)).slice(0, left);
+    const wanted = found.filter(isAsked).slice(0, left);
     if (wanted.length > 0) yield wanted;
     if (found.length < maxCount) return;
     left -= wanted.length;

@@ -111,8 +111,8 @@ const opened = <Result>(db: Database, use: () => Result): Result => {
 };
 
 /**
- * Opens the log for its only writer, or for a change of its `meta`, and creates it if missing. A log that cannot be used
- * is left unchanged.
+ * Opens the log for its only writer, or for a change of its `meta`, and creates it if missing. A log that cannot be
+ * used is left unchanged.
  */
 export const openForWriting = (path: string, synchronous: Synchronous): LogFacts & { readonly db: Database } => {
   const db = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });

@@ -2,6 +2,7 @@ import { UnknownError } from '@eventstore/db-client';
 import { describe, expect, it } from 'vitest';
 import { StoreUnavailable } from '../../../services/kernel/fault.js';
 import { readLogUpTo } from '../../../services/store/eventstore/log-reads.js';
+import { readLogBackwards } from '../../../services/store/eventstore/read-backwards.js';
 import { eventAt, scriptedConnection, type ScriptedRead } from './scripted-reads.js';
 
 /** The error of a server for a position without an event, and for some failures that have nothing to do with it. */
@@ -41,4 +42,16 @@ describe('a read of the log of an event store', () => {
     expect(error).toBeInstanceOf(StoreUnavailable);
     expect(found).toEqual(positions(6, 205));
   });
+});
+
+it('a read backwards gives no event that was appended meanwhile, at or after the position where it begins', async () => {
+  const connection = scriptedConnection([
+    { answers: [], error: noSuchPosition() },
+    { answers: [eventAt(4n)] },
+    { answers: [eventAt(7n), eventAt(4n)] },
+  ]);
+  const found: bigint[] = [];
+  for await (const events of readLogBackwards(connection, { before: 5n }))
+    found.push(...events.map(({ position }) => position));
+  expect(found).toEqual([4n]);
 });
