@@ -41,7 +41,7 @@ export const textOf = (error: unknown): string => {
 const denied = (text: string): string =>
   `the event store denies access: ${text} (the user is that of the connection string, esdb://USER:PASSWORD@HOST)`;
 
-/** No node could be called: none is reachable, or none is the leader. Nothing was sent. */
+/** No node could be called: none is reachable, none is the leader, or the last one was abandoned. Nothing was sent. */
 export class NodeUnreached extends Error {
   constructor(cause: unknown) {
     super(textOf(cause), { cause });

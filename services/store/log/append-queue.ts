@@ -13,7 +13,7 @@ export type WaitingAppend = {
   readonly reject: (reason: Error) => void;
 };
 
-/** Called after each commit with the number of appends in it, and the time that the disk took to sync it. */
+/** Called after each commit with the number of appends in it, and its duration: it ends when the disk has synced. */
 export type OnCommit = (commit: { readonly appends: number; readonly syncMs: number }) => void;
 
 /** The serving thread's side of the queue to the writer thread. */

@@ -7,7 +7,10 @@ import { errorText } from '../../../kernel/error-text.js';
 
 /** A streaming gRPC call, whose messages are bytes. */
 export interface StreamingCall {
-  /** Sends messages in one write to the connection, so they mostly reach the node together. */
+  /**
+   * Sends messages in one write to the connection, so they mostly reach the node together. Does nothing when the call
+   * has ended.
+   */
   write(messages: readonly Buffer[]): void;
   /** Sends the last messages. */
   end(messages: readonly Buffer[]): void;
