@@ -3,7 +3,7 @@ import { mkdir, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { fileErrorCode } from './file-error.js';
 
-/** The error for a path at which no folder could be created: it names a link that leads nowhere. */
+/** The error for a path at which no folder could be created: the given one, but for a link that leads nowhere. */
 const noFolder = (path: string, error: unknown): unknown =>
   lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true && !existsSync(path)
     ? new Error(`${path} is a symbolic link to something that does not exist`)
