@@ -111,7 +111,7 @@ const locked = (directory: string, file: string, how: LockMode): FileLock | unde
  * Locks the data directory for this process, alone or together with others that lock it `together`, and creates it if
  * missing. Processes that only read need no lock.
  *
- * @throws {DataDirectoryInUse} when another process holds a lock that excludes this one.
+ * @throws {DataDirectoryInUse} when a lock that excludes this one is held already, by this process or another.
  * @throws {DataDirectoryUnusable} when the directory cannot be created or written.
  */
 export const lockDataDirectory = async (path: string, how: LockMode = 'alone'): Promise<DataDirectoryLock> => {
@@ -122,15 +122,19 @@ export const lockDataDirectory = async (path: string, how: LockMode = 'alone'): 
   if (!file) throw new DataDirectoryInUse(`data directory ${directory} is in use by ${await holderOf(pidFile)}`);
   const release = (): void => {
     if (!held.delete(lock)) return;
-    if (how === 'alone') rmSync(pidFile, { force: true });
-    file.close();
+    try {
+      if (how === 'alone') rmSync(pidFile, { force: true });
+    } finally {
+      file.close();
+    }
   };
   const lock: DataDirectoryLock = { directory, release };
   held.add(lock);
   try {
     writeFileSync(pidFile, String(process.pid));
   } catch (error) {
-    release();
+    held.delete(lock);
+    file.close();
     throw unusable(directory, errorText(error), error);
   }
   return lock;

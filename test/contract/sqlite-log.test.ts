@@ -406,6 +406,24 @@ describe('a data directory', () => {
     );
   });
 
+  it('in which the process id cannot be written is refused, and is free again', async () => {
+    const directory = newDirectory();
+    mkdirSync(join(directory, 'lock.pid'));
+    await expect(lockDataDirectory(directory)).rejects.toBeInstanceOf(DataDirectoryUnusable);
+    rmSync(join(directory, 'lock.pid'), { recursive: true });
+    (await lockDataDirectory(directory)).release();
+  });
+
+  it('is free again although the process id cannot be removed', async () => {
+    const directory = newDirectory();
+    const lock = await lockDataDirectory(directory);
+    rmSync(join(directory, 'lock.pid'));
+    mkdirSync(join(directory, 'lock.pid'));
+    expect(() => lock.release()).toThrow();
+    rmSync(join(directory, 'lock.pid'), { recursive: true });
+    (await lockDataDirectory(directory)).release();
+  });
+
   it('that cannot be made is refused with its path and the reason', async () => {
     const file = join(newDirectory(), 'file');
     writeFileSync(file, 'in the way');
