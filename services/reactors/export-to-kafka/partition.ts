@@ -25,8 +25,8 @@ export interface ExportPartition {
    */
   readonly ended: Promise<void>;
   /**
-   * Time in milliseconds since 1970 since which recorded events wait to be published, or since which publishing is
-   * interrupted; `undefined` when no event waits, and on standby.
+   * Time in milliseconds since 1970 since which recorded events wait to be published; until a session has caught up,
+   * the time at which publishing was interrupted or a standby ended. `undefined` when no event waits, and on standby.
    */
   behindSinceMs(): number | undefined;
   close(): Promise<void>;
@@ -34,7 +34,7 @@ export interface ExportPartition {
 
 const MAX_PAUSE_MS = 15_000;
 
-/** An attempt that lasted longer was healthy: its failure is the first of a new row. */
+/** An attempt that lasted longer counts as healthy: its failure is the first of a new row. */
 const HEALTHY_MS = 15_000;
 
 /** The last position; `undefined` when the topic of positions was deleted: the next session handles that case. */
@@ -62,7 +62,7 @@ const standBy = async (partition: number, options: PartitionOptions, signal: Abo
 
 type State = {
   session: ExportSession | undefined;
-  /** Time at which publishing was last interrupted; used until the session has caught up. */
+  /** Time at which publishing was last interrupted, or a standby ended; used until the session has caught up. */
   downSinceMs: number;
   hasBegun: boolean;
   isStandby: boolean;
@@ -70,7 +70,7 @@ type State = {
 
 /**
  * Time since which events wait to be published; `undefined` on standby. A new session does not know yet which events
- * wait, so the time of the interruption counts until it has caught up.
+ * wait, so the time of the interruption, or of the end of a standby, counts until it has caught up.
  */
 const behindSinceMs = ({ session, downSinceMs, isStandby }: State): number | undefined => {
   if (isStandby) return undefined;
@@ -110,7 +110,10 @@ const loopOf = (
     state.isStandby = true;
   };
   const attempt = async (): Promise<void> => {
-    if (state.isStandby) await standBy(partition, options, signal);
+    if (state.isStandby) {
+      await standBy(partition, options, signal);
+      state.downSinceMs = Date.now(); // until then another process has published
+    }
     state.isStandby = false;
     await runSession(partition, options, state, stopped);
   };

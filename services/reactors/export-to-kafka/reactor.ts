@@ -16,7 +16,7 @@ export interface ExportToKafka {
   readonly ended: Promise<unknown>;
   /**
    * Age in milliseconds of the oldest event that waits to be published; until a session has caught up, the time since
-   * publishing was interrupted. 0 when no event waits, and on standby.
+   * publishing was interrupted or a standby ended. 0 when no event waits, and on standby.
    */
   lagMs(): number;
   close(): Promise<void>;
