@@ -21,7 +21,8 @@ export type ReplayOptions = {
   readonly onProgress: (position: bigint, count: number) => void;
 };
 
-const BATCH_BYTES = 500_000;
+/** The largest request in bytes; a lower limit of the topic counts instead. */
+const MAX_BATCH_BYTES = 500_000;
 
 const isPublishedTo = (topic: string, prefix: string, categories: readonly string[]): boolean =>
   [positionsTopic(prefix), ...categories.map((category) => topicName(prefix, category))].includes(topic);
@@ -39,7 +40,8 @@ const assertOther = async ({ kafka, topic, categories, topics: { prefix } }: Rep
 };
 
 /**
- * Publishes events again, to a given topic, exactly as they were published before: the same ids, the same keys.
+ * Publishes events again, to a given topic, with the ids and keys with which they were published before. An event is
+ * published without its data when it is too large for this topic, whether or not it was for that of the export.
  *
  * @returns the number of events published.
  * @throws {ExportRefused} for a topic to which this log or another one is exported.
@@ -50,6 +52,7 @@ export const replay = async (options: ReplayOptions): Promise<number> => {
   const known = new Set(options.categories);
   const limit = await openTopic(kafka, topic, options.topics);
   const messageOf = messageMaker({ logId: log.logId, format, dataEncoder, maxBytes: () => limit });
+  const maxBytes = Math.min(MAX_BATCH_BYTES, limit);
   const producer = kafka.producer({
     idempotent: true,
     maxInFlightRequests: 1,
@@ -62,7 +65,7 @@ export const replay = async (options: ReplayOptions): Promise<number> => {
     for await (const { events, position } of log.readLog({ after: selection.from, isInclusive: true })) {
       const wanted = events.filter((event) => known.has(categoryOf(event.stream)) && isSelected(event, selection));
       const messages = await makeMessages(wanted, messageOf);
-      for (const batch of batches(messages, BATCH_BYTES)) await producer.send({ topic, messages: batch.map(recordOf) });
+      for (const batch of batches(messages, maxBytes)) await producer.send({ topic, messages: batch.map(recordOf) });
       count += messages.length;
       onProgress(position, count);
       if (position >= selection.to) break;
