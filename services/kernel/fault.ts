@@ -47,7 +47,7 @@ export class RevisionConflict extends Fault {
   readonly code = 'revision-conflict';
 }
 
-/** The events of one append exceed the size that every adapter accepts. */
+/** The events of one append exceed the size that every adapter accepts, or a lower limit of the event store. */
 export class AppendTooLarge extends Fault {
   readonly code = 'append-too-large';
 }
@@ -67,7 +67,7 @@ export class WriteRefused extends Fault {
   readonly code = 'write-refused';
 }
 
-/** The bytes of an event do not match its type. */
+/** The data or the metadata of an event cannot be decoded, or its stream was deleted in the event store. */
 export class CorruptEvent extends Fault {
   readonly code = 'corrupt-event';
 }
@@ -93,14 +93,14 @@ export class NewerLogFormat extends Fault {
 }
 
 /**
- * This release cannot read an event of the stream, so no command is decided on the stream and nothing is projected from
- * it.
+ * This release cannot read or fold an event of the stream, so no command is decided on the stream, and nothing is
+ * projected from that event on.
  */
 export class StreamParked extends Fault {
   readonly code = 'stream-parked';
 
   readonly stream: string;
-  /** Position of the event that cannot be read. */
+  /** Position of the event that cannot be read or folded. */
   readonly position: bigint;
   /** The cause in the words that callers get. */
   readonly reason: string;
@@ -118,7 +118,7 @@ export class StreamParked extends Fault {
   }
 }
 
-/** Another process has moved the checkpoint; nothing was written. */
+/** Another process has moved the checkpoint, or parked or resumed a stream of the views; nothing was written. */
 export class CheckpointMoved extends Fault {
   readonly code = 'checkpoint-moved';
 }

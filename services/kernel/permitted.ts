@@ -21,8 +21,8 @@ export const deniedInAll = (permission: string, project: string): RpcError =>
   new RpcError('PERMISSION_DENIED', `missing permission ${permission} in at least one domain of project ${project}`);
 
 /**
- * True for an error of an authentication that refuses the caller. Others say nothing about the caller: the issuer of the
- * token, or a store, could not be asked.
+ * True for an error with which an authentication refuses the caller, also because too many passwords are tried. Others
+ * say nothing about the caller: the issuer of the token, or a store, could not be asked.
  */
 export const refusesCaller = (error: unknown): error is RpcError =>
   error instanceof RpcError && error.code !== 'UNAVAILABLE';

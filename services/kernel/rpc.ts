@@ -69,7 +69,7 @@ export const unavailable = (message: string, cause: unknown, retryAfterMs?: numb
   return error;
 };
 
-/** CANCELLED: the client has disconnected, so an answer cannot be sent. */
+/** CANCELLED: the client has disconnected, or its deadline has passed, so an answer cannot be sent. */
 export const callerGone = (): RpcError => new RpcError('CANCELLED', 'the caller has gone');
 
 /** A call in progress, on any transport: one request, or a stream of them. */

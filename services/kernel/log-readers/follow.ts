@@ -4,7 +4,10 @@ import type { EventFilter, EventLog, LogPage, Subscription } from '../ports/even
 
 /** A component that follows the log and acts on its events. */
 export interface Reactor {
-  /** Resolves after `close`; rejects when the log cannot be followed any further. */
+  /**
+   * Resolves after `close`; rejects when the log cannot be followed any further, or the checkpoint not be read at the
+   * start or written at the end.
+   */
   readonly ended: Promise<void>;
   /** Finishes the work in hand and writes the checkpoint. */
   close(): Promise<void>;
@@ -23,7 +26,10 @@ export type FollowOptions = {
   readonly checkpoint: Checkpoint;
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  /** Called with the error when the checkpoint cannot be written; it is written again while the log is followed. */
+  /**
+   * Called with the error when the store of the checkpoint cannot be reached; the checkpoint is written again while the
+   * log is followed. Also called when it cannot be written after the log has failed.
+   */
   readonly onFailure: (error: unknown) => void;
 };
 

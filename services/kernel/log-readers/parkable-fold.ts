@@ -26,7 +26,8 @@ type Parked = { error: StreamParked; next: bigint; left: bigint };
 /**
  * Makes a fold with parked streams.
  *
- * @param evolve folds one event. It gets every event of a resumed stream, also those that the subscription leaves out.
+ * @param evolve folds one event. Of a resumed stream it gets every event from the one on that parked the stream, also
+ * those that the subscription leaves out.
  * It parks the stream by throwing `StreamParked`; other errors are thrown by `take`.
  */
 export const parkableFold = (evolve: (event: RecordedEvent) => void, onParked: OnParked): ParkableFold => {

@@ -1,6 +1,9 @@
 /** One call, attempt to sign in, or loss of entries, as auditors see it. Texts are empty where they do not apply. */
 export type AuditEntry = {
-  /** `call`: an RPC or page; `sign-in`: at the authorization server; `dropped`: entries that could not be kept. */
+  /**
+   * `call`: an RPC, a page, or a command of the command line; `sign-in`: at the authorization server; `dropped`:
+   * entries that could not be kept.
+   */
   readonly kind: 'call' | 'sign-in' | 'dropped';
   /** Milliseconds since 1970; of the first where several are counted together. */
   readonly atMs: number;
@@ -24,7 +27,10 @@ export type AuditEntry = {
   readonly name: string;
   /** The status that the caller was given. */
   readonly code: string;
-  /** The reason of a refusal, empty for other calls. Never has anything of the request. */
+  /**
+   * The reason of a refusal, or of the loss of entries; empty for other calls. Of the request it has at most the
+   * project and domain.
+   */
   readonly reason: string;
   readonly requestId: string;
   /** The position of the log that the answer reflects; absent where nothing was recorded. */

@@ -13,14 +13,15 @@ export interface EncodedCall {
   /**
    * Receives the only request of a unary or server-streaming RPC.
    *
-   * @throws {RpcError} INVALID_ARGUMENT unless there is exactly one message; RESOURCE_EXHAUSTED when it is too
-   * large or the memory budget stays full.
+   * @throws {RpcError} INVALID_ARGUMENT unless there is exactly one whole message, in the announced compression;
+   * RESOURCE_EXHAUSTED when it is too large or the memory budget stays full; CANCELLED when the client disconnects.
    */
   readonly request: () => Promise<Buffer>;
   /**
    * Receives the requests of a streaming RPC, no faster than they are read.
    *
-   * @throws {RpcError} INVALID_ARGUMENT, RESOURCE_EXHAUSTED as for one request; CANCELLED when the client disconnects.
+   * @throws {RpcError} INVALID_ARGUMENT when a message is not whole or not in the announced compression;
+   * RESOURCE_EXHAUSTED and CANCELLED as for one request.
    */
   readonly requests: () => AsyncIterable<Buffer>;
   /**

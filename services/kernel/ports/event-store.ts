@@ -101,7 +101,8 @@ export interface EventLog {
    * Reads the log from a position on, without end. Pages come one at a time: the next one is read when the handler is
    * done.
    *
-   * @param onPage called with `isLive` true once all events that existed at the start have been delivered.
+   * @param onPage called with `isLive` true from the page on that brings the last event that existed at the start, or
+   *   from an empty page after it.
    */
   subscribe(
     options: Omit<ReadLogOptions, 'limit'>,
@@ -127,7 +128,7 @@ export interface EventStore extends EventLog {
    *
    * @returns the revision and position of the last event appended.
    * @throws {RevisionConflict} when the stream is not at `expected`.
-   * @throws {AppendTooLarge} when the events exceed 1,000,000 bytes in total.
+   * @throws {AppendTooLarge} when the events exceed 1,000,000 bytes in total, or a lower limit of the event store.
    * @throws {StoreUnavailable} when it is certain that nothing was appended.
    * @throws {OutcomeUnknown} when it is not known whether the events were appended.
    */

@@ -16,7 +16,7 @@ export interface Leases {
   /** The active leases whose names begin with `prefix`: the owner by the name of the lease. */
   held(prefix: string): Promise<ReadonlyMap<string, string>>;
 
-  /** Attaches a text to a lease that the owner holds, for other workers to read; it is lost with the lease. */
+  /** Attaches a text to a lease that the owner holds, for other workers to read while this owner holds it. */
   describe(name: string, owner: string, text: string): Promise<void>;
 
   /** The texts of the active leases whose names begin with `prefix`, by the name of the lease. */

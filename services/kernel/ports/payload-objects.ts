@@ -5,7 +5,7 @@ export type PayloadObject = {
   /** The name it was quarantined under; absent for an object that is in its regular place. */
   readonly aside?: string;
   readonly sizeBytes: number;
-  /** Time of the last touch, which is a put or the quarantine, in milliseconds since 1970. */
+  /** Time of the last touch, in milliseconds since 1970: a put or, in an object store, the quarantine. */
   readonly touchedAtMs: number;
 };
 

@@ -14,8 +14,8 @@ export type CommandContext = {
   /** Set when the caller may send the request again under the same key. */
   readonly idempotency?: Idempotency;
   /**
-   * True once the caller has disconnected. A command that is still to be decided is then rejected as CANCELLED; one that
-   * has been decided is recorded.
+   * True once the caller has disconnected, or its deadline has passed. A command that is still to be decided is then
+   * rejected as CANCELLED; one that has been decided is recorded.
    */
   readonly isCancelled?: () => boolean;
 };
@@ -48,10 +48,10 @@ export interface Sessions {
    * A command that was already recorded under its idempotency key is accepted without being decided again.
    *
    * @throws {RpcError} INVALID_ARGUMENT when its idempotency key was used with a different request; RESOURCE_EXHAUSTED
-   * when too many commands are in flight; CANCELLED when its caller has disconnected.
-   * @throws {Fault} as the event store's `append`; after a conflict, the command is decided again up to 20 times, and
-   * on a shared log up to 100 times. Also `StreamParked` when its stream is parked, and `NewerLogFormat` when a newer
-   * release writes the log.
+   * when too many commands are in flight; CANCELLED when its caller has disconnected or the deadline has passed.
+   * @throws {Fault} as the event store's `append`; after a conflict, the command is decided again up to 20 times; on a
+   * shared log it is decided up to 100 times in all. Also `StreamParked` when its stream is parked, and
+   * `NewerLogFormat` when a newer release writes the log.
    */
   handle<State, Command, Event, Refusal>(
     aggregate: Aggregate<State, Command, Event, Refusal>,

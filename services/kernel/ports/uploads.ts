@@ -27,7 +27,7 @@ export type FoundUpload = {
 export type UploadTerms = {
   /** MD5 of the content, 16 bytes: any other content is rejected. `undefined` accepts any content. */
   readonly md5: Uint8Array | undefined;
-  /** Store the MD5 with the file as well. */
+  /** Where `md5` is given: store it with the file as well, in a store whose files have metadata. */
   readonly notesMd5: boolean;
   readonly expiresInSeconds: number;
 };
@@ -37,7 +37,10 @@ export interface UploadStore {
   /** The URL by which clients refer to the file, and find it in storage that they can read themselves. */
   nativeUrl(key: UploadKey): string;
 
-  /** The key behind such a URL; `undefined` when it does not belong to this store. */
+  /**
+   * The key behind such a URL; `undefined` when no file of this store can have it. A store on a disk looks only at the
+   * end of the path, so that a URL stays valid when the files are moved.
+   */
   keyOf(nativeUrl: string): UploadKey | undefined;
 
   /**
@@ -100,12 +103,12 @@ const utf8 = new TextEncoder();
 
 /**
  * True when a text can be one segment of a path in every store: 1 to 255 bytes, not `.` or `..`, no slash, no control
- * character, no lone surrogate.
+ * character of ASCII, no lone surrogate.
  */
 export const isPathSegment = (text: string): boolean =>
   text !== '' && !UNSAFE.test(text) && utf8.encode(text).length <= MAX_PART_BYTES;
 
-/** True when a text can be the path of an upload. */
+/** True when a text can be the path of an upload: at most 32 such segments, joined by slashes, and 800 bytes. */
 export const isUploadPath = (path: string): boolean => {
   const parts = path.split('/');
   return parts.length <= MAX_PARTS && parts.every(isPathSegment) && utf8.encode(path).length <= MAX_PATH_BYTES;

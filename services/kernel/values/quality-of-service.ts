@@ -17,7 +17,7 @@ export type QualityOfServiceRule = {
 const LAST_TIER = 3;
 
 /**
- * Checks that a quality of service names an existing tier, or has a queueing budget that is not negative.
+ * Checks that the tier of a quality of service exists, or that its spec has a queueing budget that is not negative.
  *
  * @throws {RpcError} INVALID_ARGUMENT naming the invalid field.
  */

@@ -13,13 +13,17 @@ export type ReconcileOptions = {
   readonly categories: readonly string[];
   readonly selection: EventSelection;
   readonly groupPrefix: string;
-  /** Called with the number of messages read and the total. */
+  /**
+   * Called with how far the topics are read, and the total; both count offsets, also those of markers and of messages
+   * that were removed.
+   */
   readonly onProgress: (read: bigint, total: bigint) => void;
 };
 
 /** Result of a comparison; the first ten differences are listed as `kind stream@revision`. */
 export type ReconcileResult = {
   readonly expected: number;
+  /** All messages in the topics, also those of events that are not selected. */
   readonly found: number;
   readonly missing: number;
   readonly doubled: number;
@@ -87,7 +91,7 @@ const inLog = async ({ log, selection, categories }: ReconcileOptions): Promise<
 
 type Differences = { readonly missing: number[]; readonly doubled: number[]; readonly reordered: number[] };
 
-/** Compares the revisions of one stream. Messages that were published after the last expected event are ignored. */
+/** Compares the revisions of one stream. Messages of events that are not expected, such as later ones, are ignored. */
 const compare = (expected: readonly number[], found: readonly number[]): Differences => {
   const wanted = new Set(expected);
   const seen = new Set<number>();

@@ -44,7 +44,8 @@ const IDLE_MS = 5_000;
 /**
  * The last position of a partition; `undefined` when it was never published.
  *
- * @throws {ExportRefused} when the positions are of another log, or of another number of partitions.
+ * @throws {ExportRefused} when the positions are of another log, or of another number of partitions, or cannot be read
+ * by this release.
  */
 export const lastPosition = async (
   partition: number,
@@ -165,7 +166,9 @@ const begin = async (held: Omit<OwnedPartition, 'from' | 'head'>): Promise<Expor
 /**
  * Takes ownership of a partition: the previous owner can commit no more, and its transaction in flight is settled.
  *
- * @throws {ExportRefused} when the topics have other settings, or the events of another log.
+ * @throws {ExportRefused} when the topics have other settings, or the cluster refuses to create them; when their
+ * positions are of another log or number of partitions, or unreadable; and when they have events but no positions.
+ * @throws {LogEndsEarly} when the log ends before the last position; it can be retried.
  */
 export const openSession = async (partition: number, options: SessionOptions): Promise<ExportSession> => {
   const limits = await ensureTopics(options.kafka, options.topics, options.categories);

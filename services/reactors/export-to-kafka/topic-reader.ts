@@ -96,7 +96,10 @@ const watchEnds = (kafka: Kafka, topics: readonly string[], ends: Ends) => {
   return { deleted, close: () => clearInterval(timer) };
 };
 
-/** Progress callback (messages left, total), and the prefix of the consumer group. */
+/**
+ * The progress, and the prefix of the consumer group. Progress counts offsets, also those of transaction markers and of
+ * removed messages.
+ */
 export type ReadOptions = { readonly onProgress?: (left: bigint, total: bigint) => void; readonly groupPrefix: string };
 
 /** Reads the committed messages of topics from their beginning to their current end. */

@@ -29,7 +29,8 @@ const wantedTopics = ({ prefix, partitions }: TopicSettings, categories: readonl
 ];
 
 /**
- * Settings of the positions topic. It is read completely at each start: small segments, compacted early, keep it short.
+ * Settings of the positions topic. It is read completely at the start of each session, and again and again on standby:
+ * small segments, compacted early, keep it short.
  */
 const COMPACTED = [
   { name: 'segment.bytes', value: '8388608' },
@@ -108,7 +109,7 @@ const UNSETTLED: ReadonlySet<unknown> = new Set([
 
 const SETTLING = { pauseMs: 50, limitMs: 10_000 } as const;
 
-/** Retries an operation while brokers do not know of a change to its topics yet, for at most ten seconds. */
+/** Retries an operation while brokers do not know of a change to its topics yet, until ten seconds have passed. */
 const onceSettled = async <Found>(work: () => Promise<Found>): Promise<Found> => {
   const until = Date.now() + SETTLING.limitMs;
   for (;;) {
@@ -150,7 +151,7 @@ export type TopicLimits = ReadonlyMap<string, number>;
  * Creates missing topics and checks the existing ones.
  *
  * @returns the maximum message size of each topic, in bytes.
- * @throws {ExportRefused} when an existing topic has other settings.
+ * @throws {ExportRefused} when an existing topic has other settings, or the cluster refuses to create a missing one.
  */
 export const ensureTopics = async (
   kafka: Kafka,
@@ -176,7 +177,8 @@ export const ensureTopics = async (
  * Creates a topic if missing, with the settings of topics of events.
  *
  * @returns its maximum message size in bytes.
- * @throws {ExportRefused} when the topic is compacted, and so would keep only the last event of each key.
+ * @throws {ExportRefused} when the topic is compacted, and so would keep only the last event of each key, or when the
+ * cluster refuses to create it.
  */
 export const openTopic = async (kafka: Kafka, topic: string, settings: TopicSettings): Promise<number> => {
   const admin = kafka.admin();

@@ -9,9 +9,14 @@ export interface PublishedDataEncoder {
    *
    * @returns `undefined` when it is written already, otherwise a promise that resolves when it is.
    * @throws {UnknownEvent} when this release does not know the type.
+   * @throws {CorruptEvent} as a rejection, when the data cannot be decoded.
    */
   json(event: RecordedEvent, json: JsonBytes): Promise<void> | undefined;
-  /** The data of an event as the bytes of its protobuf message. */
+  /**
+   * The data of an event as the bytes of its protobuf message.
+   *
+   * @throws {UnknownEvent | CorruptEvent} when this release cannot read the event.
+   */
   message(event: RecordedEvent): Promise<Uint8Array>;
 }
 
