@@ -8,7 +8,7 @@ export type EventId = Uint8Array;
 export type EventMetadata = {
   /** Milliseconds since 1970; never less than those of the previous event in the stream. */
   readonly recordedAtMs: number;
-  /** The authenticated caller; empty when there is no authentication. */
+  /** The authenticated caller, or the reactor that sent the command; empty when there is neither. */
   readonly actor: string;
   readonly commandId: string;
   /** Schema version of the event's data; so far always 1. */

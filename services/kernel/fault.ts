@@ -57,7 +57,7 @@ export class StoreUnavailable extends Fault {
   readonly code = 'store-unavailable';
 }
 
-/** The store did not answer: the events may have been recorded or not. */
+/** The store did not answer, or failed during a commit: what was written may have been recorded or not. */
 export class OutcomeUnknown extends Fault {
   readonly code = 'outcome-unknown';
 }

@@ -3,7 +3,10 @@ import { RecencyMap } from './recency-map.js';
 /** A cache of bounded size that evicts the least recently used entries. */
 export interface Lru<Key, Value> {
   get(key: Key): Value | undefined;
-  /** Evicts the least recently used entries until the new one fits. A value larger than the bound is not kept. */
+  /**
+   * Evicts the least recently used entries until the new one fits. A value larger than the bound is not kept, and its
+   * key then has none.
+   */
   set(key: Key, value: Value, size?: number): void;
   delete(key: Key): void;
   /** Total size of all entries. */

@@ -19,7 +19,8 @@ export type AuditEntry = {
   /** The address of the client, without a port; for `command-line` the name of the machine. */
   readonly address: string;
   /**
-   * An RPC such as `AdminService.CreateTask`, the path of a page or endpoint, or a command such as `flightlog user add`.
+   * An RPC such as `AdminService.CreateTask`, the path of a page, an endpoint or an EventStoreDB method, or a command
+   * such as `flightlog user add`.
    */
   readonly action: string;
   readonly project: string;

@@ -10,7 +10,7 @@ export type Identity = {
   /** Empty where the token names no client. */
   readonly clientId: string;
   readonly scopes: readonly string[];
-  /** All claims of the token, for roles by claim and for `UserInfo`. */
+  /** All claims of the token, or subject and roles without one; for roles by claim and for `UserInfo`. */
   readonly claims: Readonly<Record<string, unknown>>;
   /** In milliseconds since 1970; `undefined` for an identity without an end. */
   readonly expiresAt: number | undefined;
@@ -54,8 +54,9 @@ export interface Authentication {
    * The caller that the headers of a call name: at once for a token that was verified before. Without a token it is the
    * one that the client certificate stands for.
    *
-   * @throws {RpcError} also as a rejection: UNAUTHENTICATED when the token is not valid, or there is neither a token nor such
-   * a certificate; UNAVAILABLE when the issuer of the token must be asked and cannot be reached.
+   * @throws {RpcError} also as a rejection: UNAUTHENTICATED when the token is not valid, or there is none and the
+   * certificate names no caller or has expired; UNAVAILABLE when the issuer of the token must be asked and cannot be
+   * reached.
    */
   callerOf(
     header: (name: string) => string | undefined,

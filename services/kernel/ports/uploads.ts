@@ -27,7 +27,7 @@ export type FoundUpload = {
 export type UploadTerms = {
   /** MD5 of the content, 16 bytes: any other content is rejected. `undefined` accepts any content. */
   readonly md5: Uint8Array | undefined;
-  /** Where `md5` is given: store it with the file as well, in a store whose files have metadata. */
+  /** True to store the MD5, if one is given, with the file as well; a store on a disk has no place for it. */
   readonly notesMd5: boolean;
   readonly expiresInSeconds: number;
 };

@@ -46,7 +46,7 @@ const positionIfAny = (partition: number, options: PartitionOptions): Promise<Ex
 
 /**
  * Waits while another process works on this partition: until its position stops moving although the log has more
- * events.
+ * events, or there is no position of another process any more.
  */
 const standBy = async (partition: number, options: PartitionOptions, signal: AbortSignal): Promise<void> => {
   const { log, worker, standbyMs } = options;

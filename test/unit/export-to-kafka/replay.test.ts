@@ -17,7 +17,7 @@ const events = Array.from({ length: 10 }, (_, at) => ({
 
 const log = {
   logId: '4840a941-dec6-4d4b-b036-6929f53bff43',
-  readLog: async function* () {
+  async *readLog() {
     yield await Promise.resolve({ events, position: 10n });
   },
 } as unknown as EventLog;

@@ -55,7 +55,10 @@ export type CloudEventAttributes = {
   readonly stream: StreamAttributes;
 };
 
-/** Maximum length: attributes go with every message, and brokers and routers hold them in memory. */
+/**
+ * Maximum length of an attribute that names the execution or its node, in characters: attributes go with every message,
+ * and brokers and routers hold them in memory.
+ */
 const MAX_ATTRIBUTE_LENGTH = 256;
 
 const short = (value: string | undefined): string | undefined =>
