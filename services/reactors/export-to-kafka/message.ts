@@ -26,6 +26,7 @@ export type Outgoing = {
   readonly type: string;
   readonly contentType: string;
   readonly position: bigint;
+  /** Milliseconds since 1970; of an event whose metadata cannot be decoded, the time at which the message was made. */
   readonly recordedAtMs: number;
 };
 
@@ -99,7 +100,7 @@ export const messageMaker = ({ format, logId, dataEncoder, maxBytes }: MessageOp
       type,
       contentType: encoding.contentType,
       position: event.position,
-      recordedAtMs: about.metadata.recordedAtMs,
+      recordedAtMs: metadata?.recordedAtMs ?? Date.now(),
     });
     const referring = (): Outgoing => message(encoding.referring(about, dataRefOf(logId, event)));
     const fitting = (value: Buffer): Outgoing => {

@@ -54,6 +54,12 @@ describe('an event as a CloudEvent', () => {
     expect(await json(recorded(event))).toMatchObject({ type: 'platformidl.eventlog.a "type"' });
   });
 
+  it('waits since its message was made, where another program has given it no time', async () => {
+    const before = Date.now();
+    const { recordedAtMs } = await made(recorded({ ...newEvent('other', new Uint8Array()), metadata: '{}' }));
+    expect(recordedAtMs).toBeGreaterThanOrEqual(before);
+  });
+
   it('has actor, type, time and stream in its attributes', async () => {
     const id = Uint8Array.from({ length: 16 }, (_, at) => at * 17);
     const event = withMetadata(nodeReported('a1b2', 0), {
