@@ -19,7 +19,7 @@ const MAX_VARINT_BYTES = 10;
 
 /** Bytes that are not a protobuf message. The error's text is the end of a sentence about the message or its field. */
 export class Malformed extends Error {
-  /** Offset at which the number, tag, length, value or text begins that is wrong. */
+  /** Offset of the number, tag, length, value or text that is wrong; for a group, that after its tag. */
   readonly at: number;
 
   constructor(what: string, at: number) {

@@ -4,7 +4,10 @@ import { errorText } from '../../kernel/error-text.js';
 /** The export cannot continue until an operator decides what to do; the message tells the operator in one line. */
 export class ExportRefused extends Error {}
 
-/** Another process has taken over the export of this partition of the log. */
+/**
+ * Another process has taken over the export of this partition of the log. The cluster answers the same after it has
+ * ended a transaction that took too long, and when it has forgotten an id that was not used for days.
+ */
 export class Fenced extends Error {}
 
 type Clues = { readonly name?: unknown; readonly type?: unknown; readonly cause?: unknown; readonly errors?: unknown };
