@@ -129,6 +129,7 @@ export interface EventStore extends EventLog {
    * @returns the revision and position of the last event appended.
    * @throws {RevisionConflict} when the stream is not at `expected`.
    * @throws {AppendTooLarge} when the events exceed 1,000,000 bytes in total, or a lower limit of the event store.
+   * @throws {CorruptEvent} when the stream was deleted in the event store.
    * @throws {StoreUnavailable} when it is certain that nothing was appended.
    * @throws {OutcomeUnknown} when it is not known whether the events were appended.
    */

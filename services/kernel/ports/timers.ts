@@ -3,7 +3,7 @@ export interface Timers {
   /** Milliseconds since 1970. */
   now(): number;
   /**
-   * Runs `run` after `delayMs` milliseconds, or at once when that is 0 or less.
+   * Runs `run` after `delayMs` milliseconds, never before this call returns; a negative delay counts as 0.
    *
    * @returns a function that cancels it.
    */
