@@ -10,7 +10,7 @@ export type PartitionOptions = SessionOptions & {
   readonly standbyMs: number;
   /**
    * Called before each retry, except after being fenced. `times` counts the failures in a row; a failure more than 15 s
-   * after its attempt began is the first of a new row.
+   * after its session began is the first of a new row.
    */
   readonly onFailure: (error: unknown, times: number) => void;
   /** Called when another process has taken over, before this one goes on standby. */
@@ -34,7 +34,7 @@ export interface ExportPartition {
 
 const MAX_PAUSE_MS = 15_000;
 
-/** An attempt that lasted longer counts as healthy: its failure is the first of a new row. */
+/** A session that lasted longer was healthy: its failure is the first of a new row. */
 const HEALTHY_MS = 15_000;
 
 /** The last position; `undefined` when the topic of positions was deleted: the next session handles that case. */
@@ -65,6 +65,8 @@ type State = {
   /** Time at which publishing was last interrupted, or a standby ended; used until the session has caught up. */
   downSinceMs: number;
   hasBegun: boolean;
+  /** Time at which the session of the present attempt began; `undefined` until then, which may take long. */
+  begunMs: number | undefined;
   isStandby: boolean;
 };
 
@@ -88,6 +90,7 @@ const runSession = async (
   const session = await openSession(partition, options);
   state.session = session;
   state.hasBegun = true;
+  state.begunMs = Date.now();
   try {
     await session.follow(stopped);
   } finally {
@@ -110,6 +113,7 @@ const loopOf = (
     state.isStandby = true;
   };
   const attempt = async (): Promise<void> => {
+    state.begunMs = undefined;
     if (state.isStandby) {
       await standBy(partition, options, signal);
       state.downSinceMs = Date.now(); // until then another process has published
@@ -120,7 +124,6 @@ const loopOf = (
   return async () => {
     const isStopping = (): boolean => signal.aborted;
     for (let failures = 0; !isStopping();) {
-      const began = Date.now();
       const failure = await attempt().catch((error: unknown) => exportFailureOf(error, options.brokers));
       if (isStopping()) return;
       if (failure instanceof ExportRefused && !state.hasBegun) throw failure;
@@ -128,7 +131,7 @@ const loopOf = (
         enterStandby();
         continue;
       }
-      failures = Date.now() - began > HEALTHY_MS ? 1 : failures + 1;
+      failures = Date.now() - (state.begunMs ?? Infinity) > HEALTHY_MS ? 1 : failures + 1;
       options.onFailure(failure, failures);
       await pause(Math.min(100 * 2 ** failures, MAX_PAUSE_MS), undefined, { signal }).catch(() => undefined);
     }
@@ -143,7 +146,13 @@ const loopOf = (
  */
 export const exportPartition = (partition: number, options: PartitionOptions): ExportPartition => {
   const stopping = new AbortController();
-  const state: State = { session: undefined, downSinceMs: Date.now(), hasBegun: false, isStandby: false };
+  const state: State = {
+    session: undefined,
+    downSinceMs: Date.now(),
+    hasBegun: false,
+    begunMs: undefined,
+    isStandby: false,
+  };
   const ended = loopOf(partition, options, state, stopping.signal)();
   ended.catch(() => undefined); // no unhandled rejection; a later listener still gets the error
   return {

@@ -1,16 +1,33 @@
 import type { Transaction } from 'kafkajs';
-import { afterEach, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { EventLog } from '../../../services/kernel/ports/event-store.js';
-import { exportPartition } from '../../../services/reactors/export-to-kafka/partition.js';
+import { exportPartition, type PartitionOptions } from '../../../services/reactors/export-to-kafka/partition.js';
 import { until } from '../../support/until.js';
 import { emptyCluster } from './cluster.js';
 
 const HOUR_MS = 3_600_000;
+const TOPICS = { 'a.execution.v1': 'delete', 'a.export.positions.v1': 'compact' } as const;
+const LOG_ID = '4840a941-dec6-4d4b-b036-6929f53bff43';
 
+const OPTIONS: Omit<PartitionOptions, 'kafka' | 'log' | 'onFailure'> = {
+  topics: { prefix: 'a', partitions: 1, replicationFactor: -1 },
+  messages: {
+    follow: () => {
+      throw new Error('nothing is published');
+    },
+  },
+  categories: ['execution'],
+  partitions: 1,
+  worker: 'one',
+  brokers: [],
+  standbyMs: 1,
+  onTakenOver: () => undefined,
+};
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ['Date'] }));
 afterEach(() => void vi.useRealTimers());
 
 it('counts as behind since the end of its standby, not since another process took over', async () => {
-  vi.useFakeTimers({ toFake: ['Date'] });
   const begunMs = Date.now();
   let opened = 0;
   let endSecond = (): void => undefined;
@@ -22,7 +39,7 @@ it('counts as behind since the end of its standby, not since another process too
     });
   };
   const log = {
-    logId: '4840a941-dec6-4d4b-b036-6929f53bff43',
+    logId: LOG_ID,
     // Called on standby: an hour passes there.
     head: () => {
       vi.setSystemTime(begunMs + HOUR_MS);
@@ -31,21 +48,10 @@ it('counts as behind since the end of its standby, not since another process too
   } as unknown as EventLog;
   const failures: unknown[] = [];
   const partition = exportPartition(0, {
-    kafka: emptyCluster({ 'a.execution.v1': 'delete', 'a.export.positions.v1': 'compact' }, 900_000, { transaction }),
+    ...OPTIONS,
+    kafka: emptyCluster(TOPICS, 900_000, { transaction }),
     log,
-    topics: { prefix: 'a', partitions: 1, replicationFactor: -1 },
-    messages: {
-      follow: () => {
-        throw new Error('nothing is published');
-      },
-    },
-    categories: ['execution'],
-    partitions: 1,
-    worker: 'one',
-    brokers: [],
-    standbyMs: 1,
     onFailure: (error) => failures.push(error),
-    onTakenOver: () => undefined,
   });
   await until(
     () => Promise.resolve(opened),
@@ -56,4 +62,24 @@ it('counts as behind since the end of its standby, not since another process too
   endSecond();
   await closing;
   expect(failures).toEqual([]);
+});
+
+it('counts failures in a row also where each attempt to reach the brokers takes long', async () => {
+  const times: number[] = [];
+  const connect = (): Promise<void> => {
+    vi.setSystemTime(Date.now() + 20_000);
+    return Promise.reject(new Error('no broker answers'));
+  };
+  const partition = exportPartition(0, {
+    ...OPTIONS,
+    kafka: emptyCluster(TOPICS, 900_000, { connect }),
+    log: { logId: LOG_ID } as unknown as EventLog,
+    onFailure: (_, inARow) => times.push(inARow),
+  });
+  await until(
+    () => Promise.resolve(times.length),
+    (count) => count >= 2,
+  );
+  await partition.close();
+  expect(times.slice(0, 2)).toEqual([1, 2]);
 });
