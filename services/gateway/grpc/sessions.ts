@@ -33,7 +33,7 @@ const OPTIONS = {
   maxSessionRejectedStreams: 10_000,
 };
 
-// A connection that does not answer a ping in time is closed. Clients may ping the server at any rate.
+// A connection that does not answer a ping in time is closed. Clients may ping the server as often as they like.
 const PING_EVERY_MS = 60_000;
 const PING_TIMEOUT_MS = 20_000;
 
@@ -41,6 +41,10 @@ const ignore = (): void => undefined;
 
 const keepAlive = (session: ServerHttp2Session, socket: Socket): void => {
   const timer = setInterval(() => {
+    if (session.destroyed) {
+      socket.destroy(); // the session has ended, but the client has not closed the connection
+      return;
+    }
     const late = setTimeout(() => socket.destroy(), PING_TIMEOUT_MS).unref();
     session.ping(() => clearTimeout(late));
   }, PING_EVERY_MS).unref();
