@@ -12,7 +12,7 @@ import type { MemoryReservation, MemoryBudget } from '../memory-budget.js';
 /** Bodies up to this size, in bytes, are not counted: they are in the buffers of the connection anyway. */
 const UNCOUNTED_BYTES = 64 * 1024;
 
-type Limits = Pick<Hosting, 'requests' | 'maxMessageBytes'>;
+type Limits = Pick<Hosting, 'requests' | 'maxMessageBytes' | 'files'>;
 
 /** The largest size after decompression of a body of which `sent` bytes are sent, in bytes. */
 const largestOf = (request: FastifyRequest, sent: number, maxBytes: number): number =>
@@ -67,11 +67,14 @@ const metered = (payload: Readable, { largest, maxBytes, openReservation }: Mete
   return payload.pipe(meter);
 };
 
-/** Counts request bodies against the memory budget. Files behind links are not counted: they are never in memory. */
-export const boundBodies = (app: FastifyInstance, { requests, maxMessageBytes }: Limits): void => {
+/**
+ * Counts request bodies against the memory budget. Files behind links are not counted, because they are never whole in
+ * memory; a server that serves no links buffers the body for such a path as any other.
+ */
+export const boundBodies = (app: FastifyInstance, { requests, maxMessageBytes, files }: Limits): void => {
   const { stallTimeoutMs } = requests.limits;
   app.addHook('preParsing', (request, reply, payload, done) => {
-    if (isLink(request.originalUrl)) {
+    if (files && isLink(request.originalUrl)) {
       done(null, payload);
       return;
     }

@@ -201,6 +201,12 @@ describe('large requests over REST', () => {
     });
   });
 
+  it('are counted for a path of links, too, where the server has none', async () => {
+    const { url, send } = await rest({ waitMs: 200, totalBytes: LARGE_BYTES });
+    await beginBody(url, LENGTH).sent;
+    expect((await send('PUT', '/data/file', body())).status).toBe(429);
+  });
+
   it('release their memory when their connection ends', async () => {
     const { url, send } = await rest({ totalBytes: LARGE_BYTES });
     const { socket, sent } = beginBody(url, LENGTH);
