@@ -224,6 +224,7 @@ export const requestFault = (error: unknown, maxBytes: number): unknown => {
       return new RpcError('UNIMPLEMENTED', 'Method Not Allowed');
     case 'Z_DATA_ERROR':
     case 'Z_BUF_ERROR':
+    case 'Z_NEED_DICT':
       return new RpcError('INVALID_ARGUMENT', 'cannot decompress the body');
     case 'FST_ERR_BAD_URL':
       return new RpcError('INVALID_ARGUMENT', 'malformed path');

@@ -99,6 +99,7 @@ describe('a body', () => {
   it.each([
     ['gzip', Buffer.from('not compressed')],
     ['gzip', gzipSync(body).subarray(0, 40)],
+    ['deflate', deflateSync(body, { dictionary: Buffer.from(body) })],
     ['br', Buffer.from(body)],
   ])('that cannot be decompressed as %s is refused with status 400', async (encoding, bytes) => {
     expect((await send(bytes, encoding)).status).toBe(400);
