@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 
-import { type DescMessage, fromBinary, type MessageShape, toBinary } from '@bufbuild/protobuf';
+import { type DescMessage, type MessageShape, toBinary } from '@bufbuild/protobuf';
 
 import { RpcError, type StreamRoute } from '../../kernel/rpc.js';
 import type { DispatchedCall } from '../dispatch/call.js';
@@ -68,7 +68,7 @@ export const answerStream = async (exchange: StreamExchange, signal: AbortSignal
   const lines: string[] = [];
   let length = 0;
   for await (const bytes of stream.open(requestsOf(endpoint, messages), call, signal)) {
-    const line = `{"result":${String(dialects.write.write(method.output, fromBinary(method.output, bytes)))}}\n`;
+    const line = `{"result":${String(dialects.write.write(method.output, bytes))}}\n`;
     length += Buffer.byteLength(line);
     if (length > maxBytes)
       throw new RpcError('RESOURCE_EXHAUSTED', `the answer of ${name} is larger than max (${maxBytes} bytes)`);

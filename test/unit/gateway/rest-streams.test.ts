@@ -1,7 +1,11 @@
-import { fromBinary } from '@bufbuild/protobuf';
+import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 
-import { ExecuteTaskSyncRequestSchema } from '../../../proto/gen/platformidl/admin/agent_pb.js';
+import {
+  ExecuteTaskSyncRequestSchema,
+  ExecuteTaskSyncResponseSchema,
+} from '../../../proto/gen/platformidl/admin/agent_pb.js';
+import { LiteralSchema } from '../../../proto/gen/platformidl/core/literals_pb.js';
 import { SyncAgentService } from '../../../proto/gen/platformidl/service/agent_pb.js';
 import type { StreamRoute } from '../../../services/kernel/rpc.js';
 import { overHttp } from './toy.js';
@@ -11,6 +15,9 @@ const PATH = '/api/v1/agent/task/stream';
 /** The output prefixes of the headers that the stream was sent. */
 const prefixes: (string | undefined)[] = [];
 
+/** The answer to each message. */
+let streamed: Uint8Array = new Uint8Array();
+
 const route: StreamRoute = {
   method: SyncAgentService.method.executeTaskSync,
   takes: 'stream',
@@ -18,7 +25,7 @@ const route: StreamRoute = {
     for await (const request of requests) {
       const { part } = fromBinary(ExecuteTaskSyncRequestSchema, request);
       prefixes.push(part.case === 'header' ? part.value.outputPrefix : undefined);
-      yield new Uint8Array();
+      yield streamed;
     }
   },
 };
@@ -41,4 +48,18 @@ it.each([1, 2])('a body of a stream that is not UTF-8 is refused, with %s lines'
   const answer = await toy.send('POST', PATH, Buffer.concat(Array<Buffer>(count).fill(line)));
   expect(await answer.json()).toMatchObject({ code: 3, message: 'malformed JSON: the body is not valid UTF-8' });
   expect(prefixes).toEqual([]);
+});
+
+it('an answer of a stream may be nested deeper than a request', async () => {
+  let literal = create(LiteralSchema);
+  for (let level = 0; level < 60; level += 1)
+    literal = create(LiteralSchema, { value: { case: 'collection', value: { literals: [literal] } } });
+  const outputs = { literals: { nested: literal } };
+  streamed = toBinary(
+    ExecuteTaskSyncResponseSchema,
+    create(ExecuteTaskSyncResponseSchema, { res: { case: 'outputs', value: outputs } }),
+  );
+  const sent = await toy.send('POST', PATH, message('a'));
+  expect(sent.status).toBe(200);
+  expect(await sent.text()).toMatch(/^\{"result":\{"outputs":/);
 });
