@@ -56,7 +56,14 @@ export const assignPartitions = ({
 }: AssignmentOptions): Assignment => {
   const names = partitions.map((part) => `${group} ${part}`);
   const presence = `${group} worker ${worker}`;
-  const state = { isClosed: false, own: [] as readonly string[], isSettled: true, stopWaiting: (): void => undefined };
+  const state = {
+    isClosed: false,
+    own: [] as readonly string[],
+    /** The leases that are to be released once `onAssigned` resolves. */
+    surplus: [] as readonly string[],
+    isSettled: true,
+    stopWaiting: (): void => undefined,
+  };
 
   const workers = async (): Promise<readonly string[]> => {
     await leases.take([presence], worker);
@@ -77,9 +84,10 @@ export const assignPartitions = ({
     const share = shareOf(names, await workers(), worker);
     // Before the assignment, which may reject: the leases that this process keeps are renewed in any case.
     const taken = await leases.take(share, worker);
-    const surplus = state.own.filter((name) => !share.includes(name));
+    state.surplus = [...state.surplus, ...state.own].filter((name) => !share.includes(name));
     await assign(taken);
-    if (surplus.length > 0) await leases.release(surplus, worker);
+    if (state.surplus.length > 0) await leases.release(state.surplus, worker);
+    state.surplus = [];
   };
 
   const pause = (): Promise<void> =>
@@ -104,9 +112,9 @@ export const assignPartitions = ({
       state.isClosed = true;
       state.stopWaiting();
       await renewing;
-      const { own } = state;
+      const { own, surplus } = state;
       await assign([]);
-      await leases.release([...own, presence], worker).catch(onFailure);
+      await leases.release([...own, ...surplus, presence], worker).catch(onFailure);
     },
   };
 };

@@ -126,6 +126,19 @@ describe("a worker's share of the partitions", () => {
     expect(a.own()).toEqual(['0', '2', '4', '6']);
   });
 
+  it('goes to a worker that joins before its lease ends, also when it is given up only at a second attempt', async () => {
+    const { join, pass } = fixture();
+    const a = join('a');
+    await pass(250);
+    a.rejectTimes(1);
+    const b = join('b');
+    await pass(4_000);
+    expect([a.own(), b.own()]).toEqual([
+      ['0', '2', '4', '6'],
+      ['1', '3', '5', '7'],
+    ]);
+  });
+
   it('is kept while leases cannot be taken or renewed', async () => {
     const { join, pass, leases, failures } = fixture();
     const a = join('a');
