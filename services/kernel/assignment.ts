@@ -30,7 +30,10 @@ export interface Assignment {
   close(): Promise<void>;
 }
 
-/** A partition is taken over at the first renewal of another process after its lease has ended: within 10 seconds. */
+/**
+ * The interval of renewals. A partition is taken over at the first renewal of another process after its lease has
+ * ended: within 10 seconds.
+ */
 const RENEW_EVERY_MS = LEASE_MS / 4;
 
 const isSame = (one: readonly string[], other: readonly string[]): boolean =>
@@ -42,6 +45,24 @@ export const shareOf = (parts: readonly string[], workers: readonly string[], wo
   const index = sorted.indexOf(worker);
   return index < 0 ? [] : parts.filter((_, at) => at % sorted.length === index);
 };
+
+type State = {
+  isClosed: boolean;
+  own: readonly string[];
+  /** The leases that are to be released once `onAssigned` resolves. */
+  surplus: readonly string[];
+  /** False while `onAssigned` has yet to resolve for `own`. */
+  isSettled: boolean;
+  stopWaiting: () => void;
+};
+
+const newState = (): State => ({
+  isClosed: false,
+  own: [],
+  surplus: [],
+  isSettled: true,
+  stopWaiting: () => undefined,
+});
 
 /** Divides partitions evenly among the participating processes, and again whenever a process joins or leaves. */
 export const assignPartitions = ({
@@ -56,14 +77,7 @@ export const assignPartitions = ({
 }: AssignmentOptions): Assignment => {
   const names = partitions.map((part) => `${group} ${part}`);
   const presence = `${group} worker ${worker}`;
-  const state = {
-    isClosed: false,
-    own: [] as readonly string[],
-    /** The leases that are to be released once `onAssigned` resolves. */
-    surplus: [] as readonly string[],
-    isSettled: true,
-    stopWaiting: (): void => undefined,
-  };
+  const state = newState();
 
   const workers = async (): Promise<readonly string[]> => {
     await leases.take([presence], worker);

@@ -132,7 +132,7 @@ const streamBody = (
 const isBody = (body: Uint8Array | string | Sent): body is Uint8Array | string =>
   typeof body === 'string' || body instanceof Uint8Array;
 
-/** Builds the body of an answer: one message, or all messages of a stream. Server-Sent Events are sent at once. */
+/** Builds the body of an answer: one message, or all messages of a stream. Server-Sent Events are sent as they come. */
 const bodyFor = async (
   call: DispatchedCall,
   exchange: Exchange,
@@ -212,9 +212,13 @@ export const answerRequest = async (
   }
 };
 
+/** The codes of errors of zlib that are the fault of the body. */
+const ZLIB_FAULTS: ReadonlySet<unknown> = new Set(['Z_DATA_ERROR', 'Z_BUF_ERROR', 'Z_NEED_DICT']);
+
 /** Converts an error of Fastify or Node from before dispatch, by its code; other errors are returned unchanged. */
 export const requestFault = (error: unknown, maxBytes: number): unknown => {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  if (ZLIB_FAULTS.has(code)) return new RpcError('INVALID_ARGUMENT', 'cannot decompress the body');
   switch (code) {
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
       return new RpcError('RESOURCE_EXHAUSTED', `message larger than max (${maxBytes} bytes)`);
@@ -222,10 +226,6 @@ export const requestFault = (error: unknown, maxBytes: number): unknown => {
       return new RpcError('INVALID_ARGUMENT', 'the body is not as long as Content-Length says');
     case 'FST_ERR_ROUTE_MISSING_CONTENT_TYPE': // raised for the verb QUERY, which no binding has
       return new RpcError('UNIMPLEMENTED', 'Method Not Allowed');
-    case 'Z_DATA_ERROR':
-    case 'Z_BUF_ERROR':
-    case 'Z_NEED_DICT':
-      return new RpcError('INVALID_ARGUMENT', 'cannot decompress the body');
     case 'FST_ERR_BAD_URL':
       return new RpcError('INVALID_ARGUMENT', 'malformed path');
     case 'ECONNRESET': // while receiving the body; the answer cannot be delivered
