@@ -6,10 +6,10 @@ const MAX_DEFLATE_RATIO = 1_032;
 /** The largest size that compressed bytes can inflate to, capped at `maxBytes`, above which they are refused. */
 export const inflatedBytes = (bytes: number, maxBytes: number): number => Math.min(bytes * MAX_DEFLATE_RATIO, maxBytes);
 
-/** The longest time that a request may take to arrive, in milliseconds. */
+/** The longest time that a request may take to arrive once it is timed, in milliseconds. */
 const RECEIVING_MS = 300_000;
 
-/** Times the arrival of one request. */
+/** Times the arrival of one request, or of one message where a call has many. */
 export interface RequestTimer {
   /** Restarts the idle timer; call it when more bytes have arrived. */
   readonly came: () => void;

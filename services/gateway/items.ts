@@ -16,7 +16,7 @@ type ItemServices = {
   readonly routes: RouteTable;
 };
 
-/** Headers that are about the whole call and not about each of its items. */
+/** Headers that items do not get as they came: an item has the request id and trace context of the call, and no key. */
 const OF_THE_CALL: ReadonlySet<string> = new Set(['idempotency-key', 'x-request-id', 'traceparent']);
 
 const headerOfItem = (parent: DispatchedCall) => {
@@ -53,8 +53,8 @@ const handle = async (call: DispatchedCall): Promise<Uint8Array> =>
   encodeAnswer(call.endpoint.method.output, await answerUnary(call));
 
 /**
- * Answers items: each passes the same interceptors as the same request in a call of its own, with the headers and the
- * caller of the call that carries it.
+ * Answers items: each passes the same interceptors as the same request in a call of its own, with the caller and the
+ * headers, but for the idempotency key, of the call that carries it.
  */
 export const itemAnswers = ({ dispatch, positions, routes }: ItemServices): AnswerItem => {
   const endpoints = new Map<DescMethod, Endpoint>(routes.map((endpoint) => [endpoint.method, endpoint]));

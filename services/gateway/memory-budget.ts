@@ -88,7 +88,7 @@ const exhaustedError =
   (where) =>
     new RpcError('RESOURCE_EXHAUSTED', what(where), [], RETRY_AFTER_MS);
 
-// While nothing else is held, a call of any size is admitted: one above the limit would otherwise wait forever.
+// While nothing else is held, a call of any size is admitted: one above the limit would otherwise never get in.
 const isOwnFull = ({ reader, ledger }: Account, bytes: number): boolean =>
   reader.heldBytes > 0 && reader.heldBytes + bytes > ledger.limits.perConnectionBytes;
 
@@ -109,8 +109,8 @@ const hold = (account: Account, bytes: number): void => {
 };
 
 /**
- * Admits waiting calls in order of arrival. A call that waits only for the limit of its own connection does not block
- * calls of others, and a call that holds memory already is never blocked.
+ * Admits waiting calls in order of arrival. A call that does not fit the limit of its own connection does not block the
+ * calls behind it, and a call that holds memory already is never blocked.
  */
 const admit = (ledger: Ledger): void => {
   let isBlocked = false;

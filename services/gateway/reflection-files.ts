@@ -21,7 +21,7 @@ export interface ReflectedFiles {
   bySymbol(fullName: string): ReflectedFile | undefined;
   /** The file that declares an extension. */
   byExtension(ofMessage: string, number: number): ReflectedFile | undefined;
-  /** The numbers of all extensions of a message, each once; `undefined` when no such message is known. */
+  /** The numbers of all extensions of a message, each once; `undefined` when its name is unknown. */
   extensionsOf(message: string): readonly number[] | undefined;
 }
 

@@ -57,13 +57,14 @@ export interface Aggregate<State, Command, Event, Refusal> {
    */
   payloadScope(command: Command): string;
   /**
-   * True for a command that creates its stream. It is decided on the initial state, without a read; the append detects
-   * whether the stream already exists, and only then the stream is read.
+   * True for a command that creates its stream. Where the stream is not in memory, the command is decided on the
+   * initial state, without a read. The stream is read when the append finds that it exists, or before a large content
+   * is stored for it.
    */
   createsStream?(command: Command): boolean;
   /**
-   * True when a refusal is permanent: no later event can undo it. Other refusals are given only after the head of the
-   * stream has been read.
+   * True when a refusal is permanent: no later event can undo it. Other refusals are given only on a state that
+   * certainly includes the head of the stream.
    */
   isPermanentRefusal(refusal: Refusal): boolean;
   /** By default `progress`. */

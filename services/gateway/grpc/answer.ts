@@ -64,10 +64,10 @@ export const refuseStream = (stream: ServerHttp2Stream, httpStatus: number): voi
   hangUp(stream);
 };
 
-/** Describes how to receive the messages of a call; the call is refused when a message stops arriving. */
-export const incoming = (call: GrpcCall, limits: RequestLimits, isUnary: boolean): Incoming => ({
+/** Describes how to receive the messages of a call; the call is refused when a message does not arrive in time. */
+export const incoming = (call: GrpcCall, limits: RequestLimits, hasOneMessage: boolean): Incoming => ({
   call,
   limits,
-  isUnary,
+  hasOneMessage,
   refuse: (why) => refuse(call, rpcFailureOf(why)),
 });

@@ -21,7 +21,7 @@ const NAMES = new Set(['', 'flyteadmin']);
 /** The endpoints of the health service, and its shutdown. */
 export type HealthService = {
   readonly endpoints: readonly Endpoint[];
-  /** Sends NOT_SERVING to all watchers and ends their calls; the server is shutting down. */
+  /** Ends the calls of all watchers, after NOT_SERVING where that is not their last status: the server shuts down. */
   readonly shutDown: () => void;
 };
 

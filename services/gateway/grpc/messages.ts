@@ -18,8 +18,8 @@ export type Incoming = {
   readonly call: GrpcCall;
   readonly limits: RequestLimits;
   /** The request is one message; its memory is held until the call has ended. */
-  readonly isUnary: boolean;
-  /** Ends the call with an error when a message stops arriving. */
+  readonly hasOneMessage: boolean;
+  /** Ends the call with an error when a message does not arrive in time. */
   readonly refuse: (why: RpcError) => void;
 };
 
@@ -55,7 +55,8 @@ const sizeIn = (head: Buffer): number => head.readUInt32BE(1);
  * Begins a message that is not whole in the present chunk, or is compressed: it waits until the memory budget admits all
  * of it.
  *
- * @throws {RpcError} RESOURCE_EXHAUSTED when the message is too large, INVALID_ARGUMENT when it has a reserved flag.
+ * @throws {RpcError} RESOURCE_EXHAUSTED when the message is too large or the memory budget stays full, INVALID_ARGUMENT
+ * when it has a reserved flag, CANCELLED when the call ends first.
  */
 const begin = async ({ call, limits, refuse }: Incoming, head: Buffer): Promise<Message> => {
   assertFlag(head);
@@ -148,7 +149,7 @@ const batchesIn = async function* (
     receiving.message = undefined;
     receiving.headBytes = 0;
     yield [await finish(message, incoming)];
-    if (!incoming.isUnary) message.release();
+    if (!incoming.hasOneMessage) message.release();
   }
   if (whole.length > 0) yield whole;
 };
@@ -157,8 +158,9 @@ const batchesIn = async function* (
  * Yields the messages of a request in batches of those that have arrived together, and reads from the stream no faster
  * than they are consumed.
  *
- * @throws {RpcError} INVALID_ARGUMENT when a message is incomplete or not in the announced compression,
- * RESOURCE_EXHAUSTED when it is too large or the memory budget is full, CANCELLED when the client disconnects.
+ * @throws {RpcError} INVALID_ARGUMENT when a message is incomplete, has a reserved flag or is not in the announced
+ * compression, RESOURCE_EXHAUSTED when it is too large or the memory budget stays full, CANCELLED when the client
+ * disconnects inside a message.
  */
 export const batchesOf = async function* (incoming: Incoming, first?: Buffer): AsyncIterable<readonly Buffer[]> {
   const receiving: Receiving = { head: Buffer.alloc(HEAD_BYTES), headBytes: 0, message: undefined };

@@ -29,7 +29,7 @@ const refusal = (code: 'NOT_FOUND' | 'INVALID_ARGUMENT', errorMessage: string): 
   value: { errorCode: statuses[code].number, errorMessage },
 });
 
-/** Lists a file and all its imports, without the files already sent in this call. */
+/** Lists a file, and all its imports, direct and indirect, that have not been sent in this call. */
 const withDependencies = (files: ReflectedFiles, file: ReflectedFile, sent: Set<string>): readonly Uint8Array[] => {
   sent.add(file.name);
   const further = file.dependencies.flatMap((name) => {
@@ -84,8 +84,8 @@ const answers = async function* (
 
 /**
  * Makes `grpc.reflection.v1.ServerReflection`, which describes every service under each of its package names
- * (`platformidl` and `flyteidl`; for reflection itself `v1` and `v1alpha`). With authentication, every caller with a valid
- * token may call it.
+ * (`platformidl` and `flyteidl`; for reflection itself `v1` and `v1alpha`). With authentication, every caller with
+ * valid credentials may call it.
  */
 export const reflection = (): Endpoint => {
   const aliases = PACKAGES.filter((name) => name !== OWN_PACKAGE).map((as) => ({ of: OWN_PACKAGE, as }));

@@ -1,6 +1,6 @@
 import { StatusSchema } from '../../../proto/gen/google/rpc/status_pb.js';
 import { comments } from '../../../proto/gen/comments.js';
-import { content, operationOf, pathFields } from './operations.js';
+import { content, operationOf } from './operations.js';
 import { gatherSchemas, type OpenApiSchema, type Schemas } from './schemas.js';
 import type { RouteBinding } from '../rest/bindings.js';
 import type { RouteTable } from '../routes.js';
@@ -127,10 +127,7 @@ const tagsOf = (routes: RouteTable, bindings: readonly RouteBinding[]): OpenApiS
 export const openApi = (routes: RouteTable, bindings: readonly RouteBinding[], version: string): OpenApiSchema => {
   const schemas = gatherSchemas();
   const error = schemas.ofMessage(StatusSchema);
-  const paths = pathsOf(
-    bindings.filter((binding) => pathFields(binding).every((path) => path.length > 0)),
-    schemas,
-  );
+  const paths = pathsOf(bindings, schemas);
   return {
     openapi: '3.1.0',
     info: {

@@ -50,7 +50,7 @@ const queryParameters = (
   });
 
 /** Lists the request fields in a path, in their order. */
-export const pathFields = ({ segments }: RouteBinding): readonly (readonly DescField[])[] =>
+const pathFields = ({ segments }: RouteBinding): readonly (readonly DescField[])[] =>
   segments.filter((segment): segment is readonly DescField[] => typeof segment !== 'string');
 
 const pathParameters = (binding: RouteBinding, names: readonly string[], schemas: Schemas): OpenApiSchema[] =>

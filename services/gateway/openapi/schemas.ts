@@ -74,7 +74,10 @@ const enumSchema = (type: DescEnum): OpenApiSchema => {
 
 /** Collects the schemas of the messages and enums that are asked for. */
 export interface Schemas {
-  /** Returns a reference to the schema of a message, and collects it and the schemas that it uses. */
+  /**
+   * Returns a reference to the schema of a message, and collects it and the schemas that it uses; for a type of
+   * `google.protobuf`, returns the schema itself.
+   */
   ofMessage(message: DescMessage): OpenApiSchema;
   /** Returns the schema of one value of a field, without the description of the field. */
   ofValue(field: DescField): OpenApiSchema;

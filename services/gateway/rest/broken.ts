@@ -49,7 +49,10 @@ const answerTo = ({ http, failure }: Broken): Buffer => {
   return Buffer.concat([Buffer.from(`${head.join('\r\n')}\r\n\r\n`), body]);
 };
 
-/** Makes the handler for malformed HTTP: it answers in the form of every other error and closes the connection. */
+/**
+ * Makes the handler for requests that cannot be read, because they are malformed, have too large headers or come too
+ * slowly: it answers in the form of every other error and closes the connection.
+ */
 export const answerBroken = (): ((error: Error, socket: Socket) => void) => {
   const answered = new WeakSet<Socket>();
   return (error, socket) => {

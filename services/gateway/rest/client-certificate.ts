@@ -13,6 +13,6 @@ const isCrossOrigin = ({ headers }: FastifyRequest): boolean => {
   return origin !== undefined && !(URL.canParse(origin) && new URL(origin).host === host);
 };
 
-/** The client certificate of a request; `undefined` when a page of another origin has made the request. */
+/** The client certificate of a request; `undefined` without one, and for a request made by a page of another origin. */
 export const certificateOf = (request: FastifyRequest): ClientCertificate | undefined =>
   isCrossOrigin(request) ? undefined : clientCertificateOn(request.raw.socket);

@@ -30,7 +30,7 @@ const forged = (): RpcError =>
     `a change by the cookie of a browser session must come from a page of this server (Sec-Fetch-Site: same-origin, or the header ${OUR_PAGE} where the browser does not send that)`,
   );
 
-/** The person whose session was used; `undefined` when the token of the session is no longer valid. */
+/** The person whose session was used; `undefined` when its token is not valid any more, or cannot be checked. */
 const identityOf = async (authorization: string, { authentication }: Hosting): Promise<Identity | undefined> => {
   try {
     return (await authentication?.callerOf((name) => (name === 'authorization' ? authorization : undefined)))?.identity;

@@ -32,7 +32,10 @@ const EXPOSED = [
 
 const MAX_AGE_S = 600;
 
-/** Allows pages of the given origins to call every path. Others get no CORS headers, so their browsers refuse. */
+/**
+ * Allows pages of the given origins to call every path but those that other parts of the process own (`pathOwners`).
+ * Pages of other origins get no CORS headers, so their browsers refuse.
+ */
 export const allowOrigins = (app: FastifyInstance, allowed: Cors | undefined): void => {
   if (!allowed || allowed.origins.length === 0) return;
   const allowsAnyOrigin = allowed.origins.includes('*');

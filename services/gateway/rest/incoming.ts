@@ -31,7 +31,7 @@ const reservationOf = ({ raw }: FastifyRequest, reply: FastifyReply, requests: M
   return reservation;
 };
 
-/** Closes the connection when the body stops arriving. No answer is sent: such a client would not read it either. */
+/** Closes the connection when the body does not arrive in time, without an answer: such a client would not read it. */
 const watchBody = (raw: IncomingMessage, stallTimeoutMs: number): void => {
   const arriving = timeRequest(stallTimeoutMs, () => raw.destroy());
   raw.on('data', arriving.came).once('end', arriving.end).once('close', arriving.end);

@@ -55,8 +55,9 @@ const assertJson = (text: string): JsonValue => {
 /**
  * Reads a request from a JSON body; an empty body is an empty message.
  *
- * @throws {RpcError} INVALID_ARGUMENT naming the field or position, when the text is not JSON, has a value that the field cannot
- * have, a field twice, more than 100 nested messages, or, where `strict`, a name that the message does not have.
+ * @throws {RpcError} INVALID_ARGUMENT naming the field or position, when the text is not JSON, has a value that the
+ * field cannot have, a field twice, more than 100 nested messages, or, where `strict`, a name that the message does not
+ * have.
  */
 export const readJson = (type: DescMessage, text: string, strict: boolean): MessageShape<DescMessage> => {
   if (text.trim() === '') return create(type);

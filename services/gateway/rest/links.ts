@@ -9,7 +9,7 @@ import type { LinkedFiles, LinkRefusal, PutClaims } from '../../kernel/ports/upl
 const ROUTE = '/-links';
 const LINKS = '/data/';
 
-/** True when a request is for a link, and not for an RPC. */
+/** True when a request is for a link, and not for an RPC, also where this server serves no links. */
 export const isLink = (url: string | undefined): boolean => url?.startsWith(LINKS) === true;
 
 /** Maps a URL to the Fastify route that serves it. Links have their own route, which does not buffer bodies. */

@@ -70,7 +70,7 @@ const verbOfForm = (request: FastifyRequest, matches: readonly BindingMatch[]): 
  * segments: such a name cannot be given in a path.
  *
  * @throws {RpcError} NOT_FOUND for an unknown path, UNIMPLEMENTED for a known path with another verb, INVALID_ARGUMENT
- * for a path or query that cannot be decoded and a form whose verb cannot be determined.
+ * for a path, query or form that cannot be decoded and a form whose verb cannot be determined.
  */
 export const address = (request: FastifyRequest, bindings: Bindings): Addressed => {
   const [path = '', ...rest] = request.originalUrl.split('?');
@@ -119,7 +119,8 @@ const wholeBody = (request: FastifyRequest, { match }: Addressed): Buffer | unde
   match.binding.hasBody && match.values.length === 0 ? bodyOf(request) : undefined;
 
 /**
- * Gets the encoded message of a request that is too large to parse on the serving thread, where its RPC takes bytes.
+ * Gets the encoded message of a request that is too large to parse on the serving thread, where its RPC takes bytes or
+ * has a handler for large requests.
  *
  * @returns `undefined` for all other requests.
  * @throws {RpcError} INVALID_ARGUMENT naming the field or position; RESOURCE_EXHAUSTED when too many requests are queued.

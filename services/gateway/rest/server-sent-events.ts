@@ -28,8 +28,8 @@ const HEADERS = {
  * first event, or at the end where there is none, so that a request that fails before is answered with its status.
  *
  * @returns a length of 0: nothing of it is in memory.
- * @throws what the events throw, unless the client has left. After the first event, the connection is closed before, and
- * the client comes back.
+ * @throws what the events throw; once the headers are sent, only while the client is there, after closing its
+ * connection, so that it connects again.
  */
 export const sendEvents = async (
   reply: FastifyReply,

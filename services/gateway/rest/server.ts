@@ -45,7 +45,7 @@ const serveOwnPaths = (app: FastifyInstance, { pathOwners = [], logger }: Hostin
 // In milliseconds: a connection that has not sent its whole request after this time is closed.
 const REQUEST_MS = 300_000;
 const CHECKS_IN_HANDSHAKE = 4;
-// A media type by RFC 9110; a Content-Type that does not match is ignored.
+// A media type by RFC 6838; a Content-Type that does not match is ignored.
 const MEDIA_TYPE = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+\s*(?:;|$)/;
 
 const DISCARDED_MESSAGES = 4;

@@ -47,79 +47,79 @@ const isTimeInRange = (bytes: Uint8Array, start: number, end: number, inRange: I
 /** The deepest nesting of messages that is accepted; the outermost message counts as 1. */
 const MAX_DEPTH = 100;
 
-/** A walk over a message, with the names of the fields around the fault that ended it, outermost first. */
-type Walk = Cursor & { readonly path: string[] };
+/** A scan of a message, with the names of the fields around the fault that ended it, outermost first. */
+type Scan = Cursor & { readonly path: string[] };
 
-const checkText = (walk: Walk, end: number): void => {
-  const { bytes, pos: start } = walk;
+const checkText = (scan: Scan, end: number): void => {
+  const { bytes, pos: start } = scan;
   let at = start;
   while (at < end && (bytes[at] ?? 0) < 0x80) at++; // nearly all text is ASCII, and needs no view
   if (at < end && !isUtf8(bytes.subarray(start, end))) throw new Malformed('is not valid UTF-8', start);
-  walk.pos = end;
+  scan.pos = end;
 };
 
-const checkPacked = (walk: Walk, wireType: number, end: number): void => {
+const checkPacked = (scan: Scan, wireType: number, end: number): void => {
   if (wireType === VARINT) {
-    while (walk.pos < end) readVarint32(walk, end);
+    while (scan.pos < end) readVarint32(scan, end);
     return;
   }
   const size = wireType === FIXED64 ? 8 : 4;
-  if ((end - walk.pos) % size !== 0) throw new Malformed('ends inside a number', walk.pos);
-  walk.pos = end;
+  if ((end - scan.pos) % size !== 0) throw new Malformed('ends inside a number', scan.pos);
+  scan.pos = end;
 };
 
-const checkTime = (walk: Walk, { shape, inRange }: WireField, end: number, depth: number): void => {
-  const start = walk.pos;
-  checkMessage(walk, shape, end, depth);
-  if (inRange && !isTimeInRange(walk.bytes, start, end, inRange)) throw new Malformed('is out of range', start);
+const checkTime = (scan: Scan, { shape, inRange }: WireField, end: number, depth: number): void => {
+  const start = scan.pos;
+  checkMessage(scan, shape, end, depth);
+  if (inRange && !isTimeInRange(scan.bytes, start, end, inRange)) throw new Malformed('is out of range', start);
 };
 
-const checkDelimited = (walk: Walk, field: WireField, outerEnd: number, depth: number): void => {
-  const end = readLength(walk, outerEnd);
+const checkDelimited = (scan: Scan, field: WireField, outerEnd: number, depth: number): void => {
+  const end = readLength(scan, outerEnd);
   switch (field.inside) {
     case 'text':
-      checkText(walk, end);
+      checkText(scan, end);
       break;
     case 'message':
-      checkMessage(walk, field.shape, end, depth + 1);
+      checkMessage(scan, field.shape, end, depth + 1);
       break;
     case 'time':
-      checkTime(walk, field, end, depth + 1);
+      checkTime(scan, field, end, depth + 1);
       break;
     case 'entry': // a map entry does not count as a level of nesting
-      checkMessage(walk, field.shape, end, depth);
+      checkMessage(scan, field.shape, end, depth);
       break;
     case 'packed':
-      checkPacked(walk, field.wireType, end);
+      checkPacked(scan, field.wireType, end);
       break;
     default:
-      walk.pos = end;
+      scan.pos = end;
   }
 };
 
 /** The end of the message around a field, and how deep that is nested. */
 type Bounds = { readonly end: number; readonly depth: number };
 
-const checkField = (walk: Walk, field: WireField, tag: number, { end, depth }: Bounds): void => {
+const checkField = (scan: Scan, field: WireField, tag: number, { end, depth }: Bounds): void => {
   const wireType = tag & 7;
   if (wireType === DELIMITED && (field.wireType === DELIMITED || field.inside === 'packed'))
-    checkDelimited(walk, field, end, depth);
-  else if (wireType === field.wireType) skipValue(walk, end, tag, MAX_DEPTH - depth);
-  else throw new Malformed(`has wire type ${wireType} in place of ${field.wireType}`, walk.pos);
+    checkDelimited(scan, field, end, depth);
+  else if (wireType === field.wireType) skipValue(scan, end, tag, MAX_DEPTH - depth);
+  else throw new Malformed(`has wire type ${wireType} in place of ${field.wireType}`, scan.pos);
 };
 
-const checkMessage = (walk: Walk, shape: Shape, end: number, depth: number): void => {
-  if (depth > MAX_DEPTH) throw new Malformed(`is nested deeper than ${MAX_DEPTH}`, walk.pos);
+const checkMessage = (scan: Scan, shape: Shape, end: number, depth: number): void => {
+  if (depth > MAX_DEPTH) throw new Malformed(`is nested deeper than ${MAX_DEPTH}`, scan.pos);
   const bounds = { end, depth };
-  while (walk.pos < end) {
-    const tag = readTag(walk, end);
+  while (scan.pos < end) {
+    const tag = readTag(scan, end);
     const field = shape.get(tag >>> 3);
-    if (field === undefined) skipValue(walk, end, tag, MAX_DEPTH - depth);
+    if (field === undefined) skipValue(scan, end, tag, MAX_DEPTH - depth);
     else
       try {
-        checkField(walk, field, tag, bounds);
+        checkField(scan, field, tag, bounds);
       } catch (error) {
-        walk.path.unshift(field.name);
+        scan.path.unshift(field.name);
         throw error;
       }
   }
@@ -141,12 +141,12 @@ const described = (path: readonly string[], { message, at }: Malformed): string 
  * @see https://protobuf.dev/programming-guides/encoding/
  */
 export const wireFault = (type: DescMessage, bytes: Uint8Array): string | undefined => {
-  const walk: Walk = { bytes, pos: 0, path: [] };
+  const scan: Scan = { bytes, pos: 0, path: [] };
   try {
-    checkMessage(walk, shapeOf(type), bytes.length, 1);
+    checkMessage(scan, shapeOf(type), bytes.length, 1);
     return undefined;
   } catch (error) {
-    if (error instanceof Malformed) return described(walk.path, error);
+    if (error instanceof Malformed) return described(scan.path, error);
     throw error;
   }
 };

@@ -21,7 +21,8 @@ export type WireField = {
 /** The fields of a message by number; fields with other numbers are unknown and skipped. */
 export type Shape = Map<number, WireField>;
 
-const FIXED: Readonly<Partial<Record<ScalarType, number>>> = {
+/** The wire types of the scalars that are no varints. */
+const WIRE_TYPES: Readonly<Partial<Record<ScalarType, number>>> = {
   [ScalarType.DOUBLE]: FIXED64,
   [ScalarType.FIXED64]: FIXED64,
   [ScalarType.SFIXED64]: FIXED64,
@@ -43,7 +44,7 @@ const numberShape = (name: string, wireType: number, isList: boolean): WireField
 });
 
 const scalarShape = (name: string, scalar: ScalarType, isList: boolean): WireField => {
-  const wireType = FIXED[scalar] ?? VARINT;
+  const wireType = WIRE_TYPES[scalar] ?? VARINT;
   if (wireType !== DELIMITED) return numberShape(name, wireType, isList);
   return { name, wireType, inside: scalar === ScalarType.STRING ? 'text' : 'bytes', shape: NONE };
 };

@@ -62,7 +62,7 @@ const sortEntries = (bytes: Uint8Array, entries: readonly Entry[]): void => {
   }
 };
 
-/** Reads a map entry, whose key comes first, and sorts the maps inside its value. */
+/** Reads a map entry, whose key comes first and is a text in all maps of the interface; sorts the maps in its value. */
 const entryAt = (reader: BinaryReader, bytes: Uint8Array, start: number, value: DescMessage | undefined): Entry => {
   const end = reader.uint32() + reader.pos;
   reader.tag();
