@@ -20,7 +20,10 @@ const isFromOurPage = ({ headers }: FastifyRequest): boolean => {
   return site === undefined ? headers[OUR_PAGE] !== undefined : site === 'same-origin';
 };
 
-/** True for a request with a token. Credentials of another kind are for a proxy, and say nothing about the caller. */
+/**
+ * True for a request with a token in `authorization`; the header of `auth.metadata_key` is not looked at. Credentials of
+ * another kind are for a proxy, and say nothing about the caller.
+ */
 const hasOwnToken = ({ headers }: FastifyRequest): boolean =>
   [headers.authorization, headers['grpc-metadata-authorization']].some((value) => /^bearer /iu.test(String(value)));
 
@@ -41,7 +44,7 @@ const identityOf = async (authorization: string, { authentication }: Hosting): P
 };
 
 /**
- * Gives a request without a token the one of its browser session, so that the dispatch sees a bearer token.
+ * Gives a request the token of its browser session as its `authorization`, so that the dispatch sees a bearer token.
  *
  * @throws {RpcError} PERMISSION_DENIED for a change that another page may have made with the cookie.
  */
