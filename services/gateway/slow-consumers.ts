@@ -9,7 +9,10 @@ export type Reader = {
   sendingBytes: number;
   /** Bytes that the operating system had taken at `readAt`, counted from the start of the connection. */
   read: number;
-  /** The last time that the connection was seen reading, in milliseconds by `performance.now()`. */
+  /**
+   * The last time that the connection was seen reading, or the time from which it is checked; in milliseconds by
+   * `performance.now()`.
+   */
   readAt: number;
 };
 
@@ -36,7 +39,7 @@ const takenBytes = (socket: Socket): number => {
   return socket.bytesWritten - socket.writableLength - (handle?.writeQueueSize ?? 0);
 };
 
-/** Closes a connection that has answers to read and has read none of them for `stallTimeoutMs`. */
+/** Closes a connection that has answers to read, and has read less than 64 KiB of them in `stallTimeoutMs`. */
 export const watchSlowConsumers = (stallTimeoutMs: number): SlowConsumerWatch => {
   const readers = new WeakMap<Socket, Reader>();
   const checked = new Set<Reader>();

@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import type { Writable } from 'node:stream';
 
-/** The longest time, in milliseconds, that a client may read nothing while an answer waits for it; `undefined`: no limit. */
+/** The longest time, in milliseconds, that a client may take to read what waits for it; `undefined`: no limit. */
 export type MaxStall = number | undefined;
 
-/** Calls `hangUp` unless the client reads, or leaves, within the limit. Returns the function that ends the wait. */
+/** Calls `hangUp` when the limit has passed. Returns the function that ends the wait: the client has read, or left. */
 const hangUpAfter = (maxStallMs: MaxStall, hangUp: () => void): (() => void) => {
   const timer = maxStallMs === undefined ? undefined : setTimeout(hangUp, maxStallMs);
   return () => clearTimeout(timer);
@@ -13,7 +13,7 @@ const hangUpAfter = (maxStallMs: MaxStall, hangUp: () => void): (() => void) => 
 /**
  * Waits until a client has read what was written.
  *
- * @throws {Error} when the client has gone, also because it read nothing for too long.
+ * @throws {Error} when the client has gone, also because it took too long.
  */
 export const drained = async (
   stream: Writable,

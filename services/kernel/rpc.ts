@@ -190,8 +190,8 @@ export type FollowRoute = {
    */
   readonly follow: (request: Uint8Array, call: Call, client: FollowingClient) => AsyncIterable<Uint8Array>;
   /**
-   * A client that reads nothing for this time, in milliseconds, while answers wait for it is disconnected; by default it
-   * may take any time.
+   * A client that takes longer than this, in milliseconds, to read what waits for it is disconnected; by default it may
+   * take any time.
    */
   readonly maxStallMs?: number;
 };

@@ -26,7 +26,7 @@ type Reader = { readonly gone: AbortSignal; readonly maxStallMs: MaxStall };
 /**
  * Writes framed messages, and waits while the client does not read.
  *
- * @throws {Error} once `gone` is aborted, also because the client has read nothing for too long.
+ * @throws {Error} once `gone` is aborted, also because the client took too long to read.
  */
 export const write = async (
   call: GrpcCall,
