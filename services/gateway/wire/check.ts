@@ -135,7 +135,7 @@ const described = (path: readonly string[], { message, at }: Malformed): string 
  *
  * Finds everything that makes a decoder fail: a value that ends early, text that is not UTF-8, a wire type that is not
  * that of the field, a message nested deeper than {@link MAX_DEPTH}. Also finds times and durations out of range, which
- * JSON cannot represent. Unknown fields are accepted.
+ * JSON cannot represent, but for those in literals. Unknown fields are accepted.
  *
  * @returns `undefined` for a valid message; otherwise a text with the field, the fault and the byte offset.
  * @see https://protobuf.dev/programming-guides/encoding/
