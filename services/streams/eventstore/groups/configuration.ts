@@ -47,10 +47,10 @@ export type Groups = ReadonlyMap<string, ConfiguredGroup>;
  */
 export const decideGroups = (groups: Groups, event: GroupEvent): GroupFailure | undefined => {
   const { group: name } = event;
-  const exists = groups.has(groupKeyOf(name));
+  const known = groups.get(groupKeyOf(name));
   if (event.type === 'PersistentSubscriptionCreated') {
-    if (exists) return new GroupFailure('persistent-subscription-exists', name);
-  } else if (!exists) return new GroupFailure('persistent-subscription-does-not-exist', name);
+    if (known) return new GroupFailure('persistent-subscription-exists', name);
+  } else if (known?.source !== name.source) return new GroupFailure('persistent-subscription-does-not-exist', name);
   const reason = 'settings' in event.group ? contradictionIn(event.group.settings) : undefined;
   return reason === undefined ? undefined : new GroupFailure('persistent-subscription-failed', name, reason);
 };
