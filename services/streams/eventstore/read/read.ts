@@ -37,7 +37,7 @@ export const lastRevision = async (log: EventLog, stream: StreamName): Promise<b
 
 /**
  * Computes the first revision of a stream that its rules on truncation and count leave visible; above `last` when they
- * leave none. The rule on age is applied to each event.
+ * leave none. Counted reads apply the rule on age to each event; subscriptions and consumer groups do not apply it.
  */
 export const firstVisible = ({ truncateBefore, maxCount }: StreamRules, last: bigint): bigint => {
   const byCount = maxCount === undefined ? 0n : last + 1n - BigInt(maxCount);
@@ -63,11 +63,16 @@ async function* shownEvents(
   const ruled = await rules.of(stream);
   const first = firstVisible(ruled, last);
   const begin = revisionOf(from, last);
-  const options = { from: direction === 'forwards' ? larger(begin, first) : begin, direction, limit: count };
+  // Events that are too old come first and are not counted.
+  const limit = direction === 'forwards' && ruled.maxAgeMs !== undefined ? Infinity : count;
+  const options = { from: direction === 'forwards' ? larger(begin, first) : begin, direction, limit };
+  let left = count;
   for await (const page of log.readStream(stream, options)) {
     for (const event of page) {
-      if (event.revision < first) return;
-      if (isYoung(ruled, event, now())) yield event;
+      if (event.revision < first || left <= 0) return;
+      if (!isYoung(ruled, event, now())) continue;
+      yield event;
+      left -= 1;
     }
   }
 }
