@@ -10,6 +10,16 @@ import { decodedRequest } from '../request-text.js';
 import { aborted, type Shutdown, unlessSignalled } from '../shutdown.js';
 import { openSubscription } from './subscribe.js';
 
+/** Waits until a subscription is open, which takes as long as its history. A shutdown ends the call before. */
+const opened = async (opening: Promise<Subscription>, { begun }: Shutdown): Promise<Subscription> => {
+  try {
+    return await unlessSignalled(opening, begun);
+  } catch (error) {
+    void opening.then((subscription) => subscription.close()).catch(() => undefined);
+    throw error;
+  }
+};
+
 const untilGone = async ({ gone }: EncodedCall, subscription: Subscription, { begun }: Shutdown): Promise<void> => {
   try {
     await unlessSignalled(Promise.race([subscription.ended, aborted(gone)]), begun);
@@ -29,11 +39,8 @@ const answer = async (reading: ReadServices, call: EncodedCall, shutdown: Shutdo
     for await (const content of readOnce(reading, { ...plan, count })) await call.send(content);
     return;
   }
-  await untilGone(
-    call,
-    await openSubscription(reading, plan, { send: call.send, subscriptionId: randomUUID() }),
-    shutdown,
-  );
+  const opening = openSubscription(reading, plan, { send: call.send, subscriptionId: randomUUID() });
+  await untilGone(call, await opened(opening, shutdown), shutdown);
 };
 
 /** Serves Read: reads and subscriptions. A shutdown ends subscriptions at once, and reads after the drain time. */
