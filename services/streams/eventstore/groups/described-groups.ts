@@ -8,11 +8,14 @@ import { checkpointOf } from './progress.js';
 
 /** A group as its records in the log describe it. */
 export type DescribedGroup = GroupName & {
-  /** Every event up to here is done; `undefined` when none is. A revision of the source, or a position of the log. */
+  /**
+   * Every event up to here is done, or is before the start of the group; `undefined` when there is none. A revision of
+   * the source, or a position of the log.
+   */
   readonly checkpoint: bigint | undefined;
-  /** The last event of the source, in the same unit; `undefined` when it has none, or was deleted in the EventStoreDB. */
+  /** The last event of the source, in the same unit; `undefined` when it has none, or EventStoreDB has deleted it. */
   readonly last: bigint | undefined;
-  /** The number of events that were read and neither acknowledged nor parked. */
+  /** The number of events that were read and neither acknowledged, skipped nor parked. */
   readonly pending: number;
   /** The number of parked events that were not replayed. */
   readonly parked: number;

@@ -24,7 +24,7 @@ const LINK = '$>';
 
 const NO_BYTES = new Uint8Array();
 
-/** The maximum number of characters of a client's reason in a link, so that an append has space for the link. */
+/** The maximum number of characters of the reason in a link, so that an append has space for the link. */
 const MAX_REASON_CHARS = 65_536;
 
 /** The services of functions that only read the log. */
@@ -62,7 +62,10 @@ export const ownEvent = (
 export const progressEvent = (services: GroupServices, group: ConfiguredGroup, progress: GroupProgress): NewEvent =>
   ownEvent(services, PROGRESSED, { data: progressJson(group.id, progress) });
 
-/** Makes the link to a parked event, with the metadata that EventStoreDB gives it. */
+/**
+ * Makes the link to a parked event, with the metadata that EventStoreDB gives it; for a group on `$all` also with the
+ * position of the event.
+ */
 export const linkTo = (
   services: GroupServices,
   { source }: ConfiguredGroup,
@@ -99,7 +102,10 @@ export const readLinks = async (
   return links;
 };
 
-/** Reads the last progress of a group; `isRecorded` is false for a group that has recorded none. */
+/**
+ * Reads the last progress of a group, and adds later links to parked events; `isRecorded` is false for a group that has
+ * recorded no progress.
+ */
 export const readProgress = async (
   services: GroupReading,
   group: ConfiguredGroup,

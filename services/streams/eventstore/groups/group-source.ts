@@ -23,19 +23,19 @@ export type SourcePage = {
 export interface GroupSource {
   /** The position of an event in this source. */
   placeOf(event: RecordedEvent): bigint;
-  /** The position of the last event; `undefined` when there is none. */
+  /** The position of the last event, whether the filter matches it or not; `undefined` when there is none. */
   last(): Promise<bigint | undefined>;
-  /** Reads the events after a position: at most `count`, and fewer when they are large. */
+  /** Reads the events after a position: at most `count`, and fewer when they are large or few of the log match. */
   read(after: bigint, count: number): Promise<SourcePage>;
-  /** Reads the event at a position. */
+  /** Reads the event at a position; `undefined` when the source does not show it. */
   at(place: bigint): Promise<RecordedEvent | undefined>;
-  /** True when the group may get the event. */
+  /** True when the event is in the source, whether the filter matches it or not. */
   has(event: Pick<RecordedEvent, 'stream' | 'type'>): boolean;
   /** The bucket in which `Pinned` puts the event: events of one stream are together. */
   bucketOf(event: Pick<RecordedEvent, 'stream'>): number;
 }
 
-/** A page ends when its events exceed this size. */
+/** A page ends with the event by which its events reach this size, in bytes. */
 const PAGE_BYTES = 4 * 1024 * 1024;
 /** A page of the whole log ends after this number of events, whether the filter matches them or not. */
 const PAGE_SCANNED = 20_000;

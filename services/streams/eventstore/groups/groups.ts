@@ -23,12 +23,12 @@ import { groupSource } from './group-source.js';
 import { logWatch, type LogWatch } from './log-watch.js';
 import { RunningGroup } from './running-group.js';
 
-/** A group to be created. */
+/** A group to be created, or to be changed: a change keeps the filter that the group has. */
 export type NewGroup = Pick<ConfiguredGroup, 'source' | 'group' | 'settings' | 'filter'> & {
   readonly from: GroupStart['asked'];
 };
 
-/** Finds the start of a new group: the client names the first event that the group gets. */
+/** Finds the start of a group without progress: a number that a client gives is that of the first event. */
 const startOf = async (
   services: GroupServices,
   { source, from }: Pick<NewGroup, 'source' | 'from'>,
@@ -189,6 +189,6 @@ export class GroupRegistry {
   }
 }
 
-/** Opens the groups that are recorded in the log. */
+/** Reads the groups that are recorded in the log. Each is opened when it is asked for. */
 export const openGroups = async (services: GroupServices, logger: ErrorLogger): Promise<GroupRegistry> =>
   new GroupRegistry(services, await readGroups(services), logger);

@@ -6,8 +6,8 @@ export type Pending = {
 };
 
 /**
- * The progress of a group. Every event at or before `upTo` that is not pending is done: acknowledged, skipped, parked or
- * not matched by the filter.
+ * The progress of a group. Every event at or before `upTo` that is not pending is done: acknowledged, skipped, parked,
+ * not matched by the filter, hidden by the rules of its stream, or before the start of the group.
  */
 export type GroupProgress = {
   readonly upTo: bigint;

@@ -56,7 +56,8 @@ export class RunningGroup {
   /**
    * Opens a group from its recorded progress.
    *
-   * @param onFailure is called when the log cannot be read or written; the consumers are then ended.
+   * @param onFailure is called when a read or an append fails, except by an outage of the log, which is waited for; the
+   * consumers are then ended.
    */
   constructor(
     services: GroupServices,

@@ -47,7 +47,8 @@ export const worker = (step: () => Promise<boolean>, onError: (error: unknown) =
 const PAUSE_MS = 200;
 
 /**
- * Retries work while the log cannot be reached. An append is repeated with the same event ids, so it is written once.
+ * Retries work while the log cannot be reached, also when it is not known whether an append was written: work that
+ * appends events with the same ids each time writes them once.
  *
  * @throws the error of the last attempt when `signal` is aborted; any error other than an outage.
  */

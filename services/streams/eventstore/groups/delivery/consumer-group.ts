@@ -100,7 +100,7 @@ export class ConsumerGroup<Content> {
     else this.#park(event, `Client explicitly NAK'ed message.\n${reason}`, true);
   }
 
-  /** Drops an event that is no longer in the log: it is neither delivered nor parked. */
+  /** Drops an event that the source no longer shows: it is neither delivered again nor parked. */
   abandoned(at: bigint): void {
     const event = this.#pending.at(at);
     if (event && event.state !== 'done') this.#finish(event);

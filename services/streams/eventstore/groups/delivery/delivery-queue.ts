@@ -17,8 +17,6 @@ export type ConsumerConnection = {
 /** Events that wait to be written to the connection of one consumer. */
 export interface DeliveryQueue {
   put(delivery: Delivery<RecordedEvent>): void;
-  /** Resolves when no event waits or is being sent. */
-  idle(): Promise<void>;
 }
 
 /** Once this many events of a consumer wait to be written to its connection, it gets no more until none waits. */
@@ -26,11 +24,11 @@ const MAX_UNSENT = 16;
 
 /** The functions of a group that its queues use. */
 export type DeliveryQueueOwner = {
-  /** Reads the event of a delivery again. */
+  /** Reads the event of a delivery that has no content. */
   readonly load: (at: bigint) => Promise<RecordedEvent | undefined>;
   /** Called before an event is sent. */
   readonly sending: (event: RecordedEvent, at: bigint) => void;
-  /** Called instead when the event is no longer in the log. */
+  /** Called instead when the source no longer shows the event. */
   readonly vanished: (at: bigint) => void;
   /** Stops deliveries to the consumer, or resumes them. */
   readonly stall: (isStalled: boolean) => void;
@@ -60,6 +58,5 @@ export const deliveryQueue = (connection: ConsumerConnection, owner: DeliveryQue
       if (unsent.length >= MAX_UNSENT) owner.stall(true);
       sender.wake();
     },
-    idle: () => sender.idle(),
   };
 };

@@ -6,11 +6,11 @@ export type GroupRules = {
   readonly strategy: Strategy;
   /** An event that fails once more after this number of retries is parked. */
   readonly maxRetryCount: number;
-  /** The time for an answer, in milliseconds; 0 for no limit. */
+  /** The time for an answer from the decision to deliver on, in milliseconds; 0 for no limit. */
   readonly messageTimeoutMs: number;
   /** 0 for any number. */
   readonly maxConsumers: number;
-  /** The maximum of events read ahead. */
+  /** The maximum of events that are read and wait for their first delivery. */
   readonly readAhead: number;
 };
 
@@ -20,12 +20,12 @@ export type ReadEvent<Content> = {
   readonly at: bigint;
   /** The bucket in which `Pinned` puts it. */
   readonly bucket: number;
-  /** The size of its content. */
+  /** The approximate size of its content. */
   readonly bytes: number;
   readonly content: Content;
 };
 
-/** An event to be sent. A retried event has no content: the sender reads it again. */
+/** An event to be sent. Without content where it was not read for this delivery: the sender then reads it. */
 export type Delivery<Content> = {
   readonly consumer: number;
   readonly at: bigint;
@@ -37,14 +37,14 @@ export type Delivery<Content> = {
 export type Parking = {
   readonly at: bigint;
   readonly reason: string;
-  /** True when the metadata of the link has the revision of the event, as in EventStoreDB except after a timeout. */
+  /** True when the metadata of the link names the revision of the event. In EventStoreDB, only a timeout omits it. */
   readonly isNumbered: boolean;
 };
 
 /** The ways in which a consumer refuses an event. */
 export type Refusal = 'park' | 'retry' | 'skip';
 
-/** A progress to record, with the number by which its owner confirms that it is durable. */
+/** A progress to record, with the number by which the owner of the group confirms that it is durable. */
 export type ProgressRecording = { readonly number: number; readonly progress: GroupProgress };
 
 /** The present figures of a group. */
@@ -53,6 +53,7 @@ export type GroupCounts = {
   readonly inFlight: number;
   readonly waitingForRetry: number;
   readonly readAhead: number;
+  /** Parked events that were not replayed. */
   readonly parked: number;
   /** Deliveries since the group was opened. */
   readonly delivered: number;

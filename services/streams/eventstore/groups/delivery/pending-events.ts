@@ -1,6 +1,9 @@
 import type { Pending } from '../progress.js';
 
-/** An event that was delivered, or waits to be delivered again. */
+/**
+ * An event that was delivered and is not recorded as done, or that waits for a delivery and is not read ahead: it is
+ * retried, replayed, or was pending when the group was opened.
+ */
 export type PendingEvent = {
   readonly at: bigint;
   /** The bucket in which `Pinned` puts it. */
@@ -21,7 +24,7 @@ const consumerOf = (event: PendingEvent): number | undefined => ('consumer' in e
 
 const byPlace = (a: Pending, b: Pending): number => (a.at < b.at ? -1 : 1);
 
-/** The events of a group that are not done, or not yet recorded as done, by their positions. */
+/** The pending events of a group, by their positions: each until it is recorded as done. */
 export class PendingEvents {
   readonly #events = new Map<bigint, PendingEvent>();
   /** Positions of waiting events, in the order in which they are tried. */
@@ -82,7 +85,7 @@ export class PendingEvents {
     this.#events.set(at, { at, bucket, retries, state: 'done', consumer: consumerOf(event), recording });
   }
 
-  /** Removes events that are done and recorded; returns the consumers that had them. */
+  /** Removes events that are done and recorded; returns the consumer of each of them that had one. */
   forget(recording: number): readonly number[] {
     const freed: number[] = [];
     for (const event of [...this.#events.values()]) {
