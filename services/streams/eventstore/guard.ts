@@ -37,7 +37,10 @@ export type Admitted = {
 
 /** Admits calls by their credentials. */
 export interface Admissions {
-  /** @throws {RpcError} UNAUTHENTICATED or PERMISSION_DENIED when the caller may not make the call. */
+  /**
+   * @throws {RpcError} UNAUTHENTICATED or PERMISSION_DENIED when the caller may not make the call; RESOURCE_EXHAUSTED
+   * after too many wrong passwords; UNAVAILABLE when the issuer of the token or a store cannot be asked.
+   */
   admit(call: AskingCall): Promise<Admitted>;
   /** Notes the status with which an admitted call has ended, such as `OK`. */
   ended(call: AskingCall, admitted: Admitted, code: string): void;
@@ -69,7 +72,7 @@ type OpenCall = {
   readonly refuse: (error: RpcError) => void;
 };
 
-/** Open calls are admitted again after this time: credentials may have been withdrawn, and roles revoked. */
+/** The interval, in milliseconds, of admitting open calls again: credentials are withdrawn, and roles revoked. */
 const READMIT_MS = 1_000;
 
 const assertNotExpired = ({ expiresAt = Infinity }: Admitted): void => {
@@ -94,7 +97,7 @@ const openCalls = (admissions: Admissions) => {
   const open = new Set<OpenCall>();
   let timer: NodeJS.Timeout | undefined;
 
-  /** Asks once for all calls with the same credentials: a client sends the same with each of its calls. */
+  /** Asks once for all calls with equal credentials and permission: a client sends the same with each of its calls. */
   const readmit = (): void => {
     const known = new Map<string, Promise<Admitted>>();
     for (const call of open) {
@@ -139,9 +142,9 @@ const refusal = () => {
 };
 
 /**
- * Makes a function that guards handlers: each call is admitted before its handler starts, and ends when the credentials
- * expire or are withdrawn, or the permission is. It throws for a path without a declared permission, so that no call is
- * open by mistake.
+ * Makes a function that guards handlers: each call that needs a permission is admitted before its handler starts, and
+ * ends soon after the credentials expire or are withdrawn, or the permission is. It throws for a path that the table of
+ * permissions does not have, so that no call is open by mistake.
  */
 export const guarding = (admissions: Admissions): ((path: string, handle: EncodedHandler) => EncodedHandler) => {
   const open = openCalls(admissions);

@@ -32,7 +32,8 @@ const AUTHORITY = /^(?:\[(?<ipv6>[\da-f:.]+)\]|(?<host>[^:@/[\]]+))(?::(?<port>\
 
 /**
  * The endpoint of the node for a client that has sent this authority (`Host` in HTTP/1.1): the one that the client has
- * connected to, because the one listened on may be a wildcard address, or behind a proxy.
+ * connected to, because the one listened on may be a wildcard address, or behind a proxy. An authority without a port
+ * gets the port that is listened on.
  */
 const endpointFor = ({ address, port }: ServedNode, authority = ''): { address: string; port: number } => {
   const { ipv6, host = ipv6, port: given } = AUTHORITY.exec(authority)?.groups ?? {};

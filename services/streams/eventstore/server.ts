@@ -68,7 +68,10 @@ export interface EventstoreListening {
   readonly port: number;
   /** Reads the figures of the consumer groups; empty where the groups are those of an event store. */
   groups(): Promise<readonly GroupFigures[]>;
-  /** Ends subscriptions with UNAVAILABLE at once, and all other calls in the same way after `drainMs`. */
+  /**
+   * Ends subscriptions and streams of appends with UNAVAILABLE at once, reads and appends in the same way after
+   * `drainMs`, and calls of other RPCs with their connections {@link LAST_STATUSES_MS} later.
+   */
   close(options: { readonly drainMs: number }): Promise<void>;
 }
 
@@ -154,10 +157,11 @@ const nodeHandlers = ({ writing }: EventstoreHosting, node: ServedNode): Handler
 const LAST_STATUSES_MS = 500;
 
 /**
- * Serves the log by the public EventStoreDB protocol, so that official clients of any language can read and tail it:
- * gRPC, and the node's information and health pages.
+ * Serves the log by the public EventStoreDB protocol, so that official clients of any language can read and follow it
+ * and, where they may, append to it: gRPC, and the node's information and health pages.
  *
  * @throws {Error} when the address cannot be listened on.
+ * @throws {Fault} when the recorded consumer groups cannot be read.
  */
 export const serveEventstore = async (hosting: EventstoreHosting): Promise<EventstoreListening> => {
   const [begun, overdue] = [shutdownSignal(), shutdownSignal()];

@@ -42,7 +42,7 @@ const NO_RULES: StreamRules = {
   maxAgeMs: undefined,
 };
 
-/** The `$tb` by which EventStoreDB marks a stream as deleted; events that are appended later are visible again. */
+/** The `$tb` by which EventStoreDB marks a stream as deleted; an append replaces it, so that its events are visible. */
 const DELETED = 2n ** 63n - 1n;
 
 /** True for a stream that EventStoreDB has deleted, and to which nothing was appended since. */
@@ -88,15 +88,15 @@ export const noStreamRules: StreamRulesTable = { of: () => NO_RULES, take: () =>
 export type StreamRulesOptions = {
   /** True for a stream that may have rules; by default for every stream. */
   readonly isRuled?: (stream: string) => boolean;
-  /** Total size in bytes of the rules that are kept in memory. */
+  /** Maximum total size, in bytes, of the rules that are kept in memory. */
   readonly maxBytes?: number;
 };
 
 const DEFAULT_MAX_BYTES = 8 * 1024 * 1024;
 
 /**
- * The number of events at the end of a stream among which its tombstone is looked for. It is the last event, except
- * where appends were in flight with it.
+ * The number of events at the end of a stream among which its tombstone is looked for. The tombstone is the last
+ * event, except where appends were in flight with it.
  */
 const MAX_AFTER_TOMBSTONE = 4_096;
 

@@ -16,6 +16,7 @@ export type From = 'start' | 'end' | bigint;
 export type ReadPlan = {
   /** `undefined` for the whole log. */
   readonly stream: StreamName | undefined;
+  /** A read begins with the event there, in the log backwards with the one before; a subscription begins after it. */
   readonly from: From;
   readonly direction: 'forwards' | 'backwards';
   /** `undefined` for a subscription. */

@@ -84,7 +84,7 @@ const followAll = async (reading: ReadServices, plan: ReadPlan, send: Send): Pro
   });
 };
 
-/** The revision after which a subscription starts; -1 for all events. Skips hidden events. */
+/** The revision after which a subscription starts; -1 for all events. Skips events that truncation or count hide. */
 const afterRevision = async ({ log, rules }: ReadServices, stream: StreamName, from: From): Promise<bigint> => {
   const last = (await lastRevision(log, stream)) ?? -1n;
   if (from === 'end') return last;
