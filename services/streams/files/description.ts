@@ -18,7 +18,8 @@ export interface FileTarget {
   /**
    * Opens an object that only one process may replace; `before` has its bytes.
    *
-   * @throws {DataDirectoryInUse} when another process has it open or, from `replace`, has replaced it.
+   * @throws {DataDirectoryInUse} in a folder, when another process has it open; in a bucket, from `replace`, when
+   * another process has replaced it.
    */
   openExclusively(
     path: string,
@@ -50,7 +51,7 @@ const lastOf = (paths: Iterable<string>): bigint | undefined => {
  * Prepares a place for an export, or finds where an earlier one has ended.
  *
  * @returns the position of the last event in the place; 0n when it has none.
- * @throws {DataDirectoryUnusable} when its files are of another log, format, partitioning or selection.
+ * @throws {DataDirectoryUnusable} when it was prepared for another log, format, partitioning or selection.
  * @throws {StoreUnavailable} when the place cannot be used.
  */
 export const resumeAt = async (target: FileTarget, description: Description): Promise<bigint> => {

@@ -36,13 +36,13 @@ export type Exported = {
 
 /** An opened export, which knows the position after which it continues. */
 export interface FileExport {
-  /** Writes all events up to the present end of the log. Once `isStopping` is true, it ends after the current file. */
+  /** Writes all events up to the present end of the log. Once `isStopping` is true, it writes only what it has read. */
   run(isStopping: () => boolean): Promise<Exported>;
   /** All events up to this position are in files, or do not match. */
   readonly position: bigint;
 }
 
-/** Bytes of JSON that a file holds before compression, which bounds the memory of an export. */
+/** A file ends with the event by which its JSON, before compression, has so many bytes: this bounds the memory. */
 const MAX_FILE_BYTES = 32 * 1024 * 1024;
 
 /** The rows of the next file. */
@@ -104,9 +104,9 @@ const isParked = ({ unreadable }: EventRow): boolean => unreadable !== undefined
  * export that was killed goes on after its last file, and each event is in one file. A file is planned before it is
  * written, and only one of two processes can plan what follows a file: the other one fails.
  *
- * @throws {DataDirectoryInUse} when another process exports to the place.
+ * @throws {DataDirectoryInUse} when another process exports to the same folder; for a bucket, `run` throws it.
  * @throws {DataDirectoryUnusable} when the place has files of another export.
- * @throws {StoreUnavailable} when the place cannot be used.
+ * @throws {StoreUnavailable} when the place cannot be used, or the events of a planned file cannot be read now.
  */
 export const openFileExport = async (options: FileExportOptions): Promise<FileExport> => {
   const { log, target, description, format, filter, onProgress, onFile } = options;

@@ -7,7 +7,7 @@ const PATH = '_next.json';
 
 /** The order of the files of one export, which two processes cannot extend at the same place. */
 export interface FilePlan {
-  /** The range of the newest file that was planned; the file itself may not have been written. */
+  /** The range of the newest file that was planned before, if any; the file itself may not have been written. */
   readonly pending: PositionRange | undefined;
   /**
    * Plans a file. Call it when all files before are durable.
@@ -26,12 +26,12 @@ const pendingIn = (bytes: Uint8Array | undefined): PositionRange | undefined => 
 /**
  * Opens the plan of a place.
  *
- * @throws {DataDirectoryInUse} when another process has it open.
+ * @throws {DataDirectoryInUse} when another process has it open, in a folder; in a bucket, `next` finds that out.
  * @throws {StoreUnavailable} when the place cannot be used.
  */
 export const openPlan = async (target: FileTarget): Promise<FilePlan> => {
   const object = await target.openExclusively(PATH);
-  const writer = randomUUID();
+  const writer = randomUUID(); // no other process writes the same bytes for the same file
   return {
     pending: pendingIn(object.before),
     next: (file) => object.replace(Buffer.from(`${JSON.stringify({ file, writer })}\n`)),

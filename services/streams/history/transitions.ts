@@ -94,7 +94,7 @@ const closedIn = async (
 export type EventTransitions = { readonly event: ExecutionEvent; readonly transitions: readonly Transition[] };
 
 /**
- * Reads the transitions of an event of an execution; their reasons are not read yet.
+ * Reads the transitions of an event of an execution; the reasons that engines give are not read yet.
  *
  * @throws {StreamParked} when the event cannot be read.
  * @throws {StoreUnavailable} when a payload that it refers to cannot be read now.

@@ -1,11 +1,11 @@
 /** A queue of answers to a client. */
 export interface AnswerQueue {
   put(answer: Uint8Array): void;
-  /** True when as many answers wait as the size of the queue. */
+  /** True when at least as many answers wait as the size of the queue. */
   isFull(): boolean;
-  /** Resolves when fewer answers wait than the size of the queue. */
+  /** Resolves when fewer answers wait than the size of the queue. One caller waits at a time. */
   writable(): Promise<void>;
-  /** Ends the answers after the waiting ones, with the error if one is given. */
+  /** Ends the answers after the waiting ones, with the error if one is given. Only the first call counts. */
   end(failure?: Error): void;
   /**
    * Yields the answers until the end, each time all that wait.
@@ -15,7 +15,7 @@ export interface AnswerQueue {
   answers(): AsyncGenerator<readonly Uint8Array[]>;
 }
 
-/** Opens an empty queue, which is full while it holds `size` answers. */
+/** Opens an empty queue, which is full while it holds `size` answers or more. */
 export const openAnswerQueue = (size: number): AnswerQueue => {
   let waiting: Uint8Array[] = [];
   let ending: { readonly failure: Error | undefined } | undefined;

@@ -89,7 +89,7 @@ export const reportedEvent = (bytes: Uint8Array): ReportedEvent =>
 /**
  * Reads the events of a `ReportBatchRequest` without decoding them.
  *
- * @param assertTaken is called with the index of each event and the bytes of all events up to it.
+ * @param assertTaken is called with the index of each event and the size of the batch up to its end, in bytes.
  * @throws {RpcError} INVALID_ARGUMENT naming the event whose bytes are malformed.
  */
 export const reportedEvents = (

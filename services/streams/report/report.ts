@@ -5,7 +5,7 @@ import { type AnswerQueue, openAnswerQueue } from './answer-queue.js';
 import { type EventsInFlight, MAX_EVENTS, openInFlight } from './in-flight.js';
 import { encodeBatch, encodeResponse, reportedEvent, reportedEvents } from './messages.js';
 
-/** Dispatches events until the last one or `isOver`; does not read while the window is full. */
+/** Dispatches events until the last one or `isOver`; does not read while the window or the queue of answers is full. */
 const takeAll = async (
   requests: AsyncIterable<readonly Uint8Array[]>,
   { inFlight, answers, isOver }: { inFlight: EventsInFlight; answers: AnswerQueue; isOver: () => boolean },
@@ -32,7 +32,7 @@ const rejectOnShutdown = (shutdown: AbortSignal | undefined, over: AbortSignal):
 
 /**
  * Answers each `ReportRequest` of a stream with a `ReportResponse`. When the process shuts down, or a request is
- * malformed, the events read before are answered first.
+ * malformed, the events that were dispatched before are answered first.
  *
  * @throws {RpcError} INVALID_ARGUMENT when a request is malformed; UNAVAILABLE when the process shuts down.
  */

@@ -13,7 +13,10 @@ export interface LiveFeed {
    * of them any more. Tails that ask for the same while nothing is published get the same batch.
    */
   after(position: bigint): readonly RecordedEvent[] | undefined;
-  /** Resolves when something is published after a position, or after `timeoutMs` milliseconds. */
+  /**
+   * Resolves at once when something after a position is published already; otherwise at the next publication, after
+   * `timeoutMs` milliseconds, or when the feed is closed.
+   */
   moved(after: bigint, timeoutMs: number): Promise<void>;
   /** Rejects when the log cannot be followed any more. */
   readonly ended: Promise<void>;
@@ -29,7 +32,7 @@ const MAX_EVENTS = 32_768;
  */
 const PUBLISH_MS = 20;
 
-/** Calls `run` at once, and while it is asked for again only every so many milliseconds. */
+/** Calls `run` when it is asked for: at once, or else `everyMs` milliseconds after the call before. */
 const throttled = (run: () => void, everyMs: number) => {
   let ranAt = -Infinity;
   let timer: NodeJS.Timeout | undefined;

@@ -28,7 +28,7 @@ export type TailEncoding = {
   readonly checkpoint: (position: bigint) => Uint8Array;
 };
 
-/** The number of events that are read from the log at a time by a tail that is behind the live feed. */
+/** The maximum of events that a tail which is behind the live feed reads from the log at a time. */
 const PAGE = 256;
 /** A tail that has sent nothing for this time, in milliseconds, sends a checkpoint. */
 const CHECKPOINT_MS = 5_000;
