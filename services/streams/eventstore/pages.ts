@@ -49,7 +49,7 @@ const PAGES: Readonly<Record<string, (node: ServedNode, asked: PageRequest) => P
  */
 const answerTo = async (node: ServedNode, { method = '', url = '', host }: HttpRequest): Promise<PageAnswer> => {
   const [path = '', query = ''] = url.split('?', 2);
-  const page = method === 'GET' || method === 'HEAD' ? PAGES[path] : undefined;
+  const page = ['GET', 'HEAD'].includes(method) && Object.hasOwn(PAGES, path) ? PAGES[path] : undefined;
   if (page !== undefined) return page(node, { query: new URLSearchParams(query), host });
   const pages = Object.keys(PAGES).join(', ');
   return text(404, `not found: this port speaks gRPC, and besides it has GET ${pages} only\n`);
