@@ -7,8 +7,10 @@ import { ReadRespSchema } from '../../../proto/gen/event_store/client/streams_pb
 import type { NewEvent } from '../../../services/kernel/event.js';
 import type { EventStore } from '../../../services/kernel/ports/event-store.js';
 import { streamName } from '../../../services/kernel/stream.js';
+import { groupSource, type SourcePage } from '../../../services/streams/eventstore/groups/group-source.js';
 import { readOnce } from '../../../services/streams/eventstore/read/read.js';
 import type { From } from '../../../services/streams/eventstore/read/read-request.js';
+import { openSubscription } from '../../../services/streams/eventstore/read/subscribe.js';
 import { storedForm } from '../../../services/streams/eventstore/recorded.js';
 import type { StreamRulesTable } from '../../../services/streams/eventstore/stream-rules.js';
 import { openEmptyLog } from '../../support/streams/filled-log.js';
@@ -26,7 +28,7 @@ const recordedAt = (recordedAtMs: number): NewEvent => ({
   metadata: JSON.stringify({ recordedAtMs, actor: '', commandId: '', schema: 0 }),
 });
 
-describe('a counted read of a stream whose oldest events are too old', () => {
+describe('a stream whose oldest events are too old', () => {
   let directory: string;
   let store: EventStore;
 
@@ -40,11 +42,12 @@ describe('a counted read of a stream whose oldest events are too old', () => {
     rmSync(directory, { recursive: true });
   });
 
+  const reading = () => ({ log: store, rules, present: storedForm, now: () => NOW_MS });
+
   const revisions = async (from: From, direction: 'forwards' | 'backwards', count: number) => {
-    const reading = { log: store, rules, present: storedForm, now: () => NOW_MS };
     const plan = { ...{ stream, from, direction, count, filter: undefined }, form: 'string', saysEnds: false } as const;
     const found: (bigint | undefined)[] = [];
-    for await (const answer of readOnce(reading, plan)) {
+    for await (const answer of readOnce(reading(), plan)) {
       const { content } = fromBinary(ReadRespSchema, answer);
       found.push(content.case === 'event' ? content.value.event?.streamRevision : undefined);
     }
@@ -57,7 +60,31 @@ describe('a counted read of a stream whose oldest events are too old', () => {
     ['forwards', 5n, 10, [5n, 6n]],
     ['backwards', 'end', 2, [6n, 5n]],
     ['backwards', 'end', 5, [6n, 5n, 4n]],
-  ] as const)('goes %s from %s and gets up to %i events that are not', async (direction, from, count, expected) => {
+  ] as const)('is read %s from %s with up to %i of the others', async (direction, from, count, expected) => {
     expect(await revisions(from, direction, count)).toEqual(expected);
+  });
+
+  it('is followed from the first of the others on', async () => {
+    const sent: (bigint | undefined)[] = [];
+    const send = (answer: Uint8Array): Promise<void> => {
+      const { content } = fromBinary(ReadRespSchema, answer);
+      if (content.case === 'event') sent.push(content.value.event?.streamRevision);
+      return Promise.resolve();
+    };
+    const plan = { stream, from: 'start', direction: 'forwards', count: undefined, filter: undefined } as const;
+    const subscription = await openSubscription(
+      reading(),
+      { ...plan, form: 'string', saysEnds: false },
+      { send, subscriptionId: 'id' },
+    );
+    await subscription.close();
+    expect(sent).toEqual([4n, 5n, 6n]);
+  });
+
+  it('is read by a group page after page, without the events that are too old', async () => {
+    const source = groupSource(reading(), { source: stream, filter: undefined });
+    const shown = ({ events, ...page }: SourcePage) => ({ ...page, revisions: events.map(({ revision }) => revision) });
+    expect(shown(await source.read(-1n, 2))).toEqual({ revisions: [4n, 5n], upTo: 5n, isAtEnd: false });
+    expect(shown(await source.read(5n, 2))).toEqual({ revisions: [6n], upTo: 6n, isAtEnd: true });
   });
 });

@@ -3,7 +3,7 @@ import type { RecordedEvent } from '../../../kernel/event.js';
 import type { EventLog } from '../../../kernel/ports/event-store.js';
 import { categoryOf, type StreamName } from '../../../kernel/stream.js';
 import { eventMatch } from '../read/filter.js';
-import { firstVisible, lastRevision, type ReadServices } from '../read/read.js';
+import { firstVisible, isYoung, lastRevision, type ReadServices } from '../read/read.js';
 import { metadataStreamOf, type StreamRules } from '../stream-rules.js';
 import { createYieldTurn } from '../read/turns.js';
 import type { ConfiguredGroup, GroupFilter } from './configuration.js';
@@ -65,7 +65,7 @@ const firstOf = async (pages: AsyncIterable<readonly RecordedEvent[]>): Promise<
   return undefined;
 };
 
-const streamSource = ({ log, rules }: ReadServices, stream: StreamName): GroupSource => {
+const streamSource = ({ log, rules, now }: ReadServices, stream: StreamName): GroupSource => {
   const last = () => lastRevision(log, stream);
   const shownFrom = async (ruled: StreamRules): Promise<bigint> => {
     if (ruled.maxCount === undefined) return ruled.truncateBefore;
@@ -87,10 +87,11 @@ const streamSource = ({ log, rules }: ReadServices, stream: StreamName): GroupSo
       if (ruled.isTombstoned) return { events: [], upTo: after, isAtEnd: true };
       const shown = await shownFrom(ruled);
       const from = after + 1n > shown ? after + 1n : shown;
+      const limit = ruled.maxAgeMs === undefined ? count : Infinity; // events that are too old are not counted
       let upTo = after;
-      for await (const events of log.readStream(stream, { from, limit: count }))
+      for await (const events of log.readStream(stream, { from, limit }))
         for (const event of events) {
-          page.add(event);
+          if (isYoung(ruled, event, now())) page.add(event);
           upTo = event.revision;
           if (page.isFull()) return { events: page.events, upTo, isAtEnd: false };
         }

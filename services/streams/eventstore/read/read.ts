@@ -37,14 +37,15 @@ export const lastRevision = async (log: EventLog, stream: StreamName): Promise<b
 
 /**
  * Computes the first revision of a stream that its rules on truncation and count leave visible; above `last` when they
- * leave none. Counted reads apply the rule on age to each event; subscriptions and consumer groups do not apply it.
+ * leave none. The rule on age is applied to each event, by {@link isYoung}.
  */
 export const firstVisible = ({ truncateBefore, maxCount }: StreamRules, last: bigint): bigint => {
   const byCount = maxCount === undefined ? 0n : last + 1n - BigInt(maxCount);
   return byCount > truncateBefore ? byCount : truncateBefore;
 };
 
-const isYoung = ({ maxAgeMs }: StreamRules, event: RecordedEvent, nowMs: number): boolean =>
+/** True unless the rule on age hides the event. */
+export const isYoung = ({ maxAgeMs }: StreamRules, event: RecordedEvent, nowMs: number): boolean =>
   maxAgeMs === undefined || propertiesOf(event).recordedAtMs > nowMs - maxAgeMs;
 
 const revisionOf = (from: From, last: bigint): bigint => {

@@ -3,7 +3,7 @@ import type { RecordedEvent } from '../../../kernel/event.js';
 import { categoryOf, type StreamName } from '../../../kernel/stream.js';
 import { eventAnswer } from './event-answer.js';
 import { StreamTombstoned } from '../failure.js';
-import { firstVisible, lastRevision, type ReadServices } from './read.js';
+import { firstVisible, isYoung, lastRevision, type ReadServices } from './read.js';
 import type { From, ReadPlan } from './read-request.js';
 import { encodedReadAnswer, positionFields } from '../recorded.js';
 import { createYieldTurn } from './turns.js';
@@ -84,7 +84,7 @@ const followAll = async (reading: ReadServices, plan: ReadPlan, send: Send): Pro
   });
 };
 
-/** The revision after which a subscription starts; -1 for all events. Skips events that truncation or count hide. */
+/** The revision after which a subscription starts; -1 for all events. Skips what rules on truncation or count hide. */
 const afterRevision = async ({ log, rules }: ReadServices, stream: StreamName, from: From): Promise<bigint> => {
   const last = (await lastRevision(log, stream)) ?? -1n;
   if (from === 'end') return last;
@@ -100,7 +100,7 @@ const followStream = async (
   plan: ReadPlan & { readonly stream: StreamName },
   send: Send,
 ): Promise<Subscription> => {
-  const { log } = reading;
+  const { log, rules, now } = reading;
   const { stream } = plan;
   const { forward } = sender(reading, plan, send, 0n);
   // Before the stream is read, so that no event is lost between the read and the live subscription.
@@ -111,7 +111,13 @@ const followStream = async (
     seen = event.revision;
     await forward(event);
   };
-  for await (const page of log.readStream(stream, { from: seen + 1n })) for (const event of page) await take(event);
+  const ruled = await rules.of(stream);
+  for await (const page of log.readStream(stream, { from: seen + 1n })) {
+    for (const event of page) {
+      if (isYoung(ruled, event, now())) await take(event);
+      else seen = event.revision; // so that it is not sent as a live event
+    }
+  }
   await send(CAUGHT_UP);
   const onPage = async ({ events }: LogPage): Promise<void> => {
     for (const event of events) await take(event);
