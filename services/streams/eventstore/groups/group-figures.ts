@@ -21,7 +21,7 @@ export type GroupFigures = {
   /** Revisions of the stream after the checkpoint; for `$all`, positions of the log. 0 when nothing is left to do. */
   readonly lag: number;
   readonly inFlight: number;
-  /** Events that the consumers could not process: EventStoreDB parks them, to be replayed. */
+  /** Events that the consumers could not process, parked until they are replayed. */
   readonly parked: number;
   readonly connections: readonly GroupConnection[];
 };
