@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerHttp2Stream } from 'node:http2';
+import type { OutgoingHttpHeaders, ServerHttp2Stream } from 'node:http2';
 import { describe, expect, it } from 'vitest';
 
 import { http2Pages } from '../../../services/streams/eventstore/pages.js';
@@ -18,7 +18,7 @@ const statusOf = (path: string): Promise<unknown> =>
       resume: () => undefined,
       end: () => undefined,
     } as unknown as ServerHttp2Stream;
-    answerPage(stream, { ':method': 'GET', ':path': path } as IncomingHttpHeaders);
+    answerPage(stream, { ':method': 'GET', ':path': path });
   });
 
 describe('the pages of port 2113', () => {

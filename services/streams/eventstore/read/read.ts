@@ -1,4 +1,4 @@
-import type { EventLog, ReadLogOptions } from '../../../kernel/ports/event-store.js';
+import type { EventLog, ReadLogOptions, ReadStreamOptions } from '../../../kernel/ports/event-store.js';
 import type { RecordedEvent } from '../../../kernel/event.js';
 import type { StreamName } from '../../../kernel/stream.js';
 import { errorOfStore, StreamTombstoned } from '../failure.js';
@@ -55,20 +55,31 @@ const revisionOf = (from: From, last: bigint): bigint => {
 
 const larger = (a: bigint, b: bigint): bigint => (a > b ? a : b);
 
+/** The first and last visible revisions of a stream. */
+type Extent = { readonly first: bigint; readonly last: bigint };
+
+/** The range of the stream to read. Forwards, events that are too old come first and are not counted. */
+const rangeOf = (
+  { from, direction, count }: CountedPlan,
+  { maxAgeMs }: StreamRules,
+  { first, last }: Extent,
+): ReadStreamOptions => {
+  const begin = revisionOf(from, last);
+  if (direction === 'backwards') return { from: begin, direction, limit: count };
+  return { from: larger(begin, first), direction, limit: maxAgeMs === undefined ? count : Infinity };
+};
+
 async function* shownEvents(
   { log, rules, now }: ReadServices,
-  { stream, from, direction, count }: CountedPlan & { readonly stream: StreamName },
+  plan: CountedPlan & { readonly stream: StreamName },
   last: bigint,
 ): AsyncGenerator<RecordedEvent> {
+  const { stream, from, direction, count } = plan;
   if (from === 'end' && direction === 'forwards') return;
   const ruled = await rules.of(stream);
   const first = firstVisible(ruled, last);
-  const begin = revisionOf(from, last);
-  // Events that are too old come first and are not counted.
-  const limit = direction === 'forwards' && ruled.maxAgeMs !== undefined ? Infinity : count;
-  const options = { from: direction === 'forwards' ? larger(begin, first) : begin, direction, limit };
   let left = count;
-  for await (const page of log.readStream(stream, options)) {
+  for await (const page of log.readStream(stream, rangeOf(plan, ruled, { first, last }))) {
     for (const event of page) {
       if (event.revision < first || left <= 0) return;
       if (!isYoung(ruled, event, now())) continue;
@@ -77,9 +88,6 @@ async function* shownEvents(
     }
   }
 }
-
-/** The first and last visible revisions of a stream. */
-type Extent = { readonly first: bigint; readonly last: bigint };
 
 /**
  * Yields the messages that follow the events of a stream, for clients that support them. The last revision always
