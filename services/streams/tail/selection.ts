@@ -44,7 +44,9 @@ export const labelsFrom = (log: Pick<EventLog, 'readStream'>): LabelsOf => {
   const known = new Map<StreamName, Labels | 'unreadable'>();
   return async (stream) => {
     if (categoryOf(stream) !== EXECUTION_CATEGORY) return NONE;
-    const found = known.get(stream) ?? (await createdIn(log, stream).catch(orUnreadable));
+    const kept = known.get(stream);
+    if (kept !== undefined) return kept;
+    const found = await createdIn(log, stream).catch(orUnreadable);
     if (found === undefined) return NONE;
     if (known.size >= MAX_KNOWN) known.clear();
     known.set(stream, found);
