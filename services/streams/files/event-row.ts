@@ -101,7 +101,7 @@ const parkedRow = (event: RecordedEvent, reason: unknown): EventRow => {
   const recordedAt = BigInt(recordedAtMs) * MICROS_PER_MS;
   return {
     ...placeOf(event),
-    schema_version: Number.isInteger(schema) ? schema : 0,
+    schema_version: Object.is(schema | 0, schema) ? schema : 0, // the column has 32 bits
     occurred_at: recordedAt,
     recorded_at: recordedAt,
     command_id: commandId,

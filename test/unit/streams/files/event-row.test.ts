@@ -59,6 +59,7 @@ describe('the row of an event', () => {
   it.each([
     ['a time that no file holds', { recordedAtMs: 9e15 }, { recorded_at: 0n, schema_version: 1 }],
     ['a schema that is no integer', { schema: 1.5 }, { schema_version: 0 }],
+    ['a schema of more than 32 bits', { schema: 2 ** 31 }, { schema_version: 0 }],
   ])('of a damaged event with %s has 0 in its place', async (_, change, expected) => {
     const metadata = JSON.stringify({ ...JSON.parse(intact.metadata), ...change });
     const codec = { ...codecs.get('execution')!, decode: raise };
