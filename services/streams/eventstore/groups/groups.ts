@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { OutcomeUnknown } from '../../../kernel/fault.js';
 import type { ErrorLogger } from '../failure.js';
 import {
   type ConfiguredGroup,
@@ -154,7 +155,8 @@ export class GroupRegistry {
       const appended = await this.#services.append(CONFIGURATION_STREAM, revision ?? 'no-stream', [event]);
       this.#recorded = { groups: evolveGroups(groups, change), revision: appended.revision };
     } catch (error) {
-      this.#recorded = await readGroups(this.#services); // the outcome may be unknown
+      this.#recorded = await readGroups(this.#services);
+      if (error instanceof OutcomeUnknown) await this.#close(change.group, dropped(change.group)); // may be changed
       throw error;
     }
   }

@@ -2,11 +2,15 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-import { StoreUnavailable } from '../../../../services/kernel/fault.js';
+import { OutcomeUnknown, StoreUnavailable } from '../../../../services/kernel/fault.js';
 import type { EventStore } from '../../../../services/kernel/ports/event-store.js';
 import { type StreamName, streamName } from '../../../../services/kernel/stream.js';
 import type { ConsumerConnection } from '../../../../services/streams/eventstore/groups/delivery/delivery-queue.js';
-import { checkpointStreamOf, parkedStreamOf } from '../../../../services/streams/eventstore/groups/group-name.js';
+import {
+  checkpointStreamOf,
+  CONFIGURATION_STREAM,
+  parkedStreamOf,
+} from '../../../../services/streams/eventstore/groups/group-name.js';
 import {
   type GroupRegistry,
   type NewGroup,
@@ -134,6 +138,18 @@ describe('a consumer group whose log fails', () => {
     consumer.refuse(ids, 'park', '\u0001'.repeat(2_000_000));
     const running = await groups.running(group);
     await expect.poll(() => running.counts().parked).toBe(1);
+  });
+
+  it('loses its consumers when it is not known whether it was deleted', async () => {
+    const { failures } = await connected();
+    failing.append = async (name, ...asked) => {
+      const appended = await store.append(name, ...asked);
+      if (name === CONFIGURATION_STREAM) throw new OutcomeUnknown('no answer');
+      return appended;
+    };
+    await expect(groups.remove(group)).rejects.toThrow(OutcomeUnknown);
+    expect(failures.length).toBe(1);
+    await expect(groups.running(group)).rejects.toThrow('does not exist');
   });
 
   it('may wait 25 days for an answer without a timer that overflows', async () => {
