@@ -280,7 +280,8 @@ export const NotificationStatusSchema: GenEnum<NotificationStatus> = /*@__PURE__
  */
 export const NotificationService: GenService<{
   /**
-   * Lists every message about an execution, in the order in which they were first due.
+   * Lists the messages about an execution, in the order of their first events in the log. A message without an event,
+   * such as one that a rate limit still holds back, is not listed.
    *
    * @generated from rpc platformidl.eventlog.NotificationService.ListNotifications
    */

@@ -153,7 +153,7 @@ export const ParkedStreamListRequestSchema: GenMessage<ParkedStreamListRequest> 
   messageDesc(file_platformidl_eventlog_operations_service, 3);
 
 /**
- * The parked streams, by the position of the event that cannot be read.
+ * The parked streams, by the position of the event at which each stopped.
  *
  * @generated from message platformidl.eventlog.ParkedStreamList
  */
@@ -179,7 +179,7 @@ export const ParkedStreamListSchema: GenMessage<ParkedStreamList> = /*@__PURE__*
   messageDesc(file_platformidl_eventlog_operations_service, 4);
 
 /**
- * A stream with an event that this release cannot read.
+ * A stream with an event that this release cannot read, or that a view cannot take.
  *
  * @generated from message platformidl.eventlog.ListedParkedStream
  */
@@ -197,7 +197,7 @@ export type ListedParkedStream = Message<"platformidl.eventlog.ListedParkedStrea
   position: bigint;
 
   /**
-   * Why it cannot be read.
+   * Why the stream is parked.
    *
    * @generated from field: string reason = 3;
    */
