@@ -12,13 +12,16 @@ export type Platform = {
   readonly config: WorkflowExecutionConfig;
   readonly taskResources: TaskResourceAttributes;
   readonly budgets: QueueingBudgets;
-  /** The default tier of each domain. */
+  /** The default tier of each domain that has one; MEDIUM for the others. */
   readonly tiers: ReadonlyMap<string, Exclude<Tier, Tier.UNDEFINED>>;
   /** The default cluster label; empty means none. */
   readonly clusterLabel: string;
   /** The cluster pool of each domain that has one. */
   readonly clusterPools: ReadonlyMap<string, string>;
-  /** The most labels and annotations that an execution may have; 0 means no limit. */
+  /**
+   * The most labels and annotations of an execution of a launch plan, without the labels of the project and those that
+   * a parent passes on; 0 means no limit.
+   */
   readonly maxLabels: number;
   readonly maxAnnotations: number;
   /** The template of the Kubernetes namespace, with the placeholders `{{ project }}` and `{{ domain }}`. */

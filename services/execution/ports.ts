@@ -140,7 +140,7 @@ export interface Slots {
    *
    * @param max the most concurrent executions, this one included; when absent, the execution is counted but never
    *   refused.
-   * @returns `undefined` when the limit is reached.
+   * @returns `undefined` when the limit is reached, or other requests took each slot that became free.
    */
   take(plan: Identifier, execution: ExecutionId, max: number | undefined): Promise<Slot | undefined>;
 }

@@ -16,7 +16,7 @@ export type ExecutionRefusal =
   | { readonly kind: 'task-not-found'; readonly task: TaskAttempt }
   /** The child execution that a node report names does not exist. */
   | { readonly kind: 'child-not-found' }
-  /** The phase of a report, and for a task its version, is recorded already. */
+  /** The phase of a report is recorded already, for a task with the same version or a higher one. */
   | { readonly kind: 'phase-recorded'; readonly entity: Entity; readonly phase: number; readonly version: number }
   /** The workflow cannot go back to the phase of a report, or from failing to success. */
   | { readonly kind: 'phase-stale'; readonly from: number; readonly to: number }
@@ -28,7 +28,7 @@ export type ExecutionRefusal =
   | { readonly kind: 'back-to-queued' }
   /** The workflow is aborting, and a report has a phase that does not end it. */
   | { readonly kind: 'aborting'; readonly to: number }
-  /** The report comes from `cluster`; the execution belongs to the cluster `stored`. */
+  /** The report comes from `cluster`; the execution belongs to the cluster `stored`, or to none when that is empty. */
   | { readonly kind: 'incompatible-cluster'; readonly cluster: string; readonly stored: string }
   /** The signal to set was never created. */
   | { readonly kind: 'signal-not-found'; readonly signalId: string }

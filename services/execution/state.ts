@@ -20,7 +20,7 @@ export type Reported = {
 export type TaskAttemptState = Reported & {
   readonly id: TaskId;
   readonly attempt: number;
-  /** The latest version of the current phase. */
+  /** The highest version that was reported since the attempt came into its current phase. */
   version: number;
   /** The highest version of each phase; -1 for a phase that was not reported. */
   readonly highest: number[];
@@ -36,7 +36,7 @@ export type ExecutionState = Reported &
     exists: boolean;
     /** The ids of launch attempts that may no longer create the execution. */
     voided: readonly string[];
-    /** The id of the launch attempt by which the execution holds a slot of its launch plan; empty without a slot. */
+    /** The id of the launch attempt that took a slot of its launch plan for the execution; empty when none did. */
     slotAttempt: string;
     /** The number of events that have been folded. */
     events: number;
@@ -59,8 +59,8 @@ export type ExecutionState = Reported &
     tasks: number;
   };
 
-// V8 reserves space for sixteen more elements when an array grows: with thousands of nodes, replacing the array takes
-// less memory.
+// The first arrays of states, which are replaced and never grow: V8 reserves space for sixteen more elements when an
+// array grows, so with thousands of nodes, replacing the array takes less memory.
 const NO_ATTEMPTS: readonly string[] = [];
 const NO_TASKS: readonly TaskAttemptState[] = [];
 

@@ -68,7 +68,10 @@ export type Hosting = {
   readonly maxMessageBytes: number;
   /** The maximum of open connections; further ones are closed at once. */
   readonly maxConnections: number;
-  /** A connection that has not begun to speak after this time, in milliseconds, is closed; 10 s by default. */
+  /**
+   * A connection is closed that has not sent enough after this time, in milliseconds: over gRPC the HTTP/2 preface,
+   * over REST all headers of a request. With TLS, its handshake before that may take as long. 10 s by default.
+   */
   readonly handshakeMs?: number;
   /** Without it, connections are not encrypted. */
   readonly tls?: TlsSource | undefined;
@@ -97,7 +100,8 @@ export type Hosting = {
   /** Answers the items of calls that carry many requests. */
   readonly answerItem: AnswerItem;
   /**
-   * Parses large JSON bodies on another thread; without it, the serving thread parses all of them.
+   * Parses large JSON bodies on another thread, where they are the whole request and its RPC can take bytes; without
+   * it, the serving thread parses all of them.
    *
    * @returns the encoded message.
    * @throws {RpcError} INVALID_ARGUMENT naming the position in the body; RESOURCE_EXHAUSTED when too many are queued.
@@ -120,7 +124,7 @@ export interface Listening {
 }
 
 /**
- * Prepares a request for its route: decoded, or validated bytes. A request above the size limit of its route stays
+ * Prepares a request for its route: decoded, or validated bytes. A request that its route handles as a large one stays
  * unchecked bytes, because checking it would delay other calls; the handler checks it.
  *
  * @throws {RpcError} INVALID_ARGUMENT when the bytes do not decode as the request type of the RPC.
@@ -160,7 +164,7 @@ export const answerUnary = async (call: DispatchedCall): Promise<Answer<DescMess
 
 /**
  * Memory that an answer takes while it is composed, as a multiple of its source bytes. It covers those bytes, the
- * decoded message, and the gRPC frame (`bytes`) or JSON text (`text`) that is sent.
+ * decoded message, and what is sent: protobuf bytes in a gRPC frame or a REST body (`bytes`), or JSON text (`text`).
  */
 export const COMPOSING_FACTORS = { bytes: 3, text: 8 } as const;
 

@@ -49,7 +49,8 @@ export type Inherited = {
  * Looks up the parent node of an execution and what is inherited from its execution.
  *
  * @returns only undefined fields when the execution has no parent node.
- * @throws {RpcError} NOT_FOUND when the parent node does not exist.
+ * @throws {RpcError} INVALID_ARGUMENT when the parent's execution id is incomplete; NOT_FOUND when the parent node does
+ *   not exist.
  */
 export const inheritanceOf = async (
   services: LineageServices,

@@ -11,7 +11,8 @@ export const isChild = ({ metadata }: ExecutionSpec): boolean => metadata?.mode 
 
 /**
  * The keys of the labels that do not count towards limits, because the caller did not choose them: those that a child
- * has from its parent, and an execution that launches a child again has from that child.
+ * has from its parent, and an execution that launches a child again has from that child. They count for no execution
+ * with a reference execution: whether that one is a child is not looked up.
  */
 export const uncountedLabels = (spec: ExecutionSpec): readonly string[] =>
   isChild(spec) || spec.metadata?.referenceExecution !== undefined ? PASSED_ON_LABELS : [];

@@ -102,7 +102,8 @@ export const assertLaunchable = (sent: Identifier | undefined): Identifier => {
 /**
  * Finds the launch plan or task to launch.
  *
- * @throws {RpcError} NOT_FOUND when it is not registered.
+ * @throws {RpcError} NOT_FOUND when it, or the workflow of the launch plan, is not registered; for a task, the error of
+ *   {@link Projects.check} when its project and domain take no registrations.
  */
 export const launchTarget = (services: TargetServices, id: Identifier): Promise<Target> =>
   (LAUNCHABLE[id.resourceType] ?? launchPlanTarget)(services, id);

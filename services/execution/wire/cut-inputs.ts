@@ -13,8 +13,8 @@ const SPEC_INPUTS = 2;
 type Cut = { readonly rest: readonly Uint8Array[]; readonly occurrences: readonly Uint8Array[] };
 
 /**
- * Removes a length-delimited field from a message. `changed` may replace other length-delimited fields; it returns
- * `undefined` to keep one.
+ * Removes a length-delimited field from a message. `changed` may replace other length-delimited fields: it is given the
+ * number and the value of one, and returns the new field with its tag and length, or `undefined` to keep the old one.
  */
 const cut = (
   bytes: Uint8Array,

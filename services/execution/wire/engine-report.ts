@@ -10,7 +10,7 @@ import { bytesIn, type Fields, fieldsOf, fixed64In, has, longIn, messageIn, numb
 /** The kind of entity whose phase an engine reported. */
 export type Entity = 'workflow' | 'node' | 'task';
 
-/** A registered task. */
+/** The id of a task, as in `core.Identifier`. */
 export type TaskId = {
   readonly resourceType: number;
   readonly project: string;
@@ -38,7 +38,7 @@ export type EngineReport = {
   /** The engine's own message: event.WorkflowExecutionEvent, NodeExecutionEvent or TaskExecutionEvent. */
   readonly message: Content;
   readonly messageHash: bigint;
-  /** An encoded `eventlog.OpenEntities`; only on the event that ends the execution. */
+  /** An encoded `eventlog.OpenEntities`; only on the event that ends the execution, and only when some are open. */
   readonly closed: Content | undefined;
   /** The phase was recorded before; only the content is new. */
   readonly samePhase: boolean;

@@ -100,7 +100,10 @@ const normalised = ({ event: schema }: Layout, event: Uint8Array): Uint8Array =>
   }
 };
 
-/** Scans an event. When a singular field is repeated, the event is first merged as protobuf would merge it. */
+/**
+ * Scans an event. When a singular field is repeated, or two fields of a oneof are there, the event is first merged as
+ * protobuf would merge it.
+ */
 const scanAny = (layout: Layout, event: Uint8Array, assertOutputSize: OutputLimit): ScannedFields => {
   try {
     return scan(layout, event, assertOutputSize);

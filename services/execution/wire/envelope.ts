@@ -23,7 +23,7 @@ export type Envelope = Omit<EngineReport, 'message' | 'closed' | 'samePhase'> & 
 /** The fields that are read from the event itself. */
 export type ScannedFields = Omit<Envelope, 'entity' | 'message' | 'messageHash'>;
 
-/** Throws when outputs of this size, in bytes, are too large. */
+/** @throws {RpcError} RESOURCE_EXHAUSTED when outputs of this size, in bytes, are too large. */
 export type OutputLimit = (bytes: number) => void;
 
 /**
@@ -85,7 +85,12 @@ const task = (event: Fields): TaskId => {
   return id;
 };
 
-/** @throws {RpcError} INVALID_ARGUMENT naming the field of a workflow event that is missing or invalid. */
+/**
+ * @throws {RpcError} INVALID_ARGUMENT naming the field of a workflow event that is missing or invalid; the error of
+ *   `assertOutputSize`.
+ * @throws {Malformed} when a nested message, text or number that is read is not valid protobuf.
+ * @throws {RepeatedMessageField} when a nested message has a field twice.
+ */
 export const scanWorkflow = (event: Fields, assertOutputSize: OutputLimit): ScannedFields => {
   const id = execution(event, 1);
   const phase = phaseIn('workflow', event, 3);
@@ -131,7 +136,12 @@ const checkDynamicWorkflow = (event: Fields): void => {
   if (!has(primary, 1)) throw missing('primary dynamic workflow template');
 };
 
-/** @throws {RpcError} INVALID_ARGUMENT naming the field of a node event that is missing or invalid. */
+/**
+ * @throws {RpcError} INVALID_ARGUMENT naming the field of a node event that is missing or invalid; the error of
+ *   `assertOutputSize`.
+ * @throws {Malformed} when a nested message, text or number that is read is not valid protobuf.
+ * @throws {RepeatedMessageField} when a nested message has a field twice.
+ */
 export const scanNode = (event: Fields, assertOutputSize: OutputLimit): ScannedFields => {
   if (!has(event, 1)) throw missing('id');
   const id = node(nested(event, 1));
@@ -155,7 +165,12 @@ export const scanNode = (event: Fields, assertOutputSize: OutputLimit): ScannedF
   };
 };
 
-/** @throws {RpcError} INVALID_ARGUMENT naming the field of a task event that is missing or invalid. */
+/**
+ * @throws {RpcError} INVALID_ARGUMENT naming the field of a task event that is missing or invalid; the error of
+ *   `assertOutputSize`.
+ * @throws {Malformed} when a nested message, text or number that is read is not valid protobuf.
+ * @throws {RepeatedMessageField} when a nested message has a field twice.
+ */
 export const scanTask = (event: Fields, assertOutputSize: OutputLimit): ScannedFields => {
   const at = occurredAt(event, 7);
   assertOutputSize(sizeIn(event, 17));

@@ -94,9 +94,11 @@ const nodeEventIn = (fields: Fields): NodeEventFields => ({
 
 /**
  * Reads an engine's node message by the positions of its fields. Most events of an execution are node events, and
- * decoding the whole message costs several times as much. A message with repeated fields is decoded by protobuf.
+ * decoding the whole message costs several times as much. A message in which a field is repeated, or a oneof has two
+ * fields, is decoded by protobuf.
  *
- * @throws {Error} when the bytes are not such a message.
+ * @throws {Error} when the bytes are not a message, or a field that is read is not valid; `first` throws for the fields
+ *   that it reads.
  */
 export const readNodeEvent = (message: Uint8Array): NodeEventFields => {
   const fields = fieldsOf(message, 0, message.length);

@@ -80,7 +80,10 @@ const progressOf = ({ phase, nodes }: ExecutionState): WorkProgress =>
 
 /* oxlint-enable typescript/no-unsafe-enum-assignment */
 
-/** The requested abort of an execution; `undefined` when it is not ABORTING. */
+/**
+ * The abort of an execution; `undefined` when it is not ABORTING. Its cause and principal are empty where no caller has
+ * requested it: an engine has reported ABORTING by itself.
+ */
 export const abortOf = ({ phase, abort, isTimedOut }: ExecutionState): WorkAbort | undefined =>
   phase === WORKFLOW.ABORTING ? create(WorkAbortSchema, { ...abort, timedOut: isTimedOut }) : undefined;
 

@@ -13,7 +13,10 @@ import { givenTraceParent } from './trace-context.js';
 /** The transport that received a call. */
 export type CallTransport = 'grpc' | 'rest';
 
-/** A received request; `undefined` for a stream of requests. `bytes` is its decompressed size, before it is decoded. */
+/**
+ * A received request; `undefined` for a stream of requests. `bytes` is its size, decompressed and before it is decoded;
+ * over REST that of the body.
+ */
 export type ReceivedCall = { readonly request: ReceivedRequest | undefined; readonly bytes: number };
 
 /** The longest duration of a call, in milliseconds, and the text of the DEADLINE_EXCEEDED that ends it after that. */
@@ -53,10 +56,10 @@ export type ArrivedCall = {
 /** Answers an item of a call, through the same interceptors as a call of its own. */
 export type AnswerItem = (call: DispatchedCall, item: Item) => ItemInProgress;
 
-/** A call while it goes through the interceptors. A mutable field is written only by the interceptor that it names. */
+/** A call while it goes through the interceptors. A mutable field is written only by the part that it names. */
 export type DispatchedCall = Omit<ArrivedCall, 'answerItem'> &
   Call & {
-    /** The caller, set by `authenticate`; empty without authentication. */
+    /** The caller, set by `authenticate`; empty without authentication, and where an RPC requires none. */
     principal: string;
     /** Set by `authenticate`; `undefined` without authentication, and where an RPC requires none. */
     caller: Caller | undefined;
@@ -64,7 +67,10 @@ export type DispatchedCall = Omit<ArrivedCall, 'answerItem'> &
     minPosition: bigint | undefined;
     /** Set by `receive`; `undefined` for a stream of requests. */
     request: ReceivedRequest | undefined;
-    /** The size of the request in bytes, set by `receive`; 0 until then, and for a stream of requests. */
+    /**
+     * The size of the request in bytes, set by `receive`; 0 until then, and for a stream of requests over gRPC. Over
+     * REST it is that of the body, without path and query.
+     */
     requestBytes: number;
     /** The trace context that the caller sent, if it is valid; set anew by `spans`. */
     traceParent: string | undefined;
@@ -138,9 +144,9 @@ const SENT_REQUEST_ID = /^[\x20-\x7e]{1,256}$/u;
 
 /**
  * The trailers (gRPC) or headers (REST) that describe an answer: the request id, its log position and its unread
- * fields, if any. The events of the request, its line in the log and the audit have the same request id. Proxies often
- * replace `x-request-id`, so callers compare with the id in the answer. An id of more than 256 characters, or not of
- * printable ASCII, is left out.
+ * fields, if any. Streams over gRPC and Server-Sent Events have none. The events of the request, its line in the log
+ * and the audit have the same request id. Proxies often replace `x-request-id`, so callers compare with the id in the
+ * answer. An id of more than 256 characters, or not of printable ASCII, is left out.
  */
 export const noteOf = (
   { requestId, position, unreadFields }: Pick<DispatchedCall, 'requestId' | 'position' | 'unreadFields'>,

@@ -13,7 +13,7 @@ import type { Interceptor } from './dispatch.js';
  */
 export type HashLarge = (method: DescMethod, request: Uint8Array) => Promise<string>;
 
-/** Requests larger than this, in bytes, are hashed on another thread: hashing takes tens of milliseconds. */
+/** Requests larger than this, in bytes, are hashed on another thread, because hashing would delay other calls. */
 const LARGE_CONTENT = 32 * 1024;
 
 const assertKey = (key: string): void => {

@@ -26,7 +26,7 @@ export type InterceptorServices = {
   readonly admission?: CommandAdmission | undefined;
   /** Hashes large requests with an idempotency key on another thread. */
   readonly hashLarge?: HashLarge | undefined;
-  /** Outermost interceptors, which see every call: metrics, the request log. */
+  /** Outermost interceptors, which see every call: metrics, spans, the request log. */
   readonly observers?: readonly Interceptor[];
 };
 

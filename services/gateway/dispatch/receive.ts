@@ -7,7 +7,8 @@ const note = (call: DispatchedCall, { request, bytes }: ReceivedCall): void => {
 };
 
 /**
- * Receives and decodes the request of a unary call.
+ * Receives and decodes the request of a call that has only one. Those of a stream of requests are received while its
+ * handler runs.
  *
  * @throws {RpcError} INVALID_ARGUMENT naming the field when the bytes do not decode as the request type of the RPC;
  * RESOURCE_EXHAUSTED when the request is too large or the memory budget is full.

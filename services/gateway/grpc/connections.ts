@@ -39,7 +39,10 @@ export type ConnectionHosting = {
   readonly port: number;
   /** The maximum of open connections; further ones are closed at once. */
   readonly maxConnections: number;
-  /** A connection that has not sent the HTTP/2 preface after this time, in milliseconds, is closed. */
+  /**
+   * A connection that has not sent the HTTP/2 preface after this time, in milliseconds, is closed. With TLS, the time
+   * begins when its handshake is over, which may take as long.
+   */
   readonly handshakeMs: number;
   /** Without it, connections are not encrypted. */
   readonly tls?: TlsSource | undefined;
@@ -80,7 +83,10 @@ const listen = (server: NetServer, { protocol, host, port }: ConnectionHosting):
     });
   });
 
-/** Makes a server that calls `accept` with each connection; with TLS, after ALPN has chosen a protocol that is served. */
+/**
+ * Makes a server that calls `accept` with each connection; with TLS, after the handshake. Where HTTP/1.1 is not served,
+ * a connection with TLS is closed unless ALPN has chosen HTTP/2.
+ */
 const serverFor = ({ tls, handshakeMs, http1 }: ConnectionHosting, accept: (socket: Socket) => void): NetServer => {
   if (!tls) return createServer({ noDelay: true }, accept);
   const ALPNProtocols = http1 ? ['h2', 'http/1.1'] : ['h2'];
