@@ -16,10 +16,10 @@ const REFUSALS: ReadonlySet<string> = new Set(['UNAUTHENTICATED', 'PERMISSION_DE
 /** True for the status of a call that was refused because of its caller. */
 export const isRefusal = (code: string): boolean => REFUSALS.has(code);
 
-/** The longest text of a request that is recorded, in characters. */
+/** The longest text of a request, or with a part of it, that is recorded, in characters. */
 const MAX_TEXT = 256;
 
-/** Cuts a text of a request to the length that is recorded. */
+/** Cuts a text of a request, or with a part of it, to the length that is recorded. */
 export const recordedText = (text: string): string => text.slice(0, MAX_TEXT);
 
 /** The address of the client; behind a proxy, the last one that the proxy has added. */
@@ -33,10 +33,13 @@ export const addressOf = (
 
 type Result = Pick<AuditEntry, 'code' | 'reason'>;
 
-/** The code and reason of a failed call. The message of an error that is no refusal may repeat the request: it is left out. */
+/**
+ * The code and reason of a failed call. The message of an error that is no refusal may repeat the request: it is left
+ * out. Of the request, a refusal has at most the project and domain.
+ */
 const resultOf = (thrown: unknown, { endpoint }: DispatchedCall): Result => {
   const { code, message } = rpcFailureOf(thrown, endpoint.method);
-  return { code, reason: isRefusal(code) ? message : '' };
+  return { code, reason: isRefusal(code) ? recordedText(message) : '' };
 };
 
 const OK: Result = { code: 'OK', reason: '' };
@@ -55,8 +58,9 @@ const entryOf = (call: DispatchedCall, result: Result, isBehindProxy: boolean): 
 };
 
 /**
- * Records each call of a person or program that changes something, and each call that was refused, for auditors.
- * Reports of engines are in the log, with their actor; here they are recorded when they are refused.
+ * Records for auditors each call of a person or program that changes something or tries to, and each call that was
+ * refused because of its caller. Reports of engines are in the log, with their actor; here they are recorded when they
+ * are refused.
  */
 export const auditCalls = (services: Audit | undefined): Interceptor => {
   if (!services) return (_call, next) => next();

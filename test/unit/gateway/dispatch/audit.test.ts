@@ -74,6 +74,12 @@ describe('the audit of a call', () => {
     expect(await entriesOf(terminateExecution, undefined, behind)).toMatchObject([{ address: '5.6.7.8' }]);
   });
 
+  it('has at most 256 characters of a reason, which names the project of the request', async () => {
+    const thrown = new RpcError('PERMISSION_DENIED', `missing permission read in project ${'p'.repeat(1_000)}`);
+    const [entry] = await entriesOf(getExecution, thrown);
+    expect(entry?.reason).toHaveLength(256);
+  });
+
   it('has at most 256 characters of a request id', async () => {
     const [entry] = await entriesOf(terminateExecution, undefined, { headers: { 'x-request-id': 'x'.repeat(1_000) } });
     expect(entry?.requestId).toHaveLength(256);
