@@ -28,3 +28,14 @@ export const decode = <Type extends DescMessage>(type: Type, bytes: Uint8Array):
     throw undecodable(type, wireFault(type, bytes) ?? (cause instanceof Error ? cause.message : 'not a message'));
   }
 };
+
+/**
+ * Decodes a request that was authorized by its bytes, as large ones are. The decoder of the library takes bytes that are
+ * not valid, such as a field of another wire type, and reads other names in them than the authorization did.
+ *
+ * @throws {RpcError} INVALID_ARGUMENT naming the field and the byte offset, when the bytes are not valid.
+ */
+export const decodeStrictly = <Type extends DescMessage>(type: Type, bytes: Uint8Array): MessageShape<Type> => {
+  assertDecodable(type, bytes);
+  return decode(type, bytes);
+};

@@ -82,7 +82,7 @@ const inBytes = (bytes: Uint8Array, nameFields: NameFields): FoundTarget => {
     scan({ bytes, pos: 0, nameFields, found }, bytes.length);
     return found;
   } catch (error) {
-    if (error instanceof Malformed) return NOTHING; // large requests are not validated before their handler runs
+    if (error instanceof Malformed) return NOTHING; // of a large request, which its handler checks and refuses
     throw error;
   }
 };

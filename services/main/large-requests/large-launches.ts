@@ -1,7 +1,7 @@
 import { ExecutionCreateRequestSchema } from '../../../proto/gen/platformidl/admin/execution_pb.js';
 import { cutInputs } from '../../execution/wire/cut-inputs.js';
 import type { ExpectedInputs, LargeLaunches, LaunchInputs } from '../../execution/ports.js';
-import { decode } from '../../gateway/decode.js';
+import { decodeStrictly } from '../../gateway/decode.js';
 import { RpcError } from '../../kernel/rpc.js';
 import { largeWork, reading } from './large-work.js';
 
@@ -17,7 +17,7 @@ const read: LargeLaunches['read'] = (bytes) => {
   const { rest, inputs } = parted(bytes);
   if (rest.length > MAX_REST)
     throw new RpcError('RESOURCE_EXHAUSTED', `message larger than max: above ${MAX_REST} bytes without the inputs`);
-  return { request: decode(ExecutionCreateRequestSchema, rest), inputs };
+  return { request: decodeStrictly(ExecutionCreateRequestSchema, rest), inputs };
 };
 
 /** Checks and completes large inputs on a thread of their own. */

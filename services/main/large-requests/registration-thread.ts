@@ -2,7 +2,7 @@ import { workerData } from 'node:worker_threads';
 import { LaunchPlanCreateRequestSchema } from '../../../proto/gen/platformidl/admin/launch_plan_pb.js';
 import { TaskCreateRequestSchema } from '../../../proto/gen/platformidl/admin/task_pb.js';
 import { WorkflowCreateRequestSchema } from '../../../proto/gen/platformidl/admin/workflow_pb.js';
-import { decode } from '../../gateway/decode.js';
+import { decode, decodeStrictly } from '../../gateway/decode.js';
 import { decodeEvent } from '../../kernel/decode-event.js';
 import { launchPlanAggregate } from '../../launch-plan/decider.js';
 import { launchPlanRegistration as launchPlanFrom } from '../../launch-plan/registration/request.js';
@@ -35,10 +35,11 @@ const definitions = registeredDefinitions({ log, payloads, readLaunchPlan });
 answerAll(({ id, request, ...asked }: LargeRequest<LargeRegistration>) => {
   switch (asked.kind) {
     case 'task':
-      return taskFrom(id, decode(TaskCreateRequestSchema, request), { taskTypes, limits: asked.limits });
+      return taskFrom(id, decodeStrictly(TaskCreateRequestSchema, request), { taskTypes, limits: asked.limits });
     case 'workflow':
+      // Its bytes have been checked already.
       return workflowFrom(id, decode(WorkflowCreateRequestSchema, request), definitions, workflowLimits);
     case 'launch-plan':
-      return launchPlanFrom(id, decode(LaunchPlanCreateRequestSchema, request), asked.workflow);
+      return launchPlanFrom(id, decodeStrictly(LaunchPlanCreateRequestSchema, request), asked.workflow);
   }
 });
