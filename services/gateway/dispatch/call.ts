@@ -22,13 +22,13 @@ export type ReceivedCall = { readonly request: ReceivedRequest | undefined; read
 /** The longest duration of a call, in milliseconds, and the text of the DEADLINE_EXCEEDED that ends it after that. */
 export type Deadline = { readonly ms: number; readonly message: string };
 
-/** A call as its transport hands it over: only the headers have been read. */
+/** A call as its transport hands it over: of its request, only the headers have been read, and over REST the body. */
 export type ArrivedCall = {
   readonly endpoint: Endpoint;
   readonly transport: CallTransport;
   /** The package name by which the caller addresses the service. */
   readonly callersPackage: string;
-  /** In milliseconds, by `performance.now()`. */
+  /** When the headers, and over REST also the body, had arrived; in milliseconds, by `performance.now()`. */
   readonly startedAt: number;
   readonly deadline: Deadline | undefined;
   readonly header: (name: string) => string | undefined;

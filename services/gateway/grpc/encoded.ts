@@ -35,7 +35,7 @@ export type EncodedHosting = {
   readonly answerPage?: AnswerPage;
 };
 
-/** The memory budget for requests that are being received, as a number of requests of the largest size. */
+/** The memory budget for requests that are received or processed, as a number of requests of the largest size. */
 const LARGEST_REQUESTS = { ofConnection: 4, inAll: 16 };
 
 const WAIT_MS = 10_000;
