@@ -7,7 +7,7 @@ const undecodable = (type: DescMessage, fault: string): RpcError =>
   new RpcError('INVALID_ARGUMENT', `cannot decode ${type.name}: ${fault}`);
 
 /**
- * Checks that bytes decode as a message type, for handlers that record the encoded request unchanged.
+ * Checks that bytes are a valid message of a type, which they may not be although {@link decode} decodes them.
  *
  * @throws {RpcError} INVALID_ARGUMENT naming the field and the byte offset.
  */
@@ -17,7 +17,7 @@ export const assertDecodable = (type: DescMessage, bytes: Uint8Array): void => {
 };
 
 /**
- * Decodes a request.
+ * Decodes a request. Some bytes that are not a valid message are decoded, too: see {@link decodeStrictly}.
  *
  * @throws {RpcError} INVALID_ARGUMENT naming the field and the byte offset.
  */
@@ -30,8 +30,8 @@ export const decode = <Type extends DescMessage>(type: Type, bytes: Uint8Array):
 };
 
 /**
- * Decodes a request that was authorized by its bytes, as large ones are. The decoder of the library takes bytes that are
- * not valid, such as a field of another wire type, and reads other names in them than the authorization did.
+ * Decodes a request that was authorized by its bytes, as large ones are. The decoder of the library takes bytes that
+ * are not valid, such as a field of another wire type, and reads other names in them than the authorization did.
  *
  * @throws {RpcError} INVALID_ARGUMENT naming the field and the byte offset, when the bytes are not valid.
  */

@@ -5,7 +5,7 @@ import { RpcError } from '../../kernel/rpc.js';
 import type { DispatchedCall } from './call.js';
 import type { Interceptor } from './dispatch.js';
 import type { Requirement } from './requirement.js';
-import type { FoundTarget } from './target.js';
+import { type FoundTarget, UNREADABLE } from './target.js';
 
 /** Checks the permission that the RPC requires. A project as a whole can be read with `read` in one of its domains. */
 const assertPermission = (
@@ -20,14 +20,15 @@ const assertPermission = (
   } else if (!access.may(permission, project, domain)) throw denied(permission, { project, domain });
 };
 
-const isNamed = ({ project, domain }: FoundTarget): boolean => project !== '' || domain !== '';
+/** False where the request does not refer to a resource. */
+const isReferred = (read: FoundTarget): boolean => read.project !== '' || read.domain !== '' || read === UNREADABLE;
 
 const assertAllowed = ({ endpoint, request }: DispatchedCall, access: Access): void => {
   const { requires, targetOf, readsOf } = endpoint;
   assertPermission(access, requires, targetOf(request));
   for (const readOf of readsOf) {
     const read = readOf(request);
-    if (isNamed(read) && !access.may('read', read.project, read.domain)) throw denied('read', read);
+    if (isReferred(read) && !access.may('read', read.project, read.domain)) throw denied('read', read);
   }
 };
 

@@ -35,6 +35,9 @@ type Found = Record<Part, string>;
 
 const NOTHING: FoundTarget = { project: '', domain: '', name: '' };
 
+/** The result for a request whose bytes cannot be read: it may name any resource. */
+export const UNREADABLE: FoundTarget = { ...NOTHING };
+
 type Members = Readonly<Record<string, unknown>>;
 
 /** The value of a field; a member of a oneof is below the name of the oneof. */
@@ -82,7 +85,7 @@ const inBytes = (bytes: Uint8Array, nameFields: NameFields): FoundTarget => {
     scan({ bytes, pos: 0, nameFields, found }, bytes.length);
     return found;
   } catch (error) {
-    if (error instanceof Malformed) return NOTHING; // of a large request, which its handler checks and refuses
+    if (error instanceof Malformed) return UNREADABLE; // large requests are not validated before their handler runs
     throw error;
   }
 };

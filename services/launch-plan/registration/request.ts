@@ -1,4 +1,4 @@
-import { create, fromBinary } from '@bufbuild/protobuf';
+import { create } from '@bufbuild/protobuf';
 
 import {
   type LaunchPlanCreateRequest,
@@ -21,15 +21,12 @@ const SPEC = 2;
 const WORKFLOW_ID = 1;
 
 /**
- * Decodes only the id of a request, which may be large, and the id of its workflow.
+ * Cuts a request, which may be large, down to its id and the id of its workflow; both are encoded.
  *
  * @throws {Error} when the bytes are not a request.
  */
-export const headIn = (request: Uint8Array): LaunchPlanCreateRequest =>
-  fromBinary(
-    LaunchPlanCreateRequestSchema,
-    Buffer.concat([fieldBytes(request, ID), fieldBytes(request, SPEC, WORKFLOW_ID)]),
-  );
+export const launchPlanHead = (request: Uint8Array): Uint8Array =>
+  Buffer.concat([fieldBytes(request, ID), fieldBytes(request, SPEC, WORKFLOW_ID)]);
 
 /**
  * Makes the registration of a request.

@@ -1,13 +1,15 @@
+import type { DescMessage, MessageShape } from '@bufbuild/protobuf';
 import { LaunchPlanCreateRequestSchema } from '../../../proto/gen/platformidl/admin/launch_plan_pb.js';
 import { TaskCreateRequestSchema } from '../../../proto/gen/platformidl/admin/task_pb.js';
 import type { PlatformLimits } from '../../compiler/resources/task-resources.js';
+import { decodeStrictly } from '../../gateway/decode.js';
 import type { Version } from '../../kernel/identifier.js';
 import type { RegisterLaunchPlan } from '../../launch-plan/commands.js';
 import type { LargeLaunchPlans } from '../../launch-plan/ports.js';
-import { headIn, type PlannedWorkflow } from '../../launch-plan/registration/request.js';
+import { launchPlanHead, type PlannedWorkflow } from '../../launch-plan/registration/request.js';
 import type { RegisterTask } from '../../task/commands.js';
 import type { LargeTasks } from '../../task/ports.js';
-import { taskIdIn, type TaskTypes } from '../../task/registration/task.js';
+import { taskHead, type TaskTypes } from '../../task/registration/task.js';
 import type { RegisterWorkflow } from '../../workflow/commands.js';
 import type { LargeWorkflows } from '../../workflow/ports.js';
 import type { WorkflowLimits } from '../../workflow/registration/compile.js';
@@ -45,6 +47,12 @@ export type LargeRegistrations = {
   readonly close: () => Promise<void>;
 };
 
+/** Makes the decoder of the head of a request: the fields that are needed before the thread decodes all of it. */
+const headOf = <Type extends DescMessage>(
+  schema: Type,
+  head: (request: Uint8Array) => Uint8Array,
+): ((request: Uint8Array) => MessageShape<Type>) => reading(schema, (request) => decodeStrictly(schema, head(request)));
+
 /** Compiles large tasks, workflows and launch plans on a thread of their own. */
 export const largeRegistrations = (data: RegistrationThreadData): LargeRegistrations => {
   const thread = largeWork<LargeRegistration, Registered[LargeRegistration['kind']]>({
@@ -55,16 +63,17 @@ export const largeRegistrations = (data: RegistrationThreadData): LargeRegistrat
   const compiled = async <Asked extends LargeRegistration>(request: Uint8Array, asked: Asked) =>
     (await thread.ask(request, asked)) as Registered[Asked['kind']];
 
+  const ofTask = headOf(TaskCreateRequestSchema, taskHead);
   return {
     tasks: {
       aboveBytes: LARGE,
-      idOf: reading(TaskCreateRequestSchema, taskIdIn),
+      idOf: (request) => ofTask(request).id,
       registrationOf: (id, request, limits) => compiled(request, { kind: 'task', id, limits: { ...limits } }),
     },
     workflows: { registrationOf: (id, request) => compiled(request, { kind: 'workflow', id }) },
     launchPlans: {
       aboveBytes: LARGE,
-      headOf: reading(LaunchPlanCreateRequestSchema, headIn),
+      headOf: headOf(LaunchPlanCreateRequestSchema, launchPlanHead),
       registrationOf: (id, request, workflow) => compiled(request, { kind: 'launch-plan', id, workflow }),
     },
     close: () => thread.close(),

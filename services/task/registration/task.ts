@@ -1,4 +1,4 @@
-import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
+import { create, toBinary } from '@bufbuild/protobuf';
 
 import {
   type TaskCreateRequest,
@@ -6,7 +6,7 @@ import {
   type TaskSpec,
 } from '../../../proto/gen/platformidl/admin/task_pb.js';
 import { type CompiledTask, CompiledTaskSchema } from '../../../proto/gen/platformidl/core/compiler_pb.js';
-import { type Identifier, IdentifierSchema } from '../../../proto/gen/platformidl/core/identifier_pb.js';
+import { IdentifierSchema } from '../../../proto/gen/platformidl/core/identifier_pb.js';
 import type { TaskTemplate } from '../../../proto/gen/platformidl/core/tasks_pb.js';
 import { collectedErrors } from '../../compiler/compile-error.js';
 import { descriptionProblem } from '../../compiler/description.js';
@@ -33,12 +33,11 @@ export type TaskRules = { readonly taskTypes: TaskTypes; readonly limits: Platfo
 const ID = 1;
 
 /**
- * Decodes only the identifier of a request, which may be large.
+ * Cuts a request, which may be large, down to its id; both are encoded.
  *
  * @throws {Error} when the bytes are not a request.
  */
-export const taskIdIn = (request: Uint8Array): Identifier | undefined =>
-  fromBinary(TaskCreateRequestSchema, fieldBytes(request, ID)).id;
+export const taskHead = (request: Uint8Array): Uint8Array => fieldBytes(request, ID);
 
 const isAllowed = (taskTypes: TaskTypes, type: string, { project, domain }: Version): boolean => {
   const scopes = Object.hasOwn(taskTypes, type) ? taskTypes[type] : undefined;

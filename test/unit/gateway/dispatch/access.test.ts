@@ -1,6 +1,7 @@
 import { create, toBinary } from '@bufbuild/protobuf';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
+import { LaunchPlanCreateRequestSchema } from '../../../../proto/gen/platformidl/admin/launch_plan_pb.js';
 import { TaskCreateRequestSchema } from '../../../../proto/gen/platformidl/admin/task_pb.js';
 import { EventLogService, TailRequestSchema } from '../../../../proto/gen/platformidl/eventlog/tail_pb.js';
 import { AdminService } from '../../../../proto/gen/platformidl/service/admin_pb.js';
@@ -76,6 +77,18 @@ describe('a call', () => {
     expect(await ask(ada([IN_DEVELOPMENT]), unreadable())).toMatch('PERMISSION_DENIED');
     const everywhere: Grant = { role: 'contributor', projects: ['*'], domains: ['*'] };
     expect(await ask(ada([everywhere]), unreadable())).toBe('done for "ada"');
+  });
+
+  it('whose reference to a resource cannot be read needs to read everywhere', async () => {
+    const id = { project: 'a', domain: 'development', name: 'n', version: 'v' };
+    const named = toBinary(LaunchPlanCreateRequestSchema, create(LaunchPlanCreateRequestSchema, { id }));
+    const request = Buffer.concat([named, Uint8Array.of(0x12, 0x02, 0x0a, 0xff)]); // a spec with a broken workflow_id
+    expect(await ask(ada([IN_DEVELOPMENT]), callOf(admin.createLaunchPlan, { headers, request: named }))).toBe(
+      'done for "ada"',
+    );
+    expect(await ask(ada([IN_DEVELOPMENT]), callOf(admin.createLaunchPlan, { headers, request }))).toBe(
+      'PERMISSION_DENIED: missing permission read in project *, domain *',
+    );
   });
 
   it('about a whole project needs a role in any of its domains to read, and in all of them to change', async () => {
