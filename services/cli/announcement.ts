@@ -3,7 +3,7 @@ import { copyNotice } from '../health/checks.js';
 import { USUAL_EVENTSTORE_PORT } from '../main/eventstore/eventstore.js';
 import { version } from '../main/version.js';
 
-/** The addresses that a process serves; one that it does not serve is absent. */
+/** The addresses that a process serves, one that it does not serve being absent, and the data that it serves. */
 export type ServedAddresses = {
   /** `host:port`. */
   readonly grpc?: string;

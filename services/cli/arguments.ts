@@ -2,7 +2,7 @@ import { InvalidArgumentError } from 'commander';
 import { FILTER_FIELDS, type EventCondition } from '../reactors/export-to-kafka/selection.js';
 import { duration } from '../config/setting-kinds.js';
 
-/** The largest number that the fields of requests hold: those of 32 bits. */
+/** The largest number that a field of 32 bits of a request can hold. */
 const MAX_NUMBER = 4_294_967_295;
 
 /** The largest position that a log can have: 64 bits with a sign. */

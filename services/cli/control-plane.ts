@@ -5,7 +5,7 @@ import { fileToken, type GetToken } from '../../engine/tokens/token.js';
 import { OperatorError } from '../config/operator-errors.js';
 import { neededCertificates, neededText } from './needed-file.js';
 
-/** Options of an engine for reaching the control plane. An empty text is an option that was not given. */
+/** Options of an engine or a bridge for reaching the control plane. An empty text is an option that was not given. */
 export type ControlPlaneOptions = {
   readonly endpoint: string;
   readonly tls: boolean;
@@ -35,7 +35,8 @@ const tokensOf = (options: ControlPlaneOptions, plane: ControlPlane, logger: Log
 /**
  * The control plane that the options name.
  *
- * @throws {OperatorError} when a file cannot be read or has no certificate, or the options contradict each other.
+ * @throws {OperatorError} when a file cannot be read or has no certificate, a client has no file with its secret, or
+ * the options contradict each other.
  */
 export const controlPlaneOf = (options: ControlPlaneOptions, logger: Logger): ControlPlane => {
   const { endpoint, tls, caFile } = options;

@@ -30,8 +30,9 @@ const assertSecure = ({ auth, role, tls, host }: Allowed): void => {
 };
 
 /**
- * Refuses to serve without an issuer of tokens, client certificates or `--insecure`; with `--insecure`, to listen on an
- * address other than loopback without `--allow-insecure-remote`; with authentication, to take tokens there without TLS.
+ * Refuses to serve without an issuer of tokens, client certificates or `--insecure`, and a log server without
+ * `--insecure`; with `--insecure`, to listen on an address other than loopback without `--allow-insecure-remote`; with
+ * authentication, to take tokens there without TLS.
  *
  * @throws {OperatorError} with the setting that would allow it.
  */

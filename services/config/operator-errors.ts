@@ -1,14 +1,14 @@
 import { Fault } from '../kernel/fault.js';
 import { errorText } from '../kernel/error-text.js';
 
-/** The process cannot start or continue; the message is one line for the operator. */
+/** The process cannot start or continue; the message is for the operator, mostly of one line. */
 export class OperatorError extends Error {}
 
-/** The configuration is not valid; the message has a line for each key. */
+/** The configuration is not valid; the message has a line for each problem, which names its key, variable or file. */
 export class InvalidConfiguration extends Error {}
 
 /**
- * Runs work that depends on a setting, and puts the setting's key before the message of a fault.
+ * Runs work that depends on a setting or a flag, and puts its key before the message of a fault.
  *
  * @throws {OperatorError} in place of a fault; other errors are thrown as they are.
  */

@@ -77,12 +77,15 @@ const isCollective = (path: readonly string[]): boolean =>
   );
 
 /**
- * Settings that are refused when they are empty. Without those of authentication a server could be open that its owner
- * means to close, and without roles a process would have all of them.
+ * Settings that are refused when a file has their key without a value. Without those of authentication a server could
+ * be open that its owner means to close, and without roles a process would have all of them.
  */
 const mayNotBeEmpty = ([section]: readonly string[]): boolean => section === 'auth' || section === 'role';
 
-/** Lists the settings in a value of the file. A section, list or mapping without content is as if it were not there. */
+/**
+ * Lists the settings in a value of the file. The key of a section, list or mapping without a value is as if it were not
+ * there, except where {@link mayNotBeEmpty}.
+ */
 const leaves = (value: unknown, path: readonly string[], origin: string): GivenSetting[] => {
   if (value === null && isCollective(path) && !mayNotBeEmpty(path)) return [];
   return typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length > 0
@@ -116,7 +119,7 @@ const textOf = (file: string): string => {
 /**
  * Reads the settings in a YAML or JSON file; none without a file.
  *
- * @throws {InvalidConfiguration} when the file cannot be read or is not a mapping.
+ * @throws {InvalidConfiguration} when the file cannot be read, or is not a mapping in YAML.
  */
 export const fromFile = (file: string | undefined): readonly GivenSetting[] => {
   if (file === undefined) return [];

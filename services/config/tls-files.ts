@@ -66,12 +66,15 @@ export type TlsFiles = TlsSource & { close(): void };
 
 type Watching = {
   readonly logger: Pick<Logger, 'info' | 'error'>;
-  /** Called when changed files were taken, or could not be used. */
+  /** Called when changed files were taken, and once for each problem for which they could not be used. */
   readonly onReload: (outcome: 'loaded' | 'failed') => void;
   readonly everyMs?: number;
 };
 
-/** The files are compared by content: a renewal may replace a folder that a link leads to. */
+/**
+ * The time between two looks at the files. They are compared by content: a renewal may replace a folder that a link leads
+ * to.
+ */
 const EVERY_MS = 2_000;
 
 const isSame = (some: readonly Buffer[], others: readonly Buffer[]): boolean =>

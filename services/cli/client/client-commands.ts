@@ -17,13 +17,13 @@ import type { TailFlags } from './tail.js';
 
 type ConfigurationOf = DataCommands['configurationOf'];
 
-const withServer = (command: Command, of?: string): Command =>
+const withScopeAndJson = (command: Command, of?: string): Command =>
   withScope(command, of).option('--json', 'print JSON', false);
 
 const addNotificationCommands = (program: Command, configurationOf: ConfigurationOf): void => {
   const notifications = program.command('notifications').description('the messages about an execution');
 
-  withServer(notifications.command('list'))
+  withScopeAndJson(notifications.command('list'))
     .argument('<name>', 'NAME, or PROJECT/DOMAIN/NAME')
     .description('print each message: id, time, phase, channel, recipient, attempts, status')
     .action(async (name: string, flags: NotificationsFlags) => {
@@ -54,27 +54,27 @@ const addNotificationCommands = (program: Command, configurationOf: Configuratio
 
 const addScheduleCommands = (program: Command): void => {
   const schedule = program.command('schedule').description('the schedules of launch plans');
-  withServer(schedule.command('list'), 'the launch plans')
+  withScopeAndJson(schedule.command('list'), 'the launch plans')
     .description('print the schedules: version, state, next fire time, lag, and why ticks were skipped or failed')
     .action(async (flags: ScheduleFlags) => {
       const { listSchedules } = await import('./schedule.js');
       await listSchedules(flags);
     });
-  withServer(schedule.command('next'), 'the launch plan')
+  withScopeAndJson(schedule.command('next'), 'the launch plan')
     .argument('<name>', 'name of the launch plan')
     .description('print the next ten fire times of a schedule')
     .action(async (name: string, flags: ScheduleFlags) => {
       const { nextFireTimes } = await import('./schedule.js');
       await nextFireTimes(name, flags);
     });
-  withServer(schedule.command('fire'), 'the launch plan')
+  withScopeAndJson(schedule.command('fire'), 'the launch plan')
     .argument('<name>', 'name of the launch plan')
     .description('launch a launch plan with a schedule now, and print the name of the execution')
     .action(async (name: string, flags: ScheduleFlags) => {
       const { fireSchedule } = await import('./schedule.js');
       await fireSchedule(name, flags);
     });
-  withServer(schedule.command('skip'), 'the launch plan')
+  withScopeAndJson(schedule.command('skip'), 'the launch plan')
     .argument('<name>', 'name of the launch plan')
     .option('--at <time>', 'the tick at this time, such as 2026-03-02T09:58:00Z; by default the next one', time)
     .description('skip one tick of a schedule, and print the schedule')
@@ -83,7 +83,7 @@ const addScheduleCommands = (program: Command): void => {
       await skipTick(name, flags);
     });
   for (const command of ['pause', 'resume'] as const)
-    withServer(schedule.command(command), 'the launch plan')
+    withScopeAndJson(schedule.command(command), 'the launch plan')
       .argument('<name>', 'name of the launch plan')
       .description(
         `${command} a schedule: its ticks are ${command === 'pause' ? 'skipped' : 'fired again'} from now on`,
@@ -187,7 +187,7 @@ const addParkedStreamCommands = (program: Command): void => {
 
 /** Adds the commands that ask a server, and those on notifications. */
 export const addClientCommands = (program: Command, configurationOf: ConfigurationOf): void => {
-  withServer(program.command('history'))
+  withScopeAndJson(program.command('history'))
     .argument('<name>', 'NAME, or PROJECT/DOMAIN/NAME')
     .description(
       'print every transition of an execution, its nodes, tasks and signals: position, time, phase, entity, principal, request, reason',

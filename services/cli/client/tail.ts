@@ -90,7 +90,7 @@ const eventsOf = async function* (connection: Connection, request: TailInit): As
 /**
  * Prints the events of the log as they are recorded, one line each, until Ctrl-C or the limit.
  *
- * @throws {Unreachable} when the server cannot be reached.
+ * @throws {Unreachable} when the server cannot be reached at the start; later the tail waits for it.
  * @throws {ConnectionLost} when the connection is lost before its first event or checkpoint.
  * @throws {ForeignAnswer} when another program than flightlog answers.
  * @throws {Refused} when the server refuses; the message has its reason.

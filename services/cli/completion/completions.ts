@@ -38,7 +38,7 @@ export type Completions = {
 
 /** Flags of the typed line that the script repeats when it asks the server for names: how the server is reached. */
 export const SERVER_FLAGS = ['--server', '--profile', '--token-file'] as const;
-/** The same for names in a project and domain. */
+/** Flags that it repeats as well where the names are those in a project and domain. */
 export const SCOPE_FLAGS = ['--project', '-p', '--domain', '-d'] as const;
 
 /** Texts in single quotes. */
@@ -47,7 +47,7 @@ export const quoted = (texts: readonly string[], between: string): string =>
 
 /**
  * Makes one line for each name in a column: lists of definitions have a line for each version, the name and the version.
- * Names with other characters are left out, because a shell would act on them.
+ * Names with characters that a shell could act on are left out.
  */
 export const namesOnly = (column: 1 | 2): string =>
   `-o name 2>/dev/null | cut -d " " -f ${column} | sort -u | grep "^[a-zA-Z0-9._+-]*\\$"`;

@@ -83,7 +83,8 @@ const withKafka = async (configuration: Configuration, work: (parts: Opened) => 
 /**
  * Publishes a range of the log again, to the given topic, and prints the number of events as a JSON object.
  *
- * @throws {OperatorError} when Kafka cannot be used, or when the topic is one of the export's own.
+ * @throws {OperatorError} when Kafka cannot be used, a filter or the range is wrong, or the topic is one of the
+ * export's own.
  */
 export const exportReplay = (
   configuration: Configuration,
@@ -124,7 +125,7 @@ const publishedUpTo = async ({ kafka, log, topics }: Opened): Promise<bigint> =>
  * Compares topics with the log, and prints the counts as a JSON object. Sets exit code 1 when events are missing,
  * doubled or reordered.
  *
- * @throws {OperatorError} when Kafka cannot be used.
+ * @throws {OperatorError} when Kafka cannot be used, a topic is missing, or a filter or the range is wrong.
  */
 export const exportReconcile = (configuration: Configuration, flags: ExportFlags): Promise<void> =>
   withKafka(configuration, async (parts) => {

@@ -23,7 +23,7 @@ type Batch = { readonly stream: StreamName; readonly events: RecordedEvent[]; by
 
 const MAX_BATCH = { events: 100, bytes: 500_000 } as const;
 
-/** The most appends, and the most bytes in them, that are in flight at a time. */
+/** The most appends, and the most bytes in them, in flight at a time; the newest, which waits then, may exceed both. */
 const MAX_IN_FLIGHT = { appends: 512, bytes: 16_000_000 } as const;
 
 /** While a store is unreachable, copying is retried for this long since the last progress, with a pause between attempts. */
@@ -128,8 +128,8 @@ const resumeAfter = async (from: EventLog, to: EventLog): Promise<bigint> => {
 };
 
 /**
- * The appends in flight, the oldest first. `add` waits while the window is full; `drain` waits for all of them and
- * rejects with the first failure; `settle` waits for all of them and never rejects.
+ * The appends in flight, the oldest first. `add` takes one that has begun, and waits while there are too many; `drain`
+ * waits for all of them and rejects with the first failure; `settle` waits for all of them and never rejects.
  */
 const sendingWindow = (onAppended: (position: bigint) => void) => {
   const sent: { readonly appended: Promise<unknown>; readonly position: bigint; readonly bytes: number }[] = [];
@@ -228,7 +228,7 @@ const eventsOf = (pages: AsyncGenerator<readonly RecordedEvent[]>) => {
 };
 
 /**
- * Reads both logs in parallel and compares them event by event.
+ * Reads both logs side by side and compares them event by event.
  *
  * @returns the number of equal events.
  * @throws {OperatorError} at the first event that differs, is missing, or is only in the copy.
@@ -290,7 +290,7 @@ const assertCopyable = ({ from, to }: LogCopyFlags): void => {
 };
 
 /**
- * Copies a log, without its streams whose names begin with `$`, into another store, in order: the same streams,
+ * Copies a log, without the streams that belong to its store, into another store, in order: the same streams,
  * revisions, ids and bytes, under a new log id. The target is a copy until it takes over. A copy that was interrupted
  * resumes. Reads both logs again and compares them, then prints a summary as one JSON object.
  *

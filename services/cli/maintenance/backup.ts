@@ -58,8 +58,8 @@ const realPathOf = (path: string): string =>
   existsSync(path) ? realpathSync(path) : join(realPathOf(dirname(path)), basename(path));
 
 /**
- * Refuses a folder in the data directory. A backup and a data directory both have folders `payloads` and `files`, whose
- * objects would be mixed.
+ * Refuses the data directory and a folder in it. A backup and a data directory both have folders `payloads` and
+ * `files`, whose objects would be mixed.
  */
 const assertOutside = (to: string, directory: string): void => {
   if (to.startsWith('s3:') || !`${realPathOf(resolve(to))}${sep}`.startsWith(`${realPathOf(directory)}${sep}`)) return;

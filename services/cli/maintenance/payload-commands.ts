@@ -3,7 +3,7 @@ import { durationOf } from '../arguments.js';
 import type { Configuration } from '../../config/configuration.js';
 import type { GarbageFlags } from './payloads-gc.js';
 
-/** The functions that commands on a data directory share. */
+/** The functions that commands with settings share; most of these commands work on a data directory. */
 export type DataCommands = {
   /** Adds the flags for the locations of the data. */
   readonly withData: (command: Command) => Command;

@@ -35,7 +35,7 @@ const assertAge = (olderThan: number): void => {
   throw new OperatorError('--older-than must be an hour or more: a payload is put before the event that names it');
 };
 
-/** Refuses a store without any payload of this log: it seems to belong to another log. */
+/** Refuses a store with garbage and without any payload of this log: it seems to belong to another log. */
 const assertOurs = ({ named, garbage }: StoreContents): void => {
   if (named > 0 || garbage === 0) return;
   throw new OperatorError(

@@ -20,7 +20,7 @@ import { OperatorError, forSetting } from '../../config/operator-errors.js';
 
 const WHAT: Readonly<Record<RebuildProgress['phase'], string>> = { build: 'events', verify: 'streams' };
 
-/** Makes an error of one line from a failed verification; any other error is a bug, and keeps its stack. */
+/** Makes an error of one line from a failed verification, which is a plain `Error`; another error stays as it is. */
 const operatorErrorOf = (error: unknown): unknown => {
   if (!(error instanceof Error) || error instanceof Fault || error instanceof OperatorError || error.name !== 'Error')
     return error;

@@ -22,8 +22,8 @@ const entryOf = (action: string, name: string, now: number): AuditEntry => ({
 
 /**
  * Records a change of users or clients in the audit, beside the views: in the database, or in the data directory, where
- * a server may run. The principal is the account of this machine, the address its name. Without a data directory it
- * prints that nothing was recorded.
+ * a server may run. The principal is the account of this machine, the address its name. Where that data directory is
+ * missing, it prints that nothing was recorded.
  *
  * @param action the command, such as `flightlog user add`.
  * @param name the user or client.

@@ -142,7 +142,8 @@ const assertUsable = ({ redirectUri = [], public: isPublic }: ClientFlags): void
 /**
  * Adds a client, and prints its secret unless it is public.
  *
- * @throws {OperatorError} when the id or a redirect address is not allowed, or a user or client has the id already.
+ * @throws {OperatorError} when the id or a redirect address is not allowed, a public client has no redirect address, or
+ * a user or client has the id already.
  */
 export const addClient = async (settings: Settings, id: string, flags: ClientFlags): Promise<void> => {
   assertUsable(flags);

@@ -49,7 +49,7 @@ const newAccess = async (file: RecordsFile<User>): Promise<SandboxAccess> => ({
 /**
  * Switches authentication on, with a user and clients of this run.
  *
- * @throws {OperatorError} when the users file has people of the names that the sandbox uses.
+ * @throws {OperatorError} when the users file has people of both names that the sandbox could use.
  */
 export const withAccess = async (
   given: Configuration,

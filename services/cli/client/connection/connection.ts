@@ -29,9 +29,10 @@ export interface Connection {
     request: MessageInitShape<Input>,
   ): Promise<MessageShape<Output>>;
   /**
-   * Opens a stream of answers, which ends when the server ends it or the signal aborts.
+   * Opens a stream of answers, which ends when the server ends it. When the signal aborts, a stream over gRPC ends, and
+   * one over REST throws.
    *
-   * @throws as `call` does, but never `TimedOut`.
+   * @throws as `call` does, but `TimedOut` only when a call for a new token takes too long.
    */
   open<Input extends DescMessage, Output extends DescMessage>(
     method: DescMethodServerStreaming<Input, Output>,
@@ -40,7 +41,7 @@ export interface Connection {
   ): AsyncIterable<MessageShape<Output>>;
   /** The events of the log from where the request says, and checkpoints between them. Throws as `open` does. */
   tail(request: TailInit, signal: AbortSignal): AsyncIterable<TailedEvent>;
-  /** The address of an execution in the web console; `undefined` where only gRPC is known. */
+  /** The address of a path in the web console; `undefined` where the address of the console is not known. */
   consoleLink(path: string): string | undefined;
   close(): void;
 }

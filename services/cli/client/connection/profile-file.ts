@@ -106,7 +106,8 @@ export const ignoredKeys = (text: string): readonly string[] => {
 /**
  * Reads the text of a configuration file of the interface's command lines.
  *
- * @throws {OperatorError} when it is not valid; the message names the file and the key.
+ * @throws {OperatorError} when a key is not valid; the message names the file and the key.
+ * @throws {Error} when the text is not YAML.
  */
 export const profileIn = (text: string, path: string): Profile => {
   const { success, data, error } = file.safeParse(yaml().parse(text) ?? {});

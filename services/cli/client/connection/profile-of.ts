@@ -20,7 +20,7 @@ const WITHOUT_FILE = {
 /**
  * The profile of a server that is named by its address alone.
  *
- * @throws {OperatorError} when it has another form.
+ * @throws {OperatorError} when it is neither a URL of REST nor one of gRPC.
  */
 const profileOfServer = (server: string, origin: string): Profile => {
   if (/^https?:\/\/./u.test(server))

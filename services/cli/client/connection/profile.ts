@@ -14,7 +14,7 @@ export type RestAddress = { readonly kind: 'rest'; readonly url: string };
 /** The sign-in of a person: with a browser on this machine, or by typing a code into a browser on any machine. */
 export type SignInFlow = 'browser' | 'device';
 
-/** The way to get a token, when the server asks for one. */
+/** The way to get a token: one of a file or of an earlier sign-in is at hand; others are got when the server asks. */
 export type SignIn =
   | { readonly kind: 'token-file'; readonly file: string }
   | { readonly kind: 'command'; readonly command: readonly string[] }
@@ -33,7 +33,7 @@ export type ClientCredentials = {
   readonly tokenUrl?: string;
 };
 
-/** The proxies between this machine and the server. */
+/** The proxies between this machine and the server or its issuer of tokens. */
 export type Proxy = {
   /** A command that prints a token for `proxy-authorization`. */
   readonly command?: readonly string[];
@@ -41,17 +41,17 @@ export type Proxy = {
   readonly issuerUrl?: string;
 };
 
-/** The retries of a call that got no answer, or an answer that says `try again later`. */
+/** The retries of a gRPC call that got no answer, or UNAVAILABLE, RESOURCE_EXHAUSTED or DEADLINE_EXCEEDED. */
 export type RetryPolicy = {
   /** The number of tries after the first one. */
   readonly retries: number;
-  /** The time that one try may take, in milliseconds. */
+  /** The time that one try may take, in milliseconds; over REST, the time for the call. */
   readonly tryMs: number;
   /** The longest pause between two tries, in milliseconds. */
   readonly maxPauseMs: number;
 };
 
-/** Settings of the channel of gRPC; the library has its own defaults. */
+/** Settings of the channel of gRPC; without `maxMessageBytes`, an answer may have any size. */
 export type ChannelSettings = { readonly serviceConfig?: string; readonly maxMessageBytes?: number };
 
 /** The server of a command, and how to reach it and sign in there. */

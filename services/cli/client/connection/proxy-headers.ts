@@ -5,7 +5,8 @@ import type { Proxy } from './profile.js';
 const tokens = new WeakMap<readonly string[], string>();
 
 /**
- * The header that a proxy on the way asks for; empty without one. The command runs once.
+ * The header that a proxy on the way asks for; empty without one. The command runs once for each profile
+ * that was read, which may be the same file again.
  *
  * @throws {OperatorError} when the command fails.
  */

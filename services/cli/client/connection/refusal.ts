@@ -20,7 +20,8 @@ const TO_DO: Readonly<Partial<Record<GrpcStatus, string>>> = {
 };
 
 /**
- * The server refuses a call. The message is one line: the status code, the server's reason, and what the person can do.
+ * The server refuses a call. The message is one line: the status code, the server's reason, and for most codes what the
+ * person can do.
  * As an `OperatorError` it ends the command with this message, without a stack.
  */
 export class Refused extends OperatorError {
@@ -73,7 +74,7 @@ export class ForeignAnswer extends OperatorError {
   }
 }
 
-/** True when the server may answer later: a stream is opened again then. */
+/** True when the server may answer later: a stream is opened again then, a call over gRPC tried again if it has retries. */
 export const isRetryable = (error: unknown): boolean =>
   error instanceof Unreachable ||
   error instanceof ConnectionLost ||

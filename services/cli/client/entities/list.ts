@@ -114,7 +114,7 @@ const askedOf = (kind: ListedKind, name: string, flags: ListFlags): ListRequestF
 
 /**
  * Prints a page of a list, by default the newest first, but projects by their ids. When there are more, it prints on
- * standard error how to get them.
+ * standard error how to get them; a document has the token itself.
  *
  * @throws {Refused} when the server refuses; the message has its reason.
  */

@@ -39,11 +39,13 @@ const wholeAnswers = async function* (stream: AsyncIterable<WatchResponse>): Asy
 };
 
 /**
- * The answers of a watch; connects again after the connection was lost, from the position of the last answer. The pages
- * of a state are kept until the last one has come: a state that was cut off begins again, and would be given twice.
+ * The answers of a watch; connects again after the connection was lost or the server has ended the stream, from the
+ * position of the last answer. The pages of a state or a change are kept until the last one has come: one that was cut
+ * off begins again, and would be given twice.
  *
+ * @param lost called when the connection was lost, and after each further attempt that has failed.
  * @throws {Unreachable} when the server has never begun to answer; later the watch waits for the server.
- * @throws {Refused} when the server refuses.
+ * @throws {Refused} when the server refuses, but not when it is UNAVAILABLE after it has begun to answer.
  */
 export const answersOf = async function* (
   connection: Connection,
@@ -75,7 +77,7 @@ export const answersOf = async function* (
 
 const createdAt = ({ closure }: NodeExecution): number => (closure?.createdAt ? timestampMs(closure.createdAt) : 0);
 
-/** The state of one execution after each answer of its watch, until it has ended. */
+/** The state of one execution after each whole answer of its watch but checkpoints, until it has ended. */
 export const statesOf = async function* (
   connection: Connection,
   id: ExecutionId,

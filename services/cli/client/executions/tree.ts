@@ -6,7 +6,7 @@ import { phaseOf, errorOrCause } from '../entities/columns.js';
 import { cell, coloured, colourOf, oneLine, shortened } from '../output/text.js';
 import { lengthText } from '../output/times.js';
 
-/** An execution with its nodes, by the time that they were created. */
+/** An execution with its nodes; those inside the same node are in the order in which they were created. */
 export type ExecutionState = { readonly execution: Execution | undefined; readonly nodes: readonly NodeExecution[] };
 
 const idOf = ({ id }: NodeExecution): string => id?.nodeId ?? '';
@@ -96,7 +96,7 @@ const rowText = ({ name, phase, time, why }: Row, nameWidth: number, width: numb
 /**
  * An execution with its nodes as a tree: a line each, with sign, phase, duration and error.
  *
- * @param width the longest line; errors are shortened so that they fit.
+ * @param width the width of a terminal; errors are shortened to what the other cells leave of it.
  */
 export const treeText = ({ execution, nodes }: ExecutionState, width = Infinity): readonly string[] => {
   if (!execution) return [];

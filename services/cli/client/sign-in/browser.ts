@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { createServer, type RequestListener } from 'node:http';
 import { OperatorError } from '../../../config/operator-errors.js';
 
-/** The longest time for a sign-in: a person may have to find a password first. */
+/** The longest time until the browser returns: a person may have to find a password first. */
 const SIGN_IN_MS = 300_000;
 
 /** The port of an address that names none. */

@@ -61,7 +61,8 @@ const flowOf = ({ signIn: by }: Profile, isDevice: boolean): SignInFlow => {
 /**
  * Signs the person in at a server, and prints the name that the server knows them by.
  *
- * @throws {OperatorError} when the person does not sign in, or the server has no authentication.
+ * @throws {OperatorError} when the person does not sign in, the server signs no people in, or the profile gets its
+ * token in another way.
  */
 export const signIn = async ({ device, ...flags }: SignInFlags): Promise<void> => {
   const profile = profileOf(flags);

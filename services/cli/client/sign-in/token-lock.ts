@@ -63,8 +63,8 @@ const isOurs = (file: string): boolean => {
   }
 };
 
-/** Makes a folder where there is none; false where that is impossible. */
-const isFolder = (path: string): boolean => {
+/** Makes a folder where there is none, and tells if it is there now. */
+const madeFolder = (path: string): boolean => {
   try {
     createPrivateFolder(path);
     return true;
@@ -78,7 +78,7 @@ const isFolder = (path: string): boolean => {
  * at the same time would end the sign-in. Where the file cannot be made, the work is done without it.
  */
 export const withTokenLock = async <Result>(file: string, work: () => Promise<Result>): Promise<Result> => {
-  let lock: Lock = isFolder(dirname(file)) ? take(file) : 'impossible';
+  let lock: Lock = madeFolder(dirname(file)) ? take(file) : 'impossible';
   for (let waitedMs = 0; lock === 'busy'; waitedMs += POLL_MS) {
     if (waitedMs === SAY_AFTER_MS)
       process.stderr.write(`waiting for the sign-in of another command; if none is running, remove ${file}\n`);
