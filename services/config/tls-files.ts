@@ -72,8 +72,8 @@ type Watching = {
 };
 
 /**
- * The time between two looks at the files. They are compared by content: a renewal may replace a folder that a link leads
- * to.
+ * The time between two looks at the files. They are compared by content: a renewal may replace a folder that a link
+ * leads to.
  */
 const EVERY_MS = 2_000;
 

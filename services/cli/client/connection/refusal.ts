@@ -74,7 +74,7 @@ export class ForeignAnswer extends OperatorError {
   }
 }
 
-/** True when the server may answer later: a stream is opened again then, a call over gRPC tried again if it has retries. */
+/** True when the server may answer later: a stream is opened again then, a gRPC call with retries is tried again. */
 export const isRetryable = (error: unknown): boolean =>
   error instanceof Unreachable ||
   error instanceof ConnectionLost ||
