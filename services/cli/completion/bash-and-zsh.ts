@@ -56,7 +56,7 @@ _flightlog_parse() {
 }
 _flightlog_offers() {
   local found=''
-  [ -n "$before" ] && _flightlog_values "$at $before" && return
+  [ -n "$before" ] && { _flightlog_values "$at $before"; return; }
   [ -z "$more" ] && [ "\${1#-}" = "$1" ] && found="$(_flightlog_values "$at\${given:+ ${FIRST_ARGUMENT}}")"
   echo "\${found:-$(_flightlog_words "$at")}"
 }`;

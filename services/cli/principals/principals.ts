@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { clientsFile, hashSecret, newSecret, PUBLIC_CLIENTS } from '../../auth/server/clients.js';
+import { type Client, clientsFile, hashSecret, newSecret, PUBLIC_CLIENTS } from '../../auth/server/clients.js';
 import { hashPassword } from '../../auth/users/password-hash.js';
 import { isPrincipalName, NAME_RULE } from '../../auth/permissions/principal-name.js';
 import { passwordProblem, type User, usersFile } from '../../auth/users/users.js';
@@ -84,6 +84,22 @@ const without = <Entry>(records: ReadonlyMap<string, Entry>, name: string, what:
   return left;
 };
 
+/** Another command may have added one of this name since {@link assertFree}, as while a person types a password. */
+const withNew = <Entry>(
+  records: ReadonlyMap<string, Entry>,
+  [name, entry]: readonly [string, Entry],
+  what: string,
+): ReadonlyMap<string, Entry> => {
+  if (records.has(name)) throw new OperatorError(`there is a ${what} ${name} already`);
+  return new Map(records).set(name, entry);
+};
+
+const userIn = (users: ReadonlyMap<string, User>, name: string): User => {
+  const found = users.get(name);
+  if (!found) throw new OperatorError(`there is no user ${name}`);
+  return found;
+};
+
 /**
  * Adds a user, with a password that it asks for.
  *
@@ -98,7 +114,7 @@ export const addUser = async (settings: Settings, name: string, flags: UserFlags
     ...(flags.fullName !== undefined && { name: flags.fullName }),
     ...(flags.email !== undefined && { email: flags.email }),
   };
-  await users.change((before) => new Map(before).set(name, entry));
+  await users.change((before) => withNew(before, [name, entry], 'user'));
   await recordChange(settings, 'flightlog user add', name);
   say(`${name} can sign in (${paths.users})`);
 };
@@ -110,10 +126,9 @@ export const addUser = async (settings: Settings, name: string, flags: UserFlags
  */
 export const changePassword = async (settings: Settings, name: string): Promise<void> => {
   const { users } = filesOfExisting(settings, 'users');
-  const found = (await users.read()).get(name);
-  if (!found) throw new OperatorError(`there is no user ${name}`);
+  userIn(await users.read(), name); // before a person types a password in vain
   const password = await newPassword();
-  await users.change((before) => without(before, name, 'user').set(name, { ...found, password }));
+  await users.change((before) => without(before, name, 'user').set(name, { ...userIn(before, name), password }));
   await recordChange(settings, 'flightlog user passwd', name);
   say(`the password of ${name} is changed`);
 };
@@ -149,13 +164,12 @@ export const addClient = async (settings: Settings, id: string, flags: ClientFla
   assertUsable(flags);
   await assertFree(settings, id);
   const secret = flags.public ? undefined : newSecret();
-  await filesOf(settings).clients.change((before) =>
-    new Map(before).set(id, {
-      redirect_uris: [...(flags.redirectUri ?? [])],
-      roles: [...flags.roles],
-      ...(secret !== undefined && { secret_hash: hashSecret(secret) }),
-    }),
-  );
+  const entry: Client = {
+    redirect_uris: [...(flags.redirectUri ?? [])],
+    roles: [...flags.roles],
+    ...(secret !== undefined && { secret_hash: hashSecret(secret) }),
+  };
+  await filesOf(settings).clients.change((before) => withNew(before, [id, entry], 'client'));
   await recordChange(settings, 'flightlog client add', id);
   if (secret !== undefined) process.stderr.write(`the secret of ${id}, which is not shown again:\n`);
   say(secret ?? `${id} is added, without a secret`);

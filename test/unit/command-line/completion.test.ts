@@ -41,11 +41,12 @@ const PROGRAMS: Readonly<Record<Shell, string>> = {
 
 /**
  * The program that the scripts call for names. It prints one name of the requested kind, and one with characters that a
- * shell would act on. With the server, project and domain of a test it prints another name. The task `hello` has two
- * versions, and the execution `f4rj8` has a signal.
+ * shell would act on. With the server, project and domain of a test it prints another name, and with the server `none` no
+ * name. The task `hello` has two versions, and the execution `f4rj8` has a signal.
  */
 const NAMES = `#!/bin/sh
 case "$*" in
+  *'--server http://none:80'*) ;;
   *'--server http://other:80'*'-p two --domain production'*) echo "$2-of-two" ;;
   'list tasks hello '*'-p two'*) echo 'hello of-two' ;;
   'list tasks hello '*) echo 'hello v1+a'; echo 'hello v2'; echo 'hello $(echo' ;;
@@ -86,6 +87,11 @@ describe.each(SHELLS.map((shell) => ({ shell })))('completion in $shell', ({ she
     expect(offered(shell, 'flightlog', 'watch', 'executions', 'executions-')).toEqual(['executions-1']);
     expect(offered(shell, 'flightlog', 'watch', 'execution', '-p', 'projects-')).toEqual(['projects-1']);
     expect(offered(shell, 'flightlog', 'watch', 'execution', '--domain', 'd')).toEqual(['domains-1']);
+  });
+
+  it.skipIf(!isInstalled(shell))('offers no flag as the value of a flag whose names the server does not give', () => {
+    const words = offered(shell, 'flightlog', 'watch', 'execution', '--server', 'http://none:80', '-p', '');
+    expect(words).not.toContain('--json');
   });
 
   it.skipIf(!isInstalled(shell))(

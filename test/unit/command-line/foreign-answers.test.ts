@@ -58,10 +58,11 @@ describe('an answer that no flightlog has given', () => {
     expect(failure.message).toBe(`the answer from ${url} is not one of flightlog; --server names another`);
   });
 
-  it('ends a stream, which would otherwise be opened again without end', async () => {
-    const transport = await transportTo(
-      profileOf({ server: await serve(answering('text/html', '<html></html>')) }, {}),
-    );
+  it.each([
+    ['a page', 'text/html', '<html></html>'],
+    ['an event without a message', 'text/event-stream', 'data: <html></html>\n\n'],
+  ])('ends a stream, which would otherwise be opened again without end, when it is %s', async (_, type, body) => {
+    const transport = await transportTo(profileOf({ server: await serve(answering(type, body)) }, {}));
     const { watch } = ExecutionWatchService.method;
     const options = { headers: {}, signal: new AbortController().signal };
     const answers = transport.open(watch, create(WatchRequestSchema, {}), options)[Symbol.asyncIterator]();

@@ -10,9 +10,9 @@ import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js
 
 const METHOD = AdminService.method.getVersion;
 
-/** The metadata of each call that the server got, and its next answers: each a status, or no answer at all. */
+/** The metadata of each call that the server got, and its next answers: each a status, no message, or no answer at all. */
 const calls: Metadata[] = [];
-const answers: (status | 'nothing')[] = [];
+const answers: (status | 'no message' | 'nothing')[] = [];
 
 const server = new Server();
 let endpoint = '';
@@ -23,6 +23,7 @@ const answer: handleUnaryCall<Buffer, Buffer> = ({ metadata }, callback) => {
   calls.push(metadata);
   const code = answers.shift() ?? status.OK;
   if (code === status.OK) callback(null, Buffer.alloc(0));
+  else if (code === 'no message') callback(null, Buffer.of(0xff));
   else if (code !== 'nothing') callback({ code });
 };
 
@@ -79,6 +80,14 @@ describe('a call over gRPC', () => {
     await expect(callBy('perRetryTimeout: 1s')).rejects.toThrow(
       `${endpoint}: no complete answer within 1 s; the server may still do what was asked`,
     );
+  });
+
+  it('that another program answers is reported in one line, and not tried again', async () => {
+    answers.push('no message');
+    await expect(callBy('maxRetries: 1')).rejects.toThrow(
+      `the answer from ${endpoint} is not one of flightlog; --server names another`,
+    );
+    expect(calls).toHaveLength(1);
   });
 
   it('has no time limit when perRetryTimeout of the profile is zero, as with flytectl', async () => {

@@ -1,9 +1,13 @@
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Readable } from 'node:stream';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
+import { hashPassword } from '../../../services/auth/users/password-hash.js';
+import { usersFile } from '../../../services/auth/users/users.js';
 import {
+  addUser,
   changePassword,
   listClients,
   listUsers,
@@ -40,5 +44,45 @@ describe.each<[string, 'users' | 'clients', (settings: Configuration) => Promise
     mkdirSync(data);
     const done = run(withData(data));
     await (command.endsWith('list') ? done : expect(done).rejects.toThrow(/^there is no (user|client) ada$/u));
+  });
+});
+
+describe('another command that changes the users while a password is typed', () => {
+  afterEach(() => void vi.restoreAllMocks());
+
+  const typed = async function* (change: () => Promise<void>): AsyncGenerator<string> {
+    await change();
+    yield 'a password of a test\n';
+  };
+
+  const typeAfter = (change: () => Promise<void>): void => {
+    vi.spyOn(process, 'stdin', 'get').mockReturnValue(Readable.from(typed(change)) as never);
+  };
+
+  const emptyData = (): string => {
+    const data = join(root, 'data');
+    mkdirSync(data);
+    return data;
+  };
+
+  it('has its change of other fields kept', async () => {
+    const data = emptyData();
+    const file = usersFile(join(data, 'users.json'));
+    const password = await hashPassword('an earlier password');
+    await file.change(() => new Map([['ada', { password, roles: ['viewer'] }]]));
+    typeAfter(() => file.change(() => new Map([['ada', { password, roles: ['operator'] }]])));
+    await changePassword(withData(data), 'ada');
+    const changed = (await file.read()).get('ada');
+    expect(changed?.roles).toEqual(['operator']);
+    expect(changed?.password).not.toBe(password);
+  });
+
+  it('has its user of the same name kept', async () => {
+    const data = emptyData();
+    const file = usersFile(join(data, 'users.json'));
+    const password = await hashPassword('an earlier password');
+    typeAfter(() => file.change(() => new Map([['ada', { password, roles: ['operator'] }]])));
+    await expect(addUser(withData(data), 'ada', { roles: [] })).rejects.toThrow('there is a user ada already');
+    expect((await file.read()).get('ada')?.password).toBe(password);
   });
 });

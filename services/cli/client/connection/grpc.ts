@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import { type DescMethod, fromBinary, toBinary } from '@bufbuild/protobuf';
+import { type DescMessage, type DescMethod, fromBinary, type MessageShape, toBinary } from '@bufbuild/protobuf';
 import {
   type ChannelCredentials,
   type ChannelOptions,
@@ -15,7 +15,7 @@ import { EventLogService } from '../../../../proto/gen/platformidl/eventlog/tail
 import type { Headers, Transport } from './connection.js';
 import type { ChannelSettings, GrpcAddress, Profile, RetryPolicy } from './profile.js';
 import { proxyHeaders } from './proxy-headers.js';
-import { ConnectionLost, isRetryable, Refused, TimedOut, Unreachable } from './refusal.js';
+import { ConnectionLost, ForeignAnswer, isRetryable, Refused, TimedOut, Unreachable } from './refusal.js';
 import { neededCertificates } from '../../needed-file.js';
 
 const optionsOf = ({ maxMessageBytes = -1, serviceConfig }: ChannelSettings): ChannelOptions => ({
@@ -92,6 +92,15 @@ const retried = async <Answer>(
   }
 };
 
+/** The message of an answer. @throws {ForeignAnswer} when it has no such message. */
+const messageIn = <Output extends DescMessage>(output: Output, bytes: Buffer, server: string): MessageShape<Output> => {
+  try {
+    return fromBinary(output, bytes);
+  } catch (cause) {
+    throw new ForeignAnswer(server, { cause });
+  }
+};
+
 /** The settings of a profile that calls over gRPC use. */
 type GrpcProfile = Pick<Profile, 'proxy' | 'retryPolicy' | 'channel'> & { readonly address: GrpcAddress };
 
@@ -119,8 +128,9 @@ export const grpcTransport = ({ address, proxy, retryPolicy, channel }: GrpcProf
     const cancel = (): void => call.cancel();
     signal.addEventListener('abort', cancel, { once: true });
     try {
-      for await (const answer of call as AsyncIterable<Buffer>) yield fromBinary(method.output, answer);
+      for await (const answer of call as AsyncIterable<Buffer>) yield messageIn(method.output, answer, address.target);
     } catch (error) {
+      if (error instanceof ForeignAnswer) throw error;
       const failure = error as ServiceError;
       if (failure.code !== status.CANCELLED || !signal.aborted) throw errorOf(failure);
     } finally {
@@ -128,13 +138,12 @@ export const grpcTransport = ({ address, proxy, retryPolicy, channel }: GrpcProf
       cancel();
     }
   };
-  const callOnce: Transport['call'] = (method, request, headers) =>
+  const callOnce = (path: string, bytes: Buffer, headers: Headers): Promise<Buffer> =>
     new Promise((resolve, reject) => {
-      const bytes = Buffer.from(toBinary(method.input, request));
       const options = { deadline: Date.now() + retryPolicy.tryMs };
-      client.makeUnaryRequest(pathOf(method), asIs, asIs, bytes, metadataOf(headers), options, (error, answer) => {
+      client.makeUnaryRequest(path, asIs, asIs, bytes, metadataOf(headers), options, (error, answer) => {
         if (error) reject(errorOf(error));
-        else resolve(fromBinary(method.output, answer ?? Buffer.alloc(0)));
+        else resolve(answer ?? Buffer.alloc(0));
       });
     });
   return {
@@ -142,7 +151,9 @@ export const grpcTransport = ({ address, proxy, retryPolicy, channel }: GrpcProf
       // A command whose answer was lost is not done twice: all tries have one key, by which the server recognizes it.
       const key = retryPolicy.retries > 0 ? { 'idempotency-key': randomUUID() } : {};
       const all = { ...proxyHeaders(proxy), ...key, ...headers };
-      return retried(retryPolicy, () => callOnce(method, request, all));
+      const bytes = Buffer.from(toBinary(method.input, request));
+      const answer = await retried(retryPolicy, () => callOnce(pathOf(method), bytes, all));
+      return messageIn(method.output, answer, address.target);
     },
     open,
     async *tail(request, options) {

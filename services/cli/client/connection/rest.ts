@@ -1,12 +1,4 @@
-import {
-  type DescMessage,
-  fromBinary,
-  fromJson,
-  fromJsonString,
-  type JsonValue,
-  type MessageShape,
-  toBinary,
-} from '@bufbuild/protobuf';
+import { type DescMessage, fromBinary, fromJsonString, type MessageShape, toBinary } from '@bufbuild/protobuf';
 import { type Status, StatusSchema } from '../../../../proto/gen/google/rpc/status_pb.js';
 import { bindingOf } from '../../../../interface/rest/binding.js';
 import { EventLogService } from '../../../../proto/gen/platformidl/eventlog/tail_pb.js';
@@ -92,6 +84,19 @@ const messageIn = async <Output extends DescMessage>(
   }
 };
 
+/** The message in the data of a Server-Sent Event. @throws {ForeignAnswer} when it has no such message. */
+const messageOfEvent = <Output extends DescMessage>(
+  output: Output,
+  { data }: ServerSentEvent,
+  server: string,
+): MessageShape<Output> => {
+  try {
+    return fromJsonString(output, data, { ignoreUnknownFields: true });
+  } catch (cause) {
+    throw new ForeignAnswer(server, { cause });
+  }
+};
+
 /**
  * RPCs by their HTTP bindings, with protobuf bytes both ways; streams are Server-Sent Events.
  *
@@ -126,8 +131,8 @@ export const restTransport = (url: string, callMs: number): Transport => {
       }
     },
     async *open(method, request, options) {
-      for await (const { data } of events(bindingOf(method, request).path, options))
-        yield fromJson(method.output, JSON.parse(data) as JsonValue, { ignoreUnknownFields: true });
+      for await (const event of events(bindingOf(method, request).path, options))
+        yield messageOfEvent(method.output, event, server);
     },
     async *tail(request, options) {
       const { path } = bindingOf(EventLogService.method.tail, request);
