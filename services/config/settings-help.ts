@@ -29,7 +29,7 @@ flags win over the environment, and the environment over the file:
 ${allSettings.map((setting) => line(setting, defaults)).join('\n')}
 `;
 
-/** The help text with the settings of these paths, for a command that has flags for them and uses no others. */
+/** The help text with the settings of these paths, for a command that has flags for them; it may use others, too. */
 export const settingsOfFlags = (paths: readonly (readonly string[])[]): string => {
   const needed = allSettings.filter(({ path }) => paths.some((each) => each.join('.') === path.join('.')));
   const lines = needed.map(({ path, variable }) => `  ${path.join('.').padEnd(KEY_WIDTH)}${variable}`);

@@ -9,7 +9,7 @@ import { jsonOfMessage, print } from './output/documents.js';
 import { type Columns, printHeader } from './output/header.js';
 import { cell, type Colour, colourOf, oneLine, timeCell } from './output/text.js';
 
-/** The flags of `notifications`. */
+/** The flags of `notifications list`. */
 export type NotificationsFlags = ScopeFlags & { readonly json: boolean };
 
 type ShownNotification = {

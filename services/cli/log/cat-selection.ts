@@ -52,7 +52,7 @@ export const selectionOf = (flags: SelectionFlags): Selection => {
  */
 const CLOCK_SKEW_MS = 60_000;
 
-/** Reads back from the end of the log to the event before the first one to print; returns its position. */
+/** Reads the log or the stream back from its end to the event before the first one to print; returns its position. */
 const lookBack = async (
   log: EventLog,
   { stream, matches }: Selection,
@@ -72,8 +72,8 @@ const lookBack = async (
 };
 
 /**
- * Finds the position after which printing begins. For `since` and `tail` it reads the log backwards from its end, only
- * as far as needed.
+ * Finds the position after which printing begins. For `since` and `tail` it reads the log, or the selected stream,
+ * backwards from its end, only as far as needed.
  */
 export const beginAfter = async (
   log: EventLog,

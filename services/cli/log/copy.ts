@@ -294,8 +294,9 @@ const assertCopyable = ({ from, to }: LogCopyFlags): void => {
  * revisions, ids and bytes, under a new log id. The target is a copy until it takes over. A copy that was interrupted
  * resumes. Reads both logs again and compares them, then prints a summary as one JSON object.
  *
- * @throws {OperatorError} when both flags name one log, a log cannot be opened, the source is itself an unfinished
- * copy, the target log is not a copy of the source, another process writes to it, or the two differ in the end.
+ * @throws {OperatorError} when both flags name one log, a log cannot be opened, the target log is not a copy of the
+ * source, another process writes to it, or the two differ in the end.
+ * @throws {Fault} when the source is itself an unfinished copy, or a store fails, or cannot be reached for too long.
  */
 export const copyLog = async (flags: LogCopyFlags): Promise<void> => {
   assertCopyable(flags);

@@ -59,7 +59,7 @@ const isOverdue = ({ code, details }: ServiceError): boolean =>
 const wasNotSent = ({ details }: ServiceError): boolean =>
   details.includes('No connection established') || UNRESOLVED.test(details);
 
-const isWithoutServer = (error: ServiceError): boolean =>
+const isConnectionFailure = (error: ServiceError): boolean =>
   error.code === status.UNAVAILABLE && (wasNotSent(error) || LOST.test(error.details));
 
 /**
@@ -113,7 +113,7 @@ export const grpcTransport = ({ address, proxy, retryPolicy, channel }: GrpcProf
   const errorOf = (error: ServiceError): Error => {
     const options = { cause: error };
     if (isOverdue(error)) return new TimedOut(address.target, retryPolicy.tryMs, options);
-    if (!isWithoutServer(error)) return new Refused(error.code, error.details, options);
+    if (!isConnectionFailure(error)) return new Refused(error.code, error.details, options);
     return new (wasNotSent(error) ? Unreachable : ConnectionLost)(address.target, reasonIn(error), options);
   };
   const open: Transport['open'] = async function* (method, request, { headers, signal }) {

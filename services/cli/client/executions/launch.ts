@@ -24,7 +24,7 @@ import { follow } from './watch.js';
 /** The flags of commands that make an execution. */
 export type NewFlags = ScopeFlags & FormFlags & { readonly name?: string; readonly wait: boolean };
 
-/** The flags of `launch`. */
+/** The flags of `launch` and `relaunch`; labels are of `launch` alone. */
 export type LaunchFlags = NewFlags & InputFlags & { readonly label?: Readonly<Record<string, string>> };
 
 type Scope = { readonly project: string; readonly domain: string };
