@@ -22,7 +22,7 @@ type ShownLetter = {
 /** `Reactor` in `reactor_service.proto`, as JSON. */
 type ShownReactor = {
   readonly name: string;
-  /** The process that runs it; empty when none does. */
+  /** The process that runs it; empty when none does, or it is not known. */
   readonly worker: string;
   readonly position: string;
   readonly waiting: number;

@@ -20,7 +20,7 @@ import { OperatorError, forSetting } from '../../config/operator-errors.js';
 
 const WHAT: Readonly<Record<RebuildProgress['phase'], string>> = { build: 'events', verify: 'streams' };
 
-/** Makes an error of one line from a failed verification, which is a plain `Error`; another error stays as it is. */
+/** Makes an error of one line from a failed build or verification, a plain `Error`; another error stays as it is. */
 const operatorErrorOf = (error: unknown): unknown => {
   if (!(error instanceof Error) || error instanceof Fault || error instanceof OperatorError || error.name !== 'Error')
     return error;
@@ -51,8 +51,8 @@ const othersOf = (shares: ReturnType<typeof sharesOf>, where: Where): readonly T
  * Builds all views from the log beside those in use, verifies them, and then replaces those in use. Prints a summary as
  * one JSON object.
  *
- * @throws {OperatorError} when the log or a store cannot be opened, the data directory is in use, or the verification
- * finds a wrong document; the views are unchanged then.
+ * @throws {OperatorError} when the log or a store cannot be opened, the data directory is in use, a view cannot take an
+ * event, or the verification finds a wrong document; the views are unchanged then.
  */
 export const rebuildViews = async (configuration: Configuration): Promise<void> => {
   const { data, payload_store: location, event_store: eventStore, read_store: views } = configuration;
