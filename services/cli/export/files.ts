@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { copyOf, openJson } from '../../kernel/encoding/json-bytes.js';
 import type { RecordedEvent } from '../../kernel/event.js';
 import { isSystemStream } from '../../kernel/ports/log-identity.js';
+import { MAX_TIMER_MS } from '../../kernel/ports/timers.js';
 import { categoryOf, isInProject } from '../../kernel/stream.js';
 import { failPoint } from '../../store/fail-point.js';
 import type { Partitioning } from '../../streams/files/description.js';
@@ -85,7 +86,8 @@ const runAll = async (exporting: FileExport, { follow, every }: ExportFilesFlags
   do {
     const started = performance.now();
     report(await exporting.run(() => signal.aborted), started);
-    if (follow) await pause(every, undefined, { signal }).catch(() => undefined); // a stop signal ends the pause
+    // A stop signal ends the pause. A longer timer than the longest one would end at once.
+    if (follow) await pause(Math.min(every, MAX_TIMER_MS), undefined, { signal }).catch(() => undefined);
   } while (follow && !signal.aborted);
 };
 

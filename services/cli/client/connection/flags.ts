@@ -13,7 +13,7 @@ export const withConnection = (command: Command): Command =>
   command
     .option(
       '--server <url>',
-      'http(s)://HOST:PORT of REST, or grpc(s)://HOST:PORT; otherwise FLIGHTLOG_SERVER, the profile, http://127.0.0.1:8080',
+      'http(s)://HOST:PORT of REST, or grpc(s)://HOST:PORT; otherwise --profile, FLIGHTLOG_SERVER, another profile, http://127.0.0.1:8080',
     )
     .option(
       '--profile <file>',
