@@ -48,7 +48,7 @@ export const openReadStore = async (
 /** Options for writing the views of a log. */
 type WritingOptions = {
   readonly logId: string;
-  /** Called while the outcome of a write is unknown; `times` is the number of such attempts in a row. */
+  /** Called when the outcome of an attempt to write is unknown; `times` is the number of the attempt, from 1. */
   readonly onUnknown: (error: Error, times: number) => void;
 };
 
@@ -111,8 +111,23 @@ const obstacle = async (source: ReadStoreSource, logId: string): Promise<Error |
   }
 };
 
-/** The writer creates tables one after another: for this many attempts, a missing table counts as not created yet. */
+/**
+ * The writer creates the file and then its tables one after another: for this many attempts in a row, a missing table
+ * counts as not created yet.
+ */
 const LOOKS_AT_TABLES = 40;
+
+/**
+ * Makes a function that is called with the obstacle of each attempt, and says whether to give up. Attempts before the
+ * file was there do not count.
+ */
+export const patience = (): ((why: Error) => boolean) => {
+  let looks = 0;
+  return (why) => {
+    looks = why instanceof DataDirectoryUnusable ? looks + 1 : 0;
+    return looks > LOOKS_AT_TABLES;
+  };
+};
 
 const WHERE_FROM =
   'there are no views yet; retrying. Start a projector on this data directory, or give all processes the same --read-store mongodb://…';
@@ -126,11 +141,11 @@ const WHERE_FROM =
 export const untilReachable = async (source: ReadStoreSource, logId: string, logger: Logger): Promise<void> => {
   const isHere = source.views.kind === 'sqlite';
   const text = isHere ? WHERE_FROM : 'the read store (read_store) cannot be reached; retrying';
+  const isGivenUp = patience();
   for (let times = 0; ; times += 1) {
     const why = await forSetting(viewsKey(source.views), () => obstacle(source, logId));
     if (!why) return;
-    if (why instanceof DataDirectoryUnusable && times >= LOOKS_AT_TABLES)
-      throw new OperatorError(`data: ${why.message}`, { cause: why });
+    if (isGivenUp(why)) throw new OperatorError(`data: ${why.message}`, { cause: why });
     if (!isHere || times % 40 === 1) logger.warn({ why: why.message, ...(!isHere && { hint: HINT }) }, text);
     await setTimeout(isHere ? 250 : Math.min(250 * 2 ** times, MAX_PAUSE_MS));
   }
