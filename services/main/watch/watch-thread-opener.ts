@@ -28,8 +28,7 @@ export const watchThreadOpener =
   (onMessage, onEnd) => {
     let running: Running | undefined;
 
-    const end = (why: string): void => {
-      const error = new StoreUnavailable(why);
+    const end = (error: StoreUnavailable): void => {
       running?.questions.failAll(error);
       running = undefined;
       onEnd(error);
@@ -37,7 +36,7 @@ export const watchThreadOpener =
     const started = (): Running => {
       const thread = start(data);
       thread.worker.on('message', onMessage);
-      thread.worker.on('error', (error: Error) => end(error.message));
+      thread.worker.on('error', (error: Error) => end(new StoreUnavailable(error.message, error)));
       return thread;
     };
 
@@ -48,7 +47,7 @@ export const watchThreadOpener =
       },
       close: async () => {
         const ending = running;
-        end('shutting down');
+        end(new StoreUnavailable('shutting down'));
         await ending?.worker.terminate();
       },
     };
