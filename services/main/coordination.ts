@@ -16,9 +16,9 @@ export type Coordination = {
 
 /** The division of the work on views and reactors between this process and others. */
 export type Sharing = {
-  /** True when the process does all of this work itself, and keeps its checkpoints in files. */
+  /** True when no other process does any of this work: then checkpoints are in files, and there are no leases. */
   readonly isAlone: boolean;
-  /** True when leases divide the work among the processes. */
+  /** True when leases divide the work among the processes; otherwise each of them does all of it. */
   readonly leases: boolean;
 };
 
@@ -26,7 +26,8 @@ export type Sharing = {
 export const workerName = (): string => `${hostname()}/${process.pid}/${randomUUID().slice(0, 8)}`;
 
 /**
- * Opens leases and checkpoints in the store of the views: in the database, or in files of the data directory.
+ * Opens leases and checkpoints: in the database of the views, where they are in one and the process is not alone;
+ * otherwise in files of the data directory.
  *
  * @throws {Fault} when that store cannot be used.
  */

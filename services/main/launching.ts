@@ -39,7 +39,7 @@ export type LaunchingParts = {
  * of executions.
  */
 export type Launching = {
-  /** The periods in which each version of a launch plan was active. */
+  /** The periods in which versions of launch plans were active, and projects archived. */
   readonly activations: Activations;
   /** The caller closes `reference.following` and `activations`. */
   readonly reference: Reference;

@@ -195,7 +195,7 @@ const readRoutes = ({
   ];
 };
 
-/** Makes all routes, and connects each slice to the parts of others that it needs. */
+/** Makes all routes but those of signing in, and connects each slice to the parts of others that it needs. */
 export const allRoutes = (services: RouteServices): readonly AnyRoute[] => {
   const writes = writeRoutes(services).map((each): Route => ({ ...each, awaitsPosition: urgencyOf(each) }));
   const reads = withPast(readRoutes(services), services.pastReads, services.store.logId);

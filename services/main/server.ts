@@ -51,7 +51,7 @@ export type Running = {
   readonly isEmpty: boolean;
   /** The number of executions in the views at the start. */
   readonly executions: number;
-  /** True when the engine feed gives out work; a log of an older format has none. */
+  /** True when the engine feed gave out work at the start; in a log of an older format it gives out none. */
   readonly hasFeed: boolean;
   /** Calls `wake` when an execution is to be started or aborted; lists may show it a moment later. */
   readonly onWork: (wake: () => void) => void;
@@ -116,8 +116,10 @@ const openThreads = async (configuration: Configuration, { source }: Foundation)
  * Starts a process that serves the interface: the log and its writer thread, the views and the thread that writes them,
  * the reactors, the transports. Projections and reactors run only where the process has their role.
  *
- * @throws {OperatorError} when a port cannot be taken, or no caller could sign in; nothing has been written then. Also
- * when the data directory, the log, the payloads or the views cannot be used, naming the setting.
+ * @throws {InvalidConfiguration} when the TLS files cannot be used; nothing has been written then.
+ * @throws {OperatorError} when a port cannot be taken, nobody could sign in, or a client has the name of a user; nothing
+ * has been written then. Also when the data directory, the log, the payloads or the views cannot be used, naming the
+ * setting.
  * @throws {Fault} when one of them fails during the start.
  */
 export const startServer = async (configuration: Configuration, logger: Logger): Promise<Running> => {

@@ -64,7 +64,7 @@ const SHUTTING_DOWN: Check = { name: 'process', state: 'down', why: 'shutting do
 export type ProcessServices = {
   readonly logId: string;
   readonly logger: Logger;
-  /** Absent where this process serves no links to uploads. */
+  /** Absent in a process that does not serve the API. */
   readonly uploads?: Uploads;
   /** The log readers that must reach a command's minimum position before it is decided; absent without commands. */
   readonly followers?: readonly Follower[];
@@ -115,7 +115,10 @@ const observersOf = async ({ metrics: measured, tracing, logger }: TransportServ
 const present = (owners: readonly (PathOwner | undefined)[]): readonly PathOwner[] =>
   owners.filter((each) => each !== undefined);
 
-/** The options that both transports share. `startShutdown` makes the process not ready; `close` frees what was opened here. */
+/**
+ * The options that both transports share. `startShutdown` makes the process not ready; `close` frees what was opened here,
+ * and the certificates of `services`.
+ */
 const transportOptions = async (configuration: Configuration, services: TransportServices) => {
   const { logId, logger, routes, authorization, followers, admission, audit, bindings, uploads } = services;
   const answers = answerBudget(limitsOf(configuration.max_unread_bytes));

@@ -39,7 +39,7 @@ export type RunningWorker = {
   readonly close: () => Promise<void>;
 };
 
-/** A component of the process: its checks, the promises that reject when it fails, and its close. */
+/** A component of the process: its checks, the promises that reject when it fails, the figures of its reactors, if any. */
 type Component = {
   readonly checks: () => readonly (Check | undefined)[];
   readonly ends: readonly Promise<unknown>[];
@@ -89,6 +89,7 @@ const reactorComponent = async (
 /**
  * Starts the projections, the reactors, or both, and serves their health over HTTP.
  *
+ * @throws {InvalidConfiguration} when the TLS files cannot be used; nothing has been written then.
  * @throws {OperatorError} when the port cannot be taken; nothing has been written then. Also when the data directory,
  * the log, the payloads or the views cannot be used, naming the setting.
  * @throws {Fault} when one of them fails during the start.

@@ -11,8 +11,7 @@ import { type ReadStoreSource, viewsKey } from '../views/read-stores.js';
 /**
  * Opens the audit entries where the views are: in the database, or in the data directory.
  *
- * @throws {OperatorError} when retrying does not help, naming the setting.
- * @throws {StoreUnavailable} when the database cannot be reached.
+ * @throws {OperatorError} when the database cannot be reached or used, naming the setting.
  */
 export const openAuditStore = async ({ directory, views }: ReadStoreSource): Promise<AuditStore> => {
   if (views.kind === 'sqlite') return sqliteAuditStore(directory);

@@ -16,7 +16,7 @@ const identityOf = ({ logId, copyOf }: EventLog): RecordedEvent => ({
 /**
  * Adds the stream {@link IDENTITY_STREAM} to a log. Its one event has the id of the log, and that of the original when
  * the log is a copy. An embedded log keeps its id beside the events, so clients of the EventStoreDB protocol would find
- * it in no stream, and they may not write one.
+ * it in no stream, and they may not write one. In an event store, which has such a stream, this one is read instead.
  */
 export const namedLog = (log: EventLog): EventLog => ({
   ...log,

@@ -37,7 +37,10 @@ type Registered = {
   readonly 'launch-plan': RegisterLaunchPlan;
 };
 
-/** Definitions above this size, in bytes, are compiled on the thread: decoding and hashing one takes tens of ms. */
+/**
+ * Tasks and launch plans above this size, in bytes, are compiled on the thread: decoding and hashing one takes tens of
+ * ms. For workflows, `services/workflow/rpc.ts` has the limit.
+ */
 const LARGE = 32 * 1024;
 
 export type LargeRegistrations = {

@@ -17,7 +17,7 @@ const MAX_WAITING_BYTES = 128 * 1024 * 1024;
 export interface LargeWork<Against, Answer> {
   /**
    * @throws {RpcError} the refusal of the request; RESOURCE_EXHAUSTED when too many wait.
-   * @throws {Fault} the one that the thread has thrown; {StoreUnavailable} when the thread has failed.
+   * @throws {Fault} the one that the thread has thrown; {StoreUnavailable} when the thread has failed or is closed.
    */
   ask(request: Uint8Array, against: Against): Promise<Answer>;
   close(): Promise<void>;
@@ -58,7 +58,7 @@ export const largeWork = <Against extends object, Answer>(options: {
 /**
  * Makes a reader of the fields of a large request that are needed before it is sent to its thread.
  *
- * @throws {RpcError} INVALID_ARGUMENT with the position of the error, when the bytes are not a message.
+ * @throws {RpcError} from that reader: INVALID_ARGUMENT with the position of the error, when the bytes are not a message.
  */
 export const reading =
   <Head>(schema: DescMessage, read: (request: Uint8Array) => Head) =>

@@ -19,7 +19,7 @@ export type LogSource =
   | {
       readonly kind: 'embedded';
       readonly directory: string;
-      /** Wakes readers after each append of this process's writer; without it, readers watch the file. */
+      /** Wakes readers when this process's writer has committed; without it, readers watch the file. */
       readonly woken?: LogReaderSource;
     }
   | { readonly kind: 'eventstore'; readonly url: string };
@@ -50,7 +50,8 @@ export const logSource = ({ directory, eventStore }: LogLocation): LogSource =>
 const ENOUGH_TIMES = 3;
 
 /**
- * Makes a function that the client calls with each error while it waits for the event store; `say` logs the error.
+ * Makes a function that the client calls while it waits for the event store: with each error, and without one while an
+ * attempt has no answer. `say` logs it.
  *
  * @throws {StoreUnavailable} from that function, to end the wait, when the same permanent problem was met
  * {@link ENOUGH_TIMES} times in a row.
@@ -82,9 +83,10 @@ const openEventstore = async (
 };
 
 /**
- * Opens the log for reading.
+ * Opens the log for reading; waits for an event store that cannot be reached.
  *
- * @throws {DataDirectoryUnusable} when there is no log in the data directory.
+ * @param logger gets what the wait is for; without it, the wait does not end for a problem that a retry cannot solve.
+ * @throws {DataDirectoryUnusable} when there is no log in the data directory, or one that cannot be used.
  * @throws {StoreUnavailable} when the event store refuses.
  */
 export const openLog = (source: LogSource, logger?: Logger): Promise<EventLog> => {

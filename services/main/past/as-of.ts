@@ -19,8 +19,8 @@ import type { Route } from '../../kernel/rpc.js';
 import { entities } from '../models.js';
 
 /**
- * The read models that the stream of one execution feeds: executions, nodes and tasks. Their reads can be answered as of
- * a moment of the past, because one stream is folded for that.
+ * The read models of executions, nodes and tasks. Their reads can be answered as of a moment of the past, because only
+ * the stream of one execution is folded for that. The stream also feeds signals, whose reads take no moment.
  */
 export const executionModels: readonly ReadModel<unknown>[] = [executions, nodeExecutions, taskExecutions];
 

@@ -18,7 +18,8 @@ export type PastAnswer = { readonly answer: Uint8Array; readonly position: bigin
 export interface PastReader {
   /**
    * @throws {RpcError} as the route of the RPC; UNAVAILABLE when too many reads wait.
-   * @throws {Fault} as the route of the RPC; {StreamParked} when an event of the stream cannot be read.
+   * @throws {Fault} as the route of the RPC; {StreamParked} when an event of the stream cannot be read;
+   * {StoreUnavailable} when the thread has failed or is closed.
    */
   ask(question: PastQuestion): Promise<PastAnswer>;
 }

@@ -52,7 +52,7 @@ type ReactorServices = {
   readonly payloads: Pick<PayloadStore, 'get'>;
   readonly metrics: Pick<ProcessMetrics, 'channelOpened' | 'notified'>;
   readonly launching: Launching;
-  /** Called with the outcome and the number of ticks of schedules. */
+  /** Called with an outcome of ticks of schedules, their number and, for skipped ones, the reason. */
   readonly countTicks: CountTicks;
   readonly parked: Pick<ParkedStreams, 'note' | 'onResuming' | 'onResumed'>;
   /** The format of the log. */
@@ -62,7 +62,7 @@ type ReactorServices = {
 
 type Start = () => MeasuredReactor;
 
-/** The reactors that the settings ask for. */
+/** Starts the reactors: those that always run, and those that the settings ask for. */
 type Starters = Readonly<Partial<Record<ReactorName, Start>>>;
 
 /** The reactors of this process. */

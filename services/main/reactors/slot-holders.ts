@@ -5,7 +5,7 @@ import { attemptStatus } from '../../execution/attempt-status.js';
 import type { Sessions } from '../../kernel/ports/sessions.js';
 import { launchPlanSlots, type SlotHolders, type Slots } from '../../reactors/release-slots/slots.js';
 
-/** Reads and voids attempts to create executions that have slots, by the executions' own streams. */
+/** Reads and voids the launch attempts that hold slots, by the streams of their executions. */
 export const slotHolders = (sessions: Sessions, aggregate: ExecutionAggregate): SlotHolders => ({
   statusOf: (id, attempt) =>
     sessions.read(aggregate, executionStream(id), ({ state }) => attemptStatus(state, attempt)),

@@ -58,7 +58,7 @@ type Waiting<Answer> = { readonly resolve: (answer: Answer) => void; readonly re
 
 /** Questions to another thread, each with one answer. */
 export interface Questions<Question, Answer> {
-  /** @throws {RpcError} or {Fault} that the other thread has thrown. */
+  /** @throws {RpcError} or {Fault} that the other thread has thrown; the error of `failAll`. */
   ask(question: Question): Promise<Answer>;
   /** The number of questions without an answer. */
   waiting(): number;

@@ -7,7 +7,7 @@ import { answerOver, type Questions, askOver } from './messages.js';
 export interface ThreadCaller<Question, Answer> {
   /**
    * @throws {RpcError} the one that the thread has thrown, or `tooMany` when too many questions wait already.
-   * @throws {Fault} the one that the thread has thrown; {StoreUnavailable} when the thread has failed.
+   * @throws {Fault} the one that the thread has thrown; {StoreUnavailable} when the thread has failed or is closed.
    */
   ask(question: Question): Promise<Answer>;
   close(): Promise<void>;

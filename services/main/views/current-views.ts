@@ -27,8 +27,8 @@ export type CurrentViews = {
 
 const CATCH_UP_REPORT_MS = 2_000;
 /**
- * The longest time that a process waits at its start for views that another process writes. Then it serves without
- * them, because commands do not need views.
+ * The time that a process waits at its start for views that another process writes, once they can be read, to catch up;
+ * up to {@link CATCH_UP_REPORT_MS} longer. Then it serves while they are behind, because commands do not need views.
  */
 const CATCH_UP_MS = 10_000;
 
@@ -41,8 +41,9 @@ const timer: Timer = (afterMs, run) => {
 const never = new Promise<never>(() => undefined);
 
 /**
- * Waits until the views have reached `head`, at most until the time `until`, in milliseconds of `performance.now`. So a
- * client that got an answer before a restart reads its own writes from the first request on.
+ * Waits until the views have reached `head`, or the time `until` has passed, in milliseconds of `performance.now`; that
+ * is seen every {@link CATCH_UP_REPORT_MS}. So a client that got an answer before a restart reads its own writes from the
+ * first request on.
  */
 const catchUp = async (
   views: Views,
@@ -82,8 +83,8 @@ export const startProjecting = async (
 };
 
 /**
- * Opens the views for reading, and waits until they have reached the head that the log had at the call; for at most
- * {@link CATCH_UP_MS} where other processes may write the views too.
+ * Opens the views for reading as soon as they can be read, and waits until they have reached the head that the log had
+ * at the call; for about {@link CATCH_UP_MS} where other processes may write the views too.
  */
 export const openCurrentViews = async (
   configuration: Configuration,
@@ -114,7 +115,7 @@ export const openCurrentViews = async (
 /** The number of reads that may wait for the thread; one more would wait longer than its caller does. */
 const MAX_WAITING = 256;
 
-/** Folds the events that are not yet projected on a thread of its own. */
+/** Folds, on a thread of its own, the events that are not yet projected. */
 export const unprojectedFolder = (data: ViewsThreadData): UnprojectedEvents & { close(): Promise<void> } => {
   const thread = threadCaller<WantedDocuments, readonly StoredDocument[]>({
     url: new URL('./unprojected-thread.js', import.meta.url),
