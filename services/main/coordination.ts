@@ -22,7 +22,9 @@ export type Sharing = {
   readonly leases: boolean;
 };
 
-/** Makes a unique name for this process: `host/pid/random`. Host and pid are there for people. */
+/**
+ * Makes a unique name for this process, another one at each call: `host/pid/random`. Host and pid are there for people.
+ */
 export const workerName = (): string => `${hostname()}/${process.pid}/${randomUUID().slice(0, 8)}`;
 
 /**

@@ -39,7 +39,10 @@ export type RunningWorker = {
   readonly close: () => Promise<void>;
 };
 
-/** A component of the process: its checks, the promises that reject when it fails, the figures of its reactors, if any. */
+/**
+ * A component of the process: its checks, the promises that reject when it fails, the figures of its reactors, if any,
+ * and its close.
+ */
 type Component = {
   readonly checks: () => readonly (Check | undefined)[];
   readonly ends: readonly Promise<unknown>[];

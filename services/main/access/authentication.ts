@@ -43,8 +43,8 @@ const issuersOf = ({ issuers }: Auth): readonly RemoteIssuer[] =>
   }));
 
 /**
- * Grants the roles that the claim `roles` names, in every project and domain: so it is for tokens of this process and for
- * client certificates.
+ * Grants the roles that the claim `roles` names, in every project and domain: so it is for tokens and passwords of this
+ * process, and for client certificates.
  */
 const rolesEverywhere = (issuer: string): readonly ClaimGrant[] =>
   ACCESS_ROLES.map((role) => ({ issuer, claim: 'roles', value: role, role, projects: [ANY], domains: [ANY] }));

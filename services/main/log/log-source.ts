@@ -85,7 +85,8 @@ const openEventstore = async (
 /**
  * Opens the log for reading; waits for an event store that cannot be reached.
  *
- * @param logger gets what the wait is for; without it, the wait does not end for a problem that a retry cannot solve.
+ * @param logger gets the reason of the wait; without it, the wait goes on also where TLS is set up wrongly, or another
+ *   kind of server answers.
  * @throws {DataDirectoryUnusable} when there is no log in the data directory, or one that cannot be used.
  * @throws {StoreUnavailable} when the event store refuses.
  */
