@@ -11,7 +11,7 @@ import type { Configuration } from '../config/configuration.js';
 
 const isFilled = (values: object): boolean => Object.keys(values).length > 0;
 
-/** The configured defaults of executions. A setting that is not configured stays absent and overrides nothing. */
+/** The configured defaults of executions. A setting that is not configured stays absent, but for the parallelism. */
 const configOf = ({ execution, max_parallelism: maxParallelism }: Configuration): WorkflowExecutionConfig => {
   const { labels, annotations, envs, k8s_service_account: k8sServiceAccount, iam_role: iamRole } = execution;
   const { raw_output_prefix: outputLocationPrefix, overwrite_cache: overwriteCache } = execution;

@@ -36,7 +36,7 @@ const isEnabled = ({ insecure, auth }: AuthorizationSettings): boolean => auth.s
 
 const usersIn = (settings: Settings): Users => usersOf(usersFile(principalPaths(settings).users));
 
-/** The users and clients of the users file, the clients file and the configuration. */
+/** The users of the users file; the clients of the clients file and the configuration, and those that are built in. */
 export const knownPrincipals = (settings: Settings): { readonly users: Users; readonly clients: Clients } => ({
   users: usersIn(settings),
   clients: clientsOf(clientsFile(principalPaths(settings).clients), configuredClients(settings)),

@@ -68,7 +68,7 @@ const stateAfter = (state: ExportState, message: ExportThreadMessage, brokers: r
     return { ...state, trouble: isOfConnection ? `Kafka at ${brokers.join(', ')}: ${failure}` : failure };
   }
   if (!('lagMs' in message)) return state;
-  // An export that is no longer behind has recovered from its failure.
+  // An export that is not behind by a notable time counts as recovered from its failure.
   return message.lagMs < NOTABLE_LAG_MS ? { lagMs: message.lagMs } : { ...state, lagMs: message.lagMs };
 };
 
@@ -77,7 +77,11 @@ const checkOf = ({ lagMs, trouble }: ExportState): Check => {
   return { name: 'export', state: 'degraded', why: trouble ?? 'events of the log wait to be published', lagMs };
 };
 
-/** Starts the export thread, and does not wait for Kafka: the export catches up once Kafka can be reached. */
+/**
+ * Starts the export thread, and does not wait for Kafka: the export catches up once Kafka can be reached.
+ *
+ * @throws {OperatorError} when the file of certificate authorities cannot be read.
+ */
 export const startExport = async (
   { kafka }: Configuration,
   { directory, location, source }: PayloadSource & { readonly source: LogSource },

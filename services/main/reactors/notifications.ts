@@ -19,7 +19,7 @@ import type { MeasuredReactor } from '../../reactors/frame/when-due.js';
 type Settings = Configuration['notifications'];
 type ChannelSettings = Settings['channels'][number];
 
-/** Concurrent attempts on a channel other than mail; for mail it is the setting `smtp.max_connections`. */
+/** Concurrent attempts of a reactor on a channel other than mail; for mail it is the setting `smtp.max_connections`. */
 const MAX_CONCURRENT = 4;
 
 const templatesOf = ({ sender, subject, body, html, link }: Settings): Templates => ({
