@@ -27,8 +27,8 @@ export type CurrentViews = {
 
 const CATCH_UP_REPORT_MS = 2_000;
 /**
- * The time that a process waits at its start for views that another process writes, once they can be read, to catch up;
- * up to {@link CATCH_UP_REPORT_MS} longer. Then it serves while they are behind, because commands do not need views.
+ * The longest time that a process waits at its start for views that another process writes to catch up, once they can be
+ * read. Then it serves while they are behind, because commands do not need views.
  */
 const CATCH_UP_MS = 10_000;
 
@@ -41,17 +41,19 @@ const timer: Timer = (afterMs, run) => {
 const never = new Promise<never>(() => undefined);
 
 /**
- * Waits until the views have reached `head`, or the time `until` has passed, in milliseconds of `performance.now`; that
- * is seen every {@link CATCH_UP_REPORT_MS}. So a client that got an answer before a restart reads its own writes from the
- * first request on.
+ * Waits until the views have reached `head`, at most until the time `until`, in milliseconds of `performance.now`. So a
+ * client that got an answer before a restart reads its own writes from the first request on.
  */
-const catchUp = async (
-  views: Views,
+export const catchUp = async (
+  views: Pick<Views, 'position' | 'reached'>,
   head: bigint,
   { failed, until }: { readonly failed: Promise<never>; readonly until: number },
-  logger: Logger,
+  logger: Pick<Logger, 'info'>,
 ): Promise<void> => {
-  while (performance.now() < until && !(await Promise.race([views.reached(head, CATCH_UP_REPORT_MS), failed]))) {
+  const leftMs = (): number => until - performance.now();
+  const isReached = (): Promise<boolean> =>
+    Promise.race([views.reached(head, Math.min(CATCH_UP_REPORT_MS, leftMs())), failed]);
+  while (leftMs() > 0 && !(await isReached())) {
     logger.info({ position: Number(views.position()), head: Number(head) }, 'the views catch up with the log');
   }
 };
@@ -84,7 +86,7 @@ export const startProjecting = async (
 
 /**
  * Opens the views for reading as soon as they can be read, and waits until they have reached the head that the log had
- * at the call; for about {@link CATCH_UP_MS} where other processes may write the views too.
+ * at the call; for at most {@link CATCH_UP_MS} where other processes may write the views too.
  */
 export const openCurrentViews = async (
   configuration: Configuration,
