@@ -40,7 +40,7 @@ export type MetricSources = {
   readonly sessions?: Pick<OpenSessions, 'cached'>;
   /** The figures of the reactors that this process runs, by name. */
   readonly reactors?: (() => ReadonlyMap<string, WorkFigures>) | undefined;
-  /** The figures of the consumer groups that this process serves. */
+  /** The figures of the 100 oldest consumer groups. */
   readonly groups?: () => Promise<readonly GroupFigures[]>;
 };
 

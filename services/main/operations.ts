@@ -15,7 +15,7 @@ export type OperationsSources = {
   readonly readStore: Pick<ReadStore, 'parked'>;
   readonly parked: Pick<ParkedStreams, 'all' | 'note'>;
   readonly feed: EngineFeed;
-  /** The figures of the consumer groups whose clients are connected to this process. */
+  /** The figures of the 100 oldest consumer groups, with the clients that are connected to this process. */
   readonly groups: () => Promise<readonly GroupFigures[]>;
 };
 

@@ -95,7 +95,7 @@ export type RouteServices = {
   readonly feed: EngineFeed;
   readonly reactors: Reactors;
   readonly parked: ParkedStreams;
-  /** The figures of the consumer groups whose clients are connected to this process. */
+  /** The figures of the 100 oldest consumer groups, with the clients that are connected to this process. */
   readonly groups: () => Promise<readonly GroupFigures[]>;
   /** The format that the log is written in. */
   readonly format: () => number;

@@ -26,7 +26,7 @@ export type ServedEventstore = {
   readonly address: string | undefined;
   /** Rejects when the thread has failed. */
   readonly failed: Promise<never>;
-  /** Reads the figures of the consumer groups; empty when they do not come in time. */
+  /** Reads the figures of the consumer groups; empty for those of an event store, and when they do not come in time. */
   readonly groups: () => Promise<readonly GroupFigures[]>;
   readonly close: () => Promise<void>;
 };

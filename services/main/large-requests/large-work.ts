@@ -58,7 +58,8 @@ export const largeWork = <Against extends object, Answer>(options: {
 /**
  * Makes a reader of the fields of a large request that are needed before it is sent to its thread.
  *
- * @throws {RpcError} from that reader: INVALID_ARGUMENT with the position of the error, when the bytes are not a message.
+ * @throws {RpcError} from that reader: INVALID_ARGUMENT naming the field and the byte offset, when the bytes are not a
+ * message.
  */
 export const reading =
   <Head>(schema: DescMessage, read: (request: Uint8Array) => Head) =>
@@ -66,7 +67,7 @@ export const reading =
     try {
       return read(request);
     } catch (cause) {
-      assertDecodable(schema, request); // throws with the reason and the position
+      assertDecodable(schema, request); // throws with the reason and the byte offset
       throw cause;
     }
   };
