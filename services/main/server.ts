@@ -118,8 +118,8 @@ const openThreads = async (configuration: Configuration, { source }: Foundation)
  *
  * @throws {InvalidConfiguration} when the TLS files cannot be used; nothing has been written then.
  * @throws {OperatorError} when a port cannot be taken, no caller could sign in, or a client has the name of a user;
- * nothing has been written then. Also when the data directory, the log, the payloads or the views cannot be used, naming
- * the setting.
+ * nothing has been written then. Also when the data directory, the log, the payloads or the views cannot be used,
+ * naming the setting.
  * @throws {Fault} when one of them fails during the start.
  */
 export const startServer = async (configuration: Configuration, logger: Logger): Promise<Running> => {

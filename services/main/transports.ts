@@ -116,8 +116,8 @@ const present = (owners: readonly (PathOwner | undefined)[]): readonly PathOwner
   owners.filter((each) => each !== undefined);
 
 /**
- * The options that both transports share. `startShutdown` makes the process not ready; `close` frees what was opened here,
- * and the certificates of `services`.
+ * The options that both transports share. `startShutdown` makes the process not ready; `close` frees what was opened
+ * here, and the certificates of `services`.
  */
 const transportOptions = async (configuration: Configuration, services: TransportServices) => {
   const { logId, logger, routes, authorization, followers, admission, audit, bindings, uploads } = services;

@@ -27,8 +27,8 @@ export type CurrentViews = {
 
 const CATCH_UP_REPORT_MS = 2_000;
 /**
- * The longest time that a process waits at its start for views that another process writes to catch up, once they can be
- * read. Then it serves while they are behind, because commands do not need views.
+ * The longest time that a process waits at its start for views that another process writes to catch up, once they can
+ * be read. Then it serves while they are behind, because commands do not need views.
  */
 const CATCH_UP_MS = 10_000;
 
