@@ -86,8 +86,8 @@ type Following = {
 const keyOf = ({ namespace, name }: ExecutionObject): string => `${namespace}/${name}`;
 
 /**
- * Lists again, and reports also the objects that were deleted since the last list. A list that fails forgets
- * no object, so that the next one reports these.
+ * Lists again, and reports also the known objects that are no longer there. A list that fails forgets no object, so
+ * that the next one reports these.
  */
 const relist = async (options: FollowOptions, following: Following): Promise<void> => {
   const found = new Set<string>();
@@ -123,6 +123,7 @@ const watched = (options: FollowOptions, following: Following): Promise<WatchEnd
   };
   return new Promise((resolve) => {
     let end: WatchEnd = 'ended';
+    let refusal: Error | undefined;
     let isOver = false;
     const ended = (error: (Error & { readonly statusCode?: number }) | null): void => {
       if (isOver) return;
@@ -131,15 +132,18 @@ const watched = (options: FollowOptions, following: Following): Promise<WatchEnd
       signal.removeEventListener('abort', stop);
       if (error?.statusCode === EXPIRED) end = 'expired';
       if (error !== null && end === 'ended') end = 'failed';
-      if (end === 'failed') options.onFailure(new ClusterUnavailable('the watch has failed', { cause: error }));
+      const cause = error ?? refusal;
+      if (end === 'failed') options.onFailure(new ClusterUnavailable('the watch has failed', { cause }));
       resolve(end);
     };
     const opened = watch.watch(
       PATH,
       query,
       (type, object: { readonly metadata?: AnsweredMetadata } & V1Status) => {
-        if (type === 'ERROR') end = object.code === EXPIRED ? 'expired' : 'failed';
-        else onEvent(options, following, type, object.metadata ?? {});
+        if (type === 'ERROR') {
+          end = object.code === EXPIRED ? 'expired' : 'failed';
+          refusal = new Error(object.message);
+        } else onEvent(options, following, type, object.metadata ?? {});
       },
       ended,
     );
