@@ -11,7 +11,8 @@ export const subjectOf = ({ project, domain, name, filters, labels }: WatchReque
   if (project === '') throw missing('project');
   if (domain === '') throw missing('domain');
   if (name === '') return JSON.stringify([project, domain, filters, [...labels].sort()]);
-  if (filters !== '' || labels.length > 0) throw invalid('filters', 'filters do not apply to a watch of one execution');
+  if (filters !== '') throw invalid('filters', 'filters do not apply to a watch of one execution');
+  if (labels.length > 0) throw invalid('labels', 'labels do not apply to a watch of one execution');
   return JSON.stringify([project, domain, name]);
 };
 
