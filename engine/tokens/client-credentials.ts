@@ -38,7 +38,7 @@ const issuerOf = async (plane: ControlPlane, tokenUrl: string | undefined): Prom
     return { url, scopes: own.scopes, audience: own.audience };
   } catch (cause) {
     if (!(cause instanceof EngineStopped)) throw cause;
-    throw new Error(`${plane.endpoint} does not name the issuer of its tokens`, { cause });
+    throw new Error(`${plane.endpoint} has not named the issuer of its tokens within ${ANSWER_MS / MS} s`, { cause });
   } finally {
     client.close();
   }
@@ -62,6 +62,6 @@ const issue = async (plane: ControlPlane, { id, secret, tokenUrl }: ClientCreden
   return { token, renewAtMs: Date.now() + (seconds * MS) / 2, expiresAtMs: Date.now() + seconds * MS };
 };
 
-/** Gets tokens by client credentials, each used for half of its life. */
+/** Gets tokens by client credentials, each renewed after half of its life. */
 export const clientToken = (plane: ControlPlane, client: ClientCredentials, onFailure: OnTokenFailure): GetToken =>
   renewedToken(() => issue(plane, client), onFailure);
