@@ -39,11 +39,11 @@ const PASSING: ReadonlySet<status> = new Set([
   status.UNKNOWN,
 ]);
 
-/** Maximum number of retries after INTERNAL, which may be a defect or a broken connection. */
-const INTERNAL_ATTEMPTS = 6;
+/** A call with fewer retries than this is retried after INTERNAL, which may be a defect or a broken connection. */
+const INTERNAL_RETRIES = 6;
 
-/** True when a retry with the same bytes may get another answer. */
-export const isRetryableError = (error: ServiceError, attempt: number): boolean => {
+/** True when a retry with the same bytes, after so many retries, may get another answer. */
+export const isRetryableError = (error: ServiceError, retries: number): boolean => {
   if (error.code === status.RESOURCE_EXHAUSTED) return !error.details.includes('message larger than max');
-  return PASSING.has(error.code) || (error.code === status.INTERNAL && attempt < INTERNAL_ATTEMPTS);
+  return PASSING.has(error.code) || (error.code === status.INTERNAL && retries < INTERNAL_RETRIES);
 };

@@ -42,8 +42,8 @@ const LONGEST_BACKOFF_MS = 1000;
 const CALLS_PER_CHANNEL = 64;
 const MAX_CHANNELS = 4;
 
-/** Maximum number of retries of a call whose token is refused: the token may have expired, and be renewed soon. */
-const TOKEN_ATTEMPTS = 12;
+/** A call with fewer retries is retried when its token is refused: the token may have expired, and be renewed soon. */
+const TOKEN_RETRIES = 12;
 
 const CHANNEL_OPTIONS = {
   'grpc.enable_retries': 0,
@@ -98,7 +98,7 @@ export const createClient = (options: ClientOptions): InterfaceClient => {
 
   const mayRetry = (error: ServiceError, repeats: number): boolean =>
     isRetryableError(error, repeats) ||
-    (error.code === status.UNAUTHENTICATED && options.getToken !== undefined && repeats < TOKEN_ATTEMPTS);
+    (error.code === status.UNAUTHENTICATED && options.getToken !== undefined && repeats < TOKEN_RETRIES);
 
   const answered = async (path: string, request: Buffer, metadata: Metadata): Promise<Answer> => {
     for (let repeats = 0; ; repeats++) {

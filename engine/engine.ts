@@ -87,7 +87,7 @@ const walkerOf = (
 /**
  * Runs a simulated engine against a control plane until it is stopped, or idle if `untilIdle` is set.
  *
- * @returns what the engine did; with `untilIdle`, `held` names the executions that wait at a gate.
+ * @returns what the engine did; with `untilIdle`, `held` names the executions that wait at a gate or for a child.
  */
 export const runEngine = async (options: EngineOptions, surroundings: EngineSurroundings): Promise<EngineSummary> => {
   const counters = surroundings.counters ?? createCounters();

@@ -16,7 +16,7 @@ export type EngineOptions = ControlPlane & {
   readonly dynamicDirectory?: string | undefined;
   /** The group and the name by which the engine gets its work from the feed; it polls lists where this is absent. */
   readonly feed?: { readonly group: string; readonly name: string } | undefined;
-  /** Ends the engine when the only executions left wait at a gate. */
+  /** Ends the engine when all executions left wait at a gate, or for a child execution. */
   readonly untilIdle: boolean;
 };
 
@@ -53,7 +53,7 @@ export type EndPhase = 'SUCCEEDED' | 'FAILED' | 'ABORTED';
 
 export type EngineSummary = EngineCounters & {
   readonly endedBecause: 'idle' | 'stopped';
-  /** Executions that this engine walked when it ended: they wait at a gate or were interrupted. */
+  /** Executions that this engine walked when it ended: they wait at a gate or for a child, or were interrupted. */
   readonly held: readonly string[];
   /** Executions that it gave up, with the reason. */
   readonly dropped: ReadonlyMap<string, string>;

@@ -34,9 +34,9 @@ export type PollerOptions = {
 
 /** Finds executions to walk, by polls of the control plane's lists or from the engine feed. */
 export interface Poller {
-  /** Called when capacity may be free again: ends the pause between two polls. */
+  /** Called when capacity may be free again, or a child was launched: an engine that polls ends its pause. */
   hurry(): void;
-  /** Called when there is work, or will be in a moment: polls at once, and frequently for a while. */
+  /** Called when there is work, or will be in a moment: an engine that polls does so soon, and often for a while. */
   wake(): void;
   /** The position of the log at which the engine got the lease of an execution, where it has leases. */
   leasedAt?(key: string): string | undefined;
@@ -78,7 +78,7 @@ export const createPoller = (needs: PollerOptions): Poller => {
   let isAwake = false;
   const wakeSignal = createWakeSignal(signal);
 
-  /** An INTERNAL answer fails one poll; the caller handles any other error. */
+  /** An INTERNAL answer fails one poll; any other error ends the run. */
   const tryPoll = async (isThorough: boolean): Promise<boolean> => {
     try {
       await pollLists(needs, findWork, isThorough);

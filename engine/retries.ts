@@ -25,7 +25,7 @@ const BACKOFF_MS = 200;
  */
 const MAX_REMEMBERED = 10_000;
 
-/** The execution was ended by a request, another engine has it, or the engine is stopping: no failure. */
+/** The execution has ended, is no longer this engine's, or the engine is stopping: no failure. */
 const isExpected = (error: unknown): boolean =>
   error instanceof EngineStopped ||
   (error instanceof ExecutionLost && (error.why === 'ended' || error.why === 'fenced'));

@@ -163,7 +163,7 @@ type Walked = { readonly run: ExecutionWalk; readonly perform: Perform; readonly
  * Handles an error of a walk: finds out that the execution is to be aborted, or ends it because one of its reports is
  * never accepted.
  *
- * @throws the error, when it is another one.
+ * @throws the error, when it is another one and no abort is requested.
  */
 const handleError = async (needs: ExecutionNeeds, { run, perform, active }: Walked, error: unknown): Promise<void> => {
   active.abortCause ??= await abortBehind(needs, error, run.id);

@@ -21,7 +21,7 @@ export interface WorkerPool {
   fill(): void;
   /** The number of executions that are queued, or wait for another attempt. */
   pending(): number;
-  /** A counter that increases with everything that the pool does. */
+  /** A counter that increases when a walk begins or ends. */
   activity(): number;
   /** Increases `activity` for work that is not the pool's. */
   noteActivity(): void;

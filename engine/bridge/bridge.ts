@@ -39,7 +39,7 @@ export type BridgeOptions = Omit<ReconcilerOptions, 'send' | 'logger' | 'client'
 
 /** Observes a bridge, for metrics. */
 export interface BridgeWatch {
-  /** The bridge has joined the work stream, or has lost it. */
+  /** The bridge has joined a work stream, or a stream has ended, also one that it could not join. */
   joined(isJoined: boolean): void;
   /** A step for an execution has failed and is retried. */
   stepFailed(): void;

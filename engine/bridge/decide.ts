@@ -15,7 +15,7 @@ export type Situation = {
   readonly isAccepted: boolean;
   /** True when no engine has had a lease of this execution before. */
   readonly isFirstLease: boolean;
-  /** True when an earlier engine has reported events of the execution. */
+  /** True when an earlier engine has begun the execution, by its reports. */
   readonly isStarted: boolean;
   /** True while the object of a finished execution is to be kept. */
   readonly isKept: boolean;
@@ -43,7 +43,7 @@ const always = (step: Step) => (): Step => step;
 const acceptedOr = (accepted: Step, otherwise: Step) => (situation: Situation) =>
   situation.isAccepted ? accepted : otherwise;
 
-/** Decides for an execution without an object. One with reports is not begun again: it may have run elsewhere. */
+/** Decides for an execution without an object. A started one is not begun again: it may have run elsewhere. */
 const begin = ({ isAccepted, isStarted }: Situation): Step => {
   if (isAccepted) return 'end';
   return isStarted ? 'pass-on' : 'create';
@@ -78,5 +78,8 @@ const OVER: Row = {
 
 const ROWS: Readonly<Record<DesiredState, Row>> = { run: RUN, abort: ABORT, over: OVER };
 
-/** Decides the next step of a bridge for one execution. Called again after each step, with the object read anew. */
+/**
+ * Decides the next step of a bridge for one execution. Called again after each step but the last, with the object as
+ * that step has read or left it.
+ */
 export const nextStep = (situation: Situation): Step => ROWS[situation.aim][situation.seen](situation);

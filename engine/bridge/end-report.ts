@@ -12,7 +12,7 @@ import { type InterfaceClient } from '../client.js';
 
 const { createWorkflowEvent, getExecution } = AdminService.method;
 
-/** Statuses that mean that the execution has ended already, or does not exist. */
+/** Statuses that mean that the execution has ended already, does not exist, or is no longer leased to this bridge. */
 const OVER: ReadonlySet<status> = new Set([status.ALREADY_EXISTS, status.FAILED_PRECONDITION, status.NOT_FOUND]);
 
 export type ReportedEnd = {
@@ -25,7 +25,7 @@ export type ReportedEnd = {
 
 /**
  * Reports the end of an execution without an object, which its engine cannot report. Does nothing when the execution
- * has ended already or does not exist.
+ * has ended already, does not exist, or is no longer leased to this bridge.
  */
 export const reportEnd = async (
   client: InterfaceClient,

@@ -10,7 +10,10 @@ import { type DesiredState } from './decide.js';
 /** One execution that the bridge manages. */
 export type ManagedExecution = {
   readonly id: WorkflowExecutionIdentifier;
-  /** The launch; absent for an object that an earlier process of the bridge has left behind. */
+  /**
+   * The launch; absent, as the lease, for an object that this process has no lease for: an earlier process has made it,
+   * or this one has lost the lease.
+   */
   readonly work?: WorkLaunch;
   lease?: WorkLease;
   /** The name of the cluster that has or will have its object; empty until one is chosen. */

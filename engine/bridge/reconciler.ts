@@ -29,7 +29,7 @@ export type ReconcilerOptions = {
   readonly send: (message: WorkRequestMessage) => void;
 };
 
-/** The outcome of a step: the object as read now, a wait for a change, or the end of the management of an execution. */
+/** The outcome of a step: what is known of the object, a wait for a change, or the end of the management. */
 type Outcome = Sight | 'wait' | 'forget';
 type Sight = { readonly seen: ObjectState; readonly object?: ClusterObject };
 

@@ -39,7 +39,10 @@ const PATH = '/platformidl.eventlog.EngineService/Work';
 const RECONNECT_MS = 200;
 /** Time limit, in milliseconds, of the server's end of a stream that the engine leaves; then the engine cancels it. */
 const LEAVE_MS = 5_000;
-/** The interval of checks of the held leases: for executions whose walk has failed, and for free capacity. */
+/**
+ * The interval of checks of the held leases, for executions whose walk has failed and for free capacity, and with
+ * `untilIdle` for other work.
+ */
 const CHECK_MS = 250;
 /** Number of answers in a row without other work after which the engine is idle: the server's list may lag. */
 const QUIET_ANSWERS_UNTIL_IDLE = 2;

@@ -84,8 +84,8 @@ export type Effect =
  * yields the operations that it needs, such as sending an event, and its caller performs them.
  *
  * A walk proceeds in rounds. Each round yields effects that can be performed concurrently, and the walk continues when
- * all of them are done. So the content of a round depends only on the graph and the seed, not on how fast the answers
- * come.
+ * all of them are done. So, but for the effects that wait, the content of a round depends only on the graph and the
+ * seed, not on how fast the answers come.
  */
 export type Walk<Result> = Generator<readonly Effect[], Result, void>;
 

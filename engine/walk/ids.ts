@@ -31,8 +31,8 @@ const base32 = (value: bigint, bits: number): string => {
 export const PARENT_ATTEMPT = 0;
 
 /**
- * The id of a node in its execution: the template's id at the top level, joined with the parent's id below; hashed when
- * it is longer than 20 characters.
+ * The id of a node in its execution. At the top level it is the template's id; below, that is joined with the parent's
+ * id and attempt, and hashed when the whole is longer than 20 characters.
  */
 export const uniqueNodeId = (parent: string, attempt: number, specNodeId: string): string => {
   if (!parent) return specNodeId;

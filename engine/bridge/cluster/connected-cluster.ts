@@ -4,7 +4,7 @@ import { limitCredentialCommands } from './credential-command.js';
 import { kubernetesCluster, type KubernetesOptions } from './kubernetes.js';
 
 export type ClusterConnection = {
-  /** A kubeconfig file; empty is the service account of the pod, or the file that kubectl would use. */
+  /** A kubeconfig file; empty is the file that kubectl would use, or without one the service account of the pod. */
   readonly kubeconfig: string;
   /** A context in that file; empty is its current one. */
   readonly context: string;
@@ -19,7 +19,8 @@ const SERVER_WITHOUT_FILE = 'http://localhost:8080';
 /**
  * Connects to a cluster as kubectl would.
  *
- * @throws {Error} when there is no kubeconfig, the file cannot be read, or it has no such context.
+ * @throws {Error} when there is neither kubeconfig nor service account, the file cannot be read, or it has no such
+ *   context.
  */
 export const connectedCluster = (
   { kubeconfig, context }: ClusterConnection,

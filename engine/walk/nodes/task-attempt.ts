@@ -42,7 +42,7 @@ export const attemptAt = (at: NodeAt, template: TaskTemplate, attempt: number): 
   return { at, taskId: template.id, attempt, taskType: template.type, plugin: 'simulated' };
 };
 
-/** Maximum number of attempts: the retries of the node's metadata if set, otherwise of the task's. */
+/** Maximum number of attempts: one, and the retries of the node's metadata if set, otherwise of the task's. */
 export const maxAttempts = (node: Node, template: TaskTemplate | undefined): number =>
   1 + ((node.metadata?.retries?.retries ?? 0) || (template?.metadata?.retries?.retries ?? 0));
 
