@@ -18,7 +18,7 @@ export const descriptionEntityCollection: Collection = {
     created_at: 'integer',
     /** Position of the registration: it orders versions, also within a millisecond. */
     recorded: 'integer',
-    /** Of this text and the two below, the first 1,024 characters. */
+    /** Of this text and the two below, the first 1,024 UTF-16 code units. */
     short_description: 'text',
     long_description: 'text',
     link: 'text',

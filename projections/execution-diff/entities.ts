@@ -66,7 +66,7 @@ const kindOf = ({ before, after }: Compared): Kind => {
   return after ? Kind.CHANGED : Kind.REMOVED;
 };
 
-/** Compares an entity at two moments; `undefined` where nothing differs that is asked for. */
+/** Compares an entity at two moments; `undefined` where it is there at both, and nothing differs that is asked for. */
 export const entityDiff = (
   kind: EntityKind,
   compared: Compared,

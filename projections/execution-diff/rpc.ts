@@ -86,7 +86,7 @@ const answersIn = async (
   return new Map(found.map(({ key, response }) => [key.slice(stream.length), response]));
 };
 
-/** The inputs of both executions; they never change, so they are read for two executions only. */
+/** The inputs of both executions; `undefined` for two moments of one execution, because inputs never change. */
 const inputsOf = async ({ before, after }: Sides): Promise<ExtraLeaves | undefined> => {
   if (before.stream === after.stream) return undefined;
   const [first, second] = await Promise.all([before.inputs(), after.inputs()]);

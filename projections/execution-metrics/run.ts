@@ -161,7 +161,7 @@ export const levelOf = (
 export const definitionOf = ({ definitions }: NodesOfParent, node: NodeExecution): Node | undefined =>
   definitions.get(specIdOf(node));
 
-/** The time at which the last upstream node of a node ended; `undefined` when it has none. */
+/** The last update of the upstream nodes of a node: once they have ended, the last end; `undefined` without any. */
 export const upstreamEnd = ({ workflow, byId }: NodesOfParent, nodeId: string): Instant | undefined => {
   const ids = workflow?.connections?.upstream[nodeId]?.ids ?? [];
   const ends = ids.flatMap((id) => byId.get(id)?.closure?.updatedAt ?? []);

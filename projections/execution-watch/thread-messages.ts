@@ -25,7 +25,7 @@ export type WatchQuestion =
   | { readonly more: number }
   | { readonly leave: number };
 
-/** The reply to a question; none to `leave`. */
+/** The reply to a question; empty to `leave`. */
 export type WatchReply = {
   /** Reply to `begin`: the first answers lead to this position; the topic has the answers after it. */
   readonly position?: bigint;

@@ -50,7 +50,7 @@ export type WatchHubOptions = {
   readonly say: (message: WatchMessage) => void;
 };
 
-/** The watchers that are still reading their first answers. */
+/** The watchers, each with its first answers, until it leaves. */
 const openReaders = (subjects: Subjects, { reach, encode }: Pick<WatchHubOptions, 'reach' | 'encode'>) => {
   const readers = new Map<number, Reader>();
 

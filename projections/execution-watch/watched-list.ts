@@ -21,7 +21,7 @@ export type ListSources = {
   readonly follows: readonly string[];
   /** The stream that an event requests to retry; `undefined` for other events. */
   readonly retriedBy: (event: RecordedEvent) => StreamName | undefined;
-  /** The position up to which events were given to `take`. */
+  /** The position up to which events were given to `take`, or are being given. */
   readonly position: () => bigint;
 };
 

@@ -44,7 +44,7 @@ export interface Watches {
 
 /** The longest time without an answer, in milliseconds; then a checkpoint is sent. */
 const CHECKPOINT_MS = 5_000;
-/** The most changes that wait for one watcher, in bytes. */
+/** A watcher that has more than this to read, in bytes, is dropped at the next change. */
 const MAX_BEHIND_BYTES = 4 * 1024 * 1024;
 
 /** The thread that folds and encodes watched executions and lists. The first question starts it, also after a crash. */

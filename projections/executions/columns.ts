@@ -63,7 +63,7 @@ export const originFields: readonly string[] = [
   'queueing_budget',
 ];
 
-/** The stored executions, with the orders that clients ask for: the newest of a scope, by phase, by user, by mode. */
+/** The stored executions, with indexes for what clients ask for, such as the newest of a scope, a phase or a user. */
 export const executionCollection: Collection = {
   name: 'executions',
   version: 6,
