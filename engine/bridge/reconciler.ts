@@ -45,7 +45,7 @@ export class Reconciler {
     'pass-on': (managed) => this.#passOn(managed, 'another engine has begun it'),
     refuse: (managed) => this.#refuse(managed, 'NameTaken', 'another object in the cluster has its name and namespace'),
     end: (managed) => this.#end(managed),
-    delete: async (managed, { object }) => this.#delete(managed, object ?? (await this.#look(managed)).object),
+    delete: (managed, { object }) => (object ? this.#delete(managed, object) : this.#look(managed)),
     release: (managed, { object }) => this.#release(managed, object),
     wait: () => 'wait',
     forget: () => 'forget',
@@ -160,8 +160,8 @@ export class Reconciler {
     return 'wait';
   }
 
-  async #delete(managed: ManagedExecution, object: ClusterObject | undefined): Promise<'wait'> {
-    if (object !== undefined) await this.#cluster(managed)?.delete(object);
+  async #delete(managed: ManagedExecution, object: ClusterObject): Promise<'wait'> {
+    await this.#cluster(managed)?.delete(object);
     return 'wait';
   }
 
