@@ -21,7 +21,10 @@ export type WatchAnswer = {
   readonly of?: string;
 };
 
-/** Limits of one answer: its number of documents, and their bytes. A larger document is an answer of its own. */
+/**
+ * Limits of one answer: its number of documents, and their bytes. A larger document is an answer of its own. The state
+ * of a list comes in the pages of its reads instead.
+ */
 const MAX_DOCUMENTS = 256;
 const MAX_BYTES = 256 * 1024;
 
