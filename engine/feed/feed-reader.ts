@@ -58,9 +58,9 @@ export class FeedReader implements Poller {
   readonly #positions = new Map<string, string>();
   #stream: Stream | undefined;
   #session = '';
-  /** The free capacity that was last sent to the server. */
+  /** The free capacity that the server knows of: what was last sent, less the launches since. */
   #sentFree = 0;
-  /** The activity of the workers when the server was last asked for other work. */
+  /** The activity of the workers when the server was last asked for other work; `undefined` when they had work then. */
   #askedAt: number | undefined;
   #quietAnswers = 0;
 
