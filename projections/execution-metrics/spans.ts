@@ -2,6 +2,7 @@ import type { Execution } from '../../proto/gen/platformidl/admin/execution_pb.j
 import type { NodeExecution, NodeExecutionClosure } from '../../proto/gen/platformidl/admin/node_execution_pb.js';
 import type { TaskExecution } from '../../proto/gen/platformidl/admin/task_execution_pb.js';
 import { NodeExecution_Phase as NodePhase } from '../../proto/gen/platformidl/core/execution_pb.js';
+import type { Identifier } from '../../proto/gen/platformidl/core/identifier_pb.js';
 import type { Span } from '../../proto/gen/platformidl/core/metrics_pb.js';
 import type { Node } from '../../proto/gen/platformidl/core/workflow_pb.js';
 import type { Instant } from '../query/times.js';
@@ -127,13 +128,14 @@ const launchPlanSpans = async (at: At): Promise<Spans> => {
   ];
 };
 
-const subWorkflowSpans = async (at: At, name: string, version: string): Promise<Spans> => {
+const isSame = (id: Identifier | undefined, { project, domain, name, version }: Identifier): boolean =>
+  id?.project === project && id.domain === domain && id.name === name && id.version === version;
+
+const subWorkflowSpans = async (at: At, reference: Identifier): Promise<Spans> => {
   const nodes = await childrenOf(at);
   if (nodes.length === 0) return allSetup(at);
   const { closure } = at.level;
-  const workflow = closure?.subWorkflows.find(
-    ({ template }) => template?.id?.name === name && template.id.version === version,
-  );
+  const workflow = closure?.subWorkflows.find(({ template }) => isSame(template?.id, reference));
   const level = levelOf(nodes, closure, workflow);
   return [
     ...operation('NODE_SETUP', at.closure.createdAt, beginningOf(level)),
@@ -154,7 +156,7 @@ const insideOf = async (at: At, target: Node['target'] | undefined): Promise<Spa
     case 'workflowNode': {
       const { reference } = target.value;
       if (reference.case !== 'subWorkflowRef') return launchPlanSpans(at);
-      return subWorkflowSpans(at, reference.value.name, reference.value.version);
+      return subWorkflowSpans(at, reference.value);
     }
     default:
       return [];
