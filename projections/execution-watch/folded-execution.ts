@@ -30,13 +30,13 @@ export interface FoldedExecution {
   /**
    * Folds an event. Missing events before it are read from the log and folded first.
    *
-   * @returns the change of each; empty for an event that was folded before.
+   * @returns the change of each that changes documents; empty for an event that was folded before.
    * @throws {StreamParked} when an event cannot be read or folded.
    * @throws {StoreUnavailable} when the log cannot be read.
    */
   take(event: RecordedEvent): Promise<readonly EventChange[]>;
   /**
-   * Folds the further events that the log has of the stream, and yields the change of each, in pages.
+   * Folds the further events that the log has of the stream, and yields the changes as `take` returns them, in pages.
    *
    * @throws {Fault} as `take`.
    */
