@@ -7,7 +7,7 @@ import { SCHEDULE_CATEGORY, scheduleCodec } from '../schedule/events.js';
 /** Requests that hold ticks of a schedule back. */
 export type ScheduleHolds = {
   readonly isPaused: boolean;
-  /** The ticks that are to be skipped, in milliseconds since 1970; those of the past are among them. */
+  /** The ticks that are to be skipped, ascending, in milliseconds since 1970; those of the past are among them. */
   readonly skips: readonly number[];
 };
 
@@ -16,13 +16,17 @@ export const HOLD_TYPES = ['SchedulePaused', 'ScheduleResumed', 'ScheduleTickSki
 
 export const NO_HOLDS: ScheduleHolds = { isPaused: false, skips: [] };
 
-/** Maximum number of skips that are kept for a schedule: as many ticks may wait to be skipped at a time. */
+/**
+ * Maximum number of skips that are kept for a schedule, the latest: as many ticks may wait to be skipped at a time, and
+ * these are later than those of the past.
+ */
 const MAX_SKIPS = 1_000;
 
 const after = (event: RecordedEvent, { isPaused, skips }: ScheduleHolds): ScheduleHolds => {
   const { type, data } = decodeEvent(scheduleCodec, event);
   if (type !== 'ScheduleTickSkipRequested') return { isPaused: type === 'SchedulePaused', skips };
-  return { isPaused, skips: [...skips, data.at ? timestampMs(data.at) : 0].slice(-MAX_SKIPS) };
+  const skip = data.at ? timestampMs(data.at) : 0;
+  return { isPaused, skips: [...skips, skip].sort((a, b) => a - b).slice(-MAX_SKIPS) };
 };
 
 /** Pauses and skips of each schedule, by its stream, folded from its events. */
