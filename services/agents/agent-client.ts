@@ -21,14 +21,15 @@ export interface AgentClient {
   /**
    * Makes a unary call; cancels it when the caller's call is cancelled.
    *
-   * @throws {RpcError} naming the agent, for any status but OK; CANCELLED when the caller has gone.
+   * @throws {RpcError} naming the agent, for any status but OK, and ABORTED for an answer that cannot be decoded;
+   * CANCELLED when the caller has gone.
    */
   ask(method: DescMethod, request: Uint8Array, call: Call): Promise<Uint8Array>;
   /**
    * Makes a streaming call: forwards requests and responses as they arrive. Cancels the call when the consumer stops
    * reading the responses.
    *
-   * @throws {RpcError} naming the agent, for any status but OK.
+   * @throws {RpcError} naming the agent, for any status but OK, and ABORTED for a response that cannot be decoded.
    * @throws the error of `requests`, when reading them fails.
    */
   exchange(method: DescMethod, requests: AsyncIterable<Uint8Array>, signal: AbortSignal): AsyncIterable<Uint8Array>;

@@ -26,7 +26,7 @@ export type TaskCategory = { readonly name: string; readonly version: number };
  * The rank of an agent for a category: 3 for the exact version, 2 for the type in any version, 1 for an agent without a
  * list of types, 0 when it does not run the category.
  */
-const suits = ({ task_types: types }: Agent, { name, version }: TaskCategory): number => {
+const rankOf = ({ task_types: types }: Agent, { name, version }: TaskCategory): number => {
   if (types.length === 0) return 1;
   const named = types.filter((each) => each.name === name);
   if (named.some((each) => each.version === version)) return 3;
@@ -40,6 +40,6 @@ const suits = ({ task_types: types }: Agent, { name, version }: TaskCategory): n
  * @returns `undefined` when no agent runs the category.
  */
 export const agentFor = (agents: readonly Agent[], category: TaskCategory): Agent | undefined => {
-  const best = Math.max(0, ...agents.map((agent) => suits(agent, category)));
-  return best === 0 ? undefined : agents.find((agent) => suits(agent, category) === best);
+  const best = Math.max(0, ...agents.map((agent) => rankOf(agent, category)));
+  return best === 0 ? undefined : agents.find((agent) => rankOf(agent, category) === best);
 };

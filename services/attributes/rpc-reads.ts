@@ -33,7 +33,7 @@ const absent = ({ project, domain, workflow }: AttributeScope, resourceType: Mat
 /**
  * Finds the attributes that apply at a scope; they may be those of the domain or the project.
  *
- * @throws {RpcError} NOT_FOUND when there are none.
+ * @throws {RpcError} NOT_FOUND when there are none; INVALID_ARGUMENT when the number is not a resource type.
  */
 const found = async (
   { recorded }: AttributeReads,

@@ -6,7 +6,10 @@ export type AuditTrailOptions = EntryWriterOptions & { readonly retentionMs: num
 
 const BATCH_MS = 1_000;
 const CLEANING_MS = 3_600_000;
-/** A store that is away may take minutes to fail; a list, and the end of the process, wait this long at most. */
+/**
+ * A store that is away may take minutes to fail: a list, and the end of the process, wait at most this long for the
+ * entries to be stored.
+ */
 const FLUSH_WAIT_MS = 5_000;
 
 /**

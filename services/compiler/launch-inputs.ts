@@ -36,8 +36,8 @@ const problemOf = (
 const literals = (map: LiteralMap | undefined): Map<string, Literal> => new Map(Object.entries(map?.literals ?? {}));
 
 /**
- * Completes the given inputs with the fixed inputs and the defaults of the rest. Names are sorted, so that equal inputs
- * have equal bytes.
+ * Completes the given inputs with the fixed inputs and the defaults of the rest. Names are sorted, so that the bytes do
+ * not depend on the order of the given inputs.
  */
 export const resolveInputs = (
   expected: ParameterMap | undefined,

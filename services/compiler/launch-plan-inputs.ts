@@ -114,7 +114,7 @@ const requiredParameter = ({ type, description }: Variable): Parameter =>
 
 /**
  * The expected inputs of an execution: the plan's default inputs, and every other input that is not fixed, as a
- * required one. Sorted by name, so that equal plans have equal bytes.
+ * required one. Sorted by name, so that the bytes do not depend on the order in which the workflow has its inputs.
  */
 export const expectedInputs = ({ workflowInputs, defaultInputs, fixedInputs }: PlannedInputs): ParameterMap => {
   const defaults = new Map(parametersOf(defaultInputs));

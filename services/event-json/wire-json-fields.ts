@@ -33,7 +33,7 @@ export type Compile = (schema: DescMessage) => ValueShape;
 
 const NEVER: ValueShape = { wireType: WireType.LengthDelimited, write: throwUnusual };
 
-/** A field that is left to the protobuf library: its writer always throws. */
+/** A field for which there is no writer, such as a map with numbers as keys: this one always throws. */
 export const NO_FIELD: FieldShape = NEVER;
 
 /** Moves past the tag when it comes next; false, without moving, when it does not. */
@@ -144,7 +144,7 @@ export const fieldShape = (field: DescField, compile: Compile): FieldShape => {
     : NO_FIELD;
 };
 
-/** True for a field that is absent in JSON where its value is the zero of its type. */
+/** True for a field that means the zero of its type, or an empty packed list, where it is absent on the wire. */
 export const isImplicit = (field: DescField): boolean => {
   if (field.fieldKind === 'list') return isPacked(field);
   return field.fieldKind !== 'map' && field.oneof === undefined && field.presence === FeatureSet_FieldPresence.IMPLICIT;

@@ -10,7 +10,7 @@ import {
 import { type BinaryReader, getTextEncoding, WireType } from '@bufbuild/protobuf/wire';
 import { type JsonBytes, writeAscii, writePlainText, writeText } from '../kernel/encoding/json-bytes.js';
 
-/** Thrown for an encoding that this writer does not handle: the protobuf library then converts the event. */
+/** Thrown for an encoding that this writer does not handle: the protobuf library then encodes the event again. */
 class Unusual extends Error {}
 
 const UNUSUAL = new Unusual('an unusual encoding');

@@ -27,8 +27,8 @@ import {
 } from './wire-json-values.js';
 
 /**
- * Number of bits that record which fields a message has on the wire. One with a field beyond them is left to the
- * library.
+ * Number of bits that record which fields a message has on the wire. One with a field beyond them cannot be written; no
+ * message in events has as many fields.
  */
 const MAX_BITS = 31;
 
@@ -204,8 +204,8 @@ export type WireJsonOptions = {
 /**
  * Makes a writer of events of one type in the JSON mapping of protobuf, with every number, boolean and enum present,
  * and with the contents in them decoded. It works directly on the encoded bytes, at a fifth of the cost of the protobuf
- * library, which makes objects of every message twice. It handles what encoders usually produce; an unusual encoding,
- * and bytes that are not a message at all, are left to the library.
+ * library, which makes objects of every message twice. It handles what encoders usually produce. The caller has the
+ * library decode an event in an unusual encoding and encode it again, which also reports bytes that are not a message.
  */
 export const wireJson = (
   schema: DescMessage,
@@ -225,7 +225,7 @@ export const wireJson = (
       writeFields(state, fields, bytes.length, head);
       return true;
     } catch {
-      return false; // the library reports what is wrong with it, if anything is
+      return false; // the library, which decodes it next, reports what is wrong with it, if anything is
     }
   };
 };

@@ -22,7 +22,7 @@ export interface Definitions {
 
 /** Decodes and checks launch plans on a worker thread. */
 export interface LargeLaunchPlans {
-  /** Requests above this size are handled by this port, in bytes. */
+  /** Requests above this size, in bytes, are handled by this port. */
   readonly aboveBytes: number;
 
   /**

@@ -51,7 +51,7 @@ const recordedAt = async <Event>(
 
 /** A version of a launch plan, as it was registered. */
 export type PlanDefinition = RegisteredPlan & {
-  /** True when any version of the launch plan limits concurrency. */
+  /** True when any version of the launch plan, of those in the state that was read, limits concurrency. */
   readonly limitsConcurrency: boolean;
 };
 
@@ -146,8 +146,8 @@ const sizedPlan = (
 };
 
 /**
- * Makes the reader of the registered definitions. Versions never change, so each is read once; which version is active
- * is read from the stream every time.
+ * Makes the reader of the registered definitions. Versions never change, so they are cached, except the compiled
+ * closures of workflows; which version is active is read from the stream every time.
  */
 export const registeredDefinitions = (options: DefinitionsOptions): RegisteredDefinitions => {
   const { log, payloads, readLaunchPlan, knownLaunchPlan = readLaunchPlan } = options;

@@ -85,7 +85,8 @@ const ACKNOWLEDGED_WAIT_MS = 500;
  * Waits until the position that the caller of a read asks for has been folded.
  *
  * @param what the data that is read, as the beginning of the error's text, such as `the attributes`.
- * @throws {RpcError} UNAVAILABLE when that takes more than 2 seconds.
+ * @throws {RpcError} UNAVAILABLE when that takes more than 2 seconds; RESOURCE_EXHAUSTED when too many calls wait.
+ * @throws {Fault} when the log cannot be read.
  */
 export const reachMinPosition = async (
   following: Pick<LogFollower, 'reached'>,
@@ -121,8 +122,8 @@ export const followFolds = (
   };
   const hasReached = (position: bigint): boolean => isCaughtUp && current >= position;
   /**
-   * Advances over events of other categories, which do not always wake the subscription. Events of the folded
-   * categories come by the subscription only.
+   * Advances over events that the filter leaves out, which do not always wake the subscription. Events that are folded
+   * come by the subscription only.
    */
   const lookAhead = async (): Promise<void> => {
     for await (const { events, position } of log.readLog({ after: current, filter })) {

@@ -15,7 +15,13 @@ import {
 /** The attributes of a project and the revision up to which its stream was read; -1n when there is no stream. */
 export type ReadAttributes = Pick<Folded<AttributesState>, 'state' | 'revision'> & { readonly stream: StreamName };
 
-/** The matchable attributes of all projects, read from the log. The states are shared: callers must not change them. */
+/**
+ * The matchable attributes of all projects, read from the log. The states are shared: callers must not change them.
+ *
+ * @throws {StreamParked} from `read` and `ofProject`, when the project's stream has an event that this release cannot
+ * read; `ofAll` has the state before that event.
+ * @throws {Fault} from each method, when the log has to be read and cannot be.
+ */
 export interface RecordedAttributes {
   /** Reads for a launch: includes all events that this process has acknowledged. */
   read(project: string): Promise<ReadAttributes>;

@@ -58,7 +58,7 @@ export const followRetryRequests = async (
   });
 };
 
-/** The newest requests that are looked at. */
+/** Maximum number of requests that are looked at; the newest count. */
 const MAX_REQUESTS = 1_000;
 
 /** Reads the last request for each stream, of the newest {@link MAX_REQUESTS}; reports those that cannot be read. */

@@ -66,7 +66,7 @@ const illegalEnumValue = ({ value }: BindingData, { type }: LiteralType): Compil
 
 const singleProblems = (scope: GraphScope, data: BindingData, wanted: LiteralType): readonly CompileProblem[] => {
   const source = typeOfBinding(scope, data);
-  if (source === undefined) return []; // the error belongs to the node that the promise names
+  if (source === undefined) return []; // the error is reported elsewhere, see `Source`
   if ('problem' in source) return [source.problem];
   if (!isCastable(source.type, wanted)) return [mismatch(source.type, wanted)];
   const illegal = illegalEnumValue(data, wanted);

@@ -19,7 +19,8 @@ const waitersOf = (graph: Graph): ReadonlyMap<string, readonly string[]> => {
 };
 
 /**
- * Finds a cycle. Every id in `stuck` waits for another id in it, so walking backwards always returns to an earlier id.
+ * Finds a cycle. Every id in `stuck` waits for an id in it, which may be itself, so walking backwards always returns to
+ * an id that was passed before.
  */
 const cycleIn = (graph: Graph, stuck: ReadonlySet<string>): readonly string[] => {
   const path = new Map<string, number>();

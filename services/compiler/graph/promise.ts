@@ -6,7 +6,10 @@ import type { GraphScope } from './scope.js';
 import { innerOf, isSimple, type Types } from '../types/types.js';
 import { typeText } from '../types/type-text.js';
 
-/** The type of a binding's source, or the problem; `undefined` when the source node itself is invalid, which is reported for that node. */
+/**
+ * The type of a binding's source, or the problem; `undefined` when the outputs of the source node are not known because
+ * of an error that is reported elsewhere: one of that node, or a cycle.
+ */
 export type Source = { readonly type: LiteralType } | { readonly problem: CompileProblem } | undefined;
 
 const INDEXED = /^\[\d+\]\.(.+)$/;

@@ -32,7 +32,10 @@ export type GraphScope = {
   readonly library: Library;
   readonly inputs: Types;
   readonly nodeIds: ReadonlySet<string>;
-  /** The outputs of the nodes checked so far. A known node that is absent here has an error of its own. */
+  /**
+   * The outputs of the nodes checked so far. A node in `nodeIds` that is absent here has an error of its own, or waits
+   * for a cycle, which is reported.
+   */
   readonly outputs: Map<string, Types>;
   /**
    * The problems of lists and maps that were compared with a variant of a union; cached, because nested unions would

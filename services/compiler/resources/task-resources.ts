@@ -110,7 +110,10 @@ const claimProblem = ({ owner, requests, limits }: Claim, platform: PlatformLimi
   return undefined;
 };
 
-/** The Kubernetes resource names that the interface has, too. Vendor names (`nvidia.com/gpu`) are not checked here. */
+/**
+ * The resources that Kubernetes spells as the interface does, in any case. As in FlyteAdmin, others are not checked:
+ * `ephemeral-storage`, and the names of vendors (`nvidia.com/gpu`).
+ */
 const POD_NAMES: Readonly<Record<string, ResourceName>> = {
   cpu: ResourceName.CPU,
   memory: ResourceName.MEMORY,

@@ -98,8 +98,9 @@ const offers = (given: Side, wanted: Side, seen: Seen): boolean => {
 };
 
 /**
- * True when a value described by `given` has every field that `wanted` describes, with the same types. Keywords that
- * restrict values (lengths, ranges, patterns, a ban on additional properties) are ignored.
+ * True when a value described by `given` has every field that `wanted` describes, with the same types and enums. Other
+ * keywords that restrict values (lengths, ranges, patterns, a ban on additional properties) are ignored. False also for
+ * schemas whose comparison is too deep or too long.
  */
 export const offersFieldsOf = (given: Schema, wanted: Schema): boolean =>
   offers(

@@ -29,7 +29,7 @@ const datesAreValid = ({ value }: Literal): boolean => {
 };
 
 /**
- * Checks a literal.
+ * Checks that a literal has a value, and that every datetime in it is valid.
  *
  * @param place names the literal in the text.
  * @returns the problem; `undefined` when there is none.
@@ -41,7 +41,7 @@ export const literalProblem = (place: string, literal: Literal | undefined): str
 };
 
 /**
- * Checks every name and every datetime of a map of literals.
+ * Checks every name and every literal of a map of literals.
  *
  * @param field names the map in the text.
  * @returns the first problem; `undefined` when there is none.
