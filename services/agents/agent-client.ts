@@ -27,7 +27,7 @@ export interface AgentClient {
   ask(method: DescMethod, request: Uint8Array, call: Call): Promise<Uint8Array>;
   /**
    * Makes a streaming call: forwards requests and responses as they arrive. Cancels the call when the consumer stops
-   * reading the responses.
+   * reading the responses, or when `signal` is aborted.
    *
    * @throws {RpcError} naming the agent, for any status but OK, and ABORTED for a response that cannot be decoded.
    * @throws the error of `requests`, when reading them fails.

@@ -37,6 +37,7 @@ export interface LargeLaunchPlans {
    * Decodes and checks a request on the thread.
    *
    * @throws {RpcError} the error of the launch plan; RESOURCE_EXHAUSTED when too many requests wait.
+   * @throws {StoreUnavailable} when the thread has failed.
    */
   registrationOf(id: Version, request: Uint8Array, workflow: PlannedWorkflow): Promise<RegisterLaunchPlan>;
 }

@@ -25,7 +25,7 @@ const formatIn = (event: RecordedEvent): number => {
   }
 };
 
-/** Reads the current format of a log. */
+/** Reads the current format of a log; infinite when this release cannot read the event that records it. */
 export const formatOf = async (log: Pick<EventLog, 'readStream'>): Promise<number> => {
   const last = { direction: 'backwards', limit: 1 } as const;
   for await (const [event] of log.readStream(LOG_FORMAT_STREAM, last)) if (event) return formatIn(event);

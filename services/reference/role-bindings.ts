@@ -27,7 +27,8 @@ export interface RoleBindings {
   /** Waits until everything that was recorded at the start is folded, and 10 s at most. */
   ready(): Promise<unknown>;
   /**
-   * Reads all bindings, including the position that the caller asks for. Waits briefly for all acknowledged events.
+   * Reads the bindings of all principals, including the position that the caller asks for. Waits briefly for all
+   * acknowledged events. Where `readerOf` gives none, as for a parked stream, there are none here either.
    *
    * @throws {RpcError} UNAVAILABLE when the caller's position has not been reached in time.
    */

@@ -35,7 +35,10 @@ const neededBy = (node: Node): readonly (readonly [string, Set<string>])[] => {
   return [...(upstream.size > 0 ? [[node.id, upstream] as const] : []), ...insideEdges(node)];
 };
 
-/** Adds the start node before nodes without upstream nodes, and the end node after nodes without downstream nodes. */
+/**
+ * Adds the start node before nodes without upstream nodes, and the end node after those that the outputs name and those
+ * that no node waits for (nodes inside branches do not count).
+ */
 const closedEdges = (nodes: readonly Node[], outputs: Set<string>): Edges => {
   const edges: Edges = new Map(nodes.map((node) => [node.id, upstreamOf(node)]));
   for (const upstream of edges.values()) if (upstream.size === 0) upstream.add(START);

@@ -110,7 +110,10 @@ const completeInterface = (typed: TypedInterface | undefined): TypedInterface =>
   outputs: typed?.outputs ?? create(VariableMapSchema),
 });
 
-/** The template of a compiled workflow: with a start and an end node, and every reference resolved. */
+/**
+ * The template of a compiled workflow: with a start and an end node, with references as the registered versions have
+ * them, and with promises of workflow inputs that name the start node (not in the inner node of an array node).
+ */
 export const laidOutTemplate = (template: WorkflowTemplate): WorkflowTemplate => {
   const outputs = resolved(template.outputs);
   const ends = [create(NodeSchema, { id: START }), create(NodeSchema, { id: END, inputs: outputs })];
