@@ -49,6 +49,7 @@ export const openReference = ({
     bindings: roleBindings({ fold: folds.bindings, following, acknowledged }),
     projects: projectDirectory({
       fold: folds.projects,
+      following,
       domains: configuration.domains,
       acknowledged,
       readProject: (stream) => sessions.read(projectAggregate, stream, (folded) => folded),

@@ -7,7 +7,7 @@ import type { StreamName } from '../kernel/stream.js';
 import type { OnParked } from '../kernel/log-readers/parkable-fold.js';
 import { PROJECT_CATEGORY, projectCodec, projectStream } from '../project/events.js';
 import { evolveProject, initialProject, type ProjectState } from '../project/state.js';
-import { type FoldedStreams, foldedStreams } from './live-folds.js';
+import { type FoldedStreams, foldedStreams, type LogFollower } from './live-folds.js';
 
 /** The status of a project and domain: versions can be registered and executions launched only where it is `active`. */
 export type ProjectStatus =
@@ -36,6 +36,7 @@ export interface ProjectDirectory {
 
 export type ProjectDirectoryOptions = {
   readonly fold: FoldedStreams<ProjectState>;
+  readonly following: Pick<LogFollower, 'hasReached'>;
   readonly domains: readonly { readonly id: string }[];
   readonly acknowledged: Pick<Acknowledged, 'ofStream'>;
   /** Reads the project's own stream, which is always current and costs more. */
@@ -77,18 +78,21 @@ const ERRORS: Readonly<
 const isActive = ({ project }: ProjectState): boolean => project?.state === State.ACTIVE;
 
 /**
- * Makes the directory of the projects, folded live. Reads include all events that this process has acknowledged: when
- * the fold is behind, the project's own stream is read. It is read too when the project is not active in the fold, so
- * that a project which another process has just registered or activated is not refused.
+ * Makes the directory of the projects, folded live. Reads include all events that were recorded at the start, or that
+ * this process has acknowledged: when the fold is behind, the project's own stream is read. It is read too when the
+ * project is not active in the fold, so that a project which another process has just registered or activated is not
+ * refused.
  */
 export const projectDirectory = (options: ProjectDirectoryOptions): ProjectDirectory => {
   const { entries } = options.fold;
+  const { following, acknowledged } = options;
   const domains = new Set(options.domains.map(({ id }) => id));
 
   const read = async (stream: StreamName): Promise<Folded<ProjectState>> => {
     options.fold.assertReadable(stream);
     const entry = entries.get(stream);
-    const isCurrent = entry !== undefined && entry.position >= (options.acknowledged.ofStream(stream) ?? 0n);
+    const isCurrent =
+      following.hasReached(0n) && entry !== undefined && entry.position >= (acknowledged.ofStream(stream) ?? 0n);
     return isCurrent && isActive(entry.state) ? entry : options.readProject(stream);
   };
 
