@@ -12,9 +12,10 @@ type VersionId = {
 
 /**
  * Makes the function that tells when a version of a launch plan fires next, in milliseconds since 1970. It answers from
- * memory, at most some milliseconds behind the log, so that a page of launch plans costs no reads. Its answer is
- * `undefined` for a version that is not active or has no schedule (or one that registration refuses today), while the
- * schedule is paused, and while the project is archived.
+ * memory, so that a page of launch plans costs no reads: some milliseconds behind the log, and further behind while a
+ * process that has just started folds what was recorded before. Its answer is `undefined` for a version that is not
+ * active or has no schedule (or one that registration refuses today), while the schedule is paused, and while the
+ * project is archived.
  */
 export const nextFire =
   (activations: Activations, { timezone, now }: { readonly timezone: string; readonly now: () => number }) =>
