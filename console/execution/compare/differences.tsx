@@ -16,6 +16,7 @@ import { Card } from '../../look/page.js';
 import { rpcQuery } from '../../server/queries.js';
 import { messagePackText } from '../../values/display-value.js';
 import type { ExecutionAsOf } from '../moment.js';
+import { isNoise } from './noise.js';
 
 const SHOWN = 200;
 
@@ -45,9 +46,6 @@ const textOf = (path: string, value: Value | undefined): string => {
   if (typeof json !== 'string') return JSON.stringify(json, null, 1);
   return (path.endsWith(IN_BINARY) ? messagePackText(json) : undefined) ?? json;
 };
-
-/** Ids, times and addresses differ between any two executions, and say nothing. */
-const isNoise = (path: string): boolean => /(?:\/id\/|At$|[uU]ri$|\/id$|\/token)/u.test(path);
 
 /** The entities that differ in more than noise, with the fields that do. */
 const withoutNoise = (entities: readonly EntityDiff[]): readonly EntityDiff[] =>
@@ -82,7 +80,7 @@ type DifferencesProps = {
   readonly second: ExecutionAsOf;
 };
 
-/** The entities and fields that differ, from the first moment to the second. */
+/** The entities and fields that differ, from the first moment to the second, among the first 200 entities that do. */
 export const Differences = ({ first, second }: DifferencesProps): ReactNode => {
   const { project, domain, name } = second.id;
   const diff = useQuery(
@@ -97,12 +95,22 @@ export const Differences = ({ first, second }: DifferencesProps): ReactNode => {
   const sides = [sideOf(first), sideOf({ name, asOf: second.asOf })] as const;
   return (
     <QueryResult query={diff}>
-      {({ entities }) => {
+      {({ entities, token }) => {
         const shown = withoutNoise(entities);
-        if (shown.length === 0) return <Empty>Nothing differs, except ids, times and addresses.</Empty>;
-        return shown.map((each) => (
-          <Entity key={`${each.entity} ${each.nodeId} ${each.attempt}`} diff={each} sides={sides} />
-        ));
+        if (shown.length === 0 && token === '') return <Empty>Nothing differs, except ids, times and addresses.</Empty>;
+        return (
+          <>
+            {shown.map((each) => (
+              <Entity key={`${each.entity} ${each.nodeId} ${each.attempt}`} diff={each} sides={sides} />
+            ))}
+            {token !== '' && (
+              <p className="quiet">
+                There are more differences: only the first {SHOWN} nodes and attempts that differ were read, those that
+                differ in ids, times or addresses alone among them.
+              </p>
+            )}
+          </>
+        );
       }}
     </QueryResult>
   );

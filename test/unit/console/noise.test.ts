@@ -1,0 +1,23 @@
+import { expect, it } from 'vitest';
+
+import { isNoise } from '../../../console/execution/compare/noise.js';
+
+it.each([
+  '/closure/startedAt',
+  '/closure/workflowId/id/name',
+  '/closure/deckUri',
+  '/inputs/data/scalar/blob/uri',
+  '/inputs/all/collection/literals/0/scalar/structuredDataset/uri',
+])('says nothing about two executions: %s', (path) => {
+  expect(isNoise(path)).toBe(true);
+});
+
+it.each([
+  '/closure/phase',
+  '/inputs/id/scalar/primitive/integer',
+  '/inputs/token_count/scalar/primitive/integer',
+  '/inputs/config/scalar/generic/startAt',
+  '/spec/labels/values/id',
+])('says something about two executions: %s', (path) => {
+  expect(isNoise(path)).toBe(false);
+});
