@@ -9,8 +9,8 @@ export type Difference = {
 
 type Fields = ReadonlyMap<string, JsonValue>;
 
-/** The id of the version itself, the time when it was registered and digests differ in any two versions. */
-const IS_NOISE = /^(?:closure\/compiledTask\/template\/)?id\/version$|createdAt$|[dD]igest$/u;
+/** The id of the version itself and the time when it was registered differ in any two versions. */
+const IS_NOISE = /^(?:(?:closure\/compiledTask\/template\/)?id\/version|closure\/createdAt)$/u;
 
 const fieldOf = (value: JsonValue | undefined, name: string): JsonValue | undefined =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? value[name] : undefined;
