@@ -20,9 +20,12 @@ export const fitted = ({ left, top, right, bottom }: Box, { width, height }: Siz
   return { scale, x: (width - (left + right) * scale) / 2, y: (height - (top + bottom) * scale) / 2 };
 };
 
-/** The view that is larger by a factor, with the same part of the drawing under a pixel. */
+/**
+ * The view that is larger by a factor, with the same part of the drawing under a pixel. The scale stays within limits;
+ * one that is below them, as of the view of a whole huge drawing, does not become smaller.
+ */
 export const zoomed = ({ x, y, scale }: View, factor: number, at: Point): View => {
-  const next = Math.min(MAX_SCALE, Math.max(MIN_SCALE, scale * factor));
+  const next = Math.min(MAX_SCALE, Math.max(Math.min(MIN_SCALE, scale), scale * factor));
   return { scale: next, x: at.x - ((at.x - x) / scale) * next, y: at.y - ((at.y - y) / scale) * next };
 };
 
