@@ -103,7 +103,7 @@ const VersionList = ({ kind, id, page: { versions, hasOlder }, chosen }: Version
   </Card>
 );
 
-/** The filter of the executions of a definition. */
+/** The filter of the executions of a definition; it may find those of similar names, too: see `conditionToFind`. */
 const executionsOf = (kind: Kind, { name }: Named): string =>
   withCondition('', conditionToFind(KINDS[kind].filteredBy, name));
 
@@ -170,13 +170,14 @@ const DefinitionPage = ({ kind, id }: DefinitionProps): ReactNode => {
   );
 };
 
-const useNamedFromRoute = (): Named => {
+/** The page of the definition in the address. Each name has a page of its own, which keeps no versions of another. */
+const DefinitionOfAddress = ({ kind }: { readonly kind: Kind }): ReactNode => {
   const { project = '', domain = '', name = '' } = useParams({ strict: false });
-  return { project, domain, name };
+  return <DefinitionPage key={`${project} ${domain} ${name}`} kind={kind} id={{ project, domain, name }} />;
 };
 
-export const WorkflowView = (): ReactNode => <DefinitionPage kind="workflows" id={useNamedFromRoute()} />;
+export const WorkflowView = (): ReactNode => <DefinitionOfAddress kind="workflows" />;
 
-export const TaskView = (): ReactNode => <DefinitionPage kind="tasks" id={useNamedFromRoute()} />;
+export const TaskView = (): ReactNode => <DefinitionOfAddress kind="tasks" />;
 
-export const LaunchPlanView = (): ReactNode => <DefinitionPage kind="launch_plans" id={useNamedFromRoute()} />;
+export const LaunchPlanView = (): ReactNode => <DefinitionOfAddress kind="launch_plans" />;
