@@ -1,5 +1,5 @@
 import { Slider } from 'radix-ui';
-import { type ReactNode, useEffect, useState } from 'react';
+import { type ReactNode, useEffect, useRef, useState } from 'react';
 
 import type { Transition } from '../../../proto/gen/platformidl/eventlog/history_pb.js';
 import { phaseText, toneOf } from '../../look/phases.js';
@@ -8,7 +8,7 @@ import { TransitionFacts } from './transition-facts.js';
 import { subjectOf } from './transitions.js';
 
 const PLAY_MS = 250;
-/** A long life is played several transitions at a time, so that no play takes more than a minute. */
+/** A long life is played several transitions at a time, so that a play takes about a minute at most. */
 const MAX_STRIDES = 240;
 const PERCENT = 100;
 const MAX_TICKS = 400;
@@ -27,15 +27,20 @@ const usePlay = ({ life, index, show }: Omit<TimeSliderProps, 'isWhole'>): reado
   const last = life.length - 1;
   const isOver = index >= last;
   const stride = Math.ceil(life.length / MAX_STRIDES);
+  // `show` is another function when the address has followed: the timer of the next step does not begin again then.
+  const latestShow = useRef(show);
+  useEffect(() => {
+    latestShow.current = show;
+  }, [show]);
   useEffect(() => {
     if (!isPlaying) return undefined;
     if (isOver) {
       setPlaying(false);
       return undefined;
     }
-    const timer = window.setTimeout(() => show(Math.min(last, index + stride)), PLAY_MS);
+    const timer = window.setTimeout(() => latestShow.current(Math.min(last, index + stride)), PLAY_MS);
     return () => window.clearTimeout(timer);
-  }, [isPlaying, isOver, index, last, stride, show]);
+  }, [isPlaying, isOver, index, last, stride]);
   const toggle = (): void => {
     if (!isPlaying && isOver) show(0);
     setPlaying(!isPlaying);
