@@ -34,10 +34,14 @@ const Logs = ({ logs }: { readonly logs: readonly TaskLog[] }): ReactNode => (
   </ul>
 );
 
-type AttemptProps = { readonly task: TaskExecution; readonly nodeError: ExecutionError | undefined };
+type AttemptProps = {
+  readonly task: TaskExecution;
+  readonly asOf: string;
+  readonly nodeError: ExecutionError | undefined;
+};
 
 /** An attempt; its error only where it is not the one that is shown for the node above. */
-const Attempt = ({ task, nodeError }: AttemptProps): ReactNode => {
+const Attempt = ({ task, asOf, nodeError }: AttemptProps): ReactNode => {
   const { id, closure } = task;
   const phase = taskPhase(closure?.phase);
   const isOver = hasEnded(phase);
@@ -51,7 +55,7 @@ const Attempt = ({ task, nodeError }: AttemptProps): ReactNode => {
         <PhaseBadge phase={phase} />
         <span className="quiet">
           <Lasting
-            from={isOver ? undefined : msOf(closure?.startedAt)}
+            from={isOver || asOf !== '' ? undefined : msOf(closure?.startedAt)}
             ms={isOver ? lengthOf(closure?.duration) : undefined}
           />
         </span>
@@ -92,6 +96,7 @@ export const Attempts = ({ id, asOf, nodeId, nodeError }: AttemptsProps): ReactN
                   <Attempt
                     key={`${task.id?.taskId?.name ?? ''} ${task.id?.retryAttempt ?? 0}`}
                     task={task}
+                    asOf={asOf}
                     nodeError={nodeError}
                   />
                 ))}

@@ -37,7 +37,10 @@ const Launched = ({ closure }: NodeExecution): ReactNode =>
     ''
   );
 
-const NodeFacts = ({ node }: { readonly node: NodeExecution }): ReactNode => {
+type NodeFactsProps = { readonly node: NodeExecution; readonly asOf: string };
+
+/** The facts of a node; a past state says nothing of a time up to now. */
+const NodeFacts = ({ node, asOf }: NodeFactsProps): ReactNode => {
   const { closure } = node;
   const isOver = hasEnded(nodePhase(closure?.phase));
   return (
@@ -47,7 +50,7 @@ const NodeFacts = ({ node }: { readonly node: NodeExecution }): ReactNode => {
         [
           'Duration',
           <Lasting
-            from={isOver ? undefined : msOf(closure?.startedAt)}
+            from={isOver || asOf !== '' ? undefined : msOf(closure?.startedAt)}
             ms={isOver ? lengthOf(closure?.duration) : undefined}
           />,
         ],
@@ -82,7 +85,7 @@ export const NodePanel = ({ id, asOf, nodeId }: NodePanelProps): ReactNode => {
           return (
             <>
               <Card title={answer.id?.nodeId} beside={<PhaseBadge phase={nodePhase(answer.closure?.phase)} />}>
-                <NodeFacts node={answer} />
+                <NodeFacts node={answer} asOf={asOf} />
               </Card>
               {error && <NodeError error={error} />}
               <Attempts id={id} asOf={asOf} nodeId={nodeId} nodeError={error} />
