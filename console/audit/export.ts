@@ -28,7 +28,7 @@ const COLUMNS: readonly (readonly [name: string, text: (entry: AuditEntry) => st
   ['position', ({ position }) => String(position)],
 ];
 
-/** Spreadsheets run a text that begins like this as a formula; callers choose names and user agents. */
+/** Spreadsheets run a text that begins like this as a formula; callers choose names and ids of requests. */
 const FORMULA = /^[=+\-@\t\r]/u;
 
 const cellOf = (text: string): string => {
@@ -42,7 +42,7 @@ export const auditCsv = (entries: readonly AuditEntry[]): string =>
     .map((line) => `${line.join(',')}\r\n`)
     .join('');
 
-/** The entries as an array of JSON, each as REST answers it. */
+/** The entries as an array of JSON, each in the JSON form of its message: fields with their default are left out. */
 export const auditJson = (entries: readonly AuditEntry[]): string =>
   JSON.stringify(
     entries.map((entry) => toJson(AuditEntrySchema, entry)),

@@ -11,7 +11,7 @@ import { type Kind, KINDS } from './kinds.js';
 
 const { NAMED_ENTITY_ACTIVE: ACTIVE, NAMED_ENTITY_ARCHIVED: ARCHIVED } = NamedEntityState;
 
-/** Archives the name of a workflow or task with all its versions. */
+/** Archives the name of a workflow or task with all its versions, or takes that back. */
 export const ArchiveName = ({ kind, id }: { readonly kind: Kind; readonly id: Named }): ReactNode => {
   const act = useAct(id);
   const { resourceType } = KINDS[kind];

@@ -28,7 +28,7 @@ export const errorOf = ({ closure }: Execution | NodeExecution): ExecutionError 
 
 type WhyProps = { readonly execution: Execution };
 
-/** The reason for which an execution has failed or was ended, above everything else. */
+/** The reason for which an execution has failed or was ended; the page shows it above all its views. */
 export const Why = ({ execution }: WhyProps): ReactNode => {
   const error = errorOf(execution);
   if (error !== undefined)

@@ -49,7 +49,7 @@ type RowProps = {
   readonly top: number;
 };
 
-/** One execution of the list; rendered again only when something of it has changed. */
+/** One execution of the list; rendered again only when it was read again, or its place or `longest` has changed. */
 export const Row = memo(({ execution, index, longest, top }: RowProps): ReactNode => {
   const { id, spec, closure } = execution;
   const phase = executionPhase(closure?.phase);

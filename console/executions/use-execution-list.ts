@@ -12,7 +12,7 @@ import { type CreatedRange, type ExecutionList, filtersWithin, withPage, withRan
 /** The first page is small, to be shown soon. The others are large, and read before people scroll to their rows. */
 const FIRST_ROWS = 100;
 const PAGE_ROWS = 500;
-/** Maximum number of pages that are read of a range; when it has more, the list ends after them. */
+/** Maximum number of pages that are read of a range; when it has more, `more` reads on after them. */
 const MAX_PAGES = 10;
 
 type Asked = { readonly scope: Scope; readonly filters: string; readonly signal?: AbortSignal };
@@ -40,7 +40,7 @@ const readRange = async (asked: Asked, range: CreatedRange): Promise<ExecutionLi
 /** A list of executions that grows at its end, and whose rows in view are kept current. */
 export type ListOfExecutions = {
   readonly query: UseQueryResult<ExecutionList>;
-  /** Reads the next page; `undefined` while one is read, and at the end. */
+  /** Reads the next page; `undefined` while one is read, after it could not be read, and at the end. */
   readonly more: (() => void) | undefined;
   /** The range of the rows in view, to be set by the table. */
   readonly inView: RefObject<CreatedRange>;

@@ -1,6 +1,6 @@
 import type { Tone } from '../look/phases.js';
 
-/** The colours of the theme, as a canvas takes them. */
+/** The colours of the theme and its font, as a canvas takes them. */
 export type Colours = {
   readonly line: string;
   readonly ink: string;
@@ -11,7 +11,7 @@ export type Colours = {
   readonly tones: Readonly<Record<Tone, { readonly edge: string; readonly ground: string }>>;
 };
 
-/** The colours of the theme that an element is shown in. A canvas does not know variables of style sheets. */
+/** The colours and the font of the theme that an element is shown in. A canvas does not know variables of style sheets. */
 export const coloursOf = (element: HTMLElement): Colours => {
   const style = getComputedStyle(element);
   const valueOf = (variable: string): string => {

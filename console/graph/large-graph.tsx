@@ -49,7 +49,10 @@ const byKey = (surface: Surface | undefined, event: KeyboardEvent): void => {
   event.preventDefault();
 };
 
-/** Listens to the pointer until the returned function is called: it drags the drawing, and a click chooses a node. */
+/**
+ * Listens to the pointer until the returned function is called: it drags the drawing, its wheel zooms, and a click
+ * chooses a node.
+ */
 const followPointer = (canvas: HTMLCanvasElement, surface: Surface, choose: (nodeId: string) => void): (() => void) => {
   const listening = new AbortController();
   const { signal } = listening;

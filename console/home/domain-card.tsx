@@ -64,7 +64,7 @@ const Counts = ({ scope, hours, now }: PeriodProps): ReactNode => {
   );
 };
 
-/** The schedules of a domain, and their ticks that are due; nothing where there is no schedule. */
+/** The number of schedules of a domain, up to 100, and of their ticks that are due; nothing without a schedule. */
 const Due = ({ scope }: Pick<DomainCardProps, 'scope'>): ReactNode => {
   const { data } = useQuery(rpcQuery(ScheduleService.method.listSchedules, scope));
   if (!data || data.schedules.length === 0) return null;

@@ -42,7 +42,10 @@ export const useDrawnNodes = (
   });
 };
 
-/** The node of a graph that is chosen, or that the chosen node is below: ids below a node begin with its id. */
+/**
+ * The node of a graph that is chosen, or that the chosen node is below: ids below a node begin with its id, except long
+ * ones, which engines hash. For a chosen node with such an id, only the node itself is found.
+ */
 export const openedBy = (drawn: DrawnNodes, chosen: string | undefined): NodeExecution | undefined =>
   [...drawn.values()]
     .filter((node) => chosen === idOf(node) || chosen?.startsWith(`${idOf(node)}-`) === true)

@@ -9,7 +9,7 @@ const momentOf = (at: Transition['recordedAt']): string => {
   return ms === undefined ? '' : utcText(ms);
 };
 
-/** The times of a transition, its principal, its request and its cause. */
+/** The event of a transition and its position, its times, its principal, its engine, its request and its cause. */
 export const TransitionFacts = ({ transition }: { readonly transition: Transition }): ReactNode => (
   <Facts
     facts={[

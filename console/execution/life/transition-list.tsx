@@ -9,7 +9,7 @@ import { subjectOf } from './transitions.js';
 const ROW_PX = 34;
 const OVERSCAN = 15;
 
-/** The principal of a transition, the engine that reported it, and the reason. */
+/** The principal of a transition, the engine that reported it, its marks and its reason, in words. */
 const besideOf = ({ principal, producerId, reason, samePhase, endedWithExecution }: Transition): string =>
   [
     principal && `by ${principal}`,

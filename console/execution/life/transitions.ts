@@ -21,8 +21,9 @@ const newestPage = (id: Named, token: string, signal: AbortSignal): Promise<Tran
   call(HistoryService.method.listTransitions, { id, limit: PAGE_TRANSITIONS, token, newestFirst: true }, signal);
 
 /**
- * Reads the transitions of an execution that are not known yet. `found` gets what is known after the first page, and
- * then whenever that has doubled: a long life is shown while it is read, and few times.
+ * Reads the transitions of an execution that are not known yet. When none is known, `found` gets what has been read
+ * after the first page, and then whenever that has doubled: a long life is shown while it is read, and few times. It
+ * does not get the end, which is returned.
  */
 export const readLife = async (
   id: Named,

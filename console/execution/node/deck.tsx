@@ -14,7 +14,10 @@ type NodeProps = { readonly id: NonNullable<NodeExecution['id']> };
 const isOfThisServer = (address: string): boolean =>
   URL.canParse(address) && new URL(address).origin === window.location.origin;
 
-/** The deck in a frame without an origin: tasks write it, so its scripts must not reach this page or the server. */
+/**
+ * A link to the deck and, where this server serves it, the deck in a frame without an origin: tasks write it, so its
+ * scripts must not reach this page or the server.
+ */
 const Shown = ({ id }: NodeProps): ReactNode => {
   const link = useQuery({
     ...rpcQuery(DataProxyService.method.createDownloadLink, {

@@ -40,7 +40,10 @@ export const allOf = (children: Children): readonly NodeExecution[] => [...child
 /** A range of time in milliseconds since 1970. */
 export type Range = { readonly from: number; readonly to: number };
 
-/** The time of a node: from its creation to its end, or to now while it runs; `started` is when it left the queue. */
+/**
+ * The time of a node: from its creation to its end, or to now while it has none. `started` is when it left the queue,
+ * or its creation where that was not reported.
+ */
 export const timeOf = ({ closure }: NodeExecution, now: number): (Range & { readonly started: number }) | undefined => {
   const from = msOf(closure?.createdAt);
   if (from === undefined) return undefined;

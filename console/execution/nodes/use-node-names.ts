@@ -8,7 +8,7 @@ import { rpcQuery } from '../../server/queries.js';
 import { type NodeNames, namesOf } from './node-names.js';
 import { allOf, type Children, idOf } from './tree.js';
 
-/** Versions of workflows never change, so they are read once. */
+/** A version of a workflow never changes, and a dynamic node is taken to plan once: both are read once. */
 const NEVER_CHANGES = { staleTime: Infinity, meta: { fixed: true } } as const;
 
 const useCompiled = (id: Named): CompiledWorkflowClosure | undefined => {

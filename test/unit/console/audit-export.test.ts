@@ -36,7 +36,7 @@ describe('the audit trail as a file', () => {
     expect(auditCsv([create(AuditEntrySchema, { name })])).toContain(`,'${name},`);
   });
 
-  it('is JSON as REST answers it', () => {
+  it('is the JSON form of the messages', () => {
     const [read] = JSON.parse(auditJson([entry])) as readonly [never];
     expect(fromJson(AuditEntrySchema, read)).toEqual(entry);
   });
