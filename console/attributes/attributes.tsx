@@ -22,6 +22,7 @@ const USES: Readonly<Record<AttributeLevel['use'], string>> = {
   fallback: 'applies to fields that a more specific level leaves unset',
   overridden: 'overridden',
   'of another workflow': 'applies to this workflow alone',
+  unused: 'never applies: launches read those of the domain or the project',
 };
 
 const nameOf = ({ workflow, domain }: AttributeLevel, scope: AttributeScope): string => {

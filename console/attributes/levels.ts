@@ -27,13 +27,16 @@ export type AttributeLevel = {
   readonly workflow: string;
   readonly domain: string;
   readonly value: unknown;
-  /** `fallback`: only for the fields that the level that applies leaves out. */
-  readonly use: 'applies' | 'fallback' | 'overridden' | 'of another workflow';
+  /**
+   * `fallback`: only for the fields that the level that applies leaves out. `unused`: of a workflow, but launches read
+   * this kind for domains and projects alone.
+   */
+  readonly use: 'applies' | 'fallback' | 'overridden' | 'of another workflow' | 'unused';
 };
 
 type Configuration = MatchableAttributesConfiguration;
 
-const isAbove =
+const isInScope =
   ({ project, domain }: AttributeScope) =>
   (level: Configuration): boolean =>
     level.project === project && (level.domain === '' || level.domain === domain);
@@ -43,6 +46,12 @@ const isOf =
   (level: Configuration): boolean =>
     level.workflow === '' || level.workflow === workflow;
 
+/** False for the cluster assignment of a workflow, which launches do not read. */
+const isUsed =
+  (kind: Kind) =>
+  (level: Configuration): boolean =>
+    kind !== Kind.CLUSTER_ASSIGNMENT || level.workflow === '';
+
 const valueOf = ({ attributes }: Configuration): unknown => {
   const json = attributes && (toJson(MatchingAttributesSchema, attributes) as Readonly<Record<string, unknown>>);
   return Object.values(json ?? {})[0];
@@ -51,17 +60,18 @@ const valueOf = ({ attributes }: Configuration): unknown => {
 /**
  * The levels that have attributes of one kind, the most specific first, as the list of the server has them. The first
  * that is set for the workflow, its domain or its project applies; for settings of executions, the project's fill in
- * what it leaves out.
+ * what it leaves out. The cluster assignment of a workflow is never used.
  */
 export const levelsOf = (
   kind: Kind,
   configurations: readonly Configuration[],
   scope: AttributeScope,
 ): readonly AttributeLevel[] => {
-  const levels = configurations.filter(isAbove(scope));
-  const [applying] = levels.filter(isOf(scope));
+  const levels = configurations.filter(isInScope(scope));
+  const [applying] = levels.filter(isOf(scope)).filter(isUsed(kind));
   const useOf = (level: Configuration): AttributeLevel['use'] => {
     if (level === applying) return 'applies';
+    if (!isUsed(kind)(level)) return 'unused';
     if (!isOf(scope)(level)) return 'of another workflow';
     return kind === Kind.WORKFLOW_EXECUTION_CONFIG && level.domain === '' ? 'fallback' : 'overridden';
   };

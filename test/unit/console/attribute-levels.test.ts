@@ -50,6 +50,15 @@ describe('the levels of attributes', () => {
     ]);
   });
 
+  it('of workflows are not used for the assignment of clusters, which launches read for the domain', () => {
+    expect(usesIn('hello', Kind.CLUSTER_ASSIGNMENT)).toEqual([
+      ['of-hello', 'unused'],
+      ['of-train', 'unused'],
+      ['of-development', 'applies'],
+      ['of-flytesnacks', 'overridden'],
+    ]);
+  });
+
   it('of the project are the fallback in the configuration of executions', () => {
     expect(usesIn('', Kind.WORKFLOW_EXECUTION_CONFIG).at(-1)).toEqual(['of-flytesnacks', 'fallback']);
   });
