@@ -1,9 +1,13 @@
 import type { Transition } from '../../../proto/gen/platformidl/eventlog/history_pb.js';
 import { msOf } from '../../look/times.js';
 
+/** A position, also with the id of the log before it, as answers of the server have it. */
+const POSITION = /^(?:.+\.)?(\d+)$/su;
+
 /** Finds the transitions after a position or a time; none is after the present, which is empty. */
 const isAfter = (asOf: string): ((transition: Transition) => boolean) => {
-  if (/^\d+$/u.test(asOf)) return ({ position }) => position > BigInt(asOf);
+  const [, digits] = POSITION.exec(asOf) ?? [];
+  if (digits !== undefined) return ({ position }) => position > BigInt(digits);
   const moment = Date.parse(asOf);
   return ({ recordedAt }) => (msOf(recordedAt) ?? 0) > moment;
 };
