@@ -15,8 +15,9 @@ type KindInfo = {
   readonly notRun: string;
 };
 
-const NOT_RUN = 'It has not run.';
-const NOT_RUN_ALONE = 'It was not launched by itself. Its runs in workflows are on the pages of their executions.';
+const NOT_RUN = 'It has not run, or its runs are archived.';
+const NOT_RUN_ALONE =
+  'It was not launched by itself, or that is archived. Its runs in workflows are on the pages of their executions.';
 
 export const KINDS: Readonly<Record<Kind, KindInfo>> = {
   workflows: {

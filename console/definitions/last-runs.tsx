@@ -49,7 +49,7 @@ type LastRunsProps = {
   readonly none: string;
 };
 
-/** The newest executions of a definition. */
+/** The newest executions of a definition that are not archived. */
 export const LastRuns = ({ id: { project, domain }, filters, none }: LastRunsProps): ReactNode => {
   const newest = newestExecutions({ project, domain }, SHOWN);
   const runs = useQuery(rpcQuery(AdminService.method.listExecutions, { ...newest, filters }));
