@@ -8,7 +8,10 @@ import { conditionToFind, withCondition } from '../../executions/filter-text.js'
 /** Maximum number of executions that are searched where those of workflows with similar names are among them. */
 const MAX_SIMILAR = 100;
 
-/** Reads the name of the newest other execution of the same workflow that has succeeded; null when there is none. */
+/**
+ * Reads the name of the newest other execution of the same workflow that has succeeded and is not archived; null when
+ * there is none, or none among the newest 100 of workflows with similar names.
+ */
 export const readLastGood = async (id: Named, signal: AbortSignal): Promise<string | null> => {
   const { closure } = await call(AdminService.method.getExecution, { id }, signal);
   const { project, domain } = id;

@@ -75,7 +75,7 @@ const Attempt = ({ task, asOf, nodeError }: AttemptProps): ReactNode => {
 
 type AttemptsProps = ExecutionAsOf & { readonly nodeId: string; readonly nodeError: ExecutionError | undefined };
 
-/** The attempts of the task of a node, the newest first. */
+/** The first 100 attempts of the task of a node, the newest of them first. */
 export const Attempts = ({ id, asOf, nodeId, nodeError }: AttemptsProps): ReactNode => {
   const tasks = useQuery(
     rpcQuery(AdminService.method.listTaskExecutions, {

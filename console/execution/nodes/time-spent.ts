@@ -27,7 +27,10 @@ const segmentOf = ({ id, startTime, endTime }: Span): Segment | undefined => {
   return { from, to, operation: id.value, spent: SPENT[id.value] ?? 'overhead' };
 };
 
-/** The time of a node that none of its operations takes: that of the nodes below it, or of what it has launched. */
+/**
+ * The time of a node that none of its operations takes: that of the nodes below it, of the elements of an array, or of
+ * what it has launched.
+ */
 const INSIDE = { operation: 'INSIDE_THE_NODE', spent: 'inside' } as const;
 
 const gapsOf = ({ startTime, endTime }: Span, segments: readonly Segment[]): readonly Segment[] => {
