@@ -11,7 +11,7 @@ export type Colours = {
   readonly tones: Readonly<Record<Tone, { readonly edge: string; readonly ground: string }>>;
 };
 
-/** The colours and the font of the theme that an element is shown in. A canvas does not know variables of style sheets. */
+/** The colours and font of the theme that an element is shown in. A canvas does not know variables of style sheets. */
 export const coloursOf = (element: HTMLElement): Colours => {
   const style = getComputedStyle(element);
   const valueOf = (variable: string): string => {

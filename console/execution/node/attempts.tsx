@@ -40,11 +40,21 @@ type AttemptProps = {
   readonly nodeError: ExecutionError | undefined;
 };
 
+/** The time that an attempt took or, in the present, has taken up to now. */
+const Took = ({ task: { closure }, asOf }: Pick<AttemptProps, 'task' | 'asOf'>): ReactNode => {
+  const isOver = hasEnded(taskPhase(closure?.phase));
+  return (
+    <Lasting
+      from={isOver || asOf !== '' ? undefined : msOf(closure?.startedAt)}
+      ms={isOver ? lengthOf(closure?.duration) : undefined}
+    />
+  );
+};
+
 /** An attempt; its error only where it is not the one that is shown for the node above. */
 const Attempt = ({ task, asOf, nodeError }: AttemptProps): ReactNode => {
   const { id, closure } = task;
   const phase = taskPhase(closure?.phase);
-  const isOver = hasEnded(phase);
   const error = closure?.outputResult.case === 'error' ? closure.outputResult.value : undefined;
   const isShown = error !== undefined && nodeError !== undefined && equals(ExecutionErrorSchema, error, nodeError);
   const elements = closure?.metadata?.externalResources ?? [];
@@ -54,10 +64,7 @@ const Attempt = ({ task, asOf, nodeError }: AttemptProps): ReactNode => {
         <strong>Attempt {(id?.retryAttempt ?? 0) + 1}</strong>
         <PhaseBadge phase={phase} />
         <span className="quiet">
-          <Lasting
-            from={isOver || asOf !== '' ? undefined : msOf(closure?.startedAt)}
-            ms={isOver ? lengthOf(closure?.duration) : undefined}
-          />
+          <Took task={task} asOf={asOf} />
         </span>
       </div>
       {id?.taskId && (
