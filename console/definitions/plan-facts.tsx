@@ -29,18 +29,23 @@ export const PlanFacts = ({ plan: { spec, closure } }: PlanProps): ReactNode => 
 
 type Values = LiteralMap['literals'];
 
-/** The values that inputs have when a launch gives no others: those of the plan, or of its workflow. */
-const defaultsOf = ({ closure }: LaunchPlan): Values =>
-  Object.fromEntries(
-    Object.entries(closure?.expectedInputs?.parameters ?? {}).flatMap(([name, { behavior }]): [string, Literal][] =>
-      behavior.case === 'default' ? [[name, behavior.value]] : [],
+const fixedIn = ({ spec }: LaunchPlan): Values => spec?.fixedInputs?.literals ?? {};
+
+/** The values that inputs have when a launch gives no others; the default of an input that is fixed is never used. */
+const defaultsOf = (plan: LaunchPlan): Values => {
+  const fixed = fixedIn(plan);
+  return Object.fromEntries(
+    Object.entries(plan.closure?.expectedInputs?.parameters ?? {}).flatMap(
+      ([name, { behavior }]): [string, Literal][] =>
+        behavior.case === 'default' && !Object.hasOwn(fixed, name) ? [[name, behavior.value]] : [],
     ),
   );
+};
 
 /** The inputs that a launch plan fixes, and the defaults of the others; nothing where it has neither. */
 export const PlanInputs = ({ plan }: PlanProps): ReactNode => {
   const values = [
-    ['Fixed inputs', plan.spec?.fixedInputs?.literals ?? {}],
+    ['Fixed inputs', fixedIn(plan)],
     ['Default inputs', defaultsOf(plan)],
   ] as const;
   const given = values.filter(([, literals]) => Object.keys(literals).length > 0);
