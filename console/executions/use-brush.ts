@@ -25,7 +25,7 @@ type PointerHandler = (event: PointerEvent<HTMLElement>) => void;
 
 /** The listeners of the element that contains the slices. */
 type Handlers = Readonly<
-  Record<'onPointerDown' | 'onPointerMove' | 'onPointerUp' | 'onPointerLeave', PointerHandler>
+  Record<'onPointerDown' | 'onPointerMove' | 'onPointerUp' | 'onPointerLeave' | 'onPointerCancel', PointerHandler>
 > & {
   readonly onKeyDown: (event: KeyboardEvent<HTMLElement>) => void;
   readonly onBlur: () => void;
@@ -64,6 +64,7 @@ export const useBrush = (slices: number, choose: (range: SliceRange) => void): B
     at: span?.to,
     handlers: {
       onPointerDown: (event) => {
+        if (event.button !== 0) return; // another button, such as the one that opens a menu
         setDragging(true);
         setSpan({ from: sliceAt(event), to: sliceAt(event) });
       },
@@ -73,6 +74,7 @@ export const useBrush = (slices: number, choose: (range: SliceRange) => void): B
       onPointerUp: () => {
         if (isDragging) end(true);
       },
+      onPointerCancel: () => end(false), // the browser scrolls instead
       onPointerLeave: () => {
         if (isDragging) end(span?.from !== span?.to);
       },

@@ -53,7 +53,7 @@ const Ticks = ({ life }: { readonly life: readonly Transition[] }): ReactNode =>
   return life.map((transition, index) =>
     index % step === 0 ? (
       <span
-        key={`${transition.position} ${transition.nodeId} ${transition.entity}`}
+        key={`${transition.position} ${transition.nodeId} ${transition.entity} ${transition.attempt}`}
         className={`tick tone-${toneOf(transition.phase)}`}
         style={{ left: `${(index / Math.max(1, life.length - 1)) * PERCENT}%` }}
       />
