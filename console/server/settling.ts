@@ -1,8 +1,11 @@
-/** The shortest time from the first change to the refresh, in milliseconds. */
+/** The shortest time from a change to the refresh after it, in milliseconds. */
 const SETTLE_MS = 600;
 
-/** The shortest pause after a refresh, as a multiple of the time that the refresh took. */
+/** The pause after a refresh, as a multiple of the time that the refresh took. */
 const PAUSE_FACTOR = 3;
+
+/** The longest pause after a refresh: one that waits until an unreachable server answers takes as long as the outage. */
+const MAX_PAUSE_MS = 30_000;
 
 /** Reads what a page shows again. It resolves when that is done, also when a read has failed; it must not reject. */
 export type Refresh = () => Promise<void>;
@@ -27,7 +30,7 @@ export const settling = (refresh: Refresh): Settling => {
     state = 'refreshing';
     const started = Date.now();
     await refresh();
-    pauseMs = Math.max(SETTLE_MS, PAUSE_FACTOR * (Date.now() - started));
+    pauseMs = Math.min(Math.max(SETTLE_MS, PAUSE_FACTOR * (Date.now() - started)), MAX_PAUSE_MS);
     afterRefresh();
   };
   const wait = (): void => {

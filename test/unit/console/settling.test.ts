@@ -38,6 +38,20 @@ describe('a page that follows events', () => {
     expect(refresh).toHaveBeenCalledTimes(2);
   });
 
+  it('is refreshed 30 s after an event at the latest, however long the refresh before took', async () => {
+    const { changed, refresh, end } = page();
+    changed();
+    await vi.advanceTimersByTimeAsync(600);
+    await vi.advanceTimersByTimeAsync(300_000);
+    end();
+    await vi.advanceTimersByTimeAsync(0);
+    changed();
+    await vi.advanceTimersByTimeAsync(29_999);
+    expect(refresh).toHaveBeenCalledTimes(1);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(refresh).toHaveBeenCalledTimes(2);
+  });
+
   it('is not refreshed again without a further event', async () => {
     const { changed, refresh, end } = page();
     changed();
