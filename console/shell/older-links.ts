@@ -11,6 +11,8 @@ const SECTIONS: Readonly<Record<string, string>> = {
   launchPlans: 'launch_plans',
 };
 
+const sectionOf = (name: string): string | undefined => (Object.hasOwn(SECTIONS, name) ? SECTIONS[name] : undefined);
+
 const DEFAULT_DOMAIN = 'development';
 
 const OF_PROJECT = /^\/projects\/([^/]+)(?:\/(\w+))?\/?$/u;
@@ -30,10 +32,10 @@ const decoded = (part: string): string => {
   }
 };
 
-/** The list of a project that a path names, in the domain of the search parameters. */
+/** The list of a project that a path names, in the domain of the search parameters, or else in `development`. */
 const ofProject = (path: string, { domain }: Readonly<Record<string, unknown>>): ConsoleAddress | undefined => {
   const [, project, list] = OF_PROJECT.exec(path) ?? [];
-  const section = Object.hasOwn(SECTIONS, list ?? 'dashboard') ? SECTIONS[list ?? 'dashboard'] : undefined;
+  const section = sectionOf(list ?? 'dashboard');
   if (project === undefined || section === undefined) return undefined;
   const inDomain = typeof domain === 'string' ? encodeURIComponent(domain) : DEFAULT_DOMAIN;
   return { to: `/projects/${project}/domains/${inDomain}/${section}`, search: {} };
@@ -54,7 +56,7 @@ const ofNode = (path: string): ConsoleAddress | undefined => {
 
 const ofDefinition = (path: string): ConsoleAddress | undefined => {
   const [, scope, kind, name, version] = OF_DEFINITION.exec(path) ?? [];
-  const section = SECTIONS[kind ?? ''];
+  const section = sectionOf(kind ?? '');
   if (scope === undefined || section === undefined) return undefined;
   const to = `${scope}/${section}/${name ?? ''}`;
   if (version !== undefined) return { to, search: { version: decoded(version) } };
@@ -62,8 +64,8 @@ const ofDefinition = (path: string): ConsoleAddress | undefined => {
 };
 
 /**
- * The address that a link of other clients or of another console means: of a node, of a version of a definition, of the
- * lists of a project. `undefined` for other links.
+ * The address that a link of other clients or of another console means: of the lists of a project or domain, of an
+ * execution or a node of it, of a definition or a version of it. `undefined` for other links.
  *
  * @param path begins after the address of the console.
  */

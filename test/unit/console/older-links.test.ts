@@ -32,6 +32,7 @@ describe('a link of an older client', () => {
     '/projects/p/nowhere',
     '/projects/p/constructor',
     `${SCOPE}/nowhere/n`,
+    `${SCOPE}/constructor/n`,
     `${SCOPE}/workflows/w`,
     '/projects',
   ])('is unknown as %s', (path) => expect(addressOfOlderLink(path)).toBeUndefined());
