@@ -1,3 +1,4 @@
+import type { ScheduleStatus } from '../../proto/gen/platformidl/eventlog/schedule_service_pb.js';
 import { FixedRateUnit, type Schedule } from '../../proto/gen/platformidl/admin/schedule_pb.js';
 
 /** The schedule as it was registered, such as `15 5 * * *` or `every 10 minutes`. */
@@ -14,4 +15,20 @@ export const scheduleText = (schedule: Schedule | undefined): string => {
     default:
       return '';
   }
+};
+
+/**
+ * The state of a schedule in a word or a few. A launch plan without an active version keeps its schedule, which does not
+ * fire; nor does one whose stream is parked, or whose expression cannot be evaluated.
+ */
+export const scheduleState = ({
+  id,
+  paused,
+  parked,
+  problem,
+}: Pick<ScheduleStatus, 'id' | 'paused' | 'parked' | 'problem'>): string => {
+  if (parked) return 'parked';
+  if (id?.version === '') return 'no active version';
+  if (paused) return 'paused';
+  return problem === '' ? 'firing' : 'not firing';
 };

@@ -19,7 +19,7 @@ import type { Named, Scope } from '../server/ids.js';
 import { useLive } from '../server/live.js';
 import { rpcQuery } from '../server/queries.js';
 import { ScheduleActions } from './schedule-actions.js';
-import { scheduleText } from './schedule-text.js';
+import { scheduleState, scheduleText } from './schedule-text.js';
 
 const NEXT_SHOWN = 3;
 const MAX_PLANS = 1_000;
@@ -57,12 +57,6 @@ const Past = ({ id, schedule: { past } }: OneProps): ReactNode => (
   </ul>
 );
 
-/** A launch plan without an active version keeps its schedule, which does not fire. */
-const stateOf = ({ id, paused }: ScheduleStatus): string => {
-  if (id?.version === '') return 'no active version';
-  return paused ? 'paused' : 'firing';
-};
-
 const One = ({ expression, ...props }: OneProps & { readonly expression: string | undefined }): ReactNode => {
   const { id, schedule } = props;
   const title = (
@@ -74,7 +68,7 @@ const One = ({ expression, ...props }: OneProps & { readonly expression: string 
     <Card title={title} beside={<ScheduleActions {...props} />}>
       <Facts
         facts={[
-          ['State', stateOf(schedule)],
+          ['State', scheduleState(schedule)],
           ['Version', schedule.id?.version],
           ['Expression', expression],
           [
