@@ -1,5 +1,5 @@
 import { decode } from '@msgpack/msgpack';
-import { base64Decode } from '@bufbuild/protobuf/wire';
+import { base64Decode, base64Encode } from '@bufbuild/protobuf/wire';
 import type { Duration, Timestamp } from '@bufbuild/protobuf/wkt';
 
 import type { Binary, Literal, Primitive, Scalar } from '../../proto/gen/platformidl/core/literals_pb.js';
@@ -97,6 +97,11 @@ export const messagePackText = (base64: string): string | undefined => {
   }
 };
 
-/** Converts data to indented JSON text; a bigint becomes a string, because JSON numbers would lose digits. */
-export const jsonText = (data: unknown): string =>
-  JSON.stringify(data, (_key, value: unknown) => (typeof value === 'bigint' ? String(value) : value), 2);
+/** Replaces what data can have and JSON cannot: bigints, whose digits a JSON number would lose, `NaN`, and bytes. */
+const asJson = (_key: string, value: unknown): unknown => {
+  if (typeof value === 'bigint' || (typeof value === 'number' && !Number.isFinite(value))) return String(value);
+  return value instanceof Uint8Array ? base64Encode(value) : value;
+};
+
+/** Converts data to indented JSON text, with bigints, `NaN` and infinite numbers as text, and bytes in base64. */
+export const jsonText = (data: unknown): string => JSON.stringify(data, asJson, 2);

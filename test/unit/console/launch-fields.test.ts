@@ -9,7 +9,8 @@ import {
   entryOfStruct,
 } from '../../../console/launch/fields/entry.js';
 import { membersOf, memberValues } from '../../../console/launch/fields/members.js';
-import { displayValueOf, messagePackText } from '../../../console/values/display-value.js';
+import { entryOfVariant, variantIndex } from '../../../console/launch/fields/variants.js';
+import { displayValueOf, jsonText, messagePackText } from '../../../console/values/display-value.js';
 import { jsonOf } from '../../../interface/values/json-of.js';
 import { unionLiteral } from '../../../interface/values/literal-of.js';
 import { typeInWords } from '../../../interface/values/type-text.js';
@@ -77,6 +78,18 @@ describe('MessagePack in base64', () => {
   });
 });
 
+describe('data as JSON text', () => {
+  it('keeps the numbers that JSON has not, and bytes', () => {
+    expect(JSON.parse(jsonText({ a: NaN, b: -Infinity, c: 2n ** 60n, d: Uint8Array.of(1, 2), e: 1.5 }))).toEqual({
+      a: 'NaN',
+      b: '-Infinity',
+      c: '1152921504606846976',
+      d: 'AQI=',
+      e: 1.5,
+    });
+  });
+});
+
 const struct = (more: Partial<Pick<LiteralType, 'metadata'>> = {}): LiteralType =>
   create(LiteralTypeSchema, { type: { case: 'simple', value: SimpleType.STRUCT }, ...more });
 
@@ -120,6 +133,11 @@ describe('the members of a struct', () => {
       'x: float',
       'label: text or none',
     ]);
+  });
+
+  it('are of a union where their schema lists several types', () => {
+    const members = membersOf(struct({ metadata: { properties: { age: { type: ['integer', 'null'] } } } }))!;
+    expect(typeInWords(members.types['age']!)).toBe('integer or none');
   });
 
   it('have the types of a dataclass', () => {
@@ -173,5 +191,27 @@ describe('a map in a form', () => {
         ['a', one],
       ]).problem,
     ).toBe('the key “a” is there twice');
+  });
+});
+
+describe('a union in a form', () => {
+  const simple = (value: SimpleType): LiteralType => create(LiteralTypeSchema, { type: { case: 'simple', value } });
+  const none = simple(SimpleType.NONE);
+  const integer = simple(SimpleType.INTEGER);
+  const { literal: seven } = entryOfJson(
+    create(LiteralTypeSchema, { type: { case: 'unionType', value: { variants: [none, integer] } } }),
+    7,
+  );
+
+  it('begins with the variant of its value, and without a value with one that is not none', () => {
+    expect(variantIndex([none, integer], seven)).toBe(1);
+    expect(variantIndex([integer, none], entryOfVariant(none, undefined).literal)).toBe(1);
+    expect(variantIndex([none, integer], undefined)).toBe(1);
+    expect(variantIndex([none], undefined)).toBe(0);
+  });
+
+  it('has its initial value again when the variant of it is chosen again', () => {
+    expect(entryOfVariant(integer, undefined)).toEqual({});
+    expect(entryOfVariant(integer, seven)).toEqual({ literal: seven });
   });
 });

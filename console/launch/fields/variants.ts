@@ -1,0 +1,38 @@
+import { literalOf, unionLiteral } from '../../../interface/values/literal-of.js';
+import { typeInWords } from '../../../interface/values/type-text.js';
+import type { Literal } from '../../../proto/gen/platformidl/core/literals_pb.js';
+import { type LiteralType, SimpleType } from '../../../proto/gen/platformidl/core/types_pb.js';
+import type { Entry } from './entry.js';
+
+const isNone = ({ type }: LiteralType): boolean => type.case === 'simple' && type.value === SimpleType.NONE;
+
+const isNoneValue = (literal: Literal | undefined): boolean =>
+  literal?.value.case === 'scalar' && literal.value.value.value.case === 'noneType';
+
+/** The value within a union; the literal itself without a union around it. */
+export const valueInUnion = (literal: Literal | undefined): Literal | undefined =>
+  literal?.value.case === 'scalar' && literal.value.value.value.case === 'union'
+    ? literal.value.value.value.value.value
+    : literal;
+
+/**
+ * The index of the variant of a value; a value that is none may be without a union around it. Without a value, the first
+ * variant that is not none: an empty field is not the value none, which is chosen.
+ */
+export const variantIndex = (variants: readonly LiteralType[], literal: Literal | undefined): number => {
+  if (!literal)
+    return Math.max(
+      0,
+      variants.findIndex((variant) => !isNone(variant)),
+    );
+  if (isNoneValue(valueInUnion(literal))) return Math.max(0, variants.findIndex(isNone));
+  if (literal.value.case !== 'scalar' || literal.value.value.value.case !== 'union') return 0;
+  const { type } = literal.value.value.value.value;
+  return Math.max(0, type ? variants.findIndex((variant) => typeInWords(variant) === typeInWords(type)) : 0);
+};
+
+/** The entry when a variant is chosen, for which the field then shows an initial value, nothing, or that it is none. */
+export const entryOfVariant = (variant: LiteralType | undefined, initial: Literal | undefined): Entry => {
+  if (initial) return { literal: initial };
+  return variant && isNone(variant) ? { literal: unionLiteral(variant, literalOf(variant, null)) } : {};
+};
