@@ -12,7 +12,7 @@ import type { Literal } from '../../proto/gen/platformidl/core/literals_pb.js';
 import type { LiteralType } from '../../proto/gen/platformidl/core/types_pb.js';
 import { KINDS, type Kind } from '../definitions/kinds.js';
 import { readVersions } from '../definitions/versions.js';
-import { call } from '../server/call.js';
+import { ask, call } from '../server/call.js';
 import { ServerFailure } from '../server/failure.js';
 import type { Named, Versioned } from '../server/ids.js';
 
@@ -64,14 +64,23 @@ const ofTask = async (id: Versioned, given: Given, signal: AbortSignal): Promise
   return { target, inputs, fixed: [] };
 };
 
-/** The inputs of an execution and its spec, with a reference to it in place of its own metadata. */
+const INTERNAL_ERROR = 500;
+
+/**
+ * The inputs of an execution and its spec, with a reference to it in place of its own metadata.
+ *
+ * @throws {ServerFailure} also when the server cannot read the inputs now, which the form would take for none.
+ */
 const relaunchOf = async (id: Named, signal: AbortSignal): Promise<Origin> => {
-  const [{ spec = create(ExecutionSpecSchema) }, { fullInputs }] = await Promise.all([
+  const [{ spec = create(ExecutionSpecSchema) }, { message, unread, requestId }] = await Promise.all([
     call(AdminService.method.getExecution, { id }, signal),
-    call(AdminService.method.getExecutionData, { id }, signal),
+    ask(AdminService.method.getExecutionData, { id }, signal),
   ]);
+  const fault = unread.get('full_inputs');
+  if (fault !== undefined)
+    throw new ServerFailure(`the inputs of ${id.name} cannot be read: ${fault}`, { status: INTERNAL_ERROR, requestId });
   const metadata = create(ExecutionMetadataSchema, { mode: Mode.RELAUNCH, referenceExecution: id });
-  return { given: fullInputs?.literals ?? {}, spec: { ...spec, metadata } };
+  return { given: message.fullInputs?.literals ?? {}, spec: { ...spec, metadata } };
 };
 
 const NOT_FOUND = 404;

@@ -26,13 +26,15 @@ const newRequestId = (): string =>
     .map((byte) => byte.toString(HEXADECIMAL).padStart(2, '0'))
     .join('');
 
-/** The answer of an RPC, and the id of the request. */
+/** The answer of an RPC, with what its headers say. */
 export type Answer<Message> = {
   readonly message: Message;
   /** The log position that a read is based on; after a change that of its stream's last event. */
   readonly position: bigint | undefined;
   /** As the server has recorded it: a proxy may have replaced the id that the page has sent. */
   readonly requestId: string;
+  /** The fields that the message lacks because they could not be read, each with its fault; empty without such. */
+  readonly unread: ReadonlyMap<string, string>;
 };
 
 const positionIn = (answer: Response): bigint | undefined => {
@@ -40,11 +42,20 @@ const positionIn = (answer: Response): bigint | undefined => {
   return position === undefined ? undefined : BigInt(position);
 };
 
+/** The fields and faults of a header such as `full_inputs=store-unavailable, full_outputs=corrupt-payload`. */
+const unreadIn = (answer: Response): ReadonlyMap<string, string> =>
+  new Map(
+    [...(answer.headers.get('flightlog-unread') ?? '').matchAll(/(\w+)=([\w-]+)/gu)].map(
+      ([, field = '', fault = '']) => [field, fault],
+    ),
+  );
+
 /**
  * Calls an RPC by its HTTP binding, which the generated descriptors have, with protobuf bytes both ways.
  *
  * @throws {ServerFailure} when the server refuses or fails.
- * @throws {ServerUnreachable} when no answer comes, or only a part of it.
+ * @throws {ServerUnreachable} when no answer comes, or only a part of it; after an abort by the signal, the error of
+ * the abort.
  */
 export const ask = async <Input extends DescMessage, Output extends DescMessage>(
   method: DescMethodUnary<Input, Output>,
@@ -71,7 +82,7 @@ export const ask = async <Input extends DescMessage, Output extends DescMessage>
   const requestId = requestIdIn(answer, sentId);
   if (!answer.ok) throw await failureOf(answer, requestId);
   const message = fromBinary(method.output, new Uint8Array(await received(answer.arrayBuffer(), signal)));
-  return { message, position: positionIn(answer), requestId };
+  return { message, position: positionIn(answer), requestId, unread: unreadIn(answer) };
 };
 
 /**

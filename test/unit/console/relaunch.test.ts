@@ -1,0 +1,48 @@
+import { create, type DescMessage, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
+import { afterEach, expect, it, vi } from 'vitest';
+
+import {
+  ExecutionSchema,
+  WorkflowExecutionGetDataResponseSchema,
+} from '../../../proto/gen/platformidl/admin/execution_pb.js';
+import { LaunchPlanSchema } from '../../../proto/gen/platformidl/admin/launch_plan_pb.js';
+
+afterEach(() => vi.unstubAllGlobals());
+
+const answerOf = <Message extends DescMessage>(
+  schema: Message,
+  init: MessageInitShape<Message>,
+  headers: Readonly<Record<string, string>> = {},
+): Response => new Response(new Uint8Array(toBinary(schema, create(schema, init))), { headers });
+
+const SCOPE = { project: 'p', domain: 'd' };
+
+/** Reads the form of a relaunch of an execution whose data come with these headers. */
+const readRelaunch = async (headers: Readonly<Record<string, string>>) => {
+  vi.stubGlobal('document', { baseURI: 'http://127.0.0.1/console/' });
+  vi.stubGlobal('window', { addEventListener: () => undefined });
+  vi.stubGlobal('fetch', ({ pathname }: URL) => {
+    if (pathname.includes('/data/'))
+      return Promise.resolve(answerOf(WorkflowExecutionGetDataResponseSchema, {}, headers));
+    return Promise.resolve(
+      pathname.includes('/executions/') ? answerOf(ExecutionSchema, { spec: {} }) : answerOf(LaunchPlanSchema, {}),
+    );
+  });
+  const { readLaunchable } = await import('../../../console/launch/asked-inputs.js');
+  const id = { ...SCOPE, name: 'plan', version: 'v1' };
+  return readLaunchable({ kind: 'launch_plans', id, from: { ...SCOPE, name: 'before' } }, new AbortController().signal);
+};
+
+it('a relaunch begins with the inputs of the execution, which may have none', async () => {
+  expect((await readRelaunch({})).inputs).toEqual([]);
+});
+
+it('a relaunch fails when the inputs of the execution cannot be read', async () => {
+  await expect(
+    readRelaunch({ 'flightlog-unread': 'full_inputs=store-unavailable', 'flightlog-request-id': 'r1' }),
+  ).rejects.toMatchObject({
+    message: 'the inputs of before cannot be read: store-unavailable',
+    status: 500,
+    requestId: 'r1',
+  });
+});
