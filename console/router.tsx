@@ -29,7 +29,7 @@ const root = createRootRoute({
   errorComponent: Broken,
 });
 
-/** The search parameters with these names, as text; those of other names are dropped. */
+/** The search parameters with these names, as text; empty ones and those of other names are dropped. */
 const textParameters =
   <Name extends string>(...names: readonly Name[]) =>
   (search: Readonly<Record<string, unknown>>): Readonly<Partial<Record<Name, string | undefined>>> =>

@@ -20,7 +20,7 @@ const question = ({ name, isArchived }: ArchiveProps): Question => {
   };
 };
 
-/** Archives something, or takes that back, after a confirmation; says when it is archived. */
+/** Archives something, or takes that back, after a confirmation; a label says that it is archived. */
 export const Archive = (props: ArchiveProps): ReactNode => (
   <>
     {props.isArchived && <span className="label">archived</span>}

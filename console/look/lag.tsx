@@ -8,7 +8,7 @@ const MAX_GOOD_MS = 5_000;
 
 type LagProps = { readonly ms: number };
 
-/** A lag behind the log, with a sign that says whether it is good or bad. */
+/** The lag of a view or a reactor, with a sign that says whether it is good or bad. */
 export const Lag = ({ ms }: LagProps): ReactNode => (
   <SignText tone={ms > MAX_GOOD_MS ? 'bad' : 'good'}>{durationText(ms)}</SignText>
 );

@@ -5,7 +5,10 @@ import { agoText, durationText, localText, utcText } from './times.js';
 
 type AgoProps = { readonly at: number | undefined };
 
-/** A moment relative to now, with the local time and UTC when pointed at. */
+/**
+ * A past moment relative to now, with the local time and UTC when pointed at. One that is still to come by the clock of
+ * the browser is shown as now.
+ */
 export const Ago = ({ at }: AgoProps): ReactNode => {
   const now = useNow();
   if (at === undefined) return <span className="quiet">–</span>;

@@ -11,7 +11,7 @@ type QueryResultProps<Answer> = {
   readonly children: (answer: Answer) => ReactNode;
 };
 
-/** Renders the data of a query, or its failure, or that it is loading. */
+/** Renders the data of a query, also when a later read has failed; without data its failure, or that it is loading. */
 export const QueryResult = <Answer,>({ query, title, children }: QueryResultProps<Answer>): ReactNode => {
   if (query.data !== undefined) return children(query.data);
   const state = query.error ? <FailureNote error={query.error} /> : <Loading />;

@@ -57,7 +57,10 @@ const EngineTable = ({ engines }: { readonly engines: readonly ListedEngine[] })
   </DataTable>
 );
 
-/** The engines that use the work stream, with the executions that they have leased. */
+/**
+ * The engines of the work stream that are connected to the process that serves the page or have leased executions, with
+ * these executions.
+ */
 export const Engines = (): ReactNode => {
   const query = useQuery({ ...rpcQuery(OperationsService.method.listEngines, {}), ...REFRESHED });
   return (
@@ -68,7 +71,10 @@ export const Engines = (): ReactNode => {
       <QueryResult query={query}>
         {({ engines }) =>
           engines.length === 0 ? (
-            <Empty>No engine uses the work stream. Engines that only report events are not listed.</Empty>
+            <Empty>
+              No engine is connected to this process for the work stream, or has leased executions. Engines that only
+              report events are not listed.
+            </Empty>
           ) : (
             <EngineTable engines={engines} />
           )

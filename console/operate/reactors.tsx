@@ -33,7 +33,7 @@ const LetterActions = ({ reactor, listed: { letter, retrying } }: LetterProps): 
           action: 'Retry',
           title: `Retry position ${work.position} of ${work.reactor}`,
           consequence:
-            'The process that runs the reactor does the work for this event again. Work that fails once more is a dead letter again.',
+            'The process that runs the reactor does the work for this event again. Work that keeps failing is a dead letter again.',
         })}
         isDisabled={retrying}
         act={(request) => act(retryDeadLetter, request)}
@@ -119,7 +119,7 @@ const ReactorRow = ({
       {muted !== '' && <div className="label">{muted}</div>}
       {problem !== '' && <div className="label">{problem}</div>}
     </td>
-    <td>{worker === '' ? <span className="quiet">runs nowhere</span> : worker}</td>
+    <td>{worker === '' ? <span className="quiet">no process known</span> : worker}</td>
     <td>{worker === '' ? <span className="quiet">–</span> : <Lag ms={lengthOf(lag) ?? 0} />}</td>
     <td>{position === 0n ? '–' : String(position)}</td>
     <td>{waiting}</td>

@@ -11,7 +11,7 @@ const SECOND_MS = 1_000;
 
 const labelText = (labels: string): string => /"(.*?)"/u.exec(labels)?.[1] ?? '';
 
-/** The lag of each view behind the log. */
+/** The lag of each view behind the log; for one that is being built, at least the time since that was found. */
 export const ViewLags = (): ReactNode => {
   const metrics = useQuery(metricsQuery);
   return (

@@ -73,7 +73,7 @@ const Pause = (schedule: Pausable): ReactNode => {
 
 type ScheduleActionsProps = OfPlan & { readonly schedule: ScheduleStatus };
 
-/** The actions that a schedule allows. */
+/** The actions on a schedule that the person may take; to skip a tick there must be a next one. */
 export const ScheduleActions = ({ id, schedule }: ScheduleActionsProps): ReactNode => {
   const [mayFire, mayTurn] = [useMay('execute', id), useMay('register', id)];
   const [next] = schedule.next;

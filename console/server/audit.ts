@@ -14,7 +14,7 @@ const PAUSE_MS = 3_000;
 export type AuditFilter = Omit<MessageInitShape<typeof AuditListRequestSchema>, 'after' | 'limit' | '$typeName'>;
 
 /** The callbacks of a follower of the audit. */
-type Followed = {
+type AuditListener = {
   /** Gets each page, which may be empty. */
   readonly entries: (entries: readonly AuditEntry[]) => void;
   /** Gets the error of each request that fails, except by an abort. */
@@ -37,7 +37,7 @@ const pause = (signal: AbortSignal): Promise<void> =>
 /** Reads all entries, page by page, and then those that are added, until it is aborted. */
 export const followAudit = async (
   filter: AuditFilter,
-  { entries, failed }: Followed,
+  { entries, failed }: AuditListener,
   signal: AbortSignal,
 ): Promise<void> => {
   let after = 0n;

@@ -37,6 +37,7 @@ export type Answer<Message> = {
   readonly unread: ReadonlyMap<string, string>;
 };
 
+/** The position in a token of the server, which begins with the id of the log and a dot. */
 const positionIn = (answer: Response): bigint | undefined => {
   const position = answer.headers.get('flightlog-position')?.split('.').at(-1);
   return position === undefined ? undefined : BigInt(position);

@@ -2,7 +2,8 @@ import { useSyncExternalStore } from 'react';
 
 /**
  * The state of the event stream that a page follows. It is `refused` when the person may not follow what the page
- * shows, `invalid` when the server cannot read the filters, and `lost` when the server does not answer or is too busy.
+ * shows, `invalid` when the server cannot read the filters, and `lost` when the stream has ended or the server cannot
+ * serve it now: it does not answer, fails or is too busy.
  */
 type Connection = 'connecting' | 'live' | 'refused' | 'invalid' | 'lost';
 

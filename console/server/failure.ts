@@ -28,7 +28,8 @@ export class ServerUnreachable extends Error {
 /**
  * Waits for an answer of the server, or for its body.
  *
- * @throws {ServerUnreachable} when the connection fails; after an abort by the signal, the error of the abort.
+ * @throws {ServerUnreachable} when the connection fails, or a body to be read as JSON is something else; after an abort
+ * by the signal, the error of the abort.
  */
 export const received = async <Value>(value: Promise<Value>, signal?: AbortSignal): Promise<Value> => {
   try {

@@ -6,7 +6,7 @@ import { serverAddress } from './root.js';
 import type { Scope } from './ids.js';
 import { type Refresh, settling } from './settling.js';
 
-/** The part of the log that a page follows: everything, a project and domain, or one execution. */
+/** The part of the log that a page follows: everything, a project, a domain of it, or one execution. */
 export type Followed = Partial<Scope> & { readonly name?: string };
 
 const addressOf = ({ project, domain, name }: Followed): URL => {
@@ -23,7 +23,7 @@ export type LiveListener = {
   readonly opened: () => void;
 };
 
-/** Opens the stream, and refreshes after it has opened, and after events have come. */
+/** Opens the stream, and refreshes after it has opened, after events have come, and after it was given up. */
 const follow = (followed: Followed, refresh: Refresh, listener?: LiveListener): (() => void) => {
   const { changed, stop } = settling(refresh);
   let wasLost = false;

@@ -7,7 +7,10 @@ import { rpcQuery } from './queries.js';
 /** A permission that actions of the console need. */
 export type Permission = 'register' | 'execute' | 'admin';
 
-/** The time for which the answer is taken from memory: an action that was shown by mistake is refused by the server. */
+/**
+ * For this time a view that opens takes the answer from memory: an action that is shown by mistake is refused by the
+ * server.
+ */
 const FRESH_MS = 30_000;
 
 /**

@@ -66,8 +66,8 @@ const failureOfStream = async (url: URL, signal: AbortSignal): Promise<Error> =>
 };
 
 /**
- * Reads the event at a position, or the first one after it, of a project and domain or of the whole log. Its connection
- * says nothing about the stream that the page follows.
+ * Reads the event at a position, or the first one after it, of a project and domain or of the whole log. It does not
+ * change the state of the connection that the page shows. Without such an event it waits for one.
  *
  * @throws {ServerFailure} when the server refuses the person to read there.
  * @throws {ServerUnreachable} when the server cannot serve the log now.

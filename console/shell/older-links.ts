@@ -37,7 +37,7 @@ const ofProject = (path: string, { domain }: Readonly<Record<string, unknown>>):
   const [, project, list] = OF_PROJECT.exec(path) ?? [];
   const section = sectionOf(list ?? 'dashboard');
   if (project === undefined || section === undefined) return undefined;
-  const inDomain = typeof domain === 'string' ? encodeURIComponent(domain) : DEFAULT_DOMAIN;
+  const inDomain = typeof domain === 'string' && domain !== '' ? encodeURIComponent(domain) : DEFAULT_DOMAIN;
   return { to: `/projects/${project}/domains/${inDomain}/${section}`, search: {} };
 };
 

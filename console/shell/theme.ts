@@ -17,7 +17,7 @@ const apply = (theme: Theme): void => {
   document.documentElement.dataset['theme'] = theme;
 };
 
-/** Applies the choice of an earlier visit, before the first paint. */
+/** Applies the choice of an earlier visit; called before anything is rendered. */
 export const applyChosenTheme = (): void => {
   const theme = chosen();
   if (theme) apply(theme);

@@ -100,7 +100,7 @@ export const membersOf = (type: LiteralType): Members | undefined => {
   return type.metadata && ofMetadata(type.metadata);
 };
 
-/** The values of the members; `undefined` where the literal has other members, or a value of another type. */
+/** The values of the members; `undefined` where the literal is no struct, has other members, or one of another type. */
 export const memberValues = (
   { types }: Members,
   literal: Literal | undefined,

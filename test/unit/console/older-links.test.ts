@@ -27,6 +27,9 @@ describe('a link of an older client', () => {
       search: {},
     }));
 
+  it('leads to the domain development where that parameter is empty', () =>
+    expect(addressOfOlderLink('/projects/p/tasks', { domain: '' })?.to).toBe('/projects/p/domains/development/tasks'));
+
   it.each([
     '/nowhere',
     '/projects/p/nowhere',
