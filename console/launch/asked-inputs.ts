@@ -15,6 +15,7 @@ import { readVersions } from '../definitions/versions.js';
 import { ask, call } from '../server/call.js';
 import { ServerFailure } from '../server/failure.js';
 import type { Named, Versioned } from '../server/ids.js';
+import { own } from './fields/own.js';
 
 /** One input that a launch may give. */
 export type AskedInput = {
@@ -47,7 +48,7 @@ const ofPlan = async (id: Versioned, given: Given, signal: AbortSignal): Promise
   const { spec, closure } = await call(AdminService.method.getLaunchPlan, { id: target }, signal);
   const inputs = Object.entries(closure?.expectedInputs?.parameters ?? {}).flatMap(([name, parameter]) => {
     if (!parameter.var?.type) return [];
-    const initial = given[name] ?? (parameter.behavior.case === 'default' ? parameter.behavior.value : undefined);
+    const initial = own(given, name) ?? (parameter.behavior.case === 'default' ? parameter.behavior.value : undefined);
     const isRequired = parameter.behavior.case === 'required' && parameter.behavior.value;
     return [{ name, type: parameter.var.type, description: parameter.var.description, isRequired, initial }];
   });
@@ -59,7 +60,7 @@ const ofTask = async (id: Versioned, given: Given, signal: AbortSignal): Promise
   const { closure } = await call(AdminService.method.getTask, { id: target }, signal);
   const variables = closure?.compiledTask?.template?.interface?.inputs?.variables ?? {};
   const inputs = Object.entries(variables).flatMap(([name, { type, description }]) =>
-    type ? [{ name, type, description, isRequired: true, initial: given[name] }] : [],
+    type ? [{ name, type, description, isRequired: true, initial: own(given, name) }] : [],
   );
   return { target, inputs, fixed: [] };
 };

@@ -160,6 +160,7 @@ describe('the members of a struct', () => {
     const members = membersOf(SHAPE)!;
     expect(memberValues(members, entryOfJson(SHAPE, { colour: 'blue' }).literal)).toBeUndefined();
     expect(memberValues(members, entryOfJson(SHAPE, { size: 1 }).literal)).toBeUndefined();
+    expect(memberValues(members, entryOfJson(SHAPE, { constructor: 'a' }).literal)).toBeUndefined();
     expect(membersOf(struct())).toBeUndefined();
   });
 

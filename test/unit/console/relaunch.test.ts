@@ -6,6 +6,7 @@ import {
   WorkflowExecutionGetDataResponseSchema,
 } from '../../../proto/gen/platformidl/admin/execution_pb.js';
 import { LaunchPlanSchema } from '../../../proto/gen/platformidl/admin/launch_plan_pb.js';
+import { SimpleType } from '../../../proto/gen/platformidl/core/types_pb.js';
 
 afterEach(() => vi.unstubAllGlobals());
 
@@ -14,6 +15,15 @@ const answerOf = <Message extends DescMessage>(
   init: MessageInitShape<Message>,
   headers: Readonly<Record<string, string>> = {},
 ): Response => new Response(new Uint8Array(toBinary(schema, create(schema, init))), { headers });
+
+/** Asks for an input with a name that all objects have. */
+const PLAN = {
+  closure: {
+    expectedInputs: {
+      parameters: { constructor: { var: { type: { type: { case: 'simple', value: SimpleType.INTEGER } } } } },
+    },
+  },
+} as const;
 
 const SCOPE = { project: 'p', domain: 'd' };
 
@@ -25,7 +35,7 @@ const readRelaunch = async (headers: Readonly<Record<string, string>>) => {
     if (pathname.includes('/data/'))
       return Promise.resolve(answerOf(WorkflowExecutionGetDataResponseSchema, {}, headers));
     return Promise.resolve(
-      pathname.includes('/executions/') ? answerOf(ExecutionSchema, { spec: {} }) : answerOf(LaunchPlanSchema, {}),
+      pathname.includes('/executions/') ? answerOf(ExecutionSchema, { spec: {} }) : answerOf(LaunchPlanSchema, PLAN),
     );
   });
   const { readLaunchable } = await import('../../../console/launch/asked-inputs.js');
@@ -34,7 +44,8 @@ const readRelaunch = async (headers: Readonly<Record<string, string>>) => {
 };
 
 it('a relaunch begins with the inputs of the execution, which may have none', async () => {
-  expect((await readRelaunch({})).inputs).toEqual([]);
+  const { inputs } = await readRelaunch({});
+  expect(inputs.map(({ name, initial }) => [name, initial])).toEqual([['constructor', undefined]]);
 });
 
 it('a relaunch fails when the inputs of the execution cannot be read', async () => {
