@@ -26,7 +26,7 @@ export type AskedInput = {
   readonly initial: Literal | undefined;
 };
 
-/** A launch plan or a task with its inputs, and the names of those that are fixed. */
+/** A launch plan or a task, the inputs that a launch may give, and the names of those that the launch plan fixes. */
 type Target = {
   readonly target: Identifier;
   readonly inputs: readonly AskedInput[];

@@ -126,7 +126,7 @@ const useExpressions = (scope: Scope): Expressions => {
   );
 };
 
-/** The schedules of a project and domain, each with its next ticks and the outcomes of past ones. */
+/** The first 100 schedules of a project and domain, each with its next ticks and the outcomes of past ones. */
 export const Schedules = (): ReactNode => {
   const scope = route.useParams();
   const schedules = useQuery(rpcQuery(ScheduleService.method.listSchedules, scope));
@@ -135,7 +135,17 @@ export const Schedules = (): ReactNode => {
   return (
     <Page title="Schedules" above={`${scope.project} / ${scope.domain}`}>
       <QueryResult query={schedules}>
-        {(answer) => <List scope={scope} schedules={answer.schedules} expressions={expressions} />}
+        {({ schedules: listed, token }) => (
+          <>
+            <List scope={scope} schedules={listed} expressions={expressions} />
+            {token !== '' && (
+              <p className="quiet">
+                The first {listed.length} schedules are listed. The command <code>flightlog schedule list</code> has
+                all.
+              </p>
+            )}
+          </>
+        )}
       </QueryResult>
     </Page>
   );

@@ -4,7 +4,7 @@ import { AccessService } from '../../proto/gen/platformidl/eventlog/access_servi
 import type { Scope } from './ids.js';
 import { rpcQuery } from './queries.js';
 
-/** A permission that actions of the console need. */
+/** A permission that actions or figures of the console need. */
 export type Permission = 'register' | 'execute' | 'admin';
 
 /**
@@ -14,7 +14,7 @@ export type Permission = 'register' | 'execute' | 'admin';
 const FRESH_MS = 30_000;
 
 /**
- * True when the person may do what needs the permission in a project and domain, so that pages show no action that the
+ * True when the person may do what needs the permission in a project and domain, so that pages show nothing that the
  * server would refuse. False until the server has answered.
  */
 export const useMay = (permission: Permission, { project, domain }: Scope): boolean => {

@@ -48,7 +48,10 @@ type TailListener = {
   readonly refused: (refusal: ServerFailure | undefined) => void;
 };
 
-/** Follows the log by the parameters of the tail, until the returned function is called. */
+/**
+ * Follows the log by the parameters of the tail, each of one or more values with commas between, until the returned
+ * function is called.
+ */
 export const followTail = (
   parameters: Readonly<Record<string, string>>,
   { event, refused }: TailListener,

@@ -45,7 +45,7 @@ const ofBinary = ({ tag, value }: Binary): DisplayValue => {
   try {
     return { kind: 'data', type: 'data', data: decode(value, { useBigInt64: true }) };
   } catch {
-    return text('binary', `${value.length} bytes that are not valid MessagePack`);
+    return text('binary', `${value.length} bytes that cannot be read as MessagePack`);
   }
 };
 
@@ -88,7 +88,7 @@ export const displayValueOf = ({ value }: Literal): DisplayValue => {
   }
 };
 
-/** The data in base64 of MessagePack, as JSON text; `undefined` where it is not MessagePack. */
+/** The data in base64 of MessagePack, as JSON text; `undefined` where it cannot be read as such. */
 export const messagePackText = (base64: string): string | undefined => {
   try {
     return jsonText(decode(base64Decode(base64), { useBigInt64: true }));
