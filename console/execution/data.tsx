@@ -4,22 +4,22 @@ import type { ReactNode } from 'react';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { QueryResult } from '../look/query-result.js';
 import { Card } from '../look/page.js';
-import { rpcQuery } from '../server/queries.js';
+import { answerQuery } from '../server/queries.js';
 import { Literals } from '../values/literals.js';
 import type { ExecutionAsOf } from './moment.js';
 
 /** The inputs and outputs of an execution. */
 export const Data = ({ id, asOf }: ExecutionAsOf): ReactNode => {
-  const data = useQuery(rpcQuery(AdminService.method.getExecutionData, { id, asOf }));
+  const data = useQuery(answerQuery(AdminService.method.getExecutionData, { id, asOf }));
   return (
     <QueryResult query={data}>
-      {({ fullInputs, fullOutputs }) => (
+      {({ message: { fullInputs, fullOutputs }, unread }) => (
         <div className="two">
           <Card title="Inputs">
-            <Literals values={fullInputs} none="It takes no inputs." />
+            <Literals values={fullInputs} none="It takes no inputs." unread={unread.get('full_inputs')} />
           </Card>
           <Card title="Outputs">
-            <Literals values={fullOutputs} none="There are no outputs (yet)." />
+            <Literals values={fullOutputs} none="There are no outputs (yet)." unread={unread.get('full_outputs')} />
           </Card>
         </div>
       )}

@@ -1,7 +1,7 @@
 import type { DescMessage, DescMethodUnary, MessageInitShape, MessageShape } from '@bufbuild/protobuf';
 import { QueryClient, queryOptions, type UseQueryOptions } from '@tanstack/react-query';
 
-import { call } from './call.js';
+import { type Answer, ask, call } from './call.js';
 import { ServerFailure, ServerUnreachable } from './failure.js';
 
 const FRESH_MS = 2_000;
@@ -51,6 +51,16 @@ export const rpcQuery = <Input extends DescMessage, Output extends DescMessage>(
   queryOptions({
     queryKey: keyOf(method, init),
     queryFn: ({ signal }) => call(method, init, signal),
+  });
+
+/** The options of a query that calls an RPC and gives its answer with what the headers say, such as unread fields. */
+export const answerQuery = <Input extends DescMessage, Output extends DescMessage>(
+  method: DescMethodUnary<Input, Output>,
+  init: MessageInitShape<Input>,
+): UseQueryOptions<Answer<MessageShape<Output>>> =>
+  queryOptions({
+    queryKey: [...keyOf(method, init), 'answer'] as readonly unknown[],
+    queryFn: ({ signal }) => ask(method, init, signal),
   });
 
 /** The key prefix of all queries of an RPC. */

@@ -67,10 +67,16 @@ const LiteralList = ({ literals }: LiteralListProps): ReactNode => (
   </dl>
 );
 
-type LiteralsProps = { readonly values: Pick<LiteralMap, 'literals'> | undefined; readonly none: string };
+type LiteralsProps = {
+  readonly values: Pick<LiteralMap, 'literals'> | undefined;
+  readonly none: string;
+  /** The fault because of which the server could not read the values. */
+  readonly unread?: string | undefined;
+};
 
 /** Values with their names and types. */
-export const Literals = ({ values, none }: LiteralsProps): ReactNode => {
+export const Literals = ({ values, none, unread }: LiteralsProps): ReactNode => {
+  if (unread !== undefined) return <p className="card-body tone-bad">The server could not read them: {unread}.</p>;
   const literals = Object.entries(values?.literals ?? {});
   return literals.length === 0 ? <p className="card-body quiet">{none}</p> : <LiteralList literals={literals} />;
 };

@@ -4,22 +4,24 @@ import type { ReactNode } from 'react';
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
 import { QueryResult } from '../../look/query-result.js';
 import { FoldedCard } from '../../look/folded-card.js';
-import { rpcQuery } from '../../server/queries.js';
+import { answerQuery } from '../../server/queries.js';
 import { Literals } from '../../values/literals.js';
 import type { ExecutionAsOf } from '../moment.js';
 
 type NodeDataProps = ExecutionAsOf & { readonly nodeId: string };
 
 const Shown = ({ id, asOf, nodeId }: NodeDataProps): ReactNode => {
-  const data = useQuery(rpcQuery(AdminService.method.getNodeExecutionData, { id: { nodeId, executionId: id }, asOf }));
+  const data = useQuery(
+    answerQuery(AdminService.method.getNodeExecutionData, { id: { nodeId, executionId: id }, asOf }),
+  );
   return (
     <QueryResult query={data}>
-      {({ fullInputs, fullOutputs }) => (
+      {({ message: { fullInputs, fullOutputs }, unread }) => (
         <>
           <h3 className="card-body">Inputs</h3>
-          <Literals values={fullInputs} none="None." />
+          <Literals values={fullInputs} none="None." unread={unread.get('full_inputs')} />
           <h3 className="card-body">Outputs</h3>
-          <Literals values={fullOutputs} none="None (yet)." />
+          <Literals values={fullOutputs} none="None (yet)." unread={unread.get('full_outputs')} />
         </>
       )}
     </QueryResult>
