@@ -98,19 +98,26 @@ export type Loadable = Version & Pick<Row, 'element' | 'answer' | 'state'>;
  * Loads the bytes of a row, from the row itself or its chunks. A row that is replaced while its chunks are read is read
  * again.
  *
+ * @returns the bytes, with the row that they belong to.
  * @throws {StoreUnavailable} when the row was replaced at each of five attempts.
  */
-export const loaded = async (db: Db, build: Build, name: string, found: Loadable): Promise<Bytes> => {
-  let row: Loadable = found;
+export const loaded = async <Found extends Loadable>(
+  db: Db,
+  build: Build,
+  name: string,
+  found: Found,
+): Promise<{ readonly row: Found | Row; readonly bytes: Bytes }> => {
+  let row: Found | Row = found;
   for (let looks = 0; looks < MAX_ATTEMPTS; looks += 1) {
-    if (row.large === undefined) return own(row);
+    if (row.large === undefined) return { row, bytes: own(row) };
     const ids = idsOf(name, row);
     const chunks = await chunksOf<Binary>(db, build)
       .find({ _id: { $in: [...ids] } })
       .toArray();
     const byId = new Map(chunks.map(({ _id, bytes }) => [_id, bytesOfBinary(bytes)]));
     const pieces = ids.flatMap((id) => byId.get(id) ?? []);
-    if (pieces.length === ids.length) return sliceFields(new Uint8Array(Buffer.concat(pieces)), row.large);
+    if (pieces.length === ids.length)
+      return { row, bytes: sliceFields(new Uint8Array(Buffer.concat(pieces)), row.large) };
     row = (await db.collection<Row>(name).findOne({ _id: row._id })) ?? row;
   }
   throw new StoreUnavailable(`a large document of ${name} was replaced during each of ${MAX_ATTEMPTS} reads`);

@@ -92,8 +92,10 @@ type Lookups = Pick<ReadStore, 'get' | 'getMany' | 'count' | 'checkpoints' | 'pa
 
 const lookups = ({ db, guarded }: MongoConnection, build: Build): Lookups => {
   const rows = (collection: Collection): MongoCollection<Row> => db.collection<Row>(collectionName(collection, build));
-  const whole = async (collection: Collection, row: Row): Promise<StoredDocument> =>
-    documentOf(collection.fields, row, await loaded(db, build, collectionName(collection, build), row));
+  const whole = async (collection: Collection, found: Row): Promise<StoredDocument> => {
+    const { row, bytes } = await loaded(db, build, collectionName(collection, build), found);
+    return documentOf(collection.fields, row, bytes);
+  };
   return {
     get: (collection, key) =>
       guarded(async () => {

@@ -127,10 +127,10 @@ export const findPage = async (reader: PageReader, collection: Collection, given
   for await (const row of rowsOf(reader, collection, { ...query, limit: limit + 1 })) {
     if (elements.length === limit && last)
       return { elements, next: { value: fieldValueOf(last.f?.[query.orderBy.field]), key: originalText(last._id) } };
-    const { element } = await loaded(reader.db, reader.build, collectionName(collection, reader.build), row);
-    bytes += element.length;
+    const found = await loaded(reader.db, reader.build, collectionName(collection, reader.build), row);
+    bytes += found.bytes.element.length;
     assertPageBytes(bytes);
-    elements.push(element);
+    elements.push(found.bytes.element);
     last = row;
   }
   return { elements };
