@@ -1,7 +1,7 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 
 import { sqliteLeases } from '../../projections/store/sqlite/sqlite-leases.js';
 import { leasesContract } from './leases.contract.js';
@@ -11,3 +11,10 @@ const directory = mkdtempSync(join(tmpdir(), 'flightlog-leases-'));
 afterAll(() => rmSync(directory, { recursive: true }));
 
 leasesContract('a data directory', () => sqliteLeases({ directory }));
+
+it('names the leases when their file is damaged', async () => {
+  const damaged = join(directory, 'damaged');
+  mkdirSync(damaged);
+  writeFileSync(join(damaged, 'claims.db'), 'no database'.repeat(1_000));
+  await expect(sqliteLeases({ directory: damaged })).rejects.toThrow(/^the leases are damaged .*: remove claims\.db /u);
+});

@@ -3,19 +3,24 @@ import { errorText } from '../../../services/kernel/error-text.js';
 
 const DAMAGED = /malformed|not a database|disk image/u;
 
-/** Converts a driver error to a fault: a damaged file needs a rebuild, any other error may be temporary. */
-export const sqliteFault = (error: unknown): Fault => {
+/** The contents of a file, and what the operator does when it is damaged, as the texts of faults have them. */
+type Contents = { readonly what: string; readonly remedy: string };
+
+const VIEWS: Contents = { what: 'the views', remedy: 'rebuild them' };
+
+/** Converts a driver error to a fault: a damaged file needs the operator, any other error may be temporary. */
+export const sqliteFault = (error: unknown, { what, remedy } = VIEWS): Fault => {
   if (error instanceof Fault) return error;
   const why = errorText(error);
-  if (DAMAGED.test(why)) return new DataDirectoryUnusable(`the views are damaged (${why}): rebuild them`, error);
-  return new StoreUnavailable(`the views cannot be used: ${why}`, error);
+  if (DAMAGED.test(why)) return new DataDirectoryUnusable(`${what} are damaged (${why}): ${remedy}`, error);
+  return new StoreUnavailable(`${what} cannot be used: ${why}`, error);
 };
 
 /** Runs synchronous driver calls and returns the result as a promise, with driver errors converted to faults. */
-export const driverCall = <Result>(work: () => Result): Promise<Result> => {
+export const driverCall = <Result>(work: () => Result, contents = VIEWS): Promise<Result> => {
   try {
     return Promise.resolve(work());
   } catch (error) {
-    return Promise.reject(sqliteFault(error));
+    return Promise.reject(sqliteFault(error, contents));
   }
 };

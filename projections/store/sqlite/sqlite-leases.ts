@@ -7,7 +7,7 @@ import { driverCall } from './driver-faults.js';
 /** File of the leases in a data directory; the file and its table keep the name of the first release. */
 const LEASES_FILE = 'claims.db';
 
-/** Leases that expired longer ago than this are deleted. */
+/** When the file is opened, leases that expired longer ago than this are deleted. */
 const FORGOTTEN_MS = 60_000;
 
 // Not synced: leases lost in a power cut are taken again.
@@ -30,15 +30,20 @@ const DESCRIBED = `
   SELECT name, text FROM claims JOIN descriptions USING (name, owner)
   WHERE substr(name, 1, length(:prefix)) = :prefix AND until > :now`;
 
+const DAMAGE = { what: 'the leases', remedy: `remove ${LEASES_FILE} while no process runs` };
+
+const leasesCall = <Result>(work: () => Result): Promise<Result> => driverCall(work, DAMAGE);
+
 type Row = { readonly name: string; readonly owner: string };
 
 /**
  * Leases in a file of a data directory, shared by the processes of one machine and timed by its clock.
  *
  * @throws {StoreUnavailable} when the file cannot be opened.
+ * @throws {DataDirectoryUnusable} when it is damaged.
  */
 export const sqliteLeases = ({ directory }: { readonly directory: string }): Promise<Leases> =>
-  driverCall(() => {
+  leasesCall(() => {
     mkdirSync(directory, { recursive: true });
     const db = new DatabaseSync(join(directory, LEASES_FILE), { timeout: 5_000 });
     db.exec(PREPARE);
@@ -54,24 +59,24 @@ export const sqliteLeases = ({ directory }: { readonly directory: string }): Pro
     const release = db.prepare('DELETE FROM claims WHERE owner = ? AND name IN (SELECT value FROM json_each(?))');
     return {
       take: (names, owner) =>
-        driverCall(() => {
+        leasesCall(() => {
           const now = Date.now();
           const wanted = JSON.stringify(names);
           take.run({ owner, names: wanted, now, until: now + LEASE_MS });
           return (owned.all(wanted, owner) as Row[]).map(({ name }) => name);
         }),
       held: (prefix) =>
-        driverCall(() => {
+        leasesCall(() => {
           const rows = held.all({ prefix, now: Date.now() }) as Row[];
           return new Map(rows.map(({ name, owner }) => [name, owner]));
         }),
-      describe: (name, owner, text) => driverCall(() => void describe.run({ name, owner, text })),
+      describe: (name, owner, text) => leasesCall(() => void describe.run({ name, owner, text })),
       descriptions: (prefix) =>
-        driverCall(() => {
+        leasesCall(() => {
           const rows = described.all({ prefix, now: Date.now() }) as { readonly name: string; readonly text: string }[];
           return new Map(rows.map(({ name, text }) => [name, text]));
         }),
-      release: (names, owner) => driverCall(() => void release.run(owner, JSON.stringify(names))),
-      close: () => driverCall(() => db.close()),
+      release: (names, owner) => leasesCall(() => void release.run(owner, JSON.stringify(names))),
+      close: () => leasesCall(() => db.close()),
     };
   });
