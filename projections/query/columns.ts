@@ -5,7 +5,7 @@ import type { Collection, Condition } from '../runtime/read-store.js';
  *
  * - `text`: as it is; a phase is the name of its enum value, one of `values`.
  * - `number`: a whole number, or the name of a value where the column is an enum.
- * - `time`: RFC 3339, to microseconds since 1970.
+ * - `time`: RFC 3339, or only its date, or without the zone (UTC then), to microseconds since 1970.
  * - `duration`: a number of seconds, or text such as `1m30s`, to microseconds.
  * - `opaque`: a column that other control planes fill with bytes, or not at all. Requests may name it: a filter on it
  *   matches nothing, and a sort by it goes by `field`.
@@ -19,7 +19,10 @@ export type Column = {
   readonly kind: ColumnKind;
   /** The enum whose numbers a `number` column holds; filters may also use the names of its values. */
   readonly names?: Readonly<Record<string, string | number>>;
-  /** The only texts that a `text` column holds; filters that compare it with another text are refused. */
+  /**
+   * The only texts that a `text` column holds; filters that compare it with another text are refused, except with the
+   * phases that only Flyte's console has.
+   */
   readonly values?: readonly string[];
   /**
    * The field that a sort by this column uses, where another field is finer: times recorded within one millisecond are

@@ -39,7 +39,8 @@ export const taskExecutionKey = (stream: StreamName, { taskId, nodeId, retryAtte
 /**
  * Checks that an execution's identifier is complete.
  *
- * @throws {RpcError} INVALID_ARGUMENT naming the missing field, with its path from `field`.
+ * @throws {RpcError} INVALID_ARGUMENT naming the missing field, with its path from `field`, or by itself where `field`
+ * is `id`.
  */
 export const completeExecutionId = (id: ExecutionId | undefined, field = 'id'): ExecutionId => {
   if (id === undefined) throw missing(field);

@@ -40,7 +40,10 @@ const nameOf = ({ stream, models, part = '' }: NeededPrefix, until: Moment | und
 
 /** The sources of the folds, and the store of large prefixes. */
 export type PrefixesOptions = Omit<PrefixSources, 'openStore' | 'models'> & {
-  /** Opens an empty store for a prefix that is too large for memory; it is closed with the prefix. */
+  /**
+   * Opens an empty store for a prefix that is too large for memory, or for a query that only a store can answer; it is
+   * closed with the prefix.
+   */
   readonly openStore: (models: readonly ReadModel<unknown>[]) => Promise<FilledStore>;
 };
 

@@ -119,8 +119,8 @@ const inTime = async <Result>(listed: Listed, request: ListRequest, found: Promi
 /**
  * Answers a list request with a page of a collection.
  *
- * @throws {RpcError} INVALID_ARGUMENT for an invalid filter, sort key or token; DEADLINE_EXCEEDED, naming the filter,
- * when the page would take too long to find.
+ * @throws {RpcError} INVALID_ARGUMENT for an invalid filter, sort key or token; DEADLINE_EXCEEDED, naming the filters
+ * and the sort key, when the page would take too long to find.
  */
 export const listPage = async (listed: Listed, scope: ListScope, request: ListRequest): Promise<ListPage> => {
   const query = await inTime(listed, request, queryOf(listed, scope, request));

@@ -59,8 +59,8 @@ const poisonOf = (event: RecordedEvent, error: unknown): Entry => {
 };
 
 /**
- * Reads an event; `undefined` for an event that no read model follows. Synchronous, except when a large content has to
- * be loaded: most events cost no promise.
+ * Reads an event; `undefined` for an event that no read model follows and that this release knows. Synchronous, except
+ * when a large content has to be loaded: most events cost no promise.
  */
 export type EventReader = (event: RecordedEvent) => Entry | undefined | Promise<Entry>;
 
@@ -131,7 +131,7 @@ export const eventReader = ({ codecs, payloads, models }: EventSources): EventRe
   const followers = followersOf(models);
   const known = new Set<string>();
 
-  const isKnown = (codec: EventCodec<unknown>, { type, data }: RecordedEvent, schema: number): void => {
+  const assertKnown = (codec: EventCodec<unknown>, { type, data }: RecordedEvent, schema: number): void => {
     const kind = `${type} ${schema}`;
     if (!known.has(kind)) codec.decode(type, data, schema);
     known.add(kind);
@@ -144,7 +144,7 @@ export const eventReader = ({ codecs, payloads, models }: EventSources): EventRe
     const schema = schemaOf(event);
     const interested = followers.get(type);
     if (!interested) {
-      isKnown(codec, event, schema);
+      assertKnown(codec, event, schema);
       return undefined;
     }
     const body = codec.decode(type, event.data, schema);

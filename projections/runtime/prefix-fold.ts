@@ -51,7 +51,10 @@ export type FilledStore = ReadStore & { finish(): Promise<void> };
 /** The read models to fold, and their sources. */
 export type PrefixSources = EventSources & {
   readonly log: Pick<EventLog, 'readStream'>;
-  /** Opens an empty store, prepared for the read models, for more documents than are held in memory. */
+  /**
+   * Opens an empty store, prepared for the read models, for more documents than are held in memory, or for a query that
+   * only a store can answer.
+   */
   readonly openStore: () => Promise<FilledStore>;
 };
 
@@ -62,7 +65,10 @@ export type FoldMemory = {
   readonly maxEventBytes: number;
   /** Bytes of written documents, in stored form, that stay decoded in memory. */
   readonly cacheBytes: number;
-  /** At the end of the fold, documents whose events have at most this many bytes stay in memory and are not written. */
+  /**
+   * At the end of the fold, documents whose events have at most this many bytes stay in memory and are not written,
+   * unless some have been written already.
+   */
   readonly heldEventBytes: number;
 };
 

@@ -137,7 +137,7 @@ export type ExpectedDocument = 'nothing' | Pick<StoredDocument, 'position' | 'fi
 export type DocumentWrite = {
   readonly collection: Collection;
   readonly document: StoredDocument;
-  /** Saves the store a read. It is only a hint: when the store holds another version, the stored version counts. */
+  /** May save the store a read. It is only a hint: when the store holds another version, the stored version counts. */
   readonly before?: ExpectedDocument | undefined;
   /**
    * Set when only events were folded in that are not above the document's position, which another stream has set: the
@@ -226,7 +226,7 @@ export interface ReadStore {
   /** Runs a query (`find` by default) and reports what it examined instead of what it found. */
   examined(collection: Collection, query: Query, method?: 'find' | 'findDistinct'): Promise<QueryCost>;
 
-  /** Counts the documents. Reads all of them, so it blocks a thread that serves requests. */
+  /** Counts the documents. Reads an index entry of each; on SQLite, the calling thread is blocked meanwhile. */
   count(collection: Collection): Promise<number>;
 
   /** Reads the checkpoints that exist among the names; by default all. */

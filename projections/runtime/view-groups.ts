@@ -6,7 +6,10 @@ import { groupName, isReplacedByGroup, type StoredProgress, storedProgress } fro
 
 type Models = EventSources['models'];
 
-/** Views that are at the same position in each of some partitions: one run projects them, with one checkpoint each. */
+/**
+ * Views that are at the same position in each of some partitions: one run projects them, with one checkpoint for each
+ * partition.
+ */
 export type ViewGroup = {
   /** Base name of the group's checkpoints. */
   readonly name: string;

@@ -17,7 +17,10 @@ export type ViewWriter = {
    * all do.
    */
   write(changes: readonly DocumentWrite[], to?: bigint): Promise<void>;
-  /** Parks a stream from this event on. */
+  /**
+   * Parks a stream from this event on. Also moves the checkpoints to the event, as `write` does, unless a parked stream
+   * is being resumed: everything before the event must have been written.
+   */
   park(event: RecordedEvent, reason: string): Promise<void>;
   /**
    * Resumes a parked stream: `work` projects and writes its events. Each write moves the position from which the stream

@@ -49,7 +49,7 @@ const sorted = (where: readonly Condition[]): Plan => ({ index: undefined, alter
 const longest = (indexes: readonly (readonly string[])[]): readonly string[] | undefined =>
   indexes.toSorted((a, b) => b.length - a.length)[0];
 
-/** True when no document can match a query. */
+/** True when no document can match a query, because a list of values in it is empty. */
 export const isImpossible = ({ where }: Query): boolean =>
   where.some((each) => each.is === 'in' && each.values.length === 0);
 

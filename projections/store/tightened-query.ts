@@ -14,7 +14,7 @@ const compare = (a: FieldValue, b: FieldValue): number | undefined => {
   return typeof a === 'string' && typeof b === 'string' ? Buffer.compare(Buffer.from(a), Buffer.from(b)) : undefined;
 };
 
-/** True when each value within `by` is also within `bound`, which is another value on the same side. */
+/** True when each value within `by` is also within `bound`, which has another value and bounds the same side. */
 const isImplied = (bound: Bound, by: Bound): boolean => {
   const order = compare(bound.value, by.value) ?? 0;
   return isUpper(bound) ? order > 0 : order < 0;

@@ -8,7 +8,7 @@ import type { Condition } from '../../runtime/read-store.js';
 /** Maximum number of `%` in a pattern: matching tries each character position for each of them. */
 const MAX_ANY_TEXT = 8;
 
-/** Characters of a name that an error message quotes. */
+/** Characters of a value or a name that an error message quotes. */
 const SHOWN = 200;
 
 type Values = readonly (string | number)[];

@@ -58,7 +58,7 @@ const textsOf = (condition: Condition): readonly string[] => {
   return condition.is === 'like' ? plainTexts(condition.pattern) : [];
 };
 
-/** The substrings that a condition implies for its field; `undefined` when all are too short to be searched. */
+/** The substrings that a condition implies for its field; `undefined` for none, or when all are too short to search. */
 export const containsAllOf = (condition: Condition): ContainsAll | undefined => {
   const texts = textsOf(condition).map((text) => charactersOf(text).slice(0, MAX_QUERY_TEXT));
   const kept = texts.filter(({ length }) => length >= TRIGRAM_LENGTH).map((characters) => characters.join(''));

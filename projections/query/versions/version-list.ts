@@ -46,7 +46,8 @@ const ready = async (
 /**
  * Lists a page of versions, newest first unless the request specifies an order.
  *
- * @throws {RpcError} INVALID_ARGUMENT naming the missing field of the scope; as `listPage`.
+ * @throws {RpcError} INVALID_ARGUMENT naming the missing field of the scope; as `listPage` and
+ * `Freshness.waitForPrefix`.
  */
 export const listVersions = async (
   list: VersionList & { readonly rpc: string; readonly where?: readonly Condition[] },

@@ -14,8 +14,8 @@ import type { ViewGroup } from '../view-groups.js';
 export type GroupRun = { readonly group: ViewGroup; readonly target: Projector };
 
 /**
- * Called when the store is unavailable, with the number of consecutive failures; the write is retried when the promise
- * resolves.
+ * Called when a store is unavailable, with the number of consecutive failures; the work that failed is retried when the
+ * promise resolves.
  */
 export type OnUnavailable = (why: StoreUnavailable, times: number) => Promise<void>;
 
@@ -31,13 +31,16 @@ export type GroupRunOptions = EventSources & {
    * Not called behind the head, where the next batch is full without a pause.
    */
   readonly pauseAfterLarge?: () => Promise<void>;
-  /** Called after each batch of a group that is being built, so that the group in service has precedence. */
+  /**
+   * Called after each batch of a group that is being built, so that the group in service has precedence. Also called
+   * before the groups of a run are opened again because the log ended before the position of one of them.
+   */
   readonly pauseAfterBuilding?: () => Promise<void>;
   /** A group that is being built writes once it has folded this many events; 250 by default. */
   readonly buildingEvents?: number;
   /**
-   * Called when the store is unavailable, such as on a full disk; the write is retried when the promise resolves.
-   * Without this callback, such a failure ends the run.
+   * Called when a store is unavailable, such as on a full disk; the work that failed is retried when the promise
+   * resolves. Without this callback, such a failure ends the run.
    */
   readonly onUnavailable?: OnUnavailable;
   readonly serially: OneByOne;
@@ -144,8 +147,8 @@ export const openViewGroup = async (options: GroupRunOptions, group: ViewGroup):
 /** A group that follows the log. */
 export type FollowingGroup = {
   /**
-   * Resolves to true when another process has moved a checkpoint, and to false when it was closed. Rejects when the log
-   * or the store fails.
+   * Resolves to true when another process has moved a checkpoint, and to false when it was closed, or, in a run of
+   * several groups, when one that is being built has reached those in service. Rejects when the log or the store fails.
    */
   readonly ended: Promise<boolean>;
   /** Finishes the current page, then ends. */

@@ -40,7 +40,7 @@ export type RunProgress = {
 export type PartitionRunOptions = GroupRunOptions & {
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  /** Called after every commit. */
+  /** Called at the start, when a batch has been written, and after each retry of a parked stream. */
   readonly onProgress: (progress: RunProgress) => void;
 };
 

@@ -28,11 +28,14 @@ export interface RunningProjections {
   parked(): readonly ParkedStream[];
   /** Retries a stream, if it is a parked one of the assigned partitions. */
   retryParked(stream: StreamName): Promise<void>;
-  /** Replaces the assigned partitions. When the promise resolves, nothing more is written to the previous ones. */
+  /**
+   * Replaces the assigned partitions. When the promise resolves, nothing more is written to the previous ones. When it
+   * rejects, the views could not be opened just then, which is tried again with the new partitions.
+   */
   assign(partitions: readonly Partition[]): Promise<void>;
   /**
    * Resolves when it was closed. Rejects when the log or the store fails, or when another process has replaced the
-   * stored views by those of another log.
+   * stored views by those of another log, or has brought them ahead of a local one.
    */
   readonly ended: Promise<void>;
   /** Finishes the current page, then ends. The log and the store stay open. */
@@ -94,7 +97,7 @@ const startOver = async (options: RunnerOptions): Promise<void> => {
 /**
  * Reports a refused write, and makes sure that the process that moved the checkpoint reads the same log.
  *
- * @throws {CheckpointMoved} when the stored views are now of another log.
+ * @throws {CheckpointMoved} when the stored views are now of another log, or ahead of a local one.
  */
 const assertSameLog = async (options: RunnerOptions): Promise<void> => {
   options.onRefused?.();
@@ -103,9 +106,10 @@ const assertSameLog = async (options: RunnerOptions): Promise<void> => {
 };
 
 /**
- * Keeps partitions of the views up to date with the log: catches up from their checkpoints, then follows live. Streams
- * that an earlier release parked are retried first. When another process has moved a checkpoint, projecting starts
- * again from the stored checkpoints. Views of another log are deleted and rebuilt.
+ * Keeps partitions of the views up to date with the log: catches up from their checkpoints, then follows live. Parked
+ * streams are retried first: an earlier release may have parked them. When another process has moved a checkpoint,
+ * projecting starts again from the stored checkpoints. Views that at the start are of another log, or ahead of a local
+ * one, are deleted and rebuilt.
  *
  * @throws {Fault} when the log or the store cannot be read.
  */

@@ -13,7 +13,7 @@ import { type DriverRow, writtenOf } from './documents.js';
 import { type BuildSession, split, putChunks, removeChunks } from './large-documents.js';
 import { type Build, collectionName, ofBuild } from './names.js';
 
-/** A stored checkpoint; `batch` is the ID of the last batch that moved it. */
+/** A stored checkpoint; `batch` is the ID of the last batch that wrote it, even if its position stayed. */
 type CheckpointRow = {
   readonly _id: string;
   readonly logId: string;

@@ -22,7 +22,7 @@ const HOW_TO_REPLICATE =
   "run it as a replica set of one: mongod --replSet rs0 --bind_ip 127.0.0.1, and then once: mongosh --eval 'rs.initiate()'";
 
 /**
- * Checks that a server supports what the views need: transactions, which need a replica set.
+ * Checks that a server supports what the views need: MongoDB 6.0 or later, with transactions, which need a replica set.
  *
  * @throws {ReadStoreUnusable} with instructions for the operator.
  */

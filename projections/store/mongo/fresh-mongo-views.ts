@@ -6,7 +6,7 @@ import type { MongoLocation } from './location.js';
 import { storeOf } from './mongo-read-store.js';
 import { type Build, buildOf, isOfViews } from './names.js';
 
-/** Drops unused builds: older ones, and one left behind by a rebuild that was killed. */
+/** Drops unused builds: older ones, one that is discarded, and one left behind by a rebuild that was killed. */
 const dropOthers = (db: MongoConnection['db'], kept: readonly Build[]): Promise<void> =>
   dropCollections(db, (name) => isOfViews(name) && !kept.includes(buildOf(name)));
 

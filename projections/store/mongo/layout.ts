@@ -126,7 +126,8 @@ export const makeCollections = async (
 };
 
 /**
- * Creates the missing indexes of collections: the fields in order, then the key, then the carried fields.
+ * Creates the missing indexes of collections: the fields in order, then the key, then the carried fields; and for each
+ * searched text its trigrams, the sort field and the key.
  *
  * @throws {ReadStoreUnusable} when one exists with other fields.
  */

@@ -19,7 +19,7 @@ const DATABASE_NAME = /^[\w-]{1,50}$/u;
 
 /**
  * Parses the location of the views: `sqlite:` for the data directory, or a MongoDB connection string whose path names
- * the database.
+ * the database (`flightlog` by default).
  *
  * @returns the location, or a text that says what is wrong.
  */

@@ -45,7 +45,7 @@ const retried = async (write: () => Promise<unknown>): Promise<void> => {
 };
 
 type Hooks = {
-  /** Called when an object has been marked as consumed; tests stop the process here. */
+  /** Called after each attempt to mark an object as consumed, also one in vain; tests stop the process here. */
   readonly afterConsume?: () => void;
 };
 

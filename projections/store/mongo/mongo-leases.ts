@@ -23,7 +23,7 @@ export type MongoLeases = Leases & {
   checkpoint(name: string, logId: string): Checkpoint;
 };
 
-/** Leases that expired longer ago than this are deleted. */
+/** When the leases are opened, those that expired longer ago than this are deleted. */
 const FORGOTTEN_MS = 60_000;
 
 const startsWith = (prefix: string): RegExp => new RegExp(`^${prefix.replaceAll(/[^\w ]/gu, '\\$&')}`);

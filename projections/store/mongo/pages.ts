@@ -34,7 +34,7 @@ type PageRow = Loadable & { readonly f?: Readonly<Record<string, StoredField>> }
 /** Documents per batch of a cursor. */
 const MAX_ROWS = 1_000;
 
-/** Largest limit that the server accepts. */
+/** Largest limit of a page. The server is asked for one document more, and accepts at most 2^31 - 1. */
 const MAX_LIMIT = 2 ** 31 - 2;
 
 /** Milliseconds until the deadline of a query, at least one. */

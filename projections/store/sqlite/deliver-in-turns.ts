@@ -1,4 +1,7 @@
-/** The longest time that messages, and what is made of them, keep this thread in one turn of the event loop. */
+/**
+ * No further message is delivered in a turn of the event loop in which messages, and what is made of them, have taken
+ * this time.
+ */
 const TURN_MS = 10;
 
 /**

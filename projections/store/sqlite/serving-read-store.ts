@@ -9,7 +9,10 @@ const MAX_PAGE = 100;
 const isShort = (collection: Collection, query: Query, plan: typeof queryPlanOf): boolean =>
   query.limit <= MAX_PAGE && !plan(collection, query).scans;
 
-/** Tries a long page as a short one, since most lists have few rows; `undefined` when there are more. */
+/**
+ * Tries a long page as a short one, since most lists have few rows; `undefined` when there are more, or when the query
+ * scans.
+ */
 const foundShort = async (local: ReadStore, collection: Collection, query: Query): Promise<Found | undefined> => {
   const limit = Math.min(query.limit, MAX_PAGE);
   if (!isShort(collection, { ...query, limit }, queryPlanOf)) return undefined;
