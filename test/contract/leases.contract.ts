@@ -40,6 +40,9 @@ export const leasesContract = (name: string, open: () => Promise<Leases>): void 
       await one.release(['told 1'], 'a');
       await other.take(['told 1'], 'b');
       expect(await one.descriptions('told ')).toEqual(new Map());
+      await other.release(['told 1'], 'b');
+      await one.take(['told 1'], 'a');
+      expect(await one.descriptions('told ')).toEqual(new Map());
     });
 
     it('are released by the worker that has them', async () => {

@@ -56,7 +56,9 @@ export const sqliteLeases = ({ directory }: { readonly directory: string }): Pro
     const describe = db.prepare(DESCRIBE);
     const described = db.prepare(DESCRIBED);
     db.exec('DELETE FROM descriptions WHERE name NOT IN (SELECT name FROM claims)');
-    const release = db.prepare('DELETE FROM claims WHERE owner = ? AND name IN (SELECT value FROM json_each(?))');
+    const named = 'owner = ? AND name IN (SELECT value FROM json_each(?))';
+    const release = db.prepare(`DELETE FROM claims WHERE ${named}`);
+    const forget = db.prepare(`DELETE FROM descriptions WHERE ${named}`);
     return {
       take: (names, owner) =>
         leasesCall(() => {
@@ -76,7 +78,12 @@ export const sqliteLeases = ({ directory }: { readonly directory: string }): Pro
           const rows = described.all({ prefix, now: Date.now() }) as { readonly name: string; readonly text: string }[];
           return new Map(rows.map(({ name, text }) => [name, text]));
         }),
-      release: (names, owner) => leasesCall(() => void release.run(owner, JSON.stringify(names))),
+      release: (names, owner) =>
+        leasesCall(() => {
+          const released = JSON.stringify(names);
+          release.run(owner, released);
+          forget.run(owner, released);
+        }),
       close: () => leasesCall(() => db.close()),
     };
   });
