@@ -18,9 +18,9 @@ export type ViewGroup = {
   /** True while another group of the same partitions is ahead, and in service. */
   readonly isBuilding: boolean;
   /**
-   * Writes the checkpoints and parked streams that the group takes over from the groups it replaces, and deletes theirs.
-   * To be written before the group runs; `undefined` when the group has its checkpoints already, or begins at the
-   * beginning of the log.
+   * Writes the checkpoints and parked streams that the group takes over from those its views were in, and deletes those
+   * of the groups of this release that it replaces. To be written before the group runs; `undefined` when the group has
+   * its checkpoints already, or begins at the beginning of the log.
    */
   readonly takeover: WriteBatch | undefined;
 };

@@ -135,7 +135,7 @@ export const isMoved = (error: unknown): boolean => {
 export const openViewGroup = async (options: GroupRunOptions, group: ViewGroup): Promise<GroupRun> => {
   const { log, readStore, serially } = options;
   const { name, models, partitions, takeover, isBuilding } = group;
-  // The group continues from the checkpoints and parked streams of the groups that it replaces.
+  // The group continues from the checkpoints and parked streams of the groups that its views were in.
   if (takeover !== undefined) await readStore.write(takeover);
   const gathers = isBuilding && { gathers: { ...BUILDING_GATHERS, events: options.buildingEvents ?? BUILDING_EVENTS } };
   const own = { name, models, partitions, logId: log.logId, onPoison: 'park', ...gathers } as const;
