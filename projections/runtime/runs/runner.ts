@@ -50,12 +50,13 @@ const startsOf = async ({ readStore, models }: RunnerOptions): Promise<readonly 
   );
 };
 
-/** The head of the log, and the highest checkpoint that is above it. */
+/** The head of the log, and the highest checkpoint; `undefined` when that is not above the head. */
 const ahead = async (
   options: RunnerOptions,
 ): Promise<{ readonly head: bigint; readonly reached: bigint } | undefined> => {
-  const [head, starts] = [await options.log.head(), await startsOf(options)];
-  const reached = highestOf(starts.map(({ position }) => position));
+  // The head is read last: another process may move a checkpoint beyond a head that was read before.
+  const reached = highestOf((await startsOf(options)).map(({ position }) => position));
+  const head = await options.log.head();
   return reached > head ? { head, reached } : undefined;
 };
 

@@ -247,6 +247,30 @@ describe('running projections', () => {
     await store.close();
   });
 
+  it('do not start over when another process projects an event just after the head of the log was read', async () => {
+    const store = openStore();
+    await store.prepare(models.map(({ collection }) => collection));
+    await append({ stream: 's' });
+    const at = (position: bigint) => ({ logId: log.logId, position });
+    const name = 'counts.v1 tallies.v1';
+    await store.write({ documents: [], checkpoints: [{ name, from: undefined, to: at(1n) }] });
+    let isFirst = true;
+    const head = async (): Promise<bigint> => {
+      const found = await log.head();
+      if (isFirst) {
+        isFirst = false;
+        await append({ stream: 's' });
+        await store.write({ documents: [], checkpoints: [{ name, from: at(1n), to: at(2n) }] });
+      }
+      return found;
+    };
+    const startedOver: string[] = [];
+    const { running } = await run(store, (each) => startedOver.push(each), { log: { ...log, head } });
+    expect(startedOver).toEqual([]);
+    await running.close();
+    await store.close();
+  });
+
   it('keep what they have, and wait, while a log that is not read from its file ends before their position', async () => {
     const store = await viewsAhead();
     const { isLocal: _, ...ofNodes } = log;
