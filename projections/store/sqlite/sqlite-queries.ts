@@ -21,8 +21,9 @@ import { Fault, QueryTooSlow } from '../../../services/kernel/fault.js';
 
 /**
  * Limits the time of queries: `within` runs one. The driver cannot interrupt a statement, so a query that scans rows
- * calls `within_time()` regularly, which fails the query when its time is up. A query of several statements calls
- * `assertInTime` between them. A {@link Fault} of the query, such as a page that is too large, is thrown as it is.
+ * calls `within_time()` regularly, which fails the query when its time is up. A search, which runs several statements,
+ * calls `assertInTime` between them. Any other query has no limit: it reads little but what it returns. A {@link Fault}
+ * of the query, such as a page that is too large, is thrown as it is.
  */
 const timeLimit = (
   db: InstanceType<typeof DatabaseSync>,
@@ -108,7 +109,7 @@ const counted = (
   return new Map(rows.map(([value, count]) => [originalValue(value), count]));
 };
 
-/** Answers queries over one connection, each within `limitMs` milliseconds. */
+/** Answers queries over one connection, those that scan or search within `limitMs` milliseconds. */
 export const sqliteQueries = (db: Database, limitMs: number): SqliteQueries => {
   const statement = statements(db);
   const { within: withinTime, assertInTime } = timeLimit(db, limitMs);

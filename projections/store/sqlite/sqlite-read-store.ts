@@ -38,7 +38,7 @@ export type SqliteReadStoreOptions = {
   readonly file?: string;
   /** For views that are being rebuilt: indexes are created at the end, and a power cut may damage the file. */
   readonly isGrowing?: boolean;
-  /** Time limit of a query, in milliseconds; 250 by default. */
+  /** Time limit of a query that scans or searches, in milliseconds; 250 by default. */
   readonly queryLimitMs?: number;
   /** Called after the writes of a batch and before its commit; for tests that stop the process there. */
   readonly beforeCommit?: () => void;
