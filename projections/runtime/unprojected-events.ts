@@ -34,11 +34,11 @@ export type UnprojectedOptions = EventSources & {
   readonly readStore: ReadStore;
   /** Milliseconds, of any clock. */
   readonly now: () => number;
-  /** Time limit of one fold, in milliseconds. */
+  /** Time limit of one fold, in milliseconds; checked after each page of events. */
   readonly limitMs: number;
 };
 
-/** Maximum number of changed documents that one fold holds in memory. */
+/** Maximum number of changed documents that one fold holds in memory; checked after each page of events. */
 const MAX_DOCUMENTS = 10_000;
 
 /** Position up to which a stream has been projected to a view. */

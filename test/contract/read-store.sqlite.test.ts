@@ -65,6 +65,16 @@ it('a SQLite read store gives up a query that takes longer than its limit', asyn
   await store.close();
 });
 
+it('a SQLite read store refuses a pattern that is longer than SQLite accepts as a query that is too slow', async () => {
+  const store = sqliteReadStore({ directory: undefined, mode: 'read-write' });
+  await writeThings(store, 1);
+  const like = (pattern: string) =>
+    store.find(things, { where: [{ field: 'size', is: 'like', pattern }], orderBy, limit: 1 });
+  await expect(like(`_${'漢'.repeat(17_000)}`)).rejects.toBeInstanceOf(QueryTooSlow);
+  expect((await like(`_${'漢'.repeat(16_000)}`)).elements).toEqual([]);
+  await store.close();
+});
+
 it('a SQLite read store refuses a page that is too large as such, also after its time limit', async () => {
   const store = sqliteReadStore({ directory: undefined, mode: 'read-write', queryLimitMs: 0 });
   await writeThings(store, 1);

@@ -1,3 +1,4 @@
+import { QueryTooSlow } from '../../../services/kernel/fault.js';
 import { ANY_CHARACTER, ANY_TEXT, patternTokens } from '../../query/filters/like-pattern.js';
 import type { Condition, FieldValue } from '../../runtime/read-store.js';
 import { columnOf, tableOf } from './tables.js';
@@ -7,15 +8,25 @@ export type Sql = { readonly text: string; readonly values: readonly (FieldValue
 
 const SIGNS = /[*?[]/u;
 
-/** Converts a pattern to a GLOB pattern; GLOB is case-sensitive. */
-const globOf = (pattern: string): string =>
-  (patternTokens(pattern) ?? [])
-    .map((part) => {
-      if (part === ANY_TEXT) return '*';
-      if (part === ANY_CHARACTER) return '?';
-      return SIGNS.test(part) ? `[${part}]` : part;
-    })
-    .join('');
+/** Longest GLOB pattern that SQLite accepts, in bytes. */
+const MAX_GLOB_BYTES = 50_000;
+
+/**
+ * Converts a pattern to a GLOB pattern; GLOB is case-sensitive.
+ *
+ * @throws {QueryTooSlow} when it is longer than SQLite accepts.
+ */
+const globOf = (pattern: string): string => {
+  const parts = (patternTokens(pattern) ?? []).map((part) => {
+    if (part === ANY_TEXT) return '*';
+    if (part === ANY_CHARACTER) return '?';
+    return SIGNS.test(part) ? `[${part}]` : part;
+  });
+  const glob = parts.join('');
+  if (Buffer.byteLength(glob) > MAX_GLOB_BYTES)
+    throw new QueryTooSlow(`a filter value makes a pattern of more than ${MAX_GLOB_BYTES} bytes`);
+  return glob;
+};
 
 const PAIR: Readonly<Record<string, string>> = {
   key: `json_extract(pair.value, '$[0]')`,

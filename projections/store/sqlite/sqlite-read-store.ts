@@ -32,7 +32,7 @@ type Database = InstanceType<typeof DatabaseSync>;
 export type SqliteReadStoreOptions = {
   /** `undefined` for views that are deleted when they are closed, in memory or in a temporary file of SQLite. */
   readonly directory: string | undefined;
-  /** Only one process may write at a time; any number may read meanwhile. */
+  /** Several processes may open views for writing: their transactions take turns. Any number may read meanwhile. */
   readonly mode: 'read-write' | 'read-only';
   /** The file's name in the directory; `views.db` by default. */
   readonly file?: string;
