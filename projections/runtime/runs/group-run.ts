@@ -177,7 +177,7 @@ export type ProjectionOptions = {
    * refused too, until the group is closed.
    */
   readonly accepts: (page: LogPage) => boolean;
-  /** Called after every commit, with the last event of the batch whose category has a codec. */
+  /** Called when a batch has been written, with its last event whose category has a codec. */
   readonly onBatch: (last: RecordedEvent | undefined) => void;
 };
 
