@@ -65,10 +65,7 @@ export type FoldMemory = {
   readonly maxEventBytes: number;
   /** Bytes of written documents, in stored form, that stay decoded in memory. */
   readonly cacheBytes: number;
-  /**
-   * At the end of the fold, documents whose events have at most this many bytes stay in memory and are not written,
-   * unless some have been written already.
-   */
+  /** At the end of a fold that has written none, documents whose events have at most this many bytes stay in memory. */
   readonly heldEventBytes: number;
 };
 

@@ -233,9 +233,8 @@ export interface ReadStore {
   checkpoints(names?: readonly string[]): Promise<ReadonlyMap<string, Checkpoint>>;
 
   /**
-   * Writes a batch atomically. A document that is stored with the same position (unless the write `isLate`) or a later
-   * one stays as it is. A batch whose checkpoints stay where they are is one step of a larger change; the last step moves
-   * them.
+   * Writes a batch atomically. A document stored at the same position (but see `isLate`) or a later one stays as it
+   * is. A batch whose checkpoints stay where they are is one step of a larger change; the last step moves them.
    *
    * @throws {CheckpointMoved} when a checkpoint, or a parked stream, is not what the batch was made from.
    */
