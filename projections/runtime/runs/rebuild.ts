@@ -89,7 +89,7 @@ export const rebuildViews = async (options: RebuildOptions): Promise<Rebuilt> =>
     return rebuilt;
   } catch (error) {
     await closeOthers();
-    await fresh.discard();
+    await fresh.discard().catch(() => undefined); // else the next rebuild deletes the copy
     throw error;
   }
 };

@@ -561,6 +561,18 @@ describe('a rebuild', () => {
     expect(await allViews()).toEqual(followed);
   });
 
+  it('says why it stopped, also when the new views cannot be deleted then', async () => {
+    await append({ stream: 's', type: 'Refused' });
+    const fresh = freshSqliteViews({ directory });
+    const discard = async (): Promise<void> => {
+      await fresh.discard();
+      throw new StoreUnavailable('the views cannot be deleted');
+    };
+    await expect(rebuild({ fresh: { ...fresh, discard } }).done).rejects.toThrow(
+      /^the views cannot process Refused at/u,
+    );
+  });
+
   it('stops, too, when a view cannot take an event of another share, and puts no views in place', async () => {
     const [first = []] = sharesOf(4);
     const names = Array.from({ length: 40 }, (_, at) => `bad-${at}`);
