@@ -30,7 +30,7 @@ export interface RunningProjections {
   retryParked(stream: StreamName): Promise<void>;
   /**
    * Replaces the assigned partitions. When the promise resolves, nothing more is written to the previous ones. When it
-   * rejects, the views could not be opened just then, which is tried again with the new partitions.
+   * rejects, the views could not be opened: this is tried again with the new partitions, or else `ended` rejects, too.
    */
   assign(partitions: readonly Partition[]): Promise<void>;
   /**
