@@ -93,6 +93,7 @@ export const cronTicks = (text: string, zone: Zone): Ticks => {
       const tick = wall - offset;
       const isPlain =
         zone.offsetAt(instantMs - LARGEST_CHANGE_MS) === offset &&
+        zone.offsetAt(instantMs + LARGEST_CHANGE_MS) === offset &&
         zone.offsetAt(tick) === offset &&
         zone.offsetAt(tick + LARGEST_CHANGE_MS) === offset;
       return isPlain ? tick : searched(instantMs);

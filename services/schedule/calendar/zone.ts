@@ -9,22 +9,23 @@ const OFFSET = /GMT(?:([+-])(\d\d):(\d\d)(?::(\d\d))?)?$/u;
 
 const UTC: Zone = { offsetAt: () => 0 };
 
-/** Since 1973, clocks have been set forward or back at multiples of 15 minutes of UTC only. */
 const QUARTER_MS = 15 * MINUTE_MS;
-const FULL_QUARTERS_FROM_MS = Date.UTC(1973, 0, 1);
 const MAX_REMEMBERED = 1_000;
 
-/** Caches the offset of each quarter of an hour: the formatter takes some microseconds for each instant. */
+/**
+ * Caches the offset of each quarter of an hour: the formatter takes some microseconds for each instant. A quarter in
+ * which clocks are set is not cached: some zones have set theirs at a minute past the hour.
+ */
 const remembered = ({ offsetAt }: Zone): Zone => {
   const offsets = new Map<number, number>();
   return {
     offsetAt: (instantMs) => {
-      if (instantMs < FULL_QUARTERS_FROM_MS) return offsetAt(instantMs);
       const quarter = Math.floor(instantMs / QUARTER_MS);
       const known = offsets.get(quarter);
       if (known !== undefined) return known;
+      const offset = offsetAt(quarter * QUARTER_MS);
+      if (offset !== offsetAt((quarter + 1) * QUARTER_MS - 1)) return offsetAt(instantMs);
       if (offsets.size >= MAX_REMEMBERED) offsets.clear();
-      const offset = offsetAt(instantMs);
       offsets.set(quarter, offset);
       return offset;
     },

@@ -6,6 +6,7 @@ import { cronProblem } from '../../../services/launch-plan/registration/schedule
 import { shifted } from '../../../services/schedule/calendar/offset.js';
 import { tickName } from '../../../services/schedule/calendar/tick-name.js';
 import { nextTicks, ticksOf } from '../../../services/schedule/calendar/ticks.js';
+import { zoneOf } from '../../../services/schedule/calendar/zone.js';
 
 const at = (text: string): number => Date.parse(text);
 
@@ -137,6 +138,20 @@ describe('where clocks are set back', () => {
       '2026-04-04T14:45',
       '2026-04-05T15:15',
     ]);
+  });
+
+  it('a schedule for each hour ticks twice in one that occurs twice, also if its next day is a year later', () => {
+    expect(next('CRON_TZ=America/Havana 0 */24 1 11 *', '2026-11-01T00:00:00Z', 3)).toEqual([
+      '2026-11-01T04:00',
+      '2026-11-01T05:00',
+      '2027-11-01T04:00',
+    ]);
+  });
+
+  it('at a minute past the hour, the offset is that of the instant', () => {
+    const zone = zoneOf('America/St_Johns');
+    const instants = ['2010-11-07T02:30:30Z', '2010-11-07T02:31:00Z', '2010-11-07T02:30:30Z'];
+    expect(instants.map((text) => zone.offsetAt(at(text)) / 60_000)).toEqual([-150, -210, -150]);
   });
 });
 
