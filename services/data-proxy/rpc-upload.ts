@@ -34,9 +34,13 @@ const checkSegments = (parts: Readonly<Record<string, string>>, isFit: (text: st
   if (wrong) throw invalid(wrong[0], 'it cannot be in a path');
 };
 
+/** The error for a path whose two parts are too long together; names the root where the name was made here. */
+const tooLong = (filename: string): RpcError =>
+  invalid(filename ? 'filename' : 'filename_root', 'the path of the upload is too long');
+
 /**
- * The location of an upload: `<root or base32 of the MD5>/<filename>` within its project and domain, so that the same
- * content under the same name has the same location.
+ * The location of an upload: `<root or base32 of the MD5>/<filename or a random name>` within its project and domain.
+ * So the same content under the same name, without a root, has the same location.
  *
  * @throws {RpcError} INVALID_ARGUMENT naming the field.
  */
@@ -52,7 +56,7 @@ const uploadKey = (
   checkSegments({ project, domain, org }, isPathSegment);
   checkSegments({ filename_root: filenameRoot, filename }, isUploadPath);
   const path = `${filenameRoot || base32(contentMd5)}/${filename || randomName(random)}`;
-  if (!isUploadPath(path)) throw invalid('filename', 'it is too long together with filename_root');
+  if (!isUploadPath(path)) throw tooLong(filename);
   return { org, project, domain, path };
 };
 

@@ -122,6 +122,11 @@ describe.each(['grpc', 'rest'] as const)('CreateUploadLocation over %s', (way) =
       { filenameRoot: 'a'.repeat(250) + '/' + 'a'.repeat(250), filename: 'b'.repeat(250) + '/' + 'b'.repeat(250) },
       'filename',
     ],
+    [
+      'a root that is too long together with a random name',
+      { filenameRoot: `${'a'.repeat(255)}/`.repeat(3) + 'a'.repeat(27) },
+      'invalid value for filename_root',
+    ],
     ['a project that leads out of the folder', { project: '..', contentMd5 }, 'project'],
     ['a project with a slash', { project: 'a/b', contentMd5 }, 'project'],
     ['a domain with a slash', { domain: 'a/b', contentMd5 }, 'domain'],
