@@ -40,7 +40,7 @@ export const hasSchedule = ({ segments }: ScheduledPlan): boolean => segments.at
 
 const byName = (a: ScheduledPlan, b: ScheduledPlan): number => (a.plan.name < b.plan.name ? -1 : 1);
 
-/** The launch plans after the token with a schedule, in the order of their names. */
+/** The launch plans with a schedule, in the order of their names, from the one after the token on. */
 const selected = (plans: readonly ScheduledPlan[], request: ScheduleListRequest): readonly ScheduledPlan[] => {
   const { project, domain, name, token } = request;
   const after = nameIn(token);
@@ -70,7 +70,8 @@ const listedStatus = (services: ScheduleReads, scheduled: ScheduledPlan): Promis
 /**
  * Lists the schedules of a project and domain.
  *
- * @throws {RpcError} INVALID_ARGUMENT for a request that names no project or domain, or a limit above the largest.
+ * @throws {RpcError} INVALID_ARGUMENT for a request that names no project or domain, or a limit above the largest; the
+ *   errors of `activations.current`.
  */
 export const listSchedules = async (services: ScheduleReads, request: ScheduleListRequest): Promise<ScheduleList> => {
   if (request.project === '') throw missing('project');

@@ -89,8 +89,8 @@ const firedBefore = async (services: ScheduleServices, { plan }: ScheduledPlan, 
 
 /**
  * The tick is recorded before it is launched. When the launch fails, or the process ends, the reactor that fires
- * schedules finds the tick open and launches it with its next decision on the plan; so does the same request, sent
- * again.
+ * schedules finds the tick open at its next decision on the plan, and launches or skips it as any other open tick. The
+ * same request with an idempotency key, sent again, launches it.
  */
 const fire = async (services: ScheduleServices, request: LaunchPlanName, call: Call) => {
   const scheduled = await scheduledPlan(services, request);

@@ -25,7 +25,7 @@ export type DueTick = {
   readonly request?: string | undefined;
 };
 
-/** Consecutive ticks that are skipped for one reason; times are in milliseconds since 1970. */
+/** Consecutive ticks of one version that are skipped for one reason; times are in milliseconds since 1970. */
 export type SkippedTicks = {
   readonly version: string;
   readonly reason: SkipReason;
@@ -67,14 +67,14 @@ export type DecidedFacts = {
 
 /** A tick that is decided later than this, in milliseconds, is missed: the catch-up policy applies to it. */
 export const ON_TIME_MS = 60_000;
-/** The most ticks of one decision: more are decided one after another. */
+/** The most ticks of one decision: those after them are left to the next decisions. */
 const MAX_DECIDED = 5_000;
 /** The most ticks of a plan that wait to be fired. */
 const MAX_OPEN = 1_000;
 
 type Tick = { readonly atMs: number; readonly segment: Segment };
 
-/** The ticks after `afterMs` up to now, in the order of time. */
+/** The ticks after `afterMs` up to now, in the order of time; the first `MAX_DECIDED` if there are more. */
 const ticksUntilNow = ({ segments, ticksOf, nowMs }: DueFacts, afterMs: number): readonly Tick[] => {
   const found: Tick[] = [];
   for (const segment of segments) {
@@ -150,7 +150,7 @@ const caughtUp = (
   return new Set(most === later ? [] : missed.slice(later - most));
 };
 
-/** Joins ticks that are skipped one after another for one reason. */
+/** Joins ticks of one version that are skipped one after another for one reason. */
 const joined = (ticks: readonly Tick[], reasons: ReadonlyMap<Tick, SkipReason>): readonly SkippedTicks[] => {
   const runs: SkippedTicks[] = [];
   let before: Tick | undefined;

@@ -14,7 +14,7 @@ export type Segment = Span & {
   readonly schedule: Schedule | undefined;
   /** The principal that activated the version. */
   readonly principal: string;
-  /** True when the launch plan was deactivated, and no other version became active. */
+  /** True when a deactivation of the launch plan ended the period, and not the activation of a version. */
   readonly isDeactivated?: boolean;
 };
 
@@ -31,8 +31,9 @@ const endedAt = (segment: Segment, { atMs, version }: Activation): Segment =>
   segment.untilMs === undefined ? { ...segment, untilMs: atMs, isDeactivated: version === undefined } : segment;
 
 /**
- * Ends the last segment and adds the segment of the activation. An ended segment without a schedule is dropped, because
- * it has no ticks: most launch plans have no schedule and are activated often.
+ * Ends the last segment, unless it has ended, and adds the segment of the activation; a deactivation adds none. An
+ * activation drops the last segment if it has no schedule, because it has no ticks: most launch plans have no schedule
+ * and are activated often.
  */
 export const withActivation = (segments: readonly Segment[], activation: Activation): readonly Segment[] => {
   const last = segments.at(-1);
