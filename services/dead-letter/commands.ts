@@ -5,7 +5,10 @@ export type DeadLetterRecord = {
   readonly revision: bigint;
   /** The failure of the last attempt. */
   readonly reason: string;
-  /** The time at which the work was first due, in milliseconds since 1970. */
+  /**
+   * The time at which the work was first due, in milliseconds since 1970. If the event was read while its stream was
+   * parked, the time of that.
+   */
   readonly sinceMs: number;
   /** Failed attempts in a row. */
   readonly attempts: number;

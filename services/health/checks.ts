@@ -8,7 +8,7 @@ import type { ParkedStreams } from '../kernel/log-readers/parked-streams.js';
 import { headLag, type HeadLag } from './head-lag.js';
 import { errorText } from '../kernel/error-text.js';
 
-/** Above this lag the views do not count as healthy for a load balancer or a rollout. */
+/** Above this lag the views are not well: a process that serves the interface is degraded, any other is not ready. */
 const MAX_VIEWS_LAG_MS = 5_000;
 
 /** The interval between two queries of the read store. */

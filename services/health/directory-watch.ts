@@ -6,7 +6,7 @@ import { firstChanged, pathIdentity } from '../store/path-identity.js';
 
 const LOOK_EVERY_MS = 1_000;
 
-/** Files and folders of the data directory that a process uses; those that exist are watched. */
+/** Files and folders of the data directory that a process may use; each is watched from when it is first seen. */
 const USED: readonly string[] = ['log.db', 'log.db-wal', 'payloads', 'files', VIEWS_FILE];
 
 /** Watches the data directory of a process. */

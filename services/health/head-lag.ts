@@ -23,7 +23,8 @@ const LOOK_EVERY_MS = 250;
 /**
  * Measures the lag in time, because a difference of positions is not a number of events. It reads the head again and
  * again: the lag is the time since the read of the newest head that this process has reached. A head below the position
- * that was reached before the read comes from a node that lags itself: it is ignored, and the lag grows.
+ * that was reached before the read comes from a node that lags itself, or from a log that has lost its end: it is
+ * ignored, and the lag grows.
  *
  * @param position the position that this process has reached; `MAX_POSITION` where only the reads of the head count.
  */

@@ -3,7 +3,7 @@ import { bridgeCatalog, type MetricDefinition } from './catalog.js';
 import { tallyIn } from './keyed-histogram.js';
 import { openRegistry } from './node-metrics.js';
 
-/** A call of the API server of a cluster that has ended. */
+/** An ended call of the API server of a cluster. */
 export type ClusterCall = {
   readonly cluster: string;
   readonly call: string;

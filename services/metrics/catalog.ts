@@ -75,7 +75,7 @@ export const counters = {
   },
 } satisfies Readonly<Record<string, MetricDefinition>>;
 
-/** All gauges. They are read when the metrics are scraped. */
+/** All gauges, except those of a bridge. They are read when the metrics are scraped. */
 export const gauges = {
   inFlight: {
     name: 'flightlog_requests_in_flight',

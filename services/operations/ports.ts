@@ -6,7 +6,10 @@ export type KnownEngine = {
   readonly group: string;
   /** The name of the engine in its group. */
   readonly engine: string;
-  /** The id of its session, which begins when it joins, and ends when it leaves or has been silent for too long. */
+  /**
+   * The id of its session, which begins when it joins, and ends when it leaves, has been silent for too long, or
+   * another engine of its name joins.
+   */
   readonly session: string;
   /** True when it is connected to this process. */
   readonly isConnected: boolean;
@@ -50,14 +53,15 @@ export interface UnreadableStreams {
 export type ConsumerGroup = {
   readonly source: string;
   readonly group: string;
-  /** Every event up to here is done; `undefined` when none is. */
+  /** Every event up to here is done, or is before the start of the group; `undefined` when there is none. */
   readonly checkpoint: bigint | undefined;
-  /** The last event of the source; `undefined` when it has none. */
+  /** The last event of the source; `undefined` when it has none, or EventStoreDB has deleted it. */
   readonly last: bigint | undefined;
-  /** The number of events that were read and neither acknowledged nor parked. */
+  /** The number of events that were read and neither acknowledged, skipped nor parked. */
   readonly pending: number;
   /** The number of events that are parked and can be replayed. */
   readonly parked: number;
+  /** Empty for a group that is not among the 100 oldest. */
   readonly connections: readonly ConnectedClient[];
 };
 
@@ -67,9 +71,9 @@ export type ConnectedClient = {
   readonly address: string;
   /** The name that the client gave its connection; may be empty. */
   readonly name: string;
-  /** The number of events that were sent to it and that it has not answered. */
+  /** The number of its events that are not answered, or whose answers are not recorded. */
   readonly inFlight: number;
-  /** The most events that it takes without answering them. */
+  /** The maximum of `inFlight`. */
   readonly bufferSize: number;
 };
 

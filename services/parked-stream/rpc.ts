@@ -25,7 +25,7 @@ const assertFormat = (format: number): void => {
   if (format >= FORMAT_WITH_RETRIES) return;
   throw new RpcError(
     'FAILED_PRECONDITION',
-    `the log is written in format ${format}, which has no requests to retry: switch it with \`flightlog log format --to ${FORMAT_WITH_RETRIES}\`, or restart the processes`,
+    `the log is written in format ${format}, which has no requests to retry: switch it with \`flightlog log format --to ${FORMAT_WITH_RETRIES}\`, or restart the processes, which read the stream again when they start`,
   );
 };
 
