@@ -27,7 +27,7 @@ const nanosOf = (whole: string, fraction: string, unit: string): bigint => {
 
 /**
  * A duration such as `1h 30m`, `90s` or `250ms`. As in the JSON form of protobuf, a fraction may have any number of
- * digits, as long as the duration is a whole number of nanoseconds.
+ * digits, as long as its part, such as `1.5h`, is a whole number of nanoseconds.
  *
  * @throws {Problem} for other text, and for a duration that `google.protobuf.Duration` cannot hold.
  */

@@ -117,7 +117,7 @@ export const unionLiteral = (type: LiteralType, value: Literal): Literal =>
 /**
  * The literal of a type for a value as JSON has it.
  *
- * @throws {Problem} when the type does not allow the value.
+ * @throws {Problem} when the type does not allow the value, or has no values that can be written.
  */
 export const literalOf = ({ type }: LiteralType, value: unknown): Literal => {
   switch (type.case) {

@@ -26,8 +26,8 @@ const SHOWN = 200;
 const refuse = (why: string): RpcError => new RpcError('INVALID_ARGUMENT', `error while validating request: ${why}`);
 
 /**
- * The same error for an object that does not exist, one of another store, and one of another project or domain than the
- * node. So it does not reveal which objects exist.
+ * The one error for an object that does not exist, one of another store, and a deck of another project or domain than
+ * its node. So it does not reveal which objects exist.
  */
 const absent = (): RpcError => new RpcError('NOT_FOUND', 'object not found');
 
@@ -78,7 +78,7 @@ const ofNode = (key: UploadKey | undefined, { executionId }: NodeExecutionIdenti
  * Makes a link to the deck (report) of a node.
  *
  * @throws {RpcError} NOT_FOUND when there is no such node, it has no deck, or the deck is no upload of its project and
- * domain.
+ * domain; RESOURCE_EXHAUSTED when the deck is larger than may be uploaded.
  */
 export const deckLink = async (
   services: DataProxyServices,

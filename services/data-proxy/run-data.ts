@@ -18,7 +18,7 @@ type CallApi = <Input extends DescMessage, Output extends DescMessage>(
   call: Call,
 ) => Promise<MessageShape<Output>>;
 
-/** Calls routes of this process as a client would. */
+/** Calls routes of this process directly, so without the interceptors that the call of a client passes. */
 const apiCaller =
   (routes: readonly Route[]): CallApi =>
   async (method, request, call) => {

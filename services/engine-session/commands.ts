@@ -1,6 +1,6 @@
 import type { EngineSessionId } from './events.js';
 
-/** A new session begins: the engine that joins names no session, or one that has ended. */
+/** A new session begins: the engine that joins names no session, or one that is not open. */
 export type OpenSession = { readonly type: 'OpenSession'; readonly id: EngineSessionId };
 
 /** The session continues: its engine has sent a heartbeat, or has joined again and named the session. */

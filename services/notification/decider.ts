@@ -28,7 +28,7 @@ export type NotificationRefusal =
   | { readonly kind: 'not-due'; readonly againAtMs: number }
   /** An attempt to send it is running. */
   | { readonly kind: 'in-progress'; readonly againAtMs: number }
-  /** It was sent, or given up. */
+  /** It was sent or given up, or another message stands for it. */
   | { readonly kind: 'finished' }
   | { readonly kind: 'no-such-message' };
 
@@ -128,7 +128,7 @@ const failed = (known: MessageState, command: EndNotification): Verdict => {
   return accepted({ type: 'NotificationFailed', data });
 };
 
-/** An attempt that counts as lost can still report that it sent the message, but not that it failed. */
+/** An attempt that is no longer the current one can still report that it sent the message, but not that it failed. */
 const end = ({ messages }: NotificationState, command: EndNotification): Verdict => {
   const { messageId, attempt, outcome, nowMs } = command;
   const known = messages.get(messageId);
@@ -149,7 +149,7 @@ const giveUp = ({ messages }: NotificationState, { message, reason, nowMs }: Giv
   return known && isFinished(known) ? accepted() : accepted(givenUp(message, reason, nowMs));
 };
 
-/** Records nothing for a message that was tried: it has an outcome of its own. */
+/** Records nothing for a message with an event: it was tried, given up or digested before. */
 const digest = ({ messages }: NotificationState, { message, digest: by, nowMs }: DigestNotification): Verdict =>
   messages.has(message.id)
     ? accepted()

@@ -23,7 +23,7 @@ const bindingOf = ({ principal, role, project, domain, issuer }: GrantedRole): G
   issuer,
 });
 
-/** Makes a new map for each event, because readers cache what they derive from a state by its identity. */
+/** Makes a new map for each event, so that a state does not change after it was read. */
 export const evolveRoleBindings = (state: RoleBindingState, { type, data }: RoleBindingEvent): RoleBindingState => {
   if (data.binding === undefined) return state;
   const binding = bindingOf(data.binding);

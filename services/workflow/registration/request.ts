@@ -23,7 +23,8 @@ export const workflowIdIn = (request: Uint8Array): Identifier | undefined =>
 /**
  * Makes the registration of a request.
  *
- * @throws {RpcError} INVALID_ARGUMENT with the errors of the workflow, or the limit that it exceeds.
+ * @throws {RpcError} INVALID_ARGUMENT with the field that is missing or invalid, the errors of the workflow, or the
+ *   limit that it exceeds.
  */
 export const workflowRegistration = async (
   id: Version,
