@@ -51,6 +51,10 @@ const booleanOf = (value: unknown): boolean => {
   throw new Problem('choose true or false');
 };
 
+/** The years of `google.protobuf.Timestamp`. */
+const FIRST_YEAR = 1;
+const LAST_YEAR = 9_999;
+
 /** A time as RFC 3339 has it, to the nanosecond; other forms that `Date` reads, to the millisecond. */
 const momentOf = (value: unknown): Timestamp => {
   const text = textOf(value);
@@ -58,7 +62,9 @@ const momentOf = (value: unknown): Timestamp => {
     return fromJson(TimestampSchema, text);
   } catch {
     const date = new Date(text);
-    if (Number.isNaN(date.getTime())) throw new Problem('write a time such as 2026-03-02T09:58:16Z');
+    const year = date.getUTCFullYear();
+    if (Number.isNaN(year)) throw new Problem('write a time such as 2026-03-02T09:58:16Z');
+    if (year < FIRST_YEAR || year > LAST_YEAR) throw new Problem(`write a time of the years 1 to ${LAST_YEAR}`);
     return timestampFromDate(date);
   }
 };
