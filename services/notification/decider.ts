@@ -66,7 +66,7 @@ const FINISHED: readonly MessageState['status']['kind'][] = ['sent', 'given-up',
 
 const isFinished = ({ status }: MessageState): boolean => FINISHED.includes(status.kind);
 
-/** The reason that an attempt cannot begin now; `undefined` when it can. */
+/** The reason that an attempt cannot begin now; `undefined` when it can, and when the one that runs counts as lost. */
 export const obstacle = (
   known: MessageState,
   { nowMs, lostAfterMs }: Pick<BeginNotification, 'nowMs' | 'lostAfterMs'>,
