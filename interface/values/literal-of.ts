@@ -32,6 +32,8 @@ const textOf = (value: unknown): string => {
 
 const integerOf = (value: unknown): bigint => {
   if (typeof value === 'number' && Number.isSafeInteger(value)) return BigInt(value);
+  // Reading the JSON may have rounded it.
+  if (Number.isInteger(value)) throw new Problem('write a whole number beyond 2^53 - 1 in quotes');
   if (typeof value !== 'string' || !/^\s*-?\d+\s*$/u.test(value)) throw new Problem('write a whole number');
   const integer = BigInt(value.trim());
   if (integer !== BigInt.asIntN(64, integer)) throw new Problem('write a whole number from -2^63 to 2^63 - 1');

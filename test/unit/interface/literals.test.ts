@@ -100,6 +100,7 @@ describe('the values of a form', () => {
   it.each([
     ['a fraction for a whole number', INTEGER, '1.5', 'write a whole number'],
     ['a number that 64 bits do not hold', INTEGER, String(2n ** 63n), 'write a whole number from -2^63 to 2^63 - 1'],
+    ['a number that may have been rounded', INTEGER, 2 ** 53, 'write a whole number beyond 2^53 - 1 in quotes'],
     ['a word for a number', FLOAT, 'many', 'write a number'],
     ['another choice', typeOf({ case: 'enumType', value: { values: ['red'] } }), 'blue', 'choose one of red'],
     [
