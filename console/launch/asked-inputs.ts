@@ -68,7 +68,8 @@ const ofTask = async (id: Versioned, given: Given, signal: AbortSignal): Promise
 const INTERNAL_ERROR = 500;
 
 /**
- * The inputs of an execution and its spec, with a reference to it in place of its own metadata.
+ * The inputs of an execution and its spec, with a reference to it in place of its own metadata. As after
+ * RelaunchExecution, the cache is used again if the execution had ignored it.
  *
  * @throws {ServerFailure} also when the server cannot read the inputs now, which the form would take for none.
  */
@@ -81,7 +82,10 @@ const relaunchOf = async (id: Named, signal: AbortSignal): Promise<Origin> => {
   if (fault !== undefined)
     throw new ServerFailure(`the inputs of ${id.name} cannot be read: ${fault}`, { status: INTERNAL_ERROR, requestId });
   const metadata = create(ExecutionMetadataSchema, { mode: Mode.RELAUNCH, referenceExecution: id });
-  return { given: message.fullInputs?.literals ?? {}, spec: { ...spec, metadata } };
+  const kept = { ...spec, metadata, overwriteCache: false };
+  // oxlint-disable-next-line typescript/no-deprecated -- older clients put the inputs there, and those of the form count
+  delete kept.inputs;
+  return { given: message.fullInputs?.literals ?? {}, spec: kept };
 };
 
 const NOT_FOUND = 404;

@@ -38,11 +38,15 @@ export type Check = {
 /** The health checks of a process, and whether it is ready for calls. */
 export type Readiness = { readonly isReady: boolean; readonly checks: readonly Check[] };
 
+const BAD_GATEWAY = 502;
+
 type ReadyzAnswer = { readonly checks: Readonly<Record<string, Omit<Check, 'name'>>> };
 
 const readReadiness = async (signal: AbortSignal): Promise<Readiness> => {
   const answer = await received(fetch(serverAddress('/readyz'), { signal }), signal);
-  const { checks } = (await received(answer.json(), signal)) as ReadyzAnswer;
+  // A proxy in front of a server that is away answers 502 to 504 with a page of its own: the server is asked again.
+  const body = answer.status >= BAD_GATEWAY ? received(answer.json(), signal) : answer.json();
+  const { checks } = (await body) as ReadyzAnswer;
   return { isReady: answer.ok, checks: Object.entries(checks).map(([name, check]) => ({ name, ...check })) };
 };
 

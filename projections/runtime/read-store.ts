@@ -203,7 +203,8 @@ export interface ReadStore {
   /**
    * Finds one page of documents.
    *
-   * @throws {QueryTooSlow} when no full page is found within the query's time limit.
+   * @throws {QueryTooSlow} when no full page is found within the query's time limit, or a filter has a text that is too
+   * long for the store.
    */
   find(collection: Collection, query: Query): Promise<Found>;
 

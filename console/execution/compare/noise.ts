@@ -5,7 +5,7 @@ const NOISE = /\/id\/|At$|[uU]ri$|\/id$|\/token/u;
 const NAMED_BY_PEOPLE = /^\/(?:inputs|spec\/labels|spec\/annotations)\//u;
 
 /** The address of data in an input. */
-const ADDRESS_OF_DATA = /\/(?:blob|schema|structuredDataset)\/uri$/u;
+const ADDRESS_OF_DATA = /\/(?:scalar\/(?:blob|schema|structuredDataset)|offloadedMetadata)\/uri$/u;
 
 /**
  * True for a field that differs between any two executions, and says nothing: an id, a time or an address. Of inputs,

@@ -88,7 +88,7 @@ export const rebuildViews = async (options: RebuildOptions): Promise<Rebuilt> =>
     await fresh.activate();
     return rebuilt;
   } catch (error) {
-    await closeOthers();
+    await closeOthers().catch(() => undefined); // the error of the rebuild counts
     await fresh.discard().catch(() => undefined); // else the next rebuild deletes the copy
     throw error;
   }

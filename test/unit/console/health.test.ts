@@ -26,3 +26,12 @@ it('readiness that a proxy answers with a page, because the server is down, is a
   const read = readinessQuery.queryFn as (context: { readonly signal: AbortSignal }) => Promise<unknown>;
   await expect(read({ signal: new AbortController().signal })).rejects.toBeInstanceOf(ServerUnreachable);
 });
+
+it('readiness that a proxy does not forward is not asked for without end', async () => {
+  vi.stubGlobal('document', { baseURI: 'http://127.0.0.1/console/' });
+  vi.stubGlobal('window', { addEventListener: () => undefined });
+  vi.stubGlobal('fetch', () => Promise.resolve(new Response('<html>', { status: 404 })));
+  const { readinessQuery } = await import('../../../console/server/health.js');
+  const read = readinessQuery.queryFn as (context: { readonly signal: AbortSignal }) => Promise<unknown>;
+  await expect(read({ signal: new AbortController().signal })).rejects.toBeInstanceOf(SyntaxError);
+});

@@ -7,6 +7,7 @@ it.each([
   '/closure/workflowId/id/name',
   '/closure/deckUri',
   '/inputs/data/scalar/blob/uri',
+  '/inputs/data/offloadedMetadata/uri',
   '/inputs/all/collection/literals/0/scalar/structuredDataset/uri',
 ])('says nothing about two executions: %s', (path) => {
   expect(isNoise(path)).toBe(true);
@@ -18,6 +19,7 @@ it.each([
   '/inputs/token_count/scalar/primitive/integer',
   '/inputs/config/scalar/generic/startAt',
   '/spec/labels/values/id',
+  '/inputs/config/scalar/generic/blob/uri',
 ])('says something about two executions: %s', (path) => {
   expect(isNoise(path)).toBe(false);
 });

@@ -1,12 +1,14 @@
-import { create, type DescMessage, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
+import { create, type DescMessage, type MessageInitShape, toBinary, toJson } from '@bufbuild/protobuf';
 import { afterEach, expect, it, vi } from 'vitest';
 
 import {
   ExecutionSchema,
+  ExecutionSpecSchema,
   WorkflowExecutionGetDataResponseSchema,
 } from '../../../proto/gen/platformidl/admin/execution_pb.js';
 import { LaunchPlanSchema } from '../../../proto/gen/platformidl/admin/launch_plan_pb.js';
 import { SimpleType } from '../../../proto/gen/platformidl/core/types_pb.js';
+import { literal } from '../../support/requests/hello.js';
 
 afterEach(() => vi.unstubAllGlobals());
 
@@ -25,6 +27,11 @@ const PLAN = {
   },
 } as const;
 
+const SPEC = {
+  ...{ labels: { values: { team: 'a' } }, metadata: { principal: 'ada' }, overwriteCache: true },
+  inputs: { literals: { constructor: literal(1n) } },
+};
+
 const SCOPE = { project: 'p', domain: 'd' };
 
 /** Reads the form of a relaunch of an execution whose data come with these headers. */
@@ -35,7 +42,7 @@ const readRelaunch = async (headers: Readonly<Record<string, string>>) => {
     if (pathname.includes('/data/'))
       return Promise.resolve(answerOf(WorkflowExecutionGetDataResponseSchema, {}, headers));
     return Promise.resolve(
-      pathname.includes('/executions/') ? answerOf(ExecutionSchema, { spec: {} }) : answerOf(LaunchPlanSchema, PLAN),
+      pathname.includes('/executions/') ? answerOf(ExecutionSchema, { spec: SPEC }) : answerOf(LaunchPlanSchema, PLAN),
     );
   });
   const { readLaunchable } = await import('../../../console/launch/asked-inputs.js');
@@ -46,6 +53,14 @@ const readRelaunch = async (headers: Readonly<Record<string, string>>) => {
 it('a relaunch begins with the inputs of the execution, which may have none', async () => {
   const { inputs } = await readRelaunch({});
   expect(inputs.map(({ name, initial }) => [name, initial])).toEqual([['constructor', undefined]]);
+});
+
+it('a relaunch keeps the labels of the execution, but neither its inputs in the spec nor that it ignored the cache', async () => {
+  const { spec } = await readRelaunch({});
+  expect(toJson(ExecutionSpecSchema, spec)).toEqual({
+    labels: { values: { team: 'a' } },
+    metadata: { mode: 'RELAUNCH', referenceExecution: { ...SCOPE, name: 'before' } },
+  });
 });
 
 it('a relaunch fails when the inputs of the execution cannot be read', async () => {
