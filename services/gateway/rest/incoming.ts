@@ -14,20 +14,18 @@ const UNCOUNTED_BYTES = 64 * 1024;
 
 type Limits = Pick<Hosting, 'requests' | 'maxMessageBytes' | 'files'>;
 
-/** The largest size after decompression of a body of which `sent` bytes are sent, in bytes. */
-const largestOf = (request: FastifyRequest, sent: number, maxBytes: number): number =>
-  bodyEncodingOf(request) === '' ? sent : inflatedBytes(sent, maxBytes);
-
 /** The largest size of a body after decompression, in bytes; `undefined` for a chunked body. */
 const sizeOf = (request: FastifyRequest, maxBytes: number): number | undefined => {
   const { 'content-length': length, 'transfer-encoding': chunked } = request.headers;
   if (length === undefined) return chunked === undefined ? 0 : undefined;
-  return Math.min(largestOf(request, Number(length), maxBytes), maxBytes);
+  const sent = Number(length);
+  return Math.min(bodyEncodingOf(request) === '' ? sent : inflatedBytes(sent, maxBytes), maxBytes);
 };
 
 const reservationOf = ({ raw }: FastifyRequest, reply: FastifyReply, requests: MemoryBudget): MemoryReservation => {
   const reservation = requests.open(raw.socket);
   reply.raw.once('close', reservation.release);
+  if (reply.raw.destroyed) reservation.release(); // a part of a body that was refused: `reserve` throws
   return reservation;
 };
 
@@ -37,22 +35,14 @@ const watchBody = (raw: IncomingMessage, stallTimeoutMs: number): void => {
   raw.on('data', arriving.came).once('end', arriving.end).once('close', arriving.end);
 };
 
-/** The memory for a body of unknown length. */
-type Metering = {
-  /** The largest size that the bytes sent so far can take, in bytes. */
-  readonly largest: (sent: number) => number;
-  readonly maxBytes: number;
-  readonly openReservation: () => MemoryReservation;
-};
-
 /** Passes on a body of unknown length. Above the uncounted size, it waits for the memory of the largest body. */
-const metered = (payload: Readable, { largest, maxBytes, openReservation }: Metering): Readable => {
+const metered = (payload: Readable, openReservation: () => MemoryReservation, maxBytes: number): Readable => {
   let bytes = 0;
   let reservation: MemoryReservation | undefined;
   const meter = new Transform({
     transform: (chunk: Buffer, _encoding, done) => {
       bytes += chunk.length;
-      if (largest(bytes) <= UNCOUNTED_BYTES || reservation) {
+      if (bytes <= UNCOUNTED_BYTES || reservation) {
         done(null, chunk);
         return;
       }
@@ -63,39 +53,49 @@ const metered = (payload: Readable, { largest, maxBytes, openReservation }: Mete
       );
     },
   });
+  meter.on('error', () => undefined); // the reader of the body may have left
   payload.on('error', (error) => meter.destroy(error));
   return payload.pipe(meter);
 };
 
+/** True for a body that is stored as it comes, and so is never whole in memory: that of a link, where there are links. */
+const isStored = ({ originalUrl }: FastifyRequest, { files }: Limits): boolean =>
+  files !== undefined && isLink(originalUrl);
+
 /**
- * Counts request bodies against the memory budget. Files behind links are not counted, because they are never whole in
- * memory; a server that serves no links buffers the body for such a path as any other.
+ * Counts request bodies of known length against the memory budget, by the largest size that they can decompress to,
+ * before they are read.
  */
-export const boundBodies = (app: FastifyInstance, { requests, maxMessageBytes, files }: Limits): void => {
-  const { stallTimeoutMs } = requests.limits;
+export const boundBodies = (app: FastifyInstance, limits: Limits): void => {
+  const { requests, maxMessageBytes } = limits;
   app.addHook('preParsing', (request, reply, payload, done) => {
-    if (files && isLink(request.originalUrl)) {
+    const bytes = isStored(request, limits) ? 0 : sizeOf(request, maxMessageBytes);
+    if (bytes === undefined || !(bytes > UNCOUNTED_BYTES)) {
       done(null, payload);
       return;
     }
-    const bytes = sizeOf(request, maxMessageBytes);
-    if (bytes !== undefined && !(bytes > UNCOUNTED_BYTES)) {
-      done(null, payload);
-      return;
-    }
-    const openReservation = (): MemoryReservation => reservationOf(request, reply, requests);
-    const largest = (sent: number): number => largestOf(request, sent, maxMessageBytes);
-    const metering = { largest, maxBytes: maxMessageBytes, openReservation };
     const goOn = (): void => {
-      done(null, bytes === undefined ? metered(payload as Readable, metering) : payload);
-      watchBody(request.raw, stallTimeoutMs); // last, because a 'data' listener starts the flow
+      done(null, payload);
+      watchBody(request.raw, requests.limits.stallTimeoutMs); // last, because a 'data' listener starts the flow
     };
-    if (bytes === undefined) {
-      goOn();
-      return;
-    }
-    openReservation()
+    reservationOf(request, reply, requests)
       .reserve(bytes)
       .then(goOn, (error: unknown) => done(error as Error));
+  });
+};
+
+/** Counts chunked request bodies against the memory budget, while they are read. Comes after their decompression. */
+export const meterBodies = (app: FastifyInstance, limits: Limits): void => {
+  const { requests, maxMessageBytes } = limits;
+  app.addHook('preParsing', (request, reply, payload, done) => {
+    if (isStored(request, limits) || sizeOf(request, maxMessageBytes) !== undefined) {
+      done(null, payload);
+      return;
+    }
+    done(
+      null,
+      metered(payload as Readable, () => reservationOf(request, reply, requests), maxMessageBytes),
+    );
+    watchBody(request.raw, requests.limits.stallTimeoutMs); // last, because a 'data' listener starts the flow
   });
 };

@@ -18,7 +18,7 @@ import { type IdleConnections, idleConnections } from './connections.js';
 import { acceptSessions } from './cookie-session.js';
 import { allowOrigins } from './cors.js';
 import { takeCompressedBodies } from './encoding.js';
-import { boundBodies } from './incoming.js';
+import { boundBodies, meterBodies } from './incoming.js';
 import { routed, serveLinks } from './links.js';
 import { pages } from './pages.js';
 
@@ -125,6 +125,7 @@ const open = (hosting: Hosting, isClosing: () => boolean): FastifyInstance => {
   parseBodiesAsBytes(app);
   boundBodies(app, hosting);
   takeCompressedBodies(app);
+  meterBodies(app, hosting);
   allowOrigins(app, hosting.cors);
   const declared = readBindings(hosting.routes);
   const bindings = bindingTable(declared);

@@ -224,18 +224,39 @@ describe('large requests over REST', () => {
     await expect.poll(beginBody(url, head).isClosed, { timeout: 5_000 }).toBe(true);
   });
 
-  it('are counted with the largest size that they can decompress to, also in chunks', async () => {
-    const { url } = await rest({ waitMs: 200, totalBytes: LARGE_BYTES });
-    await beginBody(url, LENGTH).sent;
-    const packed = gzipSync(body());
+  /** Sends a compressed body in chunks; the answer is the first line. */
+  const sendPacked = (url: string, packed: Buffer, encoding = 'gzip') => {
     const socket = connect(Number(new URL(url).port), '127.0.0.1');
     closing.push(() => socket.destroy());
-    const answer = new Promise((resolve) => socket.once('data', (sent) => resolve(String(sent).slice(0, 13))));
-    const head = 'POST /api/v1/tasks HTTP/1.1\r\nHost: x\r\nContent-Encoding: gzip\r\nTransfer-Encoding: chunked';
+    const answer = new Promise((resolve) => socket.once('data', (sent) => resolve(String(sent).slice(9, 12))));
+    const head = `POST /api/v1/tasks HTTP/1.1\r\nHost: x\r\nContent-Encoding: ${encoding}\r\nTransfer-Encoding: chunked`;
     socket.write(`${head}\r\n\r\n${packed.length.toString(16)}\r\n`);
     socket.write(packed);
-    socket.write('\r\n0\r\n\r\n');
-    expect(await answer).toBe('HTTP/1.1 429 ');
+    socket.write('\r\n');
+    return { socket, answer, end: () => socket.write('0\r\n\r\n') };
+  };
+
+  it('are counted by their decompressed size in chunks, if they are large', async () => {
+    const { url } = await rest({ waitMs: 200, totalBytes: LARGE_BYTES });
+    await beginBody(url, LENGTH).sent;
+    const big = sendPacked(url, gzipSync(body()));
+    const little = sendPacked(url, gzipSync(JSON.stringify({ id: { name: 'x' } })));
+    for (const each of [big, little]) each.end();
+    expect([await big.answer, await little.answer]).toEqual(['429', '200']);
+  });
+
+  it.each([
+    ['is broken', 'gzip'],
+    ['is unknown', 'br'],
+  ])('take no memory after they were refused, because their compression %s', async (_, encoding) => {
+    const { url, send } = await rest({ waitMs: 200, totalBytes: LARGE_BYTES });
+    const refused = sendPacked(url, Buffer.from('no gzip'), encoding);
+    expect(await refused.answer).toBe('400');
+    const late = Buffer.alloc(100_000);
+    refused.socket.write(`${late.length.toString(16)}\r\n`);
+    refused.socket.write(late);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect((await send('POST', '/api/v1/tasks', body())).status).toBe(200);
   });
 
   it('are accepted when they are compressed with gzip', async () => {
