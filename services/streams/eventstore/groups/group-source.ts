@@ -37,7 +37,7 @@ export interface GroupSource {
 
 /** A page ends with the event by which its events reach this size, in bytes. */
 const PAGE_BYTES = 4 * 1024 * 1024;
-/** A page of the whole log ends after this number of events, whether the filter matches them or not. */
+/** A page ends after this number of events, whether they are among those of the source or not. */
 const PAGE_SCANNED = 20_000;
 
 const bucketOf = ({ stream }: Pick<RecordedEvent, 'stream'>): number =>
@@ -89,11 +89,13 @@ const streamSource = ({ log, rules, now }: ReadServices, stream: StreamName): Gr
       const from = after + 1n > shown ? after + 1n : shown;
       const limit = ruled.maxAgeMs === undefined ? count : Infinity; // events that are too old are not counted
       let upTo = after;
+      let scanned = 0;
       for await (const events of log.readStream(stream, { from, limit }))
         for (const event of events) {
           if (isYoung(ruled, event, now())) page.add(event);
           upTo = event.revision;
-          if (page.isFull()) return { events: page.events, upTo, isAtEnd: false };
+          scanned += 1;
+          if (page.isFull() || scanned >= PAGE_SCANNED) return { events: page.events, upTo, isAtEnd: false };
         }
       return { events: page.events, upTo, isAtEnd: true };
     },

@@ -24,6 +24,9 @@ import { groupSource } from './group-source.js';
 import { logWatch, type LogWatch } from './log-watch.js';
 import { RunningGroup } from './running-group.js';
 
+/** The longest wait, in milliseconds, for answers to be recorded when a group is closed after a failed change. */
+const CLOSE_MS = 1_000;
+
 /** A group to be created, or to be changed: a change keeps the filter that the group has. */
 export type NewGroup = Pick<ConfiguredGroup, 'source' | 'group' | 'settings' | 'filter'> & {
   readonly from: GroupStart['asked'];
@@ -155,8 +158,10 @@ export class GroupRegistry {
       const appended = await this.#services.append(CONFIGURATION_STREAM, revision ?? 'no-stream', [event]);
       this.#recorded = { groups: evolveGroups(groups, change), revision: appended.revision };
     } catch (error) {
+      // The group may be changed. Its consumers cannot wait until their answers are recorded: the log may be failing.
+      if (error instanceof OutcomeUnknown)
+        await this.#close(change.group, dropped(change.group), AbortSignal.timeout(CLOSE_MS));
       this.#recorded = await readGroups(this.#services);
-      if (error instanceof OutcomeUnknown) await this.#close(change.group, dropped(change.group)); // may be changed
       throw error;
     }
   }

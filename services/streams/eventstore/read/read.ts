@@ -85,6 +85,7 @@ async function* shownEvents(
       if (!isYoung(ruled, event, now())) continue;
       yield event;
       left -= 1;
+      if (left <= 0) return;
     }
   }
 }

@@ -152,6 +152,16 @@ describe('a consumer group whose log fails', () => {
     await expect(groups.running(group)).rejects.toThrow('does not exist');
   });
 
+  it('is closed also while its answers cannot be recorded, when it is not known whether it was deleted', async () => {
+    const { consumer, ids } = await connected();
+    await expect.poll(() => ids.length).toBe(1);
+    failing.append = () => Promise.reject(new OutcomeUnknown('no answer'));
+    consumer.acknowledge(ids);
+    await expect(groups.remove(group)).rejects.toThrow(OutcomeUnknown);
+    failing = {};
+    await groups.running(group);
+  });
+
   it('may wait 25 days for an answer without a timer that overflows', async () => {
     const warnings: string[] = [];
     const onWarning = ({ name }: Error): void => void warnings.push(name);
