@@ -1,6 +1,7 @@
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { WorkAbort } from '../../../proto/gen/platformidl/eventlog/engine_work_pb.js';
 import type { EngineSessionId } from '../../engine-session/events.js';
+import { RpcError } from '../../kernel/rpc.js';
 import type { StreamName } from '../../kernel/stream.js';
 import type { JoinParameters } from './joined.js';
 import type { SendQueue } from './send-queue.js';
@@ -131,7 +132,7 @@ export class WorkOffers {
    * Returns whether the launch was sent.
    */
   async #launch(engine: JoinedEngine, item: WorkItem, lease: HeldLease, leasedAt: bigint): Promise<boolean> {
-    const { leases, leaseMs, now, positionToken, onFailure } = this.#services;
+    const { leases, leaseMs, now, positionToken } = this.#services;
     const held = engine.held.get(item.stream);
     const message = await leases.launch(lease, engine.maxInlineBytes);
     if (message === undefined || held === undefined) return false;
@@ -139,13 +140,19 @@ export class WorkOffers {
     const leaseUntil = timestampFromMs(now() + leaseMs);
     const position = positionToken(leasedAt);
     engine.sendQueue.send({ case: 'launch', value: { ...message, lease: leaseOf(lease), leaseUntil, position } });
-    // A failure here does not take back the launch, which the engine has.
-    if (item.isAborting && message.abort === undefined) this.#sendAbort(engine, lease).catch(onFailure);
+    if (item.isAborting && message.abort === undefined) void this.#sendAbort(engine, lease);
     return true;
   }
 
+  /** Ends the stream when the abort cannot be read: the engine gets it when it joins again. It keeps the launch. */
   async #sendAbort(engine: JoinedEngine, lease: HeldLease): Promise<void> {
-    const state = await this.#services.leases.held(lease);
-    if (state?.abort) sendAbort(engine, lease, state.abort);
+    const { leases, onFailure } = this.#services;
+    try {
+      const state = await leases.held(lease);
+      if (state?.abort) sendAbort(engine, lease, state.abort);
+    } catch (error) {
+      onFailure(error);
+      engine.sendQueue.end(new RpcError('UNAVAILABLE', 'an execution of the engine cannot be read: join again'));
+    }
   }
 }
