@@ -5,6 +5,7 @@ import { freshness as freshnessOf, lastPositionOf, searchingBuiltViews } from '.
 import type { Check } from '../gateway/readiness.js';
 import { executionAggregate } from '../execution/aggregate.js';
 import type { Configuration } from '../config/configuration.js';
+import { closeInOrder } from './close-in-order.js';
 import { openAudit } from './access/audit.js';
 import { assertAnyUser, assertDistinctNames } from './access/authorization-server.js';
 import { logChecks, presentChecks, watchViews } from '../health/checks.js';
@@ -106,7 +107,7 @@ const openThreads = async (configuration: Configuration, { source }: Foundation)
   });
   const { groups, start: eventstore } = laterEventstore();
   const close = async (): Promise<void> => {
-    for (const part of [pastReads, registrations, launches, engineData]) await part.close();
+    await closeInOrder([pastReads, registrations, launches, engineData]);
   };
   const large = { largeTasks, largeWorkflows, largeLaunchPlans, largeLaunches: launches };
   return { ...large, engineData, pastReads, tails, watches, groups, eventstore, close };
@@ -182,8 +183,6 @@ export const startServer = async (configuration: Configuration, logger: Logger):
     onWork: (wake) => watchWork(store, wake),
     lost: watch.changed,
     failed: failureOf(followers, [current, eventstore, egress]),
-    close: async () => {
-      for (const part of [...first, ...last]) await part?.close();
-    },
+    close: () => closeInOrder([...first, ...last]),
   };
 };

@@ -3,6 +3,7 @@ import type { Check } from '../gateway/readiness.js';
 import { executionAggregate } from '../execution/aggregate.js';
 import type { Configuration } from '../config/configuration.js';
 import { logChecks, parkedCheck, presentChecks, viewsCheck } from '../health/checks.js';
+import { closeInOrder } from './close-in-order.js';
 import { startProjecting } from './views/current-views.js';
 import { startExport } from './export/export.js';
 import { type Foundation, openFoundation } from './foundation.js';
@@ -84,7 +85,7 @@ const reactorComponent = async (
     ends: [logLag.ended, reactors.ended, reference.following.ended, activations.ended, egress.failed],
     figures: reactors.figures,
     close: async () => {
-      for (const part of [egress, reactors, logLag, reference.following, activations, launches]) await part.close();
+      await closeInOrder([egress, reactors, logLag, reference.following, activations, launches]);
     },
   };
 };
@@ -128,7 +129,7 @@ export const startWorker = async (configuration: Configuration, logger: Logger):
     copyOf,
     failed: firstFailure([log.ended, format.ended, foundation.retries.ended, ...parts.flatMap(({ ends }) => ends)]),
     close: async () => {
-      for (const part of [probes, ...parts, foundation]) await part.close();
+      await closeInOrder([probes, ...parts, foundation]);
     },
   };
 };

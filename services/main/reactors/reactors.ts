@@ -194,7 +194,10 @@ const startReactors = async (services: ReactorServices): Promise<RunningReactors
       logger.info({ reactors: names }, 'this process has these reactors');
     },
     onFailure: (error) =>
-      logger.warn({ err: error }, 'the leases of reactors cannot be read; this process keeps the reactors that it has'),
+      logger.warn(
+        { err: error },
+        'the leases of reactors cannot be read, or reactors not be started or stopped; this is tried again',
+      ),
   });
   return { ended, figures, close: () => work.close() };
 };

@@ -56,7 +56,7 @@ const say = (message: Exclude<ViewsThreadMessage, RunProgress>, logger: Logger):
   else if ('unshared' in message)
     logger.warn(
       { why: message.unshared },
-      'the leases of the views cannot be read; this process keeps the partitions that it has',
+      'the leases of the views cannot be read, or partitions not be taken over; this is tried again',
     );
   else if ('partitions' in message)
     logger.info({ partitions: message.partitions }, 'this process keeps these partitions of the views');
