@@ -61,6 +61,10 @@ export const tlsOf = (configuration: Settings): Tls | undefined => {
   return tls;
 };
 
+/** The contents of all files, in the order of their settings; rejects with the error of one that cannot be read. */
+const readAgain = ({ tls }: Settings): Promise<readonly Buffer[]> =>
+  Promise.all(FILES.map((key) => (tls[key] === '' ? Promise.resolve(Buffer.alloc(0)) : readFile(tls[key]))));
+
 /** Certificates in files, which are read again when they change. */
 export type TlsFiles = TlsSource & { close(): void };
 
@@ -117,10 +121,7 @@ export const openTls = (
   };
 
   const look = async (): Promise<void> => {
-    const { tls } = configuration;
-    const contents = await Promise.all(
-      FILES.map((key) => (tls[key] === '' ? Promise.resolve(Buffer.alloc(0)) : readFile(tls[key]))),
-    );
+    const contents = await readAgain(configuration);
     if (isSame(contents, seen)) {
       if (problem !== '') logger.info('the files of TLS are again those in use');
       problem = '';
@@ -137,7 +138,16 @@ export const openTls = (
     seen = contents;
   };
 
-  const timer = setInterval(() => void look().catch(fail), everyMs).unref();
+  /** One look at a time: of two at once, an older one could report what is no longer so. */
+  let isLooking = false;
+  const lookAlone = async (): Promise<void> => {
+    if (isLooking) return;
+    isLooking = true;
+    await look().catch(fail);
+    isLooking = false;
+  };
+
+  const timer = setInterval(() => void lookAlone(), everyMs).unref();
   return {
     get current() {
       return current;
