@@ -196,7 +196,8 @@ export const startTransports = async (
   const all = [...routes, ...signInRoutes(signInMetadata(configuration, authorization))];
   const parts = { ...services, routes: all, authorization, tracing };
   const { options, listensAt, startShutdown, close } = await transportOptions(configuration, parts);
-  // Waits for the role bindings, for a limited time: without them, callers that have their roles by bindings are refused.
+  // Waits for the role bindings, for a limited time: until they are read, callers that have their roles by bindings are
+  // answered UNAVAILABLE.
   if (options.authentication) await services.bindings?.ready();
   const grpc = await serveGrpc({ ...options, port: configuration.grpc_port });
   const http = await serveHttp({ ...options, port: configuration.http_port });

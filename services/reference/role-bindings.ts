@@ -1,6 +1,6 @@
 import type { StreamName } from '../kernel/stream.js';
 import type { Acknowledged, Folded } from '../kernel/ports/sessions.js';
-import type { Call } from '../kernel/rpc.js';
+import { type Call, RpcError } from '../kernel/rpc.js';
 import type { OnParked } from '../kernel/log-readers/parkable-fold.js';
 import { ROLE_BINDING_CATEGORY, roleBindingCodec, roleBindingStream } from '../role-binding/events.js';
 import {
@@ -20,8 +20,9 @@ import {
 /** The role bindings of all principals, folded live from the log. */
 export interface RoleBindings {
   /**
-   * Makes the reader of the bindings of a principal: the same object until they change. There are none until everything
-   * that was recorded at the start is folded, because a revocation may be among it, nor while the stream is parked.
+   * Makes the reader of the bindings of a principal: the same object until they change. There are none while the stream
+   * is parked. The reader throws UNAVAILABLE until everything that was recorded at the start is folded, because a grant
+   * or a revocation may be among it.
    */
   readerOf(principal: string): () => readonly GrantedRole[];
   /** Waits until everything that was recorded at the start is folded, and 10 s at most. */
@@ -30,7 +31,7 @@ export interface RoleBindings {
    * Reads the bindings of all principals, including the position that the caller asks for. Waits briefly for all
    * acknowledged events. Where `readerOf` gives none, as for a parked stream, there are none here either.
    *
-   * @throws {RpcError} UNAVAILABLE when the caller's position has not been reached in time.
+   * @throws {RpcError} UNAVAILABLE when the caller's position has not been reached in time, or `readerOf` would throw.
    */
   all(call: Call): Promise<readonly GrantedRole[]>;
 }
@@ -63,8 +64,11 @@ const bindingsIn = ({ state }: Folded<RoleBindingState>): readonly GrantedRole[]
 export const roleBindings = ({ fold, following, acknowledged }: RoleBindingsOptions): RoleBindings => {
   const known = new WeakMap<Folded<RoleBindingState>, readonly GrantedRole[]>();
 
-  const readable = (stream: StreamName): Folded<RoleBindingState> | undefined =>
-    fold.isParked(stream) || !following.hasReached(0n) ? undefined : fold.entries.get(stream);
+  const readable = (stream: StreamName): Folded<RoleBindingState> | undefined => {
+    if (!following.hasReached(0n))
+      throw new RpcError('UNAVAILABLE', 'the role bindings are still being read: try again later');
+    return fold.isParked(stream) ? undefined : fold.entries.get(stream);
+  };
 
   const of = (stream: StreamName): readonly GrantedRole[] => {
     const entry = readable(stream);

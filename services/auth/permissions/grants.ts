@@ -51,15 +51,17 @@ const has = (permission: Permission, { role }: Grant): boolean =>
 /**
  * The access that grants give, narrowed by the scopes of the token.
  *
- * @param grants is called at each check, so that a new role binding applies immediately.
+ * @param grants is called at each check, so that a new role binding applies immediately. Only as many are taken as the
+ * check needs.
  */
 export const accessBy = (scopes: readonly string[], grants: () => Iterable<Grant>): Access => {
   const allowed = permissionsByScopes(scopes);
-  const giving = (permission: Permission): readonly Grant[] =>
-    allowed.has(permission) ? [...grants()].filter((grant) => has(permission, grant)) : [];
+  const giving = function* (permission: Permission): Generator<Grant> {
+    if (!allowed.has(permission)) return;
+    for (const grant of grants()) if (has(permission, grant)) yield grant;
+  };
   const some = (permission: Permission, matches: (grant: Grant) => boolean): boolean => {
-    if (!allowed.has(permission)) return false;
-    for (const grant of grants()) if (has(permission, grant) && matches(grant)) return true;
+    for (const grant of giving(permission)) if (matches(grant)) return true;
     return false;
   };
   return {
@@ -68,8 +70,12 @@ export const accessBy = (scopes: readonly string[], grants: () => Iterable<Grant
     mayInSome: (permission, project) => some(permission, ({ projects }) => covers(projects, project)),
     mayInDomain: (permission, domain) => some(permission, ({ domains }) => covers(domains, domain)),
     projectsWith: (permission) => {
-      const projects = giving(permission).flatMap((grant) => grant.projects);
-      return projects.includes(ANY) ? undefined : [...new Set(projects)];
+      const found = new Set<string>();
+      for (const { projects } of giving(permission)) {
+        if (projects.includes(ANY)) return undefined;
+        for (const project of projects) found.add(project);
+      }
+      return [...found];
     },
   };
 };

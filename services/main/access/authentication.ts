@@ -52,21 +52,23 @@ const rolesEverywhere = (issuer: string): readonly ClaimGrant[] =>
 type ReadsBindings = Pick<RoleBindings, 'readerOf'>;
 
 /**
- * Returns a function that gives the present grants of a caller: those by its claims, and those of role bindings, which
- * may change between two calls.
+ * Returns a function that gives the present grants of a caller: first those by its claims, then those of role bindings,
+ * which may change between two calls. The bindings are read only where the claims do not allow a call, so that a caller
+ * whose claims do is served before the bindings can be read.
  */
 const grantsOf = (
   identity: Identity,
   byClaims: readonly Grant[],
   bindings: ReadsBindings | undefined,
-): (() => readonly Grant[]) => {
+): (() => Iterable<Grant>) => {
   const read = bindings?.readerOf(identity.principal);
   if (!read) return () => byClaims;
-  let joined = { of: read(), grants: [...byClaims, ...grantsByBindings(identity, read())] };
-  return () => {
+  let known: { readonly of: ReturnType<typeof read>; readonly grants: readonly Grant[] } | undefined;
+  return function* () {
+    yield* byClaims;
     const current = read();
-    if (current !== joined.of) joined = { of: current, grants: [...byClaims, ...grantsByBindings(identity, current)] };
-    return joined.grants;
+    if (current !== known?.of) known = { of: current, grants: grantsByBindings(identity, current) };
+    yield* known.grants;
   };
 };
 
