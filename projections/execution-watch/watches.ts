@@ -5,7 +5,6 @@ import {
   WatchResponse_Kind as Kind,
 } from '../../proto/gen/platformidl/eventlog/watch_pb.js';
 import { faultOfCrossing } from '../../services/kernel/crossing-faults.js';
-import type { StoreUnavailable } from '../../services/kernel/fault.js';
 import { type FollowForm, type FollowingClient, RpcError } from '../../services/kernel/rpc.js';
 import type { Collection, StoredDocument } from '../runtime/read-store.js';
 import { bareAnswer, statePage } from './answers.js';
@@ -34,9 +33,9 @@ export interface Watches {
    *
    * @throws {RpcError} INVALID_ARGUMENT naming the field; NOT_FOUND; RESOURCE_EXHAUSTED when there are too many
    * watchers; ABORTED when the caller reads too slowly; UNAVAILABLE when the log ends before the position after which
-   * the request resumes.
+   * the request resumes, and when the process shuts down.
    * @throws {StreamParked} when an event of the watched execution cannot be read.
-   * @throws {StoreUnavailable} when the log cannot be read, and when the process shuts down.
+   * @throws {StoreUnavailable} when the log cannot be read, and when the thread has ended.
    */
   open(request: Uint8Array, asked: WatchOptions): AsyncIterable<SentAnswer>;
   close(): Promise<void>;
@@ -49,7 +48,7 @@ const MAX_BEHIND_BYTES = 4 * 1024 * 1024;
 
 /** The thread that folds and encodes watched executions and lists. The first question starts it, also after a crash. */
 export interface WatchThread {
-  /** @throws {RpcError} or {Fault} that the thread has thrown; {StoreUnavailable} when it has ended. */
+  /** @throws {RpcError} or {Fault} that the thread has thrown, or with which it has ended. */
   ask(question: WatchQuestion): Promise<WatchReply>;
   /** Ends a watch; does nothing when the thread has ended, because all watches ended with it. */
   leave(id: number): void;
@@ -62,10 +61,7 @@ export type WatchesOptions = {
    * Makes the thread. `onMessage` gets the messages that no question asked for; `onEnd` is called with the error with
    * which all watches end.
    */
-  readonly openThread: (
-    onMessage: (message: WatchMessage) => void,
-    onEnd: (error: StoreUnavailable) => void,
-  ) => WatchThread;
+  readonly openThread: (onMessage: (message: WatchMessage) => void, onEnd: (error: Error) => void) => WatchThread;
   readonly encode: EncodeAnswer;
   /** The collection of executions, which lists show. */
   readonly executions: Collection;

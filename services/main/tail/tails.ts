@@ -27,9 +27,9 @@ export interface Tails {
    * Follows the log for one consumer, until it is gone; yields batches of encoded answers.
    *
    * @throws {RpcError} INVALID_ARGUMENT naming the field; RESOURCE_EXHAUSTED when there are too many tails; UNAVAILABLE
-   * when the log ends before the position after which the request continues.
+   * when the log ends before the position after which the request continues, and when the process shuts down.
    * @throws {Fault} that the thread has met: mostly StoreUnavailable, when the log cannot be read; also when the thread
-   * ends, and when the process shuts down.
+   * ends.
    */
   open(request: Uint8Array, client: FollowingClient): AsyncIterable<Uint8Array>;
   close(): Promise<void>;
@@ -111,7 +111,7 @@ export const openTails = (data: ViewsThreadData): Tails => {
     },
     close: async () => {
       const ending = worker;
-      failAll(new StoreUnavailable('shutting down'));
+      failAll(new RpcError('UNAVAILABLE', 'shutting down'));
       await ending?.terminate();
     },
   };

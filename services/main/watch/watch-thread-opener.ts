@@ -2,6 +2,7 @@ import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
 import type { WatchQuestion, WatchReply } from '../../../projections/execution-watch/thread-messages.js';
 import type { WatchesOptions } from '../../../projections/execution-watch/watches.js';
 import { StoreUnavailable } from '../../kernel/fault.js';
+import { RpcError } from '../../kernel/rpc.js';
 import { type Questions, askOver } from '../threads/messages.js';
 import type { ViewsThreadData } from '../views/views-thread.js';
 
@@ -28,7 +29,7 @@ export const watchThreadOpener =
   (onMessage, onEnd) => {
     let running: Running | undefined;
 
-    const end = (error: StoreUnavailable): void => {
+    const end = (error: Error): void => {
       running?.questions.failAll(error);
       running = undefined;
       onEnd(error);
@@ -47,7 +48,7 @@ export const watchThreadOpener =
       },
       close: async () => {
         const ending = running;
-        end(new StoreUnavailable('shutting down'));
+        end(new RpcError('UNAVAILABLE', 'shutting down'));
         await ending?.worker.terminate();
       },
     };
