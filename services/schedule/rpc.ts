@@ -7,8 +7,10 @@ import {
   type ScheduleStatus,
 } from '../../proto/gen/platformidl/eventlog/schedule_service_pb.js';
 import { contextOf, recordedBefore } from '../kernel/command-context.js';
+import { errorText } from '../kernel/error-text.js';
 import { sha256Hex } from '../kernel/encoding/hash.js';
 import { type Call, invalid, missing, type Route, route, RpcError } from '../kernel/rpc.js';
+import type { Ticks } from './calendar/cron-ticks.js';
 import { activeSegment, type ScheduledPlan, type Segment } from './calendar/segments.js';
 import { nextTicks, segmentTicks } from './calendar/ticks.js';
 import type { ScheduleCommand, TickId } from './commands.js';
@@ -108,19 +110,31 @@ const fire = async (services: ScheduleServices, request: LaunchPlanName, call: C
   return create(ScheduleFireResponseSchema, { tick: outcomeMessage({ ...tick, outcome }) });
 };
 
+/** The ticks of the active version. Its expression may be one of an older release that registration refuses today. */
+const activeTicks = ({ timezone }: ScheduleServices, plan: LaunchPlanName, active: Segment): Ticks => {
+  try {
+    return segmentTicks(active, timezone);
+  } catch (error) {
+    throw new RpcError(
+      'FAILED_PRECONDITION',
+      `the schedule of launch plan ${text(plan)} has no ticks: ${errorText(error)}`,
+    );
+  }
+};
+
 type Undecided = { readonly untilMs: number; readonly skips: readonly number[] };
 
 /** The tick that a request wants to skip: the one at its time, or else the next one that is not skipped already. */
 const tickToSkip = (
-  { now, timezone }: ScheduleServices,
+  services: ScheduleServices,
   { plan, active }: { readonly plan: LaunchPlanName; readonly active: Segment },
   { untilMs, skips }: Undecided,
   at: ScheduleSkipRequest['at'],
 ): number => {
-  const ticks = segmentTicks(active, timezone);
+  const ticks = activeTicks(services, plan, active);
   const fromMs = Math.max(active.fromMs, untilMs);
   if (at === undefined) {
-    const [next] = nextTicks(ticks, Math.max(fromMs, now()), 1, skips);
+    const [next] = nextTicks(ticks, Math.max(fromMs, services.now()), 1, skips);
     if (next !== undefined) return next;
     throw new RpcError('FAILED_PRECONDITION', `launch plan ${text(plan)} has no next tick`);
   }

@@ -370,6 +370,14 @@ describe('a tick that is skipped by request', () => {
     await expect(plane.skip('off')).rejects.toMatchObject({ code: 'FAILED_PRECONDITION' });
   });
 
+  it('is refused where the schedule, of an older release, cannot be computed', async () => {
+    const plane = openPlane();
+    await plane.activate('old', '61 * * * *');
+    const skipping = plane.skip('old');
+    await expect(skipping).rejects.toMatchObject({ code: 'FAILED_PRECONDITION' });
+    await expect(skipping).rejects.toThrow('p/d/old');
+  });
+
   it('is no longer among those to be skipped when it is decided', async () => {
     const plane = openPlane();
     await plane.activate('minutely', '* * * * *');
