@@ -211,7 +211,7 @@ export type WorkflowPhaseReported = Message<"platformidl.eventlog.WorkflowPhaseR
   message?: Content | undefined;
 
   /**
-   * A short hash of the received bytes, by which a repetition is recognised without reading them.
+   * A short hash of the received bytes: events with different hashes have different messages.
    *
    * @generated from field: fixed64 message_hash = 10;
    */
@@ -282,7 +282,7 @@ export type NodePhaseReported = Message<"platformidl.eventlog.NodePhaseReported"
   message?: Content | undefined;
 
   /**
-   * A short hash of the received bytes, by which a repetition is recognised without reading them.
+   * A short hash of the received bytes: events with different hashes have different messages.
    *
    * @generated from field: fixed64 message_hash = 10;
    */
@@ -366,7 +366,7 @@ export type TaskPhaseReported = Message<"platformidl.eventlog.TaskPhaseReported"
   message?: Content | undefined;
 
   /**
-   * A short hash of the received bytes, by which a repetition is recognised without reading them.
+   * A short hash of the received bytes: events with different hashes have different messages.
    *
    * @generated from field: fixed64 message_hash = 10;
    */
@@ -449,7 +449,7 @@ export type EngineReported = Message<"platformidl.eventlog.EngineReported"> & {
   message?: Content | undefined;
 
   /**
-   * A short hash of the received bytes, by which a repetition is recognised without reading them.
+   * A short hash of the received bytes: events with different hashes have different messages.
    *
    * @generated from field: fixed64 message_hash = 10;
    */

@@ -324,21 +324,22 @@ export type ListedConsumer = Message<"platformidl.eventlog.ListedConsumer"> & {
   group: string;
 
   /**
-   * Every event up to here is done: a revision of the source, or a position of the log for `$all`; absent when none is.
+   * Every event up to here is done, or is before the start of the consumer: a revision of the source, or a position of
+   * the log for `$all`; absent when there is none.
    *
    * @generated from field: optional uint64 checkpoint = 3;
    */
   checkpoint?: bigint | undefined;
 
   /**
-   * The last event of the source, in the same unit; absent when it has none.
+   * The last event of the source, in the same unit; absent when it has none, or it was deleted.
    *
    * @generated from field: optional uint64 last = 4;
    */
   last?: bigint | undefined;
 
   /**
-   * The number of events that were read and neither acknowledged nor parked.
+   * The number of events that were read and neither acknowledged, skipped nor parked.
    *
    * @generated from field: uint32 pending = 5;
    */
@@ -352,7 +353,8 @@ export type ListedConsumer = Message<"platformidl.eventlog.ListedConsumer"> & {
   parked: number;
 
   /**
-   * The clients that are connected to the answering process for it.
+   * The clients that are connected to the answering process for it; empty for a consumer that is not among the 100
+   * oldest.
    *
    * @generated from field: repeated platformidl.eventlog.ConsumerConnection connections = 7;
    */
@@ -387,7 +389,7 @@ export type ConsumerConnection = Message<"platformidl.eventlog.ConsumerConnectio
   name: string;
 
   /**
-   * The number of events that were sent to it and that it has not answered, and how many it takes at a time.
+   * The number of events that were sent to it and whose answers are not recorded yet, and how many it takes at a time.
    *
    * @generated from field: uint32 in_flight = 3;
    */
