@@ -5,7 +5,7 @@ import { RpcError } from '../../kernel/rpc.js';
 import type { DispatchedCall } from './call.js';
 import type { Interceptor } from './dispatch.js';
 import type { Requirement } from './requirement.js';
-import { type FoundTarget, UNREADABLE } from './target.js';
+import type { FoundTarget } from './target.js';
 
 /** Checks the permission that the RPC requires. A project as a whole can be read with `read` in one of its domains. */
 const assertPermission = (
@@ -21,7 +21,8 @@ const assertPermission = (
 };
 
 /** False where the request does not refer to a resource. */
-const isReferred = (read: FoundTarget): boolean => read.project !== '' || read.domain !== '' || read === UNREADABLE;
+const isReferred = ({ project, domain, isUnreadable = false }: FoundTarget): boolean =>
+  project !== '' || domain !== '' || isUnreadable;
 
 const assertAllowed = ({ endpoint, request }: DispatchedCall, access: Access): void => {
   const { requires, targetOf, readsOf } = endpoint;

@@ -16,12 +16,18 @@ import type { TargetFields } from './requirement.js';
 export type ReceivedRequest = MessageShape<DescMessage> | Uint8Array;
 
 /** The resource that a request names; a field is empty where the request does not name it or cannot be decoded. */
-export type FoundTarget = { readonly project: string; readonly domain: string; readonly name: string };
+export type FoundTarget = {
+  readonly project: string;
+  readonly domain: string;
+  readonly name: string;
+  /** True for a request whose bytes cannot be read: it may name any resource. */
+  readonly isUnreadable?: boolean;
+};
 
 /** Reads the resource that a request names; a stream of requests names none. */
 export type ReadTarget = (request: ReceivedRequest | undefined) => FoundTarget;
 
-type Part = keyof FoundTarget;
+type Part = 'project' | 'domain' | 'name';
 
 /** The fields of a message type that have the names: the path to the message with them, and its field for each of them. */
 type NameFields = {
@@ -34,9 +40,6 @@ type NameFields = {
 type Found = Record<Part, string>;
 
 const NOTHING: FoundTarget = { project: '', domain: '', name: '' };
-
-/** The result for a request whose bytes cannot be read: it may name any resource. */
-export const UNREADABLE: FoundTarget = { ...NOTHING };
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -85,8 +88,8 @@ const inBytes = (bytes: Uint8Array, nameFields: NameFields): FoundTarget => {
     scan({ bytes, pos: 0, nameFields, found }, bytes.length);
     return found;
   } catch (error) {
-    if (error instanceof Malformed) return UNREADABLE; // large requests are not validated before their handler runs
-    throw error;
+    if (!(error instanceof Malformed)) throw error;
+    return { ...NOTHING, isUnreadable: true }; // large requests are not validated before their handler runs
   }
 };
 

@@ -51,10 +51,10 @@ describe('the target of a request', () => {
     expect(targetOfNodeEvent(both)).toEqual({ project: 'other', domain: 'd', name: 'e' });
   });
 
-  it('is empty where the request does not name it, or cannot be decoded', () => {
+  it('is empty where the request does not name it, and marked where it cannot be decoded', () => {
     const empty = { project: '', domain: '', name: '' };
     expect(targetOfNodeEvent(new Uint8Array())).toEqual(empty);
-    expect(targetOfNodeEvent(bytes.subarray(0, 10))).toEqual(empty);
+    expect(targetOfNodeEvent(bytes.subarray(0, 10))).toEqual({ ...empty, isUnreadable: true });
   });
 
   it('may be a project alone', () => {
