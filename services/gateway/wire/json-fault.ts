@@ -1,4 +1,11 @@
-import { type DescField, type DescMessage, fromJson, type JsonReadOptions, type JsonValue } from '@bufbuild/protobuf';
+import {
+  type DescField,
+  type DescMessage,
+  fromJson,
+  type JsonObject,
+  type JsonReadOptions,
+  type JsonValue,
+} from '@bufbuild/protobuf';
 
 // The search decodes parts of the body repeatedly; a body with more characters than this is not searched.
 const MAX_SEARCHED_LENGTH = 1_000_000;
@@ -47,11 +54,17 @@ const inside = (type: DescMessage | undefined, json: JsonValue, { options, depth
   return path === '' ? '' : `.${path}`;
 };
 
+/** The field that the object has under both of its names. */
+const fieldGivenTwice = (type: DescMessage, json: JsonObject): string =>
+  type.fields.find(
+    ({ name, jsonName }) => name !== jsonName && json[name] !== undefined && json[jsonName] !== undefined,
+  )?.name ?? '';
+
 const pathIn = (type: DescMessage, json: JsonValue, search: Search): string => {
   if (typeof json !== 'object' || json === null || Array.isArray(json)) return '';
   if (type.typeName.startsWith('google.protobuf.')) return ''; // their JSON form does not list their fields
   const failing = Object.entries(json).find(([key, value]) => !decodes(type, { [key]: value }, search));
-  if (!failing) return '';
+  if (!failing) return fieldGivenTwice(type, json);
   const [key, value] = failing;
   const field = type.fields.find(({ name, jsonName }) => name === key || jsonName === key);
   return field ? inField(field, { type, key }, value, search) : key;

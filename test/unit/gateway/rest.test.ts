@@ -247,7 +247,9 @@ describe('a JSON body', () => {
       'inputs.literals[x].scalar.primitive.datetime',
     ],
     ['{"inputs":{"literals":{"x":{"scalar":{},"map":{}}}}}', 'inputs.literals[x]'],
-    ['{"spec":{"launch_plan":{},"launchPlan":{}}}', 'spec'],
+    ['{"spec":{"launch_plan":{},"launchPlan":{}}}', 'invalid value for spec.launch_plan: set multiple times'],
+    ['{"spec":{"launchPlan":null,"launch_plan":{"name":"n"}}}', 'spec.launch_plan: set multiple times'],
+    ['{"spec":{},"spec":{}}', 'duplicate object key "spec"'],
     ['{"spec":{"metadata":{"mode":"SOMETIMES"}}}', 'spec.metadata.mode: "SOMETIMES" is not one of MANUAL, SCHEDULED'],
   ])('%s is refused, and the error has: %s', async (body, where) => {
     const response = await toy.send('POST', CREATE, body, JSON_TYPE);
