@@ -14,7 +14,7 @@ import { LiteralMapSchema } from '../../../proto/gen/platformidl/core/literals_p
 import type { ExecutionCreated } from '../../../proto/gen/platformidl/eventlog/execution_pb.js';
 import { bytesOf, type PayloadStore } from '../../kernel/ports/payload-store.js';
 import { RpcError } from '../../kernel/rpc.js';
-import { executionAbsent, executionIdOf } from '../execution-id.js';
+import { executionIdOf } from '../execution-id.js';
 import { phaseName, WORKFLOW } from '../phases.js';
 import { type Launched, errorsAsRefusals } from './answer.js';
 import { type Actor, launch, type Launch, type LaunchServices } from './launch.js';
@@ -25,18 +25,33 @@ export type RelaunchServices = LaunchServices & { readonly payloads: PayloadStor
 
 type Changes = { readonly name: string; readonly change: (spec: ExecutionSpec, metadata: ExecutionMetadata) => void };
 
-/** Rebuilds the create request of an execution with the same inputs and versions, and applies the changes. */
+/** The event that created an execution, and the phase and the tags that it has now. */
+type Original = { readonly created: ExecutionCreated; readonly phase: number; readonly tags: readonly string[] };
+
+/** @throws {RpcError} NOT_FOUND when there is no such execution. */
+const originalOf = async (services: RelaunchServices, id: ExecutionId): Promise<Original> => {
+  const created = await createdEventOf(services, id);
+  const { sessions, aggregate } = services;
+  return sessions.read(aggregate, executionStream(id), ({ state: { phase, tags } }) => ({ created, phase, tags }));
+};
+
+/**
+ * Rebuilds the create request of an execution with the same inputs and versions and its present tags, and applies the
+ * changes.
+ */
 const rebuiltRequest = async (
   { payloads, largeLaunches }: RelaunchServices,
   id: ExecutionId,
-  original: ExecutionCreated,
+  { created, tags }: Original,
   { name, change }: Changes,
 ): Promise<Launch> => {
-  const spec = original.spec === undefined ? create(ExecutionSpecSchema) : clone(ExecutionSpecSchema, original.spec);
+  const spec = created.spec === undefined ? create(ExecutionSpecSchema) : clone(ExecutionSpecSchema, created.spec);
+  // oxlint-disable-next-line typescript/no-deprecated -- clients still send tags, and lists filter by them
+  spec.tags = [...tags];
   const metadata = (spec.metadata ??= create(ExecutionMetadataSchema));
   metadata.referenceExecution = create(WorkflowExecutionIdentifierSchema, id);
   change(spec, metadata);
-  const { userInputs } = original;
+  const { userInputs } = created;
   const bytes = userInputs === undefined ? new Uint8Array() : await bytesOf(userInputs, payloads);
   const request = create(ExecutionCreateRequestSchema, { project: id.project, domain: id.domain, name, spec });
   // Large inputs stay encoded.
@@ -51,7 +66,7 @@ export const relaunch = (
 ): Promise<Launched> => {
   const id = executionIdOf(request.id);
   return errorsAsRefusals(id, async () => {
-    const original = await createdEventOf(services, id);
+    const original = await originalOf(services, id);
     const rebuilt = await rebuiltRequest(services, id, original, {
       name: request.name,
       change: (spec, metadata) => {
@@ -65,12 +80,7 @@ export const relaunch = (
 
 const RECOVERABLE: readonly number[] = [WORKFLOW.FAILED, WORKFLOW.ABORTED, WORKFLOW.TIMED_OUT];
 
-const assertRecoverable = async ({ sessions, aggregate }: RelaunchServices, id: ExecutionId): Promise<void> => {
-  const { exists, phase } = await sessions.read(aggregate, executionStream(id), ({ state }) => ({
-    exists: state.exists,
-    phase: state.phase,
-  }));
-  if (!exists) throw executionAbsent(id);
+const assertRecoverable = (id: ExecutionId, { phase }: Original): void => {
   if (!RECOVERABLE.includes(phase))
     throw new RpcError(
       'FAILED_PRECONDITION',
@@ -100,8 +110,8 @@ export const recover = (
 ): Promise<Launched> => {
   const id = executionIdOf(request.id);
   return errorsAsRefusals(id, async () => {
-    await assertRecoverable(services, id);
-    const original = await createdEventOf(services, id);
+    const original = await originalOf(services, id);
+    assertRecoverable(id, original);
     const rebuilt = await rebuiltRequest(services, id, original, {
       name: request.name,
       change: (_, metadata) => {

@@ -239,6 +239,17 @@ describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
       await expectKept(id!, row);
     });
 
+    it('launches the execution with the tags that it has now, and not with those of its launch', async () => {
+      const original = await launch({ tags: ['nightly', 'wrong'] });
+      await plane[way].call(method.updateExecution, { id: original, tags: { values: ['nightly', 'right'] } });
+      const { id } = await plane[way].call(method.relaunchExecution, { id: original });
+      await expectKept(id!, { rule: '', spec: { tags: ['nightly', 'right'] } });
+      await plane[way].call(method.updateExecution, { id: original, tags: {} });
+      await runSteps(plane, way, original, [ok(workflow('FAILED'))]);
+      const recovered = await plane[way].call(method.recoverExecution, { id: original });
+      await expectKept(recovered.id!, { rule: '', spec: { tags: [] } });
+    });
+
     it('launches a task that was launched by itself', async () => {
       const original = await launch({ launchPlan: HELLO_TASK });
       const { id } = await plane[way].call(method.relaunchExecution, { id: original });
