@@ -80,7 +80,8 @@ export const mergedConfig = (levels: readonly ConfigLevel[]): WorkflowExecutionC
   const interruptible = first(levels, 'interruptible', () => true);
   const envs = first(levels, 'envs', isFilled);
   return create(WorkflowExecutionConfigSchema, {
-    maxParallelism: first(levels, 'maxParallelism', (value) => value !== 0) ?? 0,
+    // Launch plans may have been registered with a number below 0, with which no engine would run a node.
+    maxParallelism: first(levels, 'maxParallelism', (value) => value > 0) ?? 0,
     ...(securityContext && { securityContext }),
     ...(raw && { rawOutputDataConfig: raw }),
     ...(labels && { labels }),

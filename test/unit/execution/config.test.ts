@@ -26,11 +26,12 @@ const onPlatform = (platform: NonNullable<Level>, request: object, plan?: object
 const role = (iamRole: string) => ({ securityContext: { runAs: { iamRole } } });
 
 describe('the configuration of an execution', () => {
-  it('takes the first parallelism that is not zero, that of the platform last', () => {
+  it('takes the first parallelism above zero, that of the platform last', () => {
     expect(levels({ maxParallelism: 1 }, { maxParallelism: 2 }).maxParallelism).toBe(1);
     expect(levels({}, { maxParallelism: 2 }, { maxParallelism: 3 }).maxParallelism).toBe(2);
     expect(levels({}, {}, { maxParallelism: 3 }, { maxParallelism: 4 }).maxParallelism).toBe(3);
     expect(levels({}).maxParallelism).toBe(25);
+    expect(levels({}, { maxParallelism: -1 }).maxParallelism).toBe(25);
   });
 
   it('takes the first security context that names an identity, as a whole', () => {
