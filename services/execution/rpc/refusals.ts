@@ -113,7 +113,8 @@ const statuses: { readonly [K in Kind]: (refusal: Of<K>, subject: RefusedEntity)
   'lease-lost': ({ producer, engine }, subject) => ({
     code: 'FAILED_PRECONDITION',
     text:
-      `the event comes from [${producer}], which has no lease of ${subjectText(subject)}` +
+      `${producer === '' ? 'the event has no producer_id, and so' : `the event comes from [${producer}], which has`} ` +
+      `no lease of ${subjectText(subject)}` +
       (engine === '' ? '' : `: engine [${engine}] has it`),
     details: clusterDetail(producer),
   }),

@@ -171,6 +171,13 @@ const ROWS: readonly Row[] = [
     reason: foreign('e1'),
   },
   {
+    refusal: { kind: 'lease-lost', producer: '', engine: 'e2' },
+    isPermanent: false,
+    code: 'FAILED_PRECONDITION',
+    text: `the event has no producer_id, and so no lease of ${EXECUTION}: engine [e2] has it`,
+    reason: foreign(''),
+  },
+  {
     refusal: { kind: 'runs-without-lease' },
     isPermanent: true,
     code: 'FAILED_PRECONDITION',
