@@ -4,6 +4,7 @@ import { RevisionConflict } from '../../../kernel/fault.js';
 import type { StreamName } from '../../../kernel/stream.js';
 import type { ClientAccess } from '../access.js';
 import type { AppendRequest, Expected, WriteTarget } from './append-request.js';
+import { metadataFor } from '../event-metadata.js';
 import { errorOfStore, StreamTombstoned, WrongVersion } from '../failure.js';
 import { lastRevision } from '../read/read.js';
 import {
@@ -80,11 +81,12 @@ const onlyCheck = async (writing: AppendServices, target: WriteTarget): Promise<
   return { revision, position: await writing.store.head() };
 };
 
-const ownEvent = ({ now, newId }: AppendServices, type: string, data: Uint8Array): NewEvent => ({
+/** Makes an event that this server itself records; its data is JSON, or empty. */
+const ownEvent = ({ now, newId }: AppendServices, type: string, data: string): NewEvent => ({
   id: newId(),
   type,
-  data,
-  metadata: JSON.stringify({ recordedAtMs: now(), actor: '', commandId: '', schema: 0 }),
+  data: Buffer.from(data),
+  metadata: metadataFor({ custom: new Uint8Array(), isJson: data !== '', recordedAtMs: now() }),
 });
 
 /**
@@ -98,7 +100,7 @@ const appendMetadata = async (
   metadata: object,
   expected: ExpectedRevision = 'any',
 ): Promise<Appended> => {
-  const event = ownEvent(writing, STREAM_METADATA, Buffer.from(JSON.stringify(metadata)));
+  const event = ownEvent(writing, STREAM_METADATA, JSON.stringify(metadata));
   const stream = metadataStreamOf(of) as StreamName;
   const appended = await writing.store.append(stream, expected, [event]);
   writing.rules.take({ ...event, stream });
@@ -196,7 +198,7 @@ export const deleteStream = async (writing: AppendServices, target: WriteTarget)
  */
 export const tombstoneStream = async (writing: AppendServices, target: WriteTarget): Promise<AppendResult> => {
   await assertDeletable(writing, target);
-  const events = [ownEvent(writing, TOMBSTONE, new Uint8Array())];
+  const events = [ownEvent(writing, TOMBSTONE, '')];
   const { outcome } = await launchAppend(writing, { ...target, events });
   return outcome;
 };
