@@ -297,6 +297,7 @@ describe('a log server', () => {
     );
     await client.deleteStream(name);
     expect(await failure(gathered(client.readStream(name)))).toBe(ErrorType.STREAM_NOT_FOUND);
+    expect((await client.getStreamMetadata(name)).metadata).toEqual({ truncateBefore: 2 });
     await client.appendToStream(name, event(), { expectedRevision: NO_STREAM });
     expect(await revisions(name)).toEqual([2n]);
   });
@@ -310,12 +311,15 @@ describe('a log server', () => {
     client = clientOf(server.address);
     expect(await failure(gathered(client.readStream(name)))).toBe(ErrorType.STREAM_DELETED);
     expect(await failure(client.appendToStream(name, event()))).toBe(ErrorType.STREAM_DELETED);
+    expect(await failure(client.getStreamMetadata(name))).toBe(ErrorType.STREAM_DELETED);
+    expect(await failure(client.setStreamMetadata(name, { maxCount: 2 }))).toBe(ErrorType.STREAM_DELETED);
   });
 
   it('shows only the newest events, up to the maximum count of the stream', async () => {
     const name = stream();
     await client.appendToStream(name, [event(), event(), event()]);
-    await client.setStreamMetadata(name, { maxCount: 2 });
+    for (const maxCount of [1, 2]) await client.setStreamMetadata(name, { maxCount });
+    expect(await revisions(`$$${name}`)).toEqual([1n]);
     expect(await revisions(name)).toEqual([1n, 2n]);
     expect((await gathered(client.readStream(name, { direction: BACKWARDS, fromRevision: END }))).length).toBe(2);
   });

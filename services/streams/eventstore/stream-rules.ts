@@ -57,8 +57,9 @@ const revisionIn = (value: unknown): bigint =>
 export const marksDeleted = (metadata: { readonly $tb?: unknown }): boolean =>
   isMarkedDeleted({ truncateBefore: revisionIn(metadata.$tb) });
 
-const wholeIn = (value: unknown): number | undefined =>
-  typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
+/** As in EventStoreDB, a `$maxCount` or `$maxAge` of 0 or less is no rule. */
+const limitIn = (value: unknown): number | undefined =>
+  typeof value === 'number' && Number.isSafeInteger(value) && value > 0 ? value : undefined;
 
 /** The fields of stream metadata; `undefined` for data in another format than that of EventStoreDB. */
 const fieldsIn = (data: Uint8Array): Partial<Record<string, unknown>> | undefined => {
@@ -73,13 +74,19 @@ const fieldsIn = (data: Uint8Array): Partial<Record<string, unknown>> | undefine
 const rulesIn = (data: Uint8Array): Partial<StreamRules> => {
   const metadata = fieldsIn(data);
   if (metadata === undefined) return {};
-  const maxAgeS = wholeIn(metadata['$maxAge']);
+  const maxAgeS = limitIn(metadata['$maxAge']);
   return {
     truncateBefore: revisionIn(metadata['$tb']),
-    maxCount: wholeIn(metadata['$maxCount']),
+    maxCount: limitIn(metadata['$maxCount']),
     maxAgeMs: maxAgeS === undefined ? undefined : maxAgeS * 1_000,
   };
 };
+
+/**
+ * The rules of a metadata stream by those of its stream. As in EventStoreDB, only its last event is visible, and it is
+ * deleted permanently together with its stream.
+ */
+const rulesOfMetadata = ({ isTombstoned }: StreamRules): StreamRules => ({ ...NO_RULES, isTombstoned, maxCount: 1 });
 
 /** No rules, for a log in which all events are visible. */
 export const noStreamRules: StreamRulesTable = { of: () => NO_RULES, take: () => undefined };
@@ -156,6 +163,7 @@ class KeptRules implements StreamRulesTable {
 
   of(stream: string): StreamRules | Promise<StreamRules> {
     if (!this.#isRuled(stream)) return NO_RULES;
+    if (stream.startsWith(METADATA_PREFIX)) return this.#ofMetadata(stream);
     return this.#known(stream) ?? this.#reads.get(stream) ?? this.#read(stream);
   }
 
@@ -165,6 +173,11 @@ class KeptRules implements StreamRulesTable {
     this.#reads.delete(stream); // a read in flight may have missed the event
     const known = this.#known(stream);
     if (known !== undefined) this.#keep(stream, changed(known, event));
+  }
+
+  #ofMetadata(stream: string): StreamRules | Promise<StreamRules> {
+    const ruled = this.of(stream.slice(METADATA_PREFIX.length));
+    return ruled instanceof Promise ? ruled.then(rulesOfMetadata) : rulesOfMetadata(ruled);
   }
 
   #known(stream: string): StreamRules | undefined {

@@ -99,6 +99,30 @@ describe('the rules of streams', () => {
     expect(await rules.of(streams[0]!)).toMatchObject({ truncateBefore: 2n });
   });
 
+  it('are none by a maximum count or age that is not above 0, as in EventStoreDB', async () => {
+    const [stream] = streamsOfRun(1) as [string];
+    const rules = await openStreamRules(store);
+    for (const limit of [0, -1]) {
+      await recordMetadata(stream, { $maxCount: limit, $maxAge: limit, $tb: 2 }, [rules]);
+      expect(await rules.of(stream)).toEqual({
+        ...{ truncateBefore: 2n, isTombstoned: false },
+        ...{ maxCount: undefined, maxAgeMs: undefined },
+      });
+    }
+  });
+
+  it('show the last event of a metadata stream alone, which is deleted together with its stream', async () => {
+    const streams = streamsOfRun(10);
+    const names = streams.flatMap((name) => [name, metadataStreamOf(name)]);
+    const rules = await openStreamRules(store, { maxBytes: THREE_STREAMS, isRuled: (name) => names.includes(name) });
+    for (const stream of streams) await recordMetadata(stream, { $tb: 3, $maxAge: 60 }, [rules]);
+    const [stream] = streams as [string];
+    const ofMetadata = { truncateBefore: 0n, maxCount: 1, maxAgeMs: undefined };
+    expect(await rules.of(metadataStreamOf(stream))).toEqual({ ...ofMetadata, isTombstoned: false });
+    await record(stream, event(TOMBSTONE), [rules]);
+    expect(await rules.of(metadataStreamOf(stream))).toEqual({ ...ofMetadata, isTombstoned: true });
+  });
+
   const at = fc.nat({ max: 7 });
   const step = fc.oneof(
     fc.record({ kind: fc.constant('metadata' as const), at, tb: fc.nat({ max: 9 }) }),
