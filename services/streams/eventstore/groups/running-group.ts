@@ -189,8 +189,7 @@ export class RunningGroup {
       this.#state.expire(this.#services.now());
       this.#proceed();
     };
-    const delayMs = Math.max(1, due - this.#services.now());
-    this.#timer = setTimeout(expire, Math.min(delayMs, MAX_TIMER_MS));
+    this.#timer = setTimeout(expire, Math.min(Math.max(1, due - this.#services.now()), MAX_TIMER_MS));
   }
 
   #reached<Result>(work: () => Promise<Result>): Promise<Result> {
@@ -262,6 +261,7 @@ export class RunningGroup {
   #queueOf(id: number, connection: ConsumerConnection, sent: SentIds): DeliveryQueue {
     return deliveryQueue(connection, {
       load: (at) => this.#reached(() => this.#source.at(at)),
+      isAwaited: (delivery) => this.#state.isAwaited(delivery),
       sending: (event, at) => rememberSent(sent, event, at, (place) => this.#state.has(id, place)),
       vanished: (at) => this.#state.abandoned(at),
       stall: (isStalled) => {

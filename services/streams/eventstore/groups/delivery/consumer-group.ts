@@ -85,6 +85,11 @@ export class ConsumerGroup<Content> {
     return this.#pending.sentTo(id, at) !== undefined;
   }
 
+  /** False when the event of a delivery was answered, has timed out or was delivered again. */
+  isAwaited({ number, consumer, at }: Delivery<unknown>): boolean {
+    return this.#pending.sentTo(consumer, at)?.delivery === number;
+  }
+
   /** Marks an event as done. Ignores an answer to an event that this consumer does not have in flight. */
   acknowledge(id: number, at: bigint): void {
     const event = this.#pending.sentTo(id, at);
@@ -246,10 +251,11 @@ export class ConsumerGroup<Content> {
     content: Content | undefined,
   ): Delivery<Content> {
     const { messageTimeoutMs } = this.#rules;
-    this.#pending.send(event, consumer.id, messageTimeoutMs > 0 ? nowMs + messageTimeoutMs : Infinity);
-    consumer.inFlight += 1;
+    const dueMs = messageTimeoutMs > 0 ? nowMs + messageTimeoutMs : Infinity;
     this.#delivered += 1;
-    return { consumer: consumer.id, at: event.at, retries: event.retries, content };
+    this.#pending.send(event, { consumer: consumer.id, dueMs, delivery: this.#delivered });
+    consumer.inFlight += 1;
+    return { number: this.#delivered, consumer: consumer.id, at: event.at, retries: event.retries, content };
   }
 
   #finish(event: PendingEvent): void {

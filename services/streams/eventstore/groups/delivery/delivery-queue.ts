@@ -26,6 +26,8 @@ const MAX_UNSENT = 16;
 export type DeliveryQueueOwner = {
   /** Reads the event of a delivery that has no content. */
   readonly load: (at: bigint) => Promise<RecordedEvent | undefined>;
+  /** False when the event is not to be sent any more: while it waited to be sent, it has timed out. */
+  readonly isAwaited: (delivery: Delivery<RecordedEvent>) => boolean;
   /** Called before an event is sent. */
   readonly sending: (event: RecordedEvent, at: bigint) => void;
   /** Called instead when the source no longer shows the event. */
@@ -44,6 +46,7 @@ export const deliveryQueue = (connection: ConsumerConnection, owner: DeliveryQue
       owner.stall(false);
       return false;
     }
+    if (!owner.isAwaited(delivery)) return true;
     const event = delivery.content ?? (await owner.load(delivery.at));
     if (event === undefined) owner.vanished(delivery.at);
     else {

@@ -27,6 +27,8 @@ export type ReadEvent<Content> = {
 
 /** An event to be sent. Without content where it was not read for this delivery: the sender then reads it. */
 export type Delivery<Content> = {
+  /** The number of the delivery in its group: an event may be delivered again. */
+  readonly number: number;
   readonly consumer: number;
   readonly at: bigint;
   readonly retries: number;

@@ -11,7 +11,7 @@ export type PendingEvent = {
   readonly retries: number;
 } & (
   | { readonly state: 'waiting' }
-  | { readonly state: 'sent'; readonly consumer: number; readonly dueMs: number }
+  | { readonly state: 'sent'; readonly consumer: number; readonly dueMs: number; readonly delivery: number }
   | { readonly state: 'parking'; readonly consumer: number | undefined }
   /** Done; the recording with this number, and every later one, includes that. */
   | { readonly state: 'done'; readonly consumer: number | undefined; readonly recording: number }
@@ -66,11 +66,10 @@ export class PendingEvents {
 
   send(
     { at, bucket, retries }: Pick<PendingEvent, 'at' | 'bucket' | 'retries'>,
-    consumer: number,
-    dueMs: number,
+    sent: Pick<SentEvent, 'consumer' | 'dueMs' | 'delivery'>,
   ): void {
     this.#waiting.delete(at);
-    this.#events.set(at, { at, bucket, retries, state: 'sent', consumer, dueMs });
+    this.#events.set(at, { at, bucket, retries, state: 'sent', ...sent });
   }
 
   park(event: PendingEvent): void {
