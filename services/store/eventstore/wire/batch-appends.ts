@@ -1,16 +1,32 @@
+import { DeadlineExceededError } from '@eventstore/db-client';
 import type { Appended } from '../../../kernel/ports/event-store.js';
 import type { NodeClient } from '../nodes/node-client.js';
 import { appendAnswer } from './append-answer.js';
 import { type AppendMessage, appendRequest } from './append-request.js';
 
-type Waiting = { readonly resolve: (appended: Appended) => void; readonly reject: (error: unknown) => void };
+type Waiting = {
+  readonly sinceMs: number;
+  readonly resolve: (appended: Appended) => void;
+  readonly reject: (error: unknown) => void;
+};
+
+/**
+ * The longest wait for an answer, in milliseconds, and the interval of checks. A node may leave one append unanswered
+ * while it answers others: EventStoreDB does so when the events are in the stream already, in another order. It answers
+ * a write that it cannot confirm within two seconds.
+ */
+const ANSWER_MS = 8_000;
+const CHECK_MS = 1_000;
+
+const unanswered = (): Error =>
+  new DeadlineExceededError(undefined, `the event store has not answered an append for ${ANSWER_MS / 1_000} s`);
 
 /** Sends appends over one client. */
 export interface BatchAppends {
   /**
    * Sends an append; the appends of one client reach the server in the order of these calls.
    *
-   * @throws the library's error for a refusal or for the end of the connection.
+   * @throws the library's error for a refusal, for the end of the connection, or when there is no answer in time.
    * @throws {NodeUnreached} from the call itself, when the client was abandoned before.
    */
   append(message: AppendMessage): Promise<Appended>;
@@ -33,7 +49,18 @@ const appendStream = (client: NodeClient, onEnd: () => void): BatchAppends => {
     else asked?.resolve(result);
   };
 
+  /** Appends wait in the order in which they were sent. */
+  const failOverdue = (): void => {
+    const overdueMs = performance.now() - ANSWER_MS;
+    for (const [correlation, { sinceMs, reject }] of waiting) {
+      if (sinceMs > overdueMs) return;
+      waiting.delete(correlation);
+      reject(unanswered());
+    }
+  };
+
   const fail = (error: Error): void => {
+    clearInterval(checks);
     onEnd();
     const failed = [...waiting.values()];
     waiting.clear();
@@ -45,6 +72,8 @@ const appendStream = (client: NodeClient, onEnd: () => void): BatchAppends => {
     onEnd: (error) => fail(error ?? new Error('the event store has ended the stream of appends')),
   });
 
+  const checks = setInterval(failOverdue, CHECK_MS).unref();
+
   const send = (): void => {
     call.write(unsent);
     unsent = [];
@@ -55,7 +84,8 @@ const appendStream = (client: NodeClient, onEnd: () => void): BatchAppends => {
       count += 1;
       const correlation = count;
       if (unsent.push(appendRequest(correlation, message)) === 1) setImmediate(send);
-      return new Promise((resolve, reject) => waiting.set(correlation, { resolve, reject }));
+      const sinceMs = performance.now();
+      return new Promise((resolve, reject) => waiting.set(correlation, { sinceMs, resolve, reject }));
     },
   };
 };
