@@ -1,12 +1,17 @@
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { create, toBinary } from '@bufbuild/protobuf';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ListReqSchema, PersistentSubscriptions } from '../../proto/gen/event_store/client/persistent_pb.js';
 import type { EventStore } from '../../services/kernel/ports/event-store.js';
 import { StoreUnavailable } from '../../services/kernel/fault.js';
 import { streamName } from '../../services/kernel/stream.js';
 import { eventstoreEventStore, renewEventstoreId } from '../../services/store/eventstore/eventstore-event-store.js';
+import { groupCalls } from '../../services/store/eventstore/group-calls.js';
+import { rpcPath } from '../../services/streams/eventstore/codec.js';
 import { allEvents, newEvent } from '../support/streams/filled-log.js';
 import { startFollower } from '../support/servers/follower.js';
 import { type LogServer, startLogServer } from '../support/processes/log-server.js';
@@ -49,6 +54,27 @@ describe('an event store that refuses calls, falls silent or gets a new log id',
     await store.close();
     await follower.close();
   });
+
+  it.each(['unary', 'bidirectional'] as const)(
+    'is left for the leader that it names in the answer to a %s call about a consumer group',
+    async (kind) => {
+      const follower = await startFollower(log.address);
+      const calls = groupCalls(urlOf(follower.address));
+      const { list, read } = PersistentSubscriptions.method;
+      const listOption = { case: 'listAllSubscriptions', value: {} } as const;
+      const request = Buffer.from(toBinary(ListReqSchema, create(ListReqSchema, { options: { listOption } })));
+      const asked = (): Promise<unknown> => calls.ask(rpcPath(list), request).catch((error: unknown) => error);
+      if (kind === 'unary') expect(await asked()).toMatchObject({ details: 'Leader info available' });
+      else {
+        const call = await calls.open(rpcPath(read));
+        call.write(request);
+        expect((await once(call, 'error'))[0]).toMatchObject({ details: 'Leader info available' });
+      }
+      await expect.poll(asked, { timeout: 5_000 }).toBeInstanceOf(Buffer);
+      await calls.close();
+      await follower.close();
+    },
+  );
 
   it('cannot be opened for writing when it allows reads alone, and can be opened for reading', async () => {
     const reading = await startServerProcess({

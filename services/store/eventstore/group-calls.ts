@@ -1,3 +1,4 @@
+import { convertToCommandError, NotLeaderError } from '@eventstore/db-client';
 import {
   type CallOptions,
   Client,
@@ -36,6 +37,14 @@ type Internals = {
 const asIs = (bytes: Buffer): Buffer => bytes;
 
 /**
+ * Leaves a node that names another one as the leader. All other errors of these calls are answers about a group, also
+ * those with the status CANCELLED or INTERNAL, or are noticed by the connection itself.
+ */
+const noteLeader = (client: NodeClient, error: ServiceError | null): void => {
+  if (error && convertToCommandError(error) instanceof NotLeaderError) client.noteError(error);
+};
+
+/**
  * Prepares calls to the event store of a connection string. The first call connects; the caller closes the connection by
  * `close`.
  *
@@ -62,14 +71,18 @@ export const groupCalls = (url: string): GroupCalls => {
       const { stub, client } = await leader();
       const [metadata, options] = how(client, Date.now() + settings.deadlineMs);
       return new Promise((resolve, reject) => {
-        const answered = (error: ServiceError | null, answer?: Buffer): void =>
-          answer === undefined ? reject(error ?? new Error('no answer')) : resolve(answer);
+        const answered = (error: ServiceError | null, answer?: Buffer): void => {
+          noteLeader(client, error);
+          if (answer === undefined) reject(error ?? new Error('no answer'));
+          else resolve(answer);
+        };
         stub.makeUnaryRequest(path, asIs, asIs, request, metadata, options, answered);
       });
     },
     open: async (path) => {
       const { stub, client } = await leader();
-      return stub.makeBidiStreamRequest(path, asIs, asIs, ...how(client, Infinity));
+      const call = stub.makeBidiStreamRequest(path, asIs, asIs, ...how(client, Infinity));
+      return call.once('error', (error: ServiceError) => noteLeader(client, error));
     },
     close: () => connection.close(),
   };

@@ -8,6 +8,7 @@ import {
   status,
 } from '@grpc/grpc-js';
 import { toBinary } from '@bufbuild/protobuf';
+import { PersistentSubscriptions } from '../../../proto/gen/event_store/client/persistent_pb.js';
 import { ServerFeatures, SupportedMethodsSchema } from '../../../proto/gen/event_store/client/server_features_pb.js';
 import { Streams } from '../../../proto/gen/event_store/client/streams_pb.js';
 import { supportedMethods } from '../../../services/streams/eventstore/node.js';
@@ -39,7 +40,8 @@ export const startFollower = async (leader: string): Promise<Follower> => {
     };
     void once(call, 'data').then(refuse, () => undefined);
   };
-  for (const { parent, name } of [Streams.method.read, Streams.method.append, Streams.method.batchAppend])
+  const { read, append, batchAppend } = Streams.method;
+  for (const { parent, name } of [read, append, batchAppend, ...Object.values(PersistentSubscriptions.method)])
     server.register(`/${parent.typeName}/${name}`, sendAway, same, same, 'bidi');
   const features = Buffer.from(toBinary(SupportedMethodsSchema, supportedMethods({ isRestricted: false })));
   server.register(

@@ -46,6 +46,11 @@ export class NodeClient extends EventStoreDBClient {
     this.#session.cut();
   }
 
+  /** Passes on the error of a call that was made over {@link getChannel}, without this client. */
+  noteError(error: unknown): void {
+    this.#onError(error);
+  }
+
   /** Calls `disconnected` once the connection of the gRPC channel has ended, also when no calls are open. */
   onDisconnect(disconnected: () => void): void {
     const { channel } = this.#nodeChannel;
