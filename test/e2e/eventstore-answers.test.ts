@@ -12,6 +12,8 @@ import { ClusterInfoSchema, Gossip } from '../../proto/gen/event_store/client/go
 import {
   type CreateReq_OptionsSchema,
   CreateReqSchema,
+  ListReqSchema,
+  ListRespSchema,
   PersistentSubscriptions,
   ReadReqSchema as ConsumeReqSchema,
 } from '../../proto/gen/event_store/client/persistent_pb.js';
@@ -258,6 +260,26 @@ describe('the server of the EventStoreDB protocol', () => {
         expect(await read({ streamOption: all, countOption, filterOption: filter(expression) })).toMatchObject(
           refused(`options.filter.stream_identifier.${key}`),
         );
+    });
+  });
+
+  it('describes a group whose times are longer than an answer can say', async () => {
+    const groupName = randomUUID();
+    const source = { case: 'stream', value: { streamIdentifier: { streamName: Buffer.from(fresh()) } } } as const;
+    const settings = {
+      ...{ historyBufferSize: 100, readBatchSize: 10 },
+      messageTimeout: { case: 'messageTimeoutTicks', value: 2n ** 63n - 1n },
+      checkpointAfter: { case: 'checkpointAfterTicks', value: -(2n ** 63n) },
+    } as const;
+    const group = create(CreateReqSchema, { options: { streamOption: source, groupName, settings } });
+    const created = await callRaw(session, `${GROUPS}/Create`, { body: framed(toBinary(CreateReqSchema, group)) });
+    expect(created).toMatchObject({ code: 'OK' });
+    const all = create(ListReqSchema, { options: { listOption: { case: 'listAllSubscriptions', value: empty } } });
+    const listed = await callRaw(session, `${GROUPS}/List`, { body: framed(toBinary(ListReqSchema, all)) });
+    const { subscriptions } = fromBinary(ListRespSchema, listed.messages[0]!);
+    expect(subscriptions.find((each) => each.groupName === groupName)).toMatchObject({
+      messageTimeoutMilliseconds: 2 ** 31 - 1,
+      checkPointAfterMilliseconds: -(2 ** 31) + 1,
     });
   });
 

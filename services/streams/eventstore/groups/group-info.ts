@@ -19,6 +19,11 @@ const startText = (source: string, { asked }: GroupStart): string => {
 const checkpointText = (source: string, checkpoint: bigint | undefined): string =>
   checkpoint === undefined || checkpoint < 0n ? '' : positionText(source, checkpoint);
 
+const MAX_INT32 = 2 ** 31 - 1;
+
+/** A time as an answer can hold it: clients send times of up to 2^63 units of 100 ns, for "never". */
+const milliseconds = (ms: number): number => Math.max(-MAX_INT32, Math.min(ms, MAX_INT32));
+
 const connectionsOf = (running: RunningGroup): NonNullable<Info['connections']> =>
   running.consumers().map(({ from, connectionName, bufferSize, inFlight }) => ({
     from,
@@ -42,13 +47,13 @@ export const groupInfo = async (running: RunningGroup): Promise<Info> => {
     lastKnownEventPosition: checkpointText(source, lastKnown),
     resolveLinkTos: settings.resolveLinks,
     startFrom: startText(source, start),
-    messageTimeoutMilliseconds: settings.messageTimeoutMs,
+    messageTimeoutMilliseconds: milliseconds(settings.messageTimeoutMs),
     extraStatistics: settings.extraStatistics,
     maxRetryCount: settings.maxRetryCount,
     liveBufferSize: settings.liveBufferSize,
     bufferSize: settings.historyBufferSize,
     readBatchSize: settings.readBatchSize,
-    checkPointAfterMilliseconds: settings.checkpointAfterMs,
+    checkPointAfterMilliseconds: milliseconds(settings.checkpointAfterMs),
     minCheckPointCount: settings.minCheckpointCount,
     maxCheckPointCount: settings.maxCheckpointCount,
     readBufferCount: counts.readAhead,
