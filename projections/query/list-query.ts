@@ -136,12 +136,11 @@ export const listPage = async (listed: Listed, scope: ListScope, request: ListRe
  * @throws {RpcError} as `listPage`.
  */
 export const listNames = async (listed: Listed, scope: ListScope, sent: ListRequest): Promise<NamePage> => {
-  const common = scope.where.filter(({ is }) => is === '=').map(({ field }) => field);
   const { field: name } = listed.order;
-  const isByCommon = sent.sortBy !== undefined && common.includes(sent.sortBy.key);
-  const request = isByCommon ? { ...sent, sortBy: { ...sent.sortBy, key: name } } : sent;
+  const keys = [name, ...scope.where.filter(({ is }) => is === '=').map(({ field }) => field)];
+  if (sent.sortBy && !keys.includes(sent.sortBy.key)) throw notAKey(sent.sortBy.key, keys);
+  const request = sent.sortBy ? { ...sent, sortBy: { ...sent.sortBy, key: name } } : sent;
   const query = await inTime(listed, request, queryOf(listed, scope, request));
-  if (query.orderBy.field !== name) throw notAKey(request.sortBy?.key ?? '', [name, ...common]);
   const { values, hasMore } = await inTime(listed, request, listed.store.findDistinct(listed.collection, query));
   const last = values.at(-1);
   return { values, token: hasMore && last !== undefined ? pageToken(query.orderBy, { value: last, key: '' }) : '' };

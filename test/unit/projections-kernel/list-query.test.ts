@@ -173,9 +173,12 @@ describe('lists', () => {
     expect(second).toEqual({ values: ['n8', 'n9'], token: '' });
     const down = await listNames(names, scope, request({ limit: 1, sortBy: { key: 'name', direction: 0 } }));
     expect(down.values).toEqual(['n9']);
-    const sortBy = { key: 'started_at', direction: 0 };
-    await expect(listNames(names, scope, request({ sortBy }))).rejects.toMatchObject(
-      refusal("invalid sort key 'started_at': the keys are name"),
+  });
+
+  it.each(['started_at', 'nothing', ''])('of names refuse the sort key %j, and say which they accept', async (key) => {
+    const names: Listed = { ...listed, order: { field: 'name', direction: 'ascending' } };
+    await expect(listNames(names, scope, request({ sortBy: { key, direction: 0 } }))).rejects.toMatchObject(
+      refusal(`invalid sort key '${key}': the keys are name`),
     );
   });
 });
