@@ -37,11 +37,9 @@ export const inputsOf = (contents: CallContents, document: StoredDocument): Prom
     return bytesOf(event.data.inputs, contents.payloads);
   });
 
-const sentOutputs = async (
-  contents: CallContents,
-  document: StoredDocument,
-  revision: number,
-): Promise<LiteralMap | undefined> => {
+const sentOutputs = async (contents: CallContents, document: StoredDocument): Promise<LiteralMap | undefined> => {
+  const { outputs_at: revision } = document.fields;
+  if (typeof revision !== 'number') return undefined;
   const event = await eventOf(contents, document, BigInt(revision));
   if (event?.type !== 'WorkflowPhaseReported') return undefined;
   const bytes = await bytesOf(event.data.message, contents.payloads);
@@ -49,16 +47,15 @@ const sentOutputs = async (
   return result.case === 'outputData' ? result.value : undefined;
 };
 
-const storedOutputs = (contents: CallContents, { response }: StoredDocument): Promise<LiteralMap | undefined> => {
-  const result = fromBinary(ExecutionSchema, response).closure?.outputResult;
-  // oxlint-disable-next-line typescript/no-deprecated -- the location is shown there and nowhere else
-  const data = result?.case === 'outputs' ? result.value.data : undefined;
-  return data?.case === 'uri' ? literalsAt(contents, data.value) : Promise.resolve(undefined);
-};
-
-/** The outputs that the engine sent or stored; unset when they are in none of the configured stores. */
+/**
+ * The outputs that the closure shows, as the engine sent or stored them; unset when they are in none of the configured
+ * stores. An execution that shows a termination in place of its outputs has none.
+ */
 export const outputsOf = (contents: CallContents, document: StoredDocument): Promise<LiteralMap | undefined> =>
-  unlessUnreadable(contents, { field: 'full_outputs', of: document.key }, () => {
-    const { outputs_at: revision } = document.fields;
-    return typeof revision === 'number' ? sentOutputs(contents, document, revision) : storedOutputs(contents, document);
+  unlessUnreadable(contents, { field: 'full_outputs', of: document.key }, async () => {
+    const result = fromBinary(ExecutionSchema, document.response).closure?.outputResult;
+    if (result?.case === 'outputData') return sentOutputs(contents, document);
+    // oxlint-disable-next-line typescript/no-deprecated -- the location is shown there and nowhere else
+    const data = result?.case === 'outputs' ? result.value.data : undefined;
+    return data?.case === 'uri' ? literalsAt(contents, data.value) : undefined;
   });

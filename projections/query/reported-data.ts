@@ -26,8 +26,8 @@ export const reportedInputs = (
   });
 
 /**
- * The outputs of a node or task: those in the report, else those that the engine stored at the address in the closure.
- * `undefined` as for {@link reportedInputs}.
+ * The outputs of a node or task that its closure shows: those in the report, or those that the engine stored at the
+ * address in the closure. `undefined` as for {@link reportedInputs}.
  */
 export const reportedOutputs = (
   contents: CallContents,
@@ -36,9 +36,10 @@ export const reportedOutputs = (
   readReport: ReadReport,
 ): Promise<LiteralMap | undefined> =>
   unlessUnreadable(contents, { field: 'full_outputs', of: key }, async () => {
-    const result = (await readReport())?.outputResult;
-    if (result?.case === 'outputData') return result.value;
     const shown = closure?.outputResult;
     // oxlint-disable-next-line typescript/no-deprecated -- the address is shown there and nowhere else
-    return shown?.case === 'outputUri' ? literalsAt(contents, shown.value) : undefined;
+    if (shown?.case === 'outputUri') return literalsAt(contents, shown.value);
+    if (shown?.case !== 'outputData') return undefined;
+    const result = (await readReport())?.outputResult;
+    return result?.case === 'outputData' ? result.value : undefined;
   });

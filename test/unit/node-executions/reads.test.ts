@@ -53,6 +53,22 @@ const archived = () => {
   return recorded.map((event) => ({ ...event, stream: executionStream(other) }));
 };
 
+/** The events of an execution that is aborted after outputs of it, its node and its task were reported too early. */
+const recordAborted = async () => {
+  const run = openStream({ ...creation, created: create(ExecutionCreatedSchema, { id, spec: {} }) });
+  const early = { outputResult: { case: 'outputData', value: literals('early') } } as const;
+  for (const command of [
+    workflow('RUNNING', { second: 1 }),
+    node('RUNNING', { second: 1, ...early }),
+    task('RUNNING', { second: 1, ...early }),
+    workflow('SUCCEEDING', { second: 2, ...early }),
+    workflow('ABORTED', { second: 3 }),
+  ]) {
+    await run.refusal(command);
+  }
+  return run.recorded;
+};
+
 const nodeId = { nodeId: 'n0', executionId: id };
 const attempt = { nodeExecutionId: nodeId, taskId, retryAttempt: 0 };
 
@@ -196,4 +212,25 @@ describe('reads of a run', () => {
       message,
     });
   });
+});
+
+it('data of an aborted run have no outputs that GetExecution, GetNodeExecution and GetTaskExecution do not show', async () => {
+  const reads = await openReads(await recordAborted(), (deps) => [
+    ...executionsRoutes(deps),
+    ...nodeExecutionsRoutes(deps),
+    ...taskExecutionsRoutes(deps),
+  ]);
+  const shown = [
+    await reads.ask(method.getExecution, { id }),
+    await reads.ask(method.getNodeExecution, { id: nodeId }),
+    await reads.ask(method.getTaskExecution, { id: attempt }),
+  ];
+  expect(shown.map(({ closure }) => closure!.outputResult.case)).toEqual(['abortMetadata', 'error', 'error']);
+  const data = [
+    await reads.ask(method.getExecutionData, { id }),
+    await reads.ask(method.getNodeExecutionData, { id: nodeId }),
+    await reads.ask(method.getTaskExecutionData, { id: attempt }),
+  ];
+  expect(data.map(({ fullOutputs }) => fullOutputs)).toEqual([undefined, undefined, undefined]);
+  await reads.close();
 });
