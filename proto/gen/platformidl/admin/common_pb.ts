@@ -467,7 +467,7 @@ export type EmailNotification = Message<"platformidl.admin.EmailNotification"> &
   recipientsEmail: string[];
 
   /**
-   * The configuration's text to use; empty is the default one.
+   * Recorded, and not used: all messages have the texts of the configuration.
    *
    * @generated from field: string template = 2;
    */
@@ -493,6 +493,8 @@ export type PagerDutyNotification = Message<"platformidl.admin.PagerDutyNotifica
   recipientsEmail: string[];
 
   /**
+   * Recorded, and not used.
+   *
    * @generated from field: string template = 2;
    */
   template: string;
@@ -517,6 +519,8 @@ export type SlackNotification = Message<"platformidl.admin.SlackNotification"> &
   recipientsEmail: string[];
 
   /**
+   * Recorded, and not used.
+   *
    * @generated from field: string template = 2;
    */
   template: string;
