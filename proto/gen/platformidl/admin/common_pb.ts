@@ -345,7 +345,7 @@ export const NamedEntityGetRequestSchema: GenMessage<NamedEntityGetRequest> = /*
   messageDesc(file_platformidl_admin_common, 8);
 
 /**
- * Replaces the description and the state of a name.
+ * Sets the state of a name, and its description if one is given.
  *
  * @generated from message platformidl.admin.NamedEntityUpdateRequest
  */
@@ -374,7 +374,7 @@ export const NamedEntityUpdateRequestSchema: GenMessage<NamedEntityUpdateRequest
   messageDesc(file_platformidl_admin_common, 9);
 
 /**
- * It has been replaced.
+ * The change is recorded.
  *
  * @generated from message platformidl.admin.NamedEntityUpdateResponse
  */
@@ -436,7 +436,7 @@ export type ResourceListRequest = Message<"platformidl.admin.ResourceListRequest
 
   /**
    * Joined by `+`: `eq(phase,RUNNING)+gte(started_at,2024-01-01T00:00:00Z)`. Functions are eq, ne, gt, gte, lt, lte,
-   * contains and value_in, whose values are separated by `;`.
+   * contains, not_like, value_in and value_not_in; the last two take values that are separated by `;`.
    *
    * @generated from field: string filters = 4;
    */

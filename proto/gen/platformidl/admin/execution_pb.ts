@@ -492,7 +492,7 @@ export type ExecutionMetadata = Message<"platformidl.admin.ExecutionMetadata"> &
   systemMetadata?: SystemMetadata | undefined;
 
   /**
-   * The artifacts that set it off.
+   * Not kept: there are no artifacts.
    *
    * @generated from field: repeated platformidl.core.ArtifactID artifact_ids = 18;
    */
@@ -645,7 +645,7 @@ export type ExecutionSpec = Message<"platformidl.admin.ExecutionSpec"> & {
   qualityOfService?: QualityOfService | undefined;
 
   /**
-   * Nodes at once; 0 takes the launch plan's, then the configuration's.
+   * Nodes at once; 0 takes the launch plan's, then that of the attributes, then the configuration's.
    *
    * @generated from field: int32 max_parallelism = 18;
    */
@@ -662,7 +662,7 @@ export type ExecutionSpec = Message<"platformidl.admin.ExecutionSpec"> & {
   clusterAssignment?: ClusterAssignment | undefined;
 
   /**
-   * Absent takes the launch plan's, then the workflow's.
+   * Absent takes the launch plan's, then that of the attributes.
    *
    * @generated from field: google.protobuf.BoolValue interruptible = 21;
    */

@@ -224,7 +224,7 @@ export type LaunchPlanSpec = Message<"platformidl.admin.LaunchPlanSpec"> & {
   rawOutputDataConfig?: RawOutputDataConfig | undefined;
 
   /**
-   * Nodes at once; 0 takes the configuration's.
+   * Nodes at once; 0 takes that of the attributes, then the configuration's.
    *
    * @generated from field: int32 max_parallelism = 18;
    */
@@ -253,6 +253,8 @@ export type LaunchPlanSpec = Message<"platformidl.admin.LaunchPlanSpec"> & {
   executionEnvAssignments: ExecutionEnvAssignment[];
 
   /**
+   * Recorded, and not used: the pool is that of the attributes or the configuration, else that of the request.
+   *
    * @generated from field: platformidl.admin.ClusterAssignment cluster_assignment = 23;
    */
   clusterAssignment?: ClusterAssignment | undefined;

@@ -450,7 +450,7 @@ export const AdminService: GenService<{
     output: typeof ProjectDomainAttributesUpdateResponseSchema;
   },
   /**
-   * Attributes of a project in a domain.
+   * Attributes of a project in a domain; those of the project where the domain has none.
    *
    * @generated from rpc platformidl.service.AdminService.GetProjectDomainAttributes
    */
@@ -510,7 +510,7 @@ export const AdminService: GenService<{
     output: typeof WorkflowAttributesUpdateResponseSchema;
   },
   /**
-   * Attributes of a workflow.
+   * Attributes of a workflow; those of its domain, or else its project, where the workflow has none.
    *
    * @generated from rpc platformidl.service.AdminService.GetWorkflowAttributes
    */
@@ -560,7 +560,7 @@ export const AdminService: GenService<{
     output: typeof NamedEntitySchema;
   },
   /**
-   * Replaces the description and the state of a name.
+   * Sets the state of a name, and its description if one is given.
    *
    * @generated from rpc platformidl.service.AdminService.UpdateNamedEntity
    */

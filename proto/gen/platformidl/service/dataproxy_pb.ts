@@ -86,7 +86,7 @@ export type CreateUploadLocationRequest = Message<"platformidl.service.CreateUpl
   expiresIn?: Duration | undefined;
 
   /**
-   * Of the file; the same one gives the same place.
+   * Of the file; the same one gives the same place, if the file has a name.
    *
    * @generated from field: bytes content_md5 = 5;
    */
