@@ -116,7 +116,8 @@ export const NodeExecutionSchema: GenMessage<NodeExecution> = /*@__PURE__*/
   messageDesc(file_platformidl_core_execution, 1);
 
 /**
- * Where a node is. SUCCEEDED, FAILED, ABORTED, SKIPPED, TIMED_OUT and RECOVERED are never left.
+ * Where a node is. SUCCEEDED, FAILED, ABORTED, SKIPPED, TIMED_OUT and RECOVERED are never left, except an ABORTED that
+ * was inferred when the execution ended: the engine's own report of the end replaces it.
  *
  * @generated from enum platformidl.core.NodeExecution.Phase
  */
@@ -205,7 +206,8 @@ export const TaskExecutionSchema: GenMessage<TaskExecution> = /*@__PURE__*/
   messageDesc(file_platformidl_core_execution, 2);
 
 /**
- * Where an attempt is. SUCCEEDED, ABORTED and FAILED are never left.
+ * Where an attempt is. SUCCEEDED, ABORTED and FAILED are never left, except an ABORTED that was inferred when the
+ * execution ended: the engine's own report of the end replaces it.
  *
  * @generated from enum platformidl.core.TaskExecution.Phase
  */
@@ -282,7 +284,7 @@ export type ExecutionError = Message<"platformidl.core.ExecutionError"> & {
   code: string;
 
   /**
-   * For people; may hold a stack trace. Lists carry its beginning only.
+   * For people; may hold a stack trace. Lists of executions and nodes carry its first 100 bytes only.
    *
    * @generated from field: string message = 2;
    */

@@ -42,14 +42,15 @@ export type Identifier = Message<"platformidl.core.Identifier"> & {
   name: string;
 
   /**
-   * Immutable once registered; any text.
+   * Immutable once registered; any text without control characters.
    *
    * @generated from field: string version = 5;
    */
   version: string;
 
   /**
-   * Accepted and ignored, here and in every other message.
+   * Accepted, and part of no identity. Uploads have it in their path; the ids of nodes and tasks show what their events
+   * had.
    *
    * @generated from field: string org = 6;
    */

@@ -129,7 +129,7 @@ export type Parameter = Message<"platformidl.core.Parameter"> & {
     case: "required";
   } | {
     /**
-     * Looked up when the launch plan is started.
+     * Refused, as `artifact_id` is: there are no artifacts.
      *
      * @generated from field: platformidl.core.ArtifactQuery artifact_query = 4;
      */
