@@ -156,7 +156,7 @@ describe('browser sessions', () => {
   });
 
   it('redirect to addresses of this server alone, after sign-in and sign-out', async () => {
-    const elsewhere = ['https://evil.example/', '//evil.example', '/\\evil.example', '\\/evil.example', 'console', ''];
+    const elsewhere = ['https://evil.example/', '//evil.example', '/\\evil.example', '\\/evil.example', 'console'];
     elsewhere.push('/.//evil.example', '/console/..//evil.example');
     for (const to of elsewhere)
       for (const from of ['/login', '/logout'])
@@ -165,6 +165,17 @@ describe('browser sessions', () => {
           location: null,
         });
     expect((await ask('/login', { method: 'POST' })).status).toBe(405);
+  });
+
+  it('redirect to the console without an address, and to one that flyteconsole gives whole', async () => {
+    for (const [given, page] of [
+      ['', '/console'],
+      [`${http}/console/projects?domain=development`, '/console/projects?domain=development'],
+    ] as const) {
+      const browser = openBrowser({ stopAt: '/console' });
+      const login = await browser.open(`${http}/login?redirect_url=${given}`);
+      expect((await browser.submit(login, '/login', ALICE)).url).toBe(`${http}${page}`);
+    }
   });
 
   it('end at sign-out, at the issuer too, and not at the request of another site', async () => {

@@ -61,9 +61,12 @@ export interface BrowserSessions {
 /** The life of a session whose token does not say when it expires, in milliseconds. */
 const SESSION_MS = 3_600_000;
 
+/** A path, or a whole address, as flyteconsole sends it. */
+const PATH_OR_ADDRESS = /^(?:\/(?![/\\])|https?:\/\/)/iu;
+
 /** The path and query on this server that a text names, below its path prefix; `undefined` for every other address. */
 export const pathWithin = (text: string, baseUrl: string): string | undefined => {
-  if (!/^\/(?![/\\])/u.test(text) || !URL.canParse(text, baseUrl)) return undefined;
+  if (!PATH_OR_ADDRESS.test(text) || !URL.canParse(text, baseUrl)) return undefined;
   const url = new URL(text, baseUrl);
   const path = `${url.pathname}${url.search}`;
   const isBelow = `${url.pathname}/`.startsWith(`${pathPrefix(baseUrl)}/`);
@@ -92,8 +95,9 @@ const redirect = (response: ServerResponse, to: string, cookies: readonly string
 const consoleBelow = (baseUrl: string): string => `${pathPrefix(baseUrl)}${SIGNED_OUT}`;
 
 const targetOf = ({ url: { searchParams }, baseUrl }: Exchange): string => {
-  const target = pathWithin(searchParams.get('redirect_url') ?? consoleBelow(baseUrl), baseUrl);
-  if (target === undefined) throw new SignInFailure(403, 'redirect_url must be a path of this server.');
+  const asked = searchParams.get('redirect_url') ?? '';
+  const target = asked === '' ? consoleBelow(baseUrl) : pathWithin(asked, baseUrl);
+  if (target === undefined) throw new SignInFailure(403, 'redirect_url must be a path or an address of this server.');
   return target;
 };
 

@@ -132,15 +132,29 @@ describe('the page to show after a sign-in', () => {
     expect(pathWithin(path, 'https://example.com')).toBe(path),
   );
   it.each([
+    ['https://example.com/console/a?b=c', '/console/a?b=c'],
+    ['https://example.com', '/'],
+    ['HTTPS://EXAMPLE.com:443/console#top', '/console'],
+  ])('may be given as an address of this server, as by flyteconsole: %s', (address, path) =>
+    expect(pathWithin(address, 'https://example.com')).toBe(path),
+  );
+  it.each([
+    ...['http://example.com/console', 'https://example.com:8443/console', 'https://example.com//evil.example'],
+    ...['https://example.com@evil.example/', 'https://example.com.evil.example/', 'https:evil.example', 'https://'],
     ...['//evil.example', '/\\evil.example', 'https://evil.example', '/\t/evil.example', 'javascript:1', 'x', ''],
     ...['/.//evil.example', '/console/..//evil.example', '/%2e//evil.example', '/./\\evil.example'],
   ])('may not be %j', (path) => expect(pathWithin(path, 'https://example.com')).toBeUndefined());
   it.each(['/tools/flightlog', '/tools/flightlog/console?a=b', '/tools/flightlog/'])(
     'below a prefix may be %s',
-    (path) => expect(pathWithin(path, 'https://example.com/tools/flightlog')).toBe(path),
+    (path) => {
+      expect(pathWithin(path, 'https://example.com/tools/flightlog')).toBe(path);
+      expect(pathWithin(`https://example.com${path}`, 'https://example.com/tools/flightlog')).toBe(path);
+    },
   );
-  it.each(['/', '/console', '/tools/flightlog-other', '/tools/flightlog/../other', '//tools/flightlog/'])(
-    'below a prefix may not be %s',
-    (path) => expect(pathWithin(path, 'https://example.com/tools/flightlog')).toBeUndefined(),
+  it.each([
+    ...['/', '/console', '/tools/flightlog-other', '/tools/flightlog/../other', '//tools/flightlog/'],
+    ...['https://example.com/console', 'https://example.com/tools/flightlog/../other'],
+  ])('below a prefix may not be %s', (path) =>
+    expect(pathWithin(path, 'https://example.com/tools/flightlog')).toBeUndefined(),
   );
 });
