@@ -56,13 +56,14 @@ const executionOf = ({ plan, version, atMs }: Omit<TickLaunch, 'principal'>) => 
 /** Launches the executions of ticks by the same use case as every other launch. */
 export const launcherOf = (launching: Launching): Launcher => {
   const { sessions, aggregate } = launching.services;
+  const launchedBefore: Launcher['launched'] = ({ plan, version, atMs }) => {
+    const execution = executionOf({ plan, version, atMs });
+    return sessions.read(aggregate, executionStream(execution), ({ state }) =>
+      state.exists ? ({ kind: 'fired', execution } as const) : undefined,
+    );
+  };
   return {
-    launched: ({ plan, version, atMs }) => {
-      const execution = executionOf({ plan, version, atMs });
-      return sessions.read(aggregate, executionStream(execution), ({ state }) =>
-        state.exists ? ({ kind: 'fired', execution } as const) : undefined,
-      );
-    },
+    launched: launchedBefore,
     launch: async (tick) => {
       const { atMs, principal } = tick;
       const execution = executionOf(tick);
@@ -77,7 +78,9 @@ export const launcherOf = (launching: Launching): Launcher => {
         commandId: `${REACTOR}-${execution.project}-${execution.domain}-${execution.name}`,
       };
       const launched = await launch(launching.services, { request, given }, actor);
-      return launched.kind === 'launched' ? { kind: 'fired', execution } : refusedOutcome(execution, launched.refusal);
+      if (launched.kind === 'launched') return { kind: 'fired', execution };
+      // A process may have launched it and ended before it recorded that, and the project been archived since.
+      return (await launchedBefore(tick)) ?? refusedOutcome(execution, launched.refusal);
     },
     isRunning: ({ project, domain }, name) =>
       sessions.read(
