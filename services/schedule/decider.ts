@@ -14,7 +14,7 @@ import type { Aggregate, Decider, Decision } from '../kernel/aggregate.js';
 import type { DecidedTicks } from './calendar/due.js';
 import type { DecideTicks, FireByHand, RecordOutcome, ScheduleCommand, SkipTick } from './commands.js';
 import { SCHEDULE_CATEGORY, scheduleCodec, type ScheduleEvent } from './events.js';
-import { evolveSchedule, initialSchedule, isPaused, type ScheduleState, tickKey } from './state.js';
+import { evolveSchedule, firedTick, initialSchedule, isPaused, type ScheduleState, tickKey } from './state.js';
 
 export { isPaused, tickKey } from './state.js';
 
@@ -63,11 +63,16 @@ const record = ({ open }: ScheduleState, { tick, outcome }: RecordOutcome): Verd
   );
 };
 
-/** Leaves the ticks of the schedule as they are: `until` stays where it was. A tick that is known is not fired twice. */
-const fireByHand = ({ untilMs, open, past }: ScheduleState, { tick, principal, request }: FireByHand): Verdict =>
-  open.has(tickKey(tick)) || past.some((other) => tickKey(other) === tickKey(tick))
-    ? NOTHING_TO_DO
-    : recorded(decidedEvent({ untilMs, fire: [{ ...tick, principal, request, isMissed: false }], skipped: [] }));
+/**
+ * Leaves the ticks of the schedule as they are: `until` stays where it was. Nothing is recorded for a tick that is open
+ * or was fired, unless the request has an idempotency key: it must be found again with this tick.
+ */
+const fireByHand = (state: ScheduleState, { tick, principal, request }: FireByHand): Verdict => {
+  const isKnown = state.open.has(tickKey(tick)) || firedTick(state, tick) !== undefined;
+  if (isKnown && request === undefined) return NOTHING_TO_DO;
+  const fire = [{ ...tick, principal, request, isMissed: false }];
+  return recorded(decidedEvent({ untilMs: state.untilMs, fire, skipped: [] }));
+};
 
 const skipTick = ({ untilMs, skips }: ScheduleState, { atMs }: SkipTick): Verdict => {
   if (atMs <= untilMs) return { kind: 'refused', refusal: { kind: 'already-decided' } };

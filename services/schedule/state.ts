@@ -53,6 +53,10 @@ export const tickKey = ({ atMs, version }: TickId): string => `${atMs} ${version
 export const isPaused = ({ paused }: Pick<ScheduleState, 'paused'>): boolean =>
   paused.length > 0 && paused.at(-1)?.untilMs === undefined;
 
+/** A tick that was fired a short time ago: it has its execution, whether the schedule fired it or a request. */
+export const firedTick = ({ past }: Pick<ScheduleState, 'past'>, tick: TickId): PastTick | undefined =>
+  past.find((each) => each.outcome.kind === 'fired' && tickKey(each) === tickKey(tick));
+
 const ms = (at: Timestamp | undefined): number => (at ? timestampMs(at) : 0);
 
 const withPast = (state: ScheduleState, tick: PastTick): void => {
@@ -79,8 +83,9 @@ const decided = (state: ScheduleState, { until, fire, skipped }: Of<'ScheduleTic
   state.skips = state.skips.filter((atMs) => atMs > state.untilMs);
   for (const { at, version, principal, isMissed, request } of fire) {
     const tick = { atMs: ms(at), version, principal, isMissed };
-    state.open.set(tickKey(tick), tick);
-    if (request !== '') withRequest(state, request, { atMs: tick.atMs, version });
+    const before = firedTick(state, tick);
+    if (before === undefined) state.open.set(tickKey(tick), tick);
+    if (request !== '') withRequest(state, request, before ?? { atMs: tick.atMs, version });
   }
   for (const { version, reason, count, last } of skipped) {
     state.skipped += Number(count);

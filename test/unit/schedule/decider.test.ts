@@ -7,6 +7,7 @@ import {
   ScheduleResumedSchema,
   ScheduleTickFiredSchema,
   ScheduleTicksDecidedSchema,
+  ScheduleTickSkippedSchema,
   ScheduleTickSkipRequestedSchema,
 } from '../../../proto/gen/platformidl/eventlog/schedule_pb.js';
 import type { FireByHand, ScheduleCommand, TickId } from '../../../services/schedule/commands.js';
@@ -20,11 +21,11 @@ const at = (atMs: number) => ({ at: timestampFromMs(atMs) });
 const tick: TickId = { atMs: 5_000, version: 'v1' };
 const byHand = (of: TickId = tick): FireByHand => ({ type: 'FireByHand', tick: of, principal: 'ada' });
 
-const decided = (untilMs: number, ...ticks: readonly TickId[]): ScheduleEvent => ({
+const decided = (untilMs: number, ...ticks: readonly (TickId & { readonly request?: string })[]): ScheduleEvent => ({
   type: 'ScheduleTicksDecided',
   data: create(ScheduleTicksDecidedSchema, {
     until: timestampFromMs(untilMs),
-    fire: ticks.map(({ atMs, version }) => ({ ...at(atMs), version, principal: 'ada', isMissed: false })),
+    fire: ticks.map(({ atMs, ...rest }) => ({ ...at(atMs), ...rest, principal: 'ada', isMissed: false })),
   }),
 });
 const byRequest = ({ atMs, version }: TickId): ScheduleEvent => ({
@@ -38,6 +39,10 @@ const fired: ScheduleEvent = {
     version: tick.version,
     execution: { project: 'p', domain: 'd', name: 'f1' },
   }),
+};
+const skipped: ScheduleEvent = {
+  type: 'ScheduleTickSkipped',
+  data: create(ScheduleTickSkippedSchema, { ...at(tick.atMs), version: tick.version, reason: 'paused' }),
 };
 const skip = (atMs: number): ScheduleCommand => ({ type: 'SkipTick', atMs });
 const skipRequested = (atMs: number): ScheduleEvent => ({
@@ -57,6 +62,31 @@ describe('a tick that is fired by hand', () => {
   it('is not decided again while it is open, nor after its outcome', () => {
     given(decider, decided(0, tick)).when(byHand()).thenNothing();
     given(decider, decided(0, tick), fired).when(byHand()).thenNothing();
+  });
+
+  it('is decided when the schedule has skipped it: nothing was launched', () => {
+    given(decider, decided(0, tick), skipped).when(byHand()).then(decided(0, tick));
+  });
+
+  it('is recorded with its request while it is open, and after it was fired', () => {
+    const asked: FireByHand = { ...byHand(), request: 'r1' };
+    given(decider, decided(0, tick))
+      .when(asked)
+      .then(decided(0, { ...tick, request: 'r1' }));
+    given(decider, decided(0, tick), fired)
+      .when(asked)
+      .then(decided(0, { ...tick, request: 'r1' }));
+  });
+
+  it('is not open again after it was fired, and its request has the outcome', () => {
+    const events = [decided(0, tick), fired, decided(6_000, tick), byRequest(tick)];
+    const {
+      open,
+      fired: count,
+      requested,
+    } = events.reduce((state, event) => decider.evolve(state, event), decider.initial());
+    expect([[...open.keys()], count]).toEqual([[], 1]);
+    expect(requested.get('r1')).toMatchObject({ ...tick, outcome: { kind: 'fired', execution: { name: 'f1' } } });
   });
 
   it('is decided beside one of another time or of another version', () => {

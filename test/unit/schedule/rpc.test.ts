@@ -447,6 +447,24 @@ describe('a schedule that is fired by hand', () => {
     expect((await plane.list()).schedules[0]).toMatchObject({ fired: 1n, open: 0 });
   });
 
+  it.each(['fired', 'skipped'] as const)(
+    'gets the same answer under its key, also in the second of a tick that the schedule has %s',
+    async (kind) => {
+      const plane = openPlane();
+      await plane.activate('minutely', '* * * * *');
+      plane.clock.ms = minute(1) + 500;
+      const execution = { ...PLACE, name: tickName({ ...PLACE, name: 'minutely', version: 'v1' }, minute(1)) };
+      const outcome = kind === 'fired' ? ({ kind, execution } as const) : ({ kind, reason: 'paused' } as const);
+      await plane.fire('minutely', [[minute(1), outcome]]);
+      const { tick } = await plane.fireNow('minutely', 'key');
+      expect(tick).toMatchObject({ kind: Kind.FIRED, execution });
+      expect((await plane.list()).schedules[0]).toMatchObject({ fired: 1n, open: 0 });
+      plane.clock.ms += 10_000;
+      expect((await plane.fireNow('minutely', 'key')).tick).toEqual(tick);
+      expect(plane.launched.size).toBe(1);
+    },
+  );
+
   it('says why no execution was launched, and records the reason', async () => {
     const plane = openPlane();
     await plane.activate('minutely', '* * * * *');

@@ -104,7 +104,8 @@ export const SkippedTicksSchema: GenMessage<SkippedTicks> = /*@__PURE__*/
 
 /**
  * A decision about all ticks since the previous decision, up to `until`, or about one tick that is fired by hand: then
- * `until` is that of the previous decision.
+ * `until` is that of the previous decision. That tick may have been decided before: one that was fired is not fired
+ * again, any other is.
  *
  * @generated from message platformidl.eventlog.ScheduleTicksDecided
  */
