@@ -24,14 +24,26 @@ export const NO_SIGN_IN: SignInMetadataSource = { server: () => Promise.resolve(
 
 /** Claims with fields of their own in the answer, and those about the token itself. */
 const KNOWN = [
-  ...['sub', 'name', 'preferred_username', 'given_name', 'family_name', 'email', 'picture'],
+  ...['sub', 'name', 'preferred_username', 'given_name', 'family_name', 'email', 'picture', 'user_info'],
   ...['iss', 'aud', 'exp', 'iat', 'nbf', 'jti', 'azp', 'client_id', 'scope', 'scp', 'typ', 'auth_time', 'sid'],
 ];
 
+type Claims = Readonly<Record<string, unknown>>;
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
+
+const objectIn = (claims: Claims, claim: string): Claims => {
+  const value = claims[claim];
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Claims) : {};
+};
+
+/** Issuers for FlyteAdmin put what is about the person into the claim `user_info`; other claims win over it. */
 const userInfo = ({ caller, principal }: Call): MessageInitShape<typeof UserInfoResponseSchema> => {
   const claims = caller?.identity.claims ?? {};
-  const text = (claim: string): string => (typeof claims[claim] === 'string' ? claims[claim] : '');
-  const additional = Object.fromEntries(Object.entries(claims).filter(([claim]) => !KNOWN.includes(claim)));
+  const person = objectIn(claims, 'user_info');
+  const text = (claim: string): string => textOf(claims[claim]) || textOf(person[claim]);
+  const others = Object.entries(claims).filter(([claim]) => !KNOWN.includes(claim));
+  const additional = { ...objectIn(person, 'additional_claims'), ...Object.fromEntries(others) };
   return {
     subject: principal,
     name: text('name'),
