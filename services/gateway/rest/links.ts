@@ -1,5 +1,5 @@
 import { extname } from 'node:path';
-import { Readable } from 'node:stream';
+import { finished, Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
 import { RpcError } from '../../kernel/rpc.js';
@@ -53,6 +53,8 @@ const put = async (files: LinkedFiles, request: FastifyRequest, reply: FastifyRe
 const get = async (files: LinkedFiles, request: FastifyRequest, reply: FastifyReply): Promise<void> => {
   const file = await files.get(linkOf(request));
   if (typeof file === 'string') throw answers[file]();
+  // Not with the end of the content: of a client that has disconnected meanwhile, none of it is read.
+  finished(reply.raw, () => file.close());
   void reply
     .headers({
       'content-length': file.sizeBytes,

@@ -87,11 +87,12 @@ export interface LinkedFiles {
 /** Size and MD5 of the content as the headers of an upload state them. */
 export type PutClaims = { readonly sizeBytes?: number; readonly md5?: string };
 
-/** A file being downloaded. The caller must read `content` to its end or destroy it. */
+/** A file being downloaded. The caller must close it, whether it has read `content` or not. */
 export type OpenFile = {
   readonly name: string;
   readonly sizeBytes: number;
   readonly content: AsyncIterable<Uint8Array>;
+  close(): void;
 };
 
 const MAX_PART_BYTES = 255;

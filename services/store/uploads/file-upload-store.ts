@@ -6,6 +6,7 @@ import { StoreUnavailable } from '../../kernel/fault.js';
 import {
   type LinkedFiles,
   type LinkRefusal,
+  type OpenFile,
   type PutClaims,
   uploadAt,
   type UploadKey,
@@ -117,6 +118,12 @@ const storing =
     if ((await md5Of(file)) !== md5) throw new Unfit('upload-exists');
   };
 
+const openFile = async (path: string): Promise<OpenFile> => {
+  const { size: sizeBytes } = await stat(path);
+  const content = (await open(path, 'r')).createReadStream();
+  return { name: basename(path), sizeBytes, content, close: () => void content.destroy() };
+};
+
 const SCHEME = 'file://';
 const FOLDER = '/files/';
 
@@ -189,12 +196,7 @@ export const fileUploadStore = ({ directory, maxBytes, publicUrl, now }: FileUpl
       const claims = await links.read(link, 'get');
       if (!claims) return 'link-invalid';
       const file = fileOf(claims.key);
-      const found = await ifThere(file, async () => {
-        const handle = await open(file, 'r');
-        const { size } = await handle.stat();
-        return { name: basename(file), sizeBytes: size, content: handle.createReadStream() };
-      });
-      return found ?? 'upload-unknown';
+      return (await ifThere(file, () => openFile(file))) ?? 'upload-unknown';
     },
   };
 };
