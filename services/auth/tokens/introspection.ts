@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { unavailable } from '../../kernel/rpc.js';
+import { RpcError, unavailable } from '../../kernel/rpc.js';
 import { type Claims, identityOf, wordsOf } from './claims.js';
 import type { Introspection, RemoteIssuer, Verified } from './issuer.js';
 import type { FetchJson } from './issuer-metadata.js';
@@ -15,27 +15,47 @@ const formEncoded = (text: string): string => new URLSearchParams([['', text]]).
 const credentials = ({ clientId, clientSecret }: Introspection): string =>
   Buffer.from(`${formEncoded(clientId)}:${formEncoded(clientSecret)}`).toString('base64');
 
-const ask = async (token: string, introspection: Introspection, fetchJson: FetchJson): Promise<Claims | undefined> => {
-  const asked = await fetchJson(introspection.url, {
-    method: 'POST',
-    headers: { authorization: `Basic ${credentials(introspection)}`, accept: 'application/json' },
-    body: new URLSearchParams({ token, token_type_hint: 'access_token' }),
-  }).catch((cause: unknown) => {
-    throw unavailable('the issuer does not answer about the token: try again later', cause);
-  });
-  const claims = answer.safeParse(asked);
-  return claims.data?.active === true ? claims.data : undefined;
+/** The claims of a token; `undefined` when the issuer does not know it, and an error when it cannot be asked. */
+const ask = async (
+  token: string,
+  introspection: Introspection,
+  fetchJson: FetchJson,
+): Promise<Claims | RpcError | undefined> => {
+  try {
+    const asked = await fetchJson(introspection.url, {
+      method: 'POST',
+      headers: { authorization: `Basic ${credentials(introspection)}`, accept: 'application/json' },
+      body: new URLSearchParams({ token, token_type_hint: 'access_token' }),
+    });
+    const claims = answer.safeParse(asked);
+    return claims.data?.active === true ? claims.data : undefined;
+  } catch (cause) {
+    return unavailable('the issuer does not answer about the token: try again later', cause);
+  }
 };
 
 const isFor = (audience: readonly string[], { aud }: Claims): boolean =>
   wordsOf(aud).some((each) => audience.includes(each));
 
+/** The identity of a token that an issuer knows, by the claims that it gives for it. */
+const verified = (
+  claims: Claims,
+  { issuer, audience }: RemoteIssuer,
+  { cacheMs }: Introspection,
+  now: number,
+): Verified => {
+  if (!isFor(audience, claims)) throw unauthenticated('the token is for another audience');
+  const identity = identityOf(claims, issuer);
+  if ((identity.expiresAt ?? Infinity) <= now) throw unauthenticated('the token has expired');
+  return { identity, until: Math.min(identity.expiresAt ?? Infinity, now + cacheMs) };
+};
+
 /**
  * Verifies an opaque token by asking the issuers that have introspection, one after another. The answer must name the
- * audience, as a JWT must.
+ * audience, as a JWT must. An issuer that cannot be asked does not keep the next ones from knowing the token.
  *
  * @throws {RpcError} UNAUTHENTICATED when the token is malformed, no issuer knows it, or the one that does names another
- * audience or a past expiry; UNAVAILABLE when an issuer cannot be asked.
+ * audience or a past expiry; UNAVAILABLE when no issuer knows it, and one of them cannot be asked.
  */
 export const introspect = async (
   token: string,
@@ -43,13 +63,12 @@ export const introspect = async (
   { fetchJson, now }: { readonly fetchJson: FetchJson; readonly now: () => number },
 ): Promise<Verified> => {
   if (!BEARER.test(token)) throw unauthenticated('the token is malformed');
-  for (const { issuer, audience, introspection } of issuers) {
+  let failure: RpcError | undefined;
+  for (const issuer of issuers) {
+    const { introspection } = issuer;
     const claims = introspection && (await ask(token, introspection, fetchJson));
-    if (!claims) continue;
-    if (!isFor(audience, claims)) throw unauthenticated('the token is for another audience');
-    const identity = identityOf(claims, issuer);
-    if ((identity.expiresAt ?? Infinity) <= now()) throw unauthenticated('the token has expired');
-    return { identity, until: Math.min(identity.expiresAt ?? Infinity, now() + introspection.cacheMs) };
+    if (claims instanceof RpcError) failure = claims;
+    else if (introspection && claims) return verified(claims, issuer, introspection, now());
   }
-  throw unauthenticated('no issuer knows the token, or it is no longer valid');
+  throw failure ?? unauthenticated('no issuer knows the token, or it is no longer valid');
 };

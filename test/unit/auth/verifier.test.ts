@@ -226,4 +226,23 @@ describe('an opaque token', () => {
     isAway = true;
     await expect(answering({}).verify('opaque')).rejects.toMatchObject({ code: 'UNAVAILABLE' });
   });
+
+  it('is accepted when one issuer is away and another one knows it', async () => {
+    const issuerAt = (name: string): RemoteIssuer => ({
+      ...{ issuer: `https://${name}.test`, audience: ['flightlog'], algorithms: ['ES256'], clockSkewMs: 0 },
+      introspection: { url: `https://${name}.test/ask`, clientId: 'a', clientSecret: 'b', cacheMs: 60_000 },
+    });
+    const verifying = (knowsIt: boolean) =>
+      tokenVerifier([issuerAt('away'), issuerAt('there')], [], {
+        fetchJson: (url) =>
+          url.includes('away')
+            ? Promise.reject(new Error('away'))
+            : Promise.resolve({ active: knowsIt, sub: 'ada', aud: 'flightlog' }),
+        now: () => issuer.clock.now,
+      }).verify('opaque');
+    await expect(verifying(true)).resolves.toMatchObject({
+      identity: { principal: 'ada', issuer: 'https://there.test' },
+    });
+    await expect(verifying(false)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+  });
 });
