@@ -12,7 +12,7 @@ import {
 } from '../../proto/gen/platformidl/eventlog/schedule_pb.js';
 import type { Aggregate, Decider, Decision } from '../kernel/aggregate.js';
 import type { DecidedTicks } from './calendar/due.js';
-import type { DecideTicks, FireByHand, RecordOutcome, ScheduleCommand, SkipTick } from './commands.js';
+import type { DecideTicks, FireByHand, RecordOutcome, ScheduleCommand, SkipTick, TickId } from './commands.js';
 import { SCHEDULE_CATEGORY, scheduleCodec, type ScheduleEvent } from './events.js';
 import { evolveSchedule, firedTick, initialSchedule, isPaused, type ScheduleState, tickKey } from './state.js';
 
@@ -45,9 +45,14 @@ const decideTicks = ({ untilMs, paused, skips, open }: ScheduleState, { due }: D
   return decided === undefined ? NOTHING_TO_DO : recorded(decidedEvent(decided));
 };
 
-/** Records an outcome only for a tick that is open, so that a tick has at most one. */
-const record = ({ open }: ScheduleState, { tick, outcome }: RecordOutcome): Verdict => {
-  if (!open.has(tickKey(tick))) return NOTHING_TO_DO;
+/** True for a tick that was skipped or failed a short time ago: another process, or a request, may have launched it. */
+const wasNotFired = (state: ScheduleState, tick: TickId): boolean =>
+  firedTick(state, tick) === undefined && state.past.some((each) => tickKey(each) === tickKey(tick));
+
+/** Records an outcome for a tick that is open; otherwise only an execution that the recorded outcome denies. */
+const record = (state: ScheduleState, { tick, outcome }: RecordOutcome): Verdict => {
+  const isNew = state.open.has(tickKey(tick)) || (outcome.kind === 'fired' && wasNotFired(state, tick));
+  if (!isNew) return NOTHING_TO_DO;
   const at = timestampFromMs(tick.atMs);
   const { version } = tick;
   if (outcome.kind === 'fired')

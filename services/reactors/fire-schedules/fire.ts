@@ -1,3 +1,5 @@
+import { randomUUID } from 'node:crypto';
+
 import type { Sessions } from '../../kernel/ports/sessions.js';
 import type { Timers } from '../../kernel/ports/timers.js';
 import { type DueTick, ON_TIME_MS, overlapDecision } from '../../schedule/calendar/due.js';
@@ -36,9 +38,9 @@ export const recordOutcome = async (
   outcome: FireOutcome,
 ): Promise<void> => {
   const stream = scheduleStream(plan);
-  const commandId = `${REACTOR}-${stream}-${tickKey(tick)}`;
   const command = { type: 'RecordOutcome', tick, outcome } as const;
-  await sessions.handle(scheduleAggregate, stream, command, { actor: REACTOR, commandId });
+  // Not made of the tick: one that was skipped has a second outcome when it is fired by hand.
+  await sessions.handle(scheduleAggregate, stream, command, { actor: REACTOR, commandId: randomUUID() });
   // Reasons of failures are not labels of the metric: their number is unbounded.
   countTicks(outcome.kind, 1, outcome.kind === 'skipped' ? outcome.reason : undefined);
 };

@@ -99,6 +99,25 @@ describe('a tick that is fired by hand', () => {
   });
 });
 
+describe('the outcome of a tick', () => {
+  const execution = { project: 'p', domain: 'd', name: 'f1' };
+  const wasFired: ScheduleCommand = { type: 'RecordOutcome', tick, outcome: { kind: 'fired', execution } };
+  const wasSkipped: ScheduleCommand = { type: 'RecordOutcome', tick, outcome: { kind: 'skipped', reason: 'paused' } };
+
+  it('is recorded once, and only for a tick that was decided', () => {
+    given(decider, decided(0, tick)).when(wasFired).then(fired);
+    given(decider, decided(0, tick), fired).when(wasFired).thenNothing();
+    given(decider, decided(0, tick), fired).when(wasSkipped).thenNothing();
+    given(decider, decided(0, tick), skipped).when(wasSkipped).thenNothing();
+    given(decider).when(wasFired).thenNothing();
+  });
+
+  it('is recorded again when the tick was launched beside its being skipped', () => {
+    given(decider, decided(0, tick), skipped).when(wasFired).then(fired);
+    given(decider, decided(0, tick), skipped, fired).when(wasFired).thenNothing();
+  });
+});
+
 describe('a tick to skip', () => {
   it('is recorded once', () => {
     given(decider, decided(4_000)).when(skip(4_001)).then(skipRequested(4_001));
