@@ -4,6 +4,7 @@ import { createGunzip, createGzip, createInflate, constants } from 'node:zlib';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
 import { RpcError } from '../../kernel/rpc.js';
+import { isBodyIgnored } from './ignored-bodies.js';
 import { isLink } from './links.js';
 
 const PIECE_BYTES = 64 * 1024;
@@ -68,22 +69,41 @@ const inflate = (payload: Readable, encoding: string): Inflating => {
     inflated.receivedEncodedLength = (inflated.receivedEncodedLength ?? 0) + chunk.length;
   });
   payload.on('error', (error) => inflated.destroy(error));
+  // After refusing a body Fastify no longer listens, and an error without a listener would end the process.
+  inflated.on('error', () => undefined);
   payload.pipe(inflated as unknown as NodeJS.WritableStream);
   return inflated;
 };
 
-/** Reads the compression of a body; empty when there is none, and for files of links, which are stored as sent. */
-export const bodyEncodingOf = ({ headers, originalUrl }: FastifyRequest): string => {
+/** Stops decompressing when the request is answered, which may be before its end; the rest is discarded as it comes. */
+const inflateUntilAnswered = ({ raw: request }: FastifyRequest, { raw: response }: FastifyReply, inflated: Inflating) =>
+  void response.once('close', () => {
+    request.unpipe(inflated as unknown as NodeJS.WritableStream).resume();
+    inflated.destroy();
+  });
+
+/**
+ * Reads the compression of a body; empty when there is none, for a body that is not read, and for files of links, which
+ * are stored as sent.
+ */
+export const bodyEncodingOf = (request: FastifyRequest): string => {
+  const { headers, originalUrl } = request;
   const encoding = headers['content-encoding']?.trim().toLowerCase() ?? '';
-  return encoding === 'identity' || isLink(originalUrl) ? '' : encoding;
+  return encoding === 'identity' || isBodyIgnored(request) || isLink(originalUrl) ? '' : encoding;
 };
 
 /** Decompresses request bodies. The body limit applies to the decompressed size. */
 export const takeCompressedBodies = (app: FastifyInstance): void => {
-  app.addHook('preParsing', (request, _reply, payload, done) => {
+  app.addHook('preParsing', (request, reply, payload, done) => {
     const encoding = bodyEncodingOf(request);
+    if (encoding === '') {
+      done(null, payload);
+      return;
+    }
     try {
-      done(null, encoding === '' ? payload : inflate(payload as Readable, encoding));
+      const inflated = inflate(payload, encoding);
+      inflateUntilAnswered(request, reply, inflated);
+      done(null, inflated);
     } catch (error) {
       done(error as Error);
     }

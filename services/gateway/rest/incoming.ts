@@ -6,6 +6,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Hosting } from '../exchange.js';
 import { inflatedBytes, timeRequest } from '../incoming.js';
 import { bodyEncodingOf } from './encoding.js';
+import { isBodyIgnored } from './ignored-bodies.js';
 import { isLink } from './links.js';
 import type { MemoryReservation, MemoryBudget } from '../memory-budget.js';
 
@@ -14,8 +15,9 @@ const UNCOUNTED_BYTES = 64 * 1024;
 
 type Limits = Pick<Hosting, 'requests' | 'maxMessageBytes' | 'files'>;
 
-/** The largest size of a body after decompression, in bytes; `undefined` for a chunked body. */
+/** The largest size of a body after decompression, in bytes; 0 when it is not read; `undefined` for a chunked body. */
 const sizeOf = (request: FastifyRequest, maxBytes: number): number | undefined => {
+  if (isBodyIgnored(request)) return 0;
   const { 'content-length': length, 'transfer-encoding': chunked } = request.headers;
   if (length === undefined) return chunked === undefined ? 0 : undefined;
   const sent = Number(length);
