@@ -21,6 +21,7 @@ import { takeCompressedBodies } from './encoding.js';
 import { boundBodies, meterBodies } from './incoming.js';
 import { routed, serveLinks } from './links.js';
 import { pages } from './pages.js';
+import { pathAndQuery } from './request-target.js';
 
 /** Passes each request for a path of one of `pathOwners` to that owner, with the body unread. */
 const serveOwnPaths = (app: FastifyInstance, { pathOwners = [], logger }: Hosting): void => {
@@ -114,7 +115,11 @@ const open = (hosting: Hosting, isClosing: () => boolean): FastifyInstance => {
     return503OnClosing: false, // what is still read is answered
     clientErrorHandler: answerBroken(),
     // Not routed by Fastify: a path is decoded before it is split, and 501 is answered for another verb (ADR 0032).
-    rewriteUrl: ({ url }) => (hosting.files ? routed(url) : '/'),
+    rewriteUrl: (request) => {
+      const url = pathAndQuery(request);
+      Object.assign(request, { originalUrl: url }); // which Fastify has set to the target as it came
+      return hosting.files ? routed(url) : '/';
+    },
     schemaController: { compilersFactory: NO_SCHEMAS },
   } as FastifyHttpOptions<Server>);
   tls?.onChange((changed) => (app.server as unknown as HttpsServer).setSecureContext(tlsOptions(changed)));

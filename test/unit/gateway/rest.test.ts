@@ -1,4 +1,4 @@
-import { createServer } from 'node:http';
+import { createServer, request as httpRequest } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { isDeepStrictEqual } from 'node:util';
 
@@ -164,6 +164,30 @@ describe('a path', () => {
     const response = await toy.get('/api/v1/metrics/executions/p/d/n');
     expect(response.status).toBe(501);
     expect((await errorOf(response)).message).toBe('AdminService.GetExecutionMetrics is not built yet');
+  });
+});
+
+describe('the target of a request', () => {
+  /** `fetch` sends a path; clients that take the server for their proxy send a URL. */
+  const targeted = (target: string) =>
+    new Promise<number | undefined>((resolve, reject) => {
+      const port = Number(new URL(toy.url).port);
+      httpRequest({ host: '127.0.0.1', port, path: target }, (response) => resolve(response.resume().statusCode))
+        .on('error', reject)
+        .end();
+    });
+
+  it.each([
+    ['/api/v1/tasks/p/d/n/v', 200],
+    ['http://other.example/api/v1/tasks/p/d/n/v', 200],
+    ['HTTPS://other.example:8443/healthcheck', 200],
+    ['http://other.example/api/v1/nowhere?http://x/healthcheck', 404],
+    ['http://other.example?a=/healthcheck', 302],
+    ['http://other.example', 302],
+    ['/http://other.example/healthcheck', 404],
+    ['//other.example/healthcheck', 404],
+  ])('%s is answered %i: it may be a path or a URL, whose host has no meaning', async (target, status) => {
+    expect(await targeted(target)).toBe(status);
   });
 });
 
