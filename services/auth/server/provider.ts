@@ -50,15 +50,30 @@ const deviceForm = ({ oidc }: KoaContextWithOIDC): DeviceForm => ({
   xsrf: (oidc.session?.state as { readonly secret?: string } | undefined)?.secret ?? '',
 });
 
+const SEE_OTHER = 303;
+
+/**
+ * Shows the form for the code of a device. The library keeps the token of the form in the session, and stores no session
+ * for a form that came without one: its browser is sent to a new form, because a form in the answer would not be
+ * accepted.
+ */
+const showDeviceForm = (context: KoaContextWithOIDC, failure: string | undefined): void => {
+  const { session } = context.oidc;
+  if (failure === undefined || session?.exp !== undefined) {
+    send(context, userCodePage(deviceForm(context), '', failure));
+    return;
+  }
+  Object.assign(session ?? {}, { touched: false }); // otherwise the library fails because it has not stored the session
+  context.status = SEE_OTHER;
+  context.redirect(context.oidc.urlFor('code_verification'));
+};
+
 const deviceFlow: NonNullable<Configuration['features']>['deviceFlow'] = {
   enabled: true,
   // Nothing of the device is stored: its address would be personal data without a use.
   deviceInfo: () => ({}),
   userCodeInputSource: (context, _form, _out, failure) =>
-    send(
-      context,
-      userCodePage(deviceForm(context), '', failure && 'The code is wrong, was used before, or has expired.'),
-    ),
+    showDeviceForm(context, failure && 'The code is wrong, was used before, or has expired.'),
   // oxlint-disable-next-line max-params -- oidc-provider calls it so
   userCodeConfirmSource: (context, _form, client, _info, code) =>
     send(context, confirmDevicePage(deviceForm(context), client.clientName ?? client.clientId, code)),

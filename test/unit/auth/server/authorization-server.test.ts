@@ -295,6 +295,16 @@ describe('the device flow', () => {
     expect(confirm.text).toContain('wants to act for you');
   });
 
+  it('sends a browser that has lost its session to a new form', async () => {
+    const address = `${issuer}/oauth2/device`;
+    const form = new URLSearchParams({ xsrf: 'of before', user_code: 'ABCD-EFGH' });
+    const lost = await fetch(address, { method: 'POST', body: form, redirect: 'manual' });
+    expect([lost.status, lost.headers.get('location')]).toEqual([303, address]);
+    const again = await fetch(address, { method: 'POST', body: form });
+    expect([again.status, again.url]).toEqual([200, address]);
+    expect(await again.text()).toContain('name="user_code"');
+  });
+
   it('answers access_denied to a device that the person refuses', async () => {
     const { body } = await start();
     const browser = openBrowser();
