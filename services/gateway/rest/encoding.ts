@@ -78,6 +78,7 @@ const inflate = (payload: Readable, encoding: string): Inflating => {
 /** Stops decompressing when the request is answered, which may be before its end; the rest is discarded as it comes. */
 const inflateUntilAnswered = ({ raw: request }: FastifyRequest, { raw: response }: FastifyReply, inflated: Inflating) =>
   void response.once('close', () => {
+    if (request.destroyed) return; // its error ends the decompression, and tells the reader of the body
     request.unpipe(inflated as unknown as NodeJS.WritableStream).resume();
     inflated.destroy();
   });
