@@ -108,13 +108,13 @@ const branchSpans = async (at: At): Promise<Spans> => {
 };
 
 const gateSpans = (at: At): Spans => {
-  const { createdAt, startedAt, updatedAt } = at.closure;
+  const { createdAt, startedAt, updatedAt, duration } = at.closure;
   if (startedAt === undefined) return allSetup(at);
   const end = spanEnd(at.closure, updatedAt);
   return [
     ...operation('NODE_SETUP', createdAt, startedAt),
     ...operation('NODE_IDLE', startedAt, end),
-    ...teardown(at, end),
+    ...(duration ? teardown(at, end) : []),
   ];
 };
 
