@@ -49,7 +49,8 @@ export interface Freshness {
 
   /**
    * For a List: waits for the last acknowledged event of the streams with this name prefix. After the time limit the
-   * list is answered from the views as they are.
+   * list is answered from the views as they are. A call that makes many lists, such as GetExecutionMetrics, waits before
+   * the first of them only: what is acknowledged after a call has begun is no part of its promise.
    *
    * @throws {RpcError} UNAVAILABLE when the view is being built, or has not reached the position that the caller asks
    * for.
@@ -117,12 +118,27 @@ export const lastPositionOf =
     return undefined;
   };
 
+/** Tells for each call what it has waited for. */
+const waitsOfCalls = (): { isFirst(call: Call, what: string): boolean } => {
+  const waits = new WeakMap<Call, Set<string>>();
+  return {
+    isFirst: (call, what) => {
+      const known = waits.get(call) ?? new Set();
+      waits.set(call, known);
+      const isNew = !known.has(what);
+      known.add(what);
+      return isNew;
+    },
+  };
+};
+
 /** Creates the read-your-writes rules over the views of this process. */
 export const freshness = (
   acknowledged: Acknowledged,
   views: Views,
   events: UnprojectedEvents,
   last: LastPositionOf,
+  waits = waitsOfCalls(),
 ): Freshness => ({
   awaitAcknowledged: async (call, stream, { name: collection }) => {
     const scope = { collection, stream };
@@ -145,7 +161,8 @@ export const freshness = (
     assertBuilt(views, [collection]);
     const scope = { collection: collection.name };
     await awaitMinPosition(views, call, scope);
-    await views.reached(acknowledged.ofPrefix(prefix) ?? 0n, ACKNOWLEDGED_WAIT_MS, scope);
+    if (waits.isFirst(call, `${collection.name} ${prefix}`))
+      await views.reached(acknowledged.ofPrefix(prefix) ?? 0n, ACKNOWLEDGED_WAIT_MS, scope);
     call.answeredAt(views.position(scope));
   },
 });

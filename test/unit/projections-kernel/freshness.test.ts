@@ -97,6 +97,25 @@ describe('a read', () => {
     expect(answered).toEqual([2n]);
   });
 
+  it('of many lists of one kind for one call waits once, and another call waits again', async () => {
+    const { views, call, fresh, answered, pass } = fixture(5n);
+    views.setPositions(2n);
+    const first = fresh.waitForPrefix(call, 'execution-p:d:', collection);
+    await pass(500);
+    await first;
+    for (let list = 0; list < 3; list += 1) await fresh.waitForPrefix(call, 'execution-p:d:', collection);
+    expect(answered).toEqual([2n, 2n, 2n, 2n]);
+    const others = [
+      fresh.waitForPrefix(call, 'execution-p:e:', collection),
+      fresh.waitForPrefix(call, 'execution-p:d:', { ...collection, name: 'other' }),
+      fresh.waitForPrefix({ ...call }, 'execution-p:d:', collection),
+    ];
+    await pass(499);
+    expect(answered).toHaveLength(4);
+    await pass(1);
+    await Promise.all(others);
+  });
+
   it('sees the position that its caller names, or is UNAVAILABLE after 2 s', async () => {
     const { views, call, fresh, pass } = fixture(undefined, 9n);
     const reads = [
