@@ -118,17 +118,28 @@ export const lastPositionOf =
     return undefined;
   };
 
-/** Tells for each call what it has waited for. */
-const waitsOfCalls = (): { isFirst(call: Call, what: string): boolean } => {
+/** True for the first time that a call is to wait for something. */
+type IsFirstWait = (call: Call, what: string) => boolean;
+
+const firstWaits = (): IsFirstWait => {
   const waits = new WeakMap<Call, Set<string>>();
-  return {
-    isFirst: (call, what) => {
-      const known = waits.get(call) ?? new Set();
-      waits.set(call, known);
-      const isNew = !known.has(what);
-      known.add(what);
-      return isNew;
-    },
+  return (call, what) => {
+    const known = waits.get(call) ?? new Set();
+    if (known.has(what)) return false;
+    waits.set(call, known.add(what));
+    return true;
+  };
+};
+
+const waitingForPrefix = (acknowledged: Acknowledged, views: Views): Freshness['waitForPrefix'] => {
+  const isFirstWait = firstWaits();
+  return async (call, prefix, collection) => {
+    assertBuilt(views, [collection]);
+    const scope = { collection: collection.name };
+    await awaitMinPosition(views, call, scope);
+    if (isFirstWait(call, `${collection.name} ${prefix}`))
+      await views.reached(acknowledged.ofPrefix(prefix) ?? 0n, ACKNOWLEDGED_WAIT_MS, scope);
+    call.answeredAt(views.position(scope));
   };
 };
 
@@ -138,7 +149,6 @@ export const freshness = (
   views: Views,
   events: UnprojectedEvents,
   last: LastPositionOf,
-  waits = waitsOfCalls(),
 ): Freshness => ({
   awaitAcknowledged: async (call, stream, { name: collection }) => {
     const scope = { collection, stream };
@@ -157,14 +167,7 @@ export const freshness = (
     return position <= views.position({ collection, stream }) ? nothing : foldedBy(events, stream);
   },
   acknowledgedUnder: (prefix) => acknowledged.streamUnder(prefix),
-  waitForPrefix: async (call, prefix, collection) => {
-    assertBuilt(views, [collection]);
-    const scope = { collection: collection.name };
-    await awaitMinPosition(views, call, scope);
-    if (waits.isFirst(call, `${collection.name} ${prefix}`))
-      await views.reached(acknowledged.ofPrefix(prefix) ?? 0n, ACKNOWLEDGED_WAIT_MS, scope);
-    call.answeredAt(views.position(scope));
-  },
+  waitForPrefix: waitingForPrefix(acknowledged, views),
 });
 
 /** The sources of a Get. */
