@@ -43,15 +43,15 @@ const decideNew = (state: ExecutionState, command: ReportPhase): ExecutionDecisi
   return command.isChildKnown ? acceptedReport(command) : refused({ kind: 'child-not-found' });
 };
 
+/** The child of a repeated phase is checked, too, because the views keep the first child of a node. */
 const decideKnown = (node: NodeState, command: ReportPhase): ExecutionDecision => {
   const { envelope, isChildKnown } = command;
   const { phase } = envelope;
-  if (!isReplacedBy(node, envelope)) {
-    if (node.phase === phase) return repeatedPhase(command);
-    if (isTerminal('node', node.phase))
-      return refused({ kind: 'already-terminal', entity: 'node', current: node.phase, to: phase });
-  }
-  return isChildKnown ? acceptedReport(command) : refused({ kind: 'child-not-found' });
+  const isRepeated = !isReplacedBy(node, envelope) && node.phase === phase;
+  if (!isReplacedBy(node, envelope) && !isRepeated && isTerminal('node', node.phase))
+    return refused({ kind: 'already-terminal', entity: 'node', current: node.phase, to: phase });
+  if (!isChildKnown) return refused({ kind: 'child-not-found' });
+  return isRepeated ? repeatedPhase(command) : acceptedReport(command);
 };
 
 export const decideNodeReport = (state: ExecutionState, command: ReportPhase): ExecutionDecision => {

@@ -302,6 +302,14 @@ const DECIDED: readonly Sequence[] = [
     steps: [refused('NOT_FOUND', node('RUNNING', withChild(UNKNOWN)), 'workflow_node_metadata')],
   },
   {
+    rule: '9: not with a child execution that does not exist, in a repeated phase either: nothing would correct the link',
+    steps: [
+      ok(node('RUNNING')),
+      refused('NOT_FOUND', node('RUNNING', withChild(UNKNOWN)), 'workflow_node_metadata'),
+      known(node('RUNNING', withChild(CHILD))),
+    ],
+  },
+  {
     rule: '10: phases may go back and forth until the end',
     steps: [
       ok(at('RUNNING', 1)),

@@ -58,6 +58,15 @@ describe('a node event', () => {
     expect(await openStream(creation).answer(node('RUNNING', { child: 'unknown' }))).toBe('child-not-found');
   });
 
+  it('that repeats its phase is refused and not recorded when it names an unknown child execution', async () => {
+    const run = openStream(creation, node('RUNNING'));
+    expect(await run.answer(node('RUNNING', { child: 'unknown' }))).toBe('child-not-found');
+    expect(run.recorded).toHaveLength(2);
+    expect(await run.answer(node('RUNNING', { child: 'known' }))).toBe('phase-recorded');
+    expect(await run.answer(node('RUNNING', { child: 'unknown' }))).toBe('phase-recorded');
+    expect(run.recorded).toHaveLength(3);
+  });
+
   it('of another cluster is refused', async () => {
     const run = openStream(creation, workflow('QUEUED', { producer: 'east' }));
     expect(await run.answer(node('QUEUED', { producer: 'west' }))).toBe('incompatible-cluster');
