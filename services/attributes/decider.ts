@@ -21,11 +21,12 @@ import {
   resourceTypeOf,
   rowAt,
   sizeOfAttributes,
+  sizeOfRow,
 } from './state.js';
 
 /**
- * The limits of one row and of one project, in bytes: every process that launches executions keeps the attributes of
- * all projects in memory.
+ * The limits of the attributes of one row, and of all rows of one project with their names, in bytes: every process that
+ * launches executions keeps the attributes of all projects in memory.
  */
 export const MAX_ROW_BYTES = 64 * 1024;
 export const MAX_PROJECT_BYTES = 8 * 1024 * 1024;
@@ -61,9 +62,9 @@ const update = (state: AttributesState, { scope, attributes: given }: Of<'Update
   const known = rowAt(state, resourceType, scope);
   const attributes = merged(known?.attributes, given);
   if (known !== undefined && equals(MatchingAttributesSchema, known.attributes, attributes)) return NOTHING;
-  const bytes = sizeOfAttributes(attributes);
-  if (bytes > MAX_ROW_BYTES) return refused('attributes-too-large');
-  if (state.bytes - (known?.bytes ?? 0) + bytes > MAX_PROJECT_BYTES) return refused('attributes-full');
+  if (sizeOfAttributes(attributes) > MAX_ROW_BYTES) return refused('attributes-too-large');
+  const added = sizeOfRow(scope, attributes) - (known?.bytes ?? 0);
+  if (state.bytes + added > MAX_PROJECT_BYTES) return refused('attributes-full');
   const data = create(AttributesUpdatedSchema, { scope: create(AttributesScopeSchema, scope), attributes });
   return { kind: 'accepted', events: [{ type: 'AttributesUpdated', data }] };
 };
@@ -80,10 +81,9 @@ export const attributesDecider: Decider<AttributesState, AttributesCommand, Attr
   decide: (state, command) => (command.type === 'UpdateAttributes' ? update(state, command) : remove(state, command)),
 };
 
-/** A decoded row takes about `DECODED` times its encoding, plus `ROW_BYTES`. */
+/** A decoded row takes about this many times its size. */
 const DECODED = 5;
 const STATE_BYTES = 250;
-const ROW_BYTES = 380;
 
 export const attributesAggregate: Aggregate<AttributesState, AttributesCommand, AttributesEvent, AttributesRefusal> = {
   category: ATTRIBUTES_CATEGORY,
@@ -93,5 +93,5 @@ export const attributesAggregate: Aggregate<AttributesState, AttributesCommand, 
   targetOf: ({ scope: { domain, workflow } }) => JSON.stringify([domain, workflow]),
   // Other rows may be deleted, and a row that is merged with may shrink.
   isPermanentRefusal: () => false,
-  sizeOf: ({ rows, bytes }) => STATE_BYTES + rows.size * ROW_BYTES + DECODED * bytes,
+  sizeOf: ({ bytes }) => STATE_BYTES + DECODED * bytes,
 };

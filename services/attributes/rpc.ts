@@ -15,7 +15,7 @@ import {
 } from '../../proto/gen/platformidl/admin/workflow_attributes_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { contextOf } from '../kernel/command-context.js';
-import { type Call, missing, type Route, route, RpcError } from '../kernel/rpc.js';
+import { type Call, invalid, missing, type Route, route, RpcError } from '../kernel/rpc.js';
 import type { Sessions } from '../kernel/ports/sessions.js';
 import type { AttributesCommand } from './commands.js';
 import { attributesAggregate, type AttributesRefusal, MAX_PROJECT_BYTES, MAX_ROW_BYTES } from './decider.js';
@@ -72,6 +72,7 @@ const update = async (
   if (sent === undefined) throw missing('attributes');
   const scope = scopeOf(sent);
   await assertScope(services, scope);
+  if (scope.workflow.length > MAX_ROW_BYTES) throw invalid('workflow', `above ${MAX_ROW_BYTES} characters`);
   const { matchingAttributes: attributes } = sent;
   if (attributes === undefined) throw missing('matching_attributes');
   assertAttributes(attributes, scope);

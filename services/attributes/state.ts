@@ -16,11 +16,11 @@ export type AttributeRow = {
   readonly scope: AttributeScope;
   readonly resourceType: MatchableResource;
   readonly attributes: MatchingAttributes;
-  /** The length of the encoded attributes. */
+  /** As {@link sizeOfRow}. */
   readonly bytes: number;
 };
 
-/** All attributes of one project. */
+/** All attributes of one project, and the bytes of all rows. */
 export type AttributesState = { readonly rows: Map<string, AttributeRow>; bytes: number };
 
 type Target = NonNullable<MatchingAttributes['target']['case']>;
@@ -43,6 +43,13 @@ export const resourceTypeOf = ({ target }: MatchingAttributes): MatchableResourc
 /** The size of encoded attributes, in bytes. */
 export const sizeOfAttributes = (attributes: MatchingAttributes): number =>
   toBinary(MatchingAttributesSchema, attributes).length;
+
+/** The size of a row without its names and attributes. */
+const ROW_BYTES = 64;
+
+/** The size of a row, in bytes. A name that is not ASCII counts by its characters. */
+export const sizeOfRow = ({ domain, workflow }: AttributeScope, attributes: MatchingAttributes): number =>
+  ROW_BYTES + domain.length + workflow.length + sizeOfAttributes(attributes);
 
 /** The length of the domain tells where it ends. A launch makes some 20 keys, so they are not made as JSON. */
 const keyOf = (resourceType: MatchableResource, { domain, workflow }: Omit<AttributeScope, 'project'>): string =>
@@ -69,7 +76,7 @@ export const evolveAttributes = (state: AttributesState, { type, data }: Attribu
   const { attributes } = data;
   const resourceType = attributes && resourceTypeOf(attributes);
   if (attributes === undefined || resourceType === undefined) return state;
-  const row: AttributeRow = { scope, resourceType, attributes, bytes: sizeOfAttributes(attributes) };
+  const row: AttributeRow = { scope, resourceType, attributes, bytes: sizeOfRow(scope, attributes) };
   remove(state, keyOf(resourceType, scope));
   state.rows.set(keyOf(resourceType, scope), row);
   state.bytes += row.bytes;

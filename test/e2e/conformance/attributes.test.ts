@@ -303,6 +303,11 @@ describe.each(['grpc', 'rest'] as const)('attributes over %s', (way) => {
     await refused(() => attempt(transport, DELETES, scope, LABEL), text);
   });
 
+  it.runIf(way === 'grpc')('of a workflow with a name of more than 64 KiB are not recorded', async () => {
+    const scope = { ...workflow, workflow: 'x'.repeat(65_537) };
+    await refused(() => update(transport, scope, label('x')), 'invalid value for workflow: above 65536 characters');
+  });
+
   it.runIf(way === 'grpc')('are required in an update', async () => {
     for (const rpc of Object.values(UPDATES))
       await refused(() => transport.attempt(rpc as SharedShape, {}), 'missing attributes');

@@ -124,6 +124,23 @@ describe('matchable attributes', () => {
       .then(updated({ ...workflow, workflow: 'w0' }, label('small')));
   });
 
+  it('are counted with the names of their scopes, and with what a row takes, however small they are', () => {
+    const rows = (count: number, nameLength: number) =>
+      Array.from({ length: count }, (_, index) =>
+        updated({ ...workflow, workflow: String(index).padEnd(nameLength, 'x') }, label('a')),
+      );
+    const another = update({ ...workflow, workflow: 'another' }, label('a'));
+    given(attributesDecider, ...rows(130, 65_000))
+      .when(another)
+      .thenRefused({ kind: 'attributes-full' });
+    given(attributesDecider, ...rows(120_000, 6))
+      .when(another)
+      .thenRefused({ kind: 'attributes-full' });
+    given(attributesDecider, ...rows(50_000, 6))
+      .when(another)
+      .then(updated({ ...workflow, workflow: 'another' }, label('a')));
+  });
+
   it('of the most specific scope apply', () => {
     const state = [project, workflow]
       .map((scope, index) => updated(scope, label(String(index))))
