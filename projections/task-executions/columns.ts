@@ -6,7 +6,7 @@ import type { Collection } from '../runtime/read-store.js';
 /** The stored task executions, listed by node. */
 export const taskExecutionCollection: Collection = {
   name: 'task-executions',
-  version: 5,
+  version: 6,
   fields: {
     recorded: 'integer',
     task: 'text',

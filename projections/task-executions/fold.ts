@@ -85,12 +85,26 @@ const keepReasons = (closure: TaskExecutionClosure, message: TaskExecutionEvent)
 };
 
 const keepDetails = (closure: TaskExecutionClosure, message: TaskExecutionEvent): void => {
-  const { customInfo, metadata, logContext, eventVersion } = message;
+  const { customInfo, metadata, logContext } = message;
   closure.logs = mergedLogs(closure.logs, message.logs);
   if (customInfo) closure.customInfo = closure.customInfo ? mergePatch(closure.customInfo, customInfo) : customInfo;
   if (metadata) closure.metadata = mergedMetadata(closure.metadata, metadata);
   if (logContext) closure.logContext = logContext;
-  closure.eventVersion = Math.max(closure.eventVersion, eventVersion);
+};
+
+/**
+ * Adds the details of an event that comes after a newer version of its phase, because the engine had to send it again:
+ * they replace nothing that is known.
+ */
+const addLateDetails = (closure: TaskExecutionClosure, message: TaskExecutionEvent): void => {
+  const { customInfo, metadata, logContext } = message;
+  closure.logs = mergedLogs(message.logs, closure.logs);
+  if (customInfo) closure.customInfo = mergePatch(mergePatch({}, customInfo), closure.customInfo ?? {});
+  if (metadata) {
+    const late = mergedMetadata(undefined, metadata);
+    closure.metadata = closure.metadata ? mergedMetadata(late, closure.metadata) : late;
+  }
+  if (logContext) closure.logContext ??= logContext;
 };
 
 const end = (closure: TaskExecutionClosure, phase: Phase, at: Instant): void => {
@@ -121,7 +135,9 @@ export const reported = (
   keepInputs(document, message, revision);
   setResult(document, message, isNewPhase, revision);
   keepReasons(closure, message);
-  keepDetails(closure, message);
+  if (isNewPhase || message.phaseVersion >= document.phaseVersion) keepDetails(closure, message);
+  else addLateDetails(closure, message);
+  closure.eventVersion = Math.max(closure.eventVersion, message.eventVersion);
   if (message.phase === Phase.RUNNING) closure.startedAt = earliest(closure.startedAt, at);
   if (isNewPhase) keepPhase(document, message, at);
   closure.updatedAt = latest(closure.updatedAt, given(message.reportedAt) ?? at);

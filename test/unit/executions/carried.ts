@@ -84,10 +84,8 @@ const ofReasons = (facts: Facts, event: TaskExecutionEvent): void => {
   last(facts, 'reason', said.at(-1));
 };
 
-/** Adds the facts of one more event about a task attempt; `isNewPhase` when its phase was not recorded before. */
-export const taskSays = (facts: Facts, event: TaskExecutionEvent, isNewPhase: boolean): void => {
-  if (event.inputValue.case === 'inputUri') first(facts, 'input', event.inputValue.value);
-  ofResult(facts, event.outputResult, isNewPhase);
+/** The facts that a newer event of the same phase replaces. */
+const ofDetails = (facts: Facts, event: TaskExecutionEvent): void => {
   ofLogs(facts, 'log ', event.logs);
   ofResources(facts, event);
   if (event.customInfo) merged(facts, 'info', event.customInfo);
@@ -95,6 +93,31 @@ export const taskSays = (facts: Facts, event: TaskExecutionEvent, isNewPhase: bo
   last(facts, 'plugin', event.metadata?.pluginIdentifier);
   last(facts, 'instance', event.metadata?.instanceClass);
   last(facts, 'context', event.logContext);
+};
+
+/** The events of an attempt in the order in which they count, and the newest version of the current phase. */
+type Ordered = { readonly events: TaskExecutionEvent[]; version: number };
+const ordered = new WeakMap<Facts, Ordered>();
+const DETAILS = /^(?:log |resource |info|generated name$|plugin$|instance$|context$)/u;
+
+/** Sets the facts of all events so far. An event with an older version than the newest counts before all others. */
+const setDetails = (facts: Facts, event: TaskExecutionEvent, isNewPhase: boolean): void => {
+  const order = ordered.get(facts) ?? { events: [], version: 0 };
+  ordered.set(facts, order);
+  if (isNewPhase || event.phaseVersion >= order.version) order.events.push(event);
+  else order.events.unshift(event);
+  if (isNewPhase) order.version = event.phaseVersion;
+  for (const key of facts.keys()) if (DETAILS.test(key)) facts.delete(key);
+  const own: Facts = new Map();
+  for (const each of order.events) ofDetails(own, each);
+  for (const [key, value] of own) facts.set(key, value);
+};
+
+/** Adds the facts of one more event about a task attempt; `isNewPhase` when its phase and version are new. */
+export const taskSays = (facts: Facts, event: TaskExecutionEvent, isNewPhase: boolean): void => {
+  if (event.inputValue.case === 'inputUri') first(facts, 'input', event.inputValue.value);
+  ofResult(facts, event.outputResult, isNewPhase);
+  setDetails(facts, event, isNewPhase);
   facts.set('version', Math.max(Number(facts.get('version') ?? 0), event.eventVersion));
   ofReasons(facts, event);
 };

@@ -322,7 +322,51 @@ describe('a task execution', () => {
     expect(await updatedAt(reported, task('RUNNING', { second: 9 }))).toBe(second(9));
   });
 
-  it('keeps the highest version of its phase and of its events, and the last log context', async () => {
+  it('takes from a version that comes late what newer versions do not have, and keeps what they have', async () => {
+    const context = (primaryPodName: string) => ({ logContext: { primaryPodName } });
+    const resource = (index: number, phase: Phase, more: object = {}) => ({ index, phase, ...more });
+    const newer = {
+      logs: [log('a', { uri: 'http://new' })],
+      customInfo: { progress: 80, inner: { x: 2 } },
+      ...context('new'),
+      metadata: {
+        generatedName: 'pod-2',
+        externalResources: [resource(0, Phase.SUCCEEDED), resource(1, Phase.RUNNING, { externalId: 'new' })],
+      },
+    };
+    const late = {
+      logs: [log('a', { uri: 'http://old' }), log('b')],
+      customInfo: { progress: 40, started: true, gone: null, inner: { x: 1, y: 1 } },
+      ...context('old'),
+      metadata: {
+        generatedName: 'pod-1',
+        pluginIdentifier: 'container',
+        externalResources: [
+          resource(0, Phase.RUNNING, { externalId: 'first' }),
+          resource(1, Phase.QUEUED, { externalId: 'old' }),
+          resource(2, Phase.QUEUED),
+        ],
+      },
+    };
+    const closure = await closureAfter(
+      task('RUNNING', { version: 2, ...newer }),
+      task('RUNNING', { version: 1, ...late }),
+    );
+    expect(closure.logs.map(({ uri }) => uri)).toEqual(['http://new', 'http://b']);
+    expect(closure.customInfo).toEqual({ progress: 80, started: true, inner: { x: 2, y: 1 } });
+    expect(closure.logContext?.primaryPodName).toBe('new');
+    expect(closure.metadata).toMatchObject({ generatedName: 'pod-2', pluginIdentifier: 'container' });
+    expect(closure.metadata!.externalResources).toMatchObject([
+      { externalId: 'first', phase: Phase.SUCCEEDED },
+      { externalId: 'new', phase: Phase.RUNNING },
+      { externalId: '', phase: Phase.QUEUED },
+    ]);
+    const alone = await closureAfter(task('RUNNING', { version: 2 }), task('RUNNING', { version: 1, ...late }));
+    expect([alone.logContext?.primaryPodName, alone.metadata?.generatedName]).toEqual(['old', 'pod-1']);
+    expect(alone.customInfo).toEqual({ progress: 40, started: true, inner: { x: 1, y: 1 } });
+  });
+
+  it('keeps the highest version of its phase and of its events, and the log context of the newest with one', async () => {
     const logContext = (primaryPodName: string) => ({ primaryPodName });
     const document = await documentOf(
       task('RUNNING', { version: 2, eventVersion: 2, logContext: logContext('a') }),
@@ -331,7 +375,7 @@ describe('a task execution', () => {
     );
     expect(document.fields).toMatchObject({ phase_version: 3 });
     const { eventVersion, logContext: shown } = answerOf(document).closure!;
-    expect([eventVersion, shown?.primaryPodName]).toEqual([2, 'b']);
+    expect([eventVersion, shown?.primaryPodName]).toEqual([2, 'a']);
   });
 
   it('keeps of an external resource what a later event leaves out', async () => {
