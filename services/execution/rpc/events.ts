@@ -30,7 +30,7 @@ const eventRoute = <Input extends DescMessage, Output extends DescMessage>(
   const scan = envelopeScan(entity, maxOutputBytes);
   const handle = async (request: Uint8Array, call: Call): Promise<Uint8Array> => {
     const envelope = scan(request);
-    const { execution: id, nodeId, child } = envelope;
+    const { execution: id, nodeId, taskId, retryAttempt, child } = envelope;
     // A child is created before its parent reports it, so the log has it by now.
     const isChildKnown = child === undefined || (await executionExists(log, child));
     const command = { type: 'ReportPhase', id, envelope, isChildKnown } as const;
@@ -38,7 +38,7 @@ const eventRoute = <Input extends DescMessage, Output extends DescMessage>(
     call.onQueued?.();
     const outcome = await answer;
     call.answeredAt(outcome.position);
-    if (outcome.kind === 'refused') throw refusalError(outcome.refusal, { id, nodeId });
+    if (outcome.kind === 'refused') throw refusalError(outcome.refusal, { id, nodeId, taskId, retryAttempt });
     return EMPTY;
   };
   return bytesRoute(method, handle);

@@ -4,14 +4,32 @@ import { typeText } from '../../compiler/types/type-text.js';
 import { RpcError, type StatusCode, type StatusDetail } from '../../kernel/rpc.js';
 import { executionAbsent, nodeAbsent } from '../execution-id.js';
 import { phaseName } from '../phases.js';
+import type { Entity } from '../wire/engine-report.js';
+import type { TaskAttempt } from '../wire/envelope.js';
 import type { ExecutionRefusal } from '../refusals.js';
 import { type ExecutionId, executionText } from '../../kernel/execution-id.js';
 
-/** The execution or node that a refusal is about, for the error text. */
-export type RefusedEntity = { readonly id: ExecutionId; readonly nodeId?: string };
+/** The execution, node or task attempt that a refusal is about, for the error text. */
+export type RefusedEntity = { readonly id: ExecutionId; readonly nodeId?: string } & Partial<
+  Pick<TaskAttempt, 'retryAttempt'>
+> & { readonly taskId?: TaskAttempt['taskId'] | undefined };
 
 const subjectText = ({ id, nodeId = '' }: RefusedEntity): string =>
   nodeId === '' ? `execution [${executionText(id)}]` : `node [${nodeId}] of execution [${executionText(id)}]`;
+
+/** The entity of a report, as FlyteAdmin names its kind. */
+const entityText: Readonly<Record<Entity, (subject: RefusedEntity) => string>> = {
+  workflow: ({ id }) => `workflow execution [${executionText(id)}]`,
+  node: ({ id, nodeId = '' }) => `node execution [${nodeId}] of execution [${executionText(id)}]`,
+  task: ({ taskId, retryAttempt = 0, ...subject }) =>
+    `task execution [${taskId?.name ?? ''}], attempt ${retryAttempt} of ${subjectText(subject)}`,
+};
+
+const recordedText: Readonly<Record<Entity, (phase: string, version: number) => string>> = {
+  workflow: (phase) => `This phase ${phase} was already recorded`,
+  node: (phase) => `This phase was already recorded ${phase}`,
+  task: (phase, version) => `have already recorded task execution phase ${phase} (version: ${version})`,
+};
 
 const detail = (
   reason: MessageInitShape<typeof EventFailureReasonSchema>['reason'] & object,
@@ -54,9 +72,7 @@ const statuses: { readonly [K in Kind]: (refusal: Of<K>, subject: RefusedEntity)
   }),
   'phase-recorded': ({ entity, phase, version }, subject) => ({
     code: 'ALREADY_EXISTS',
-    text:
-      `This phase was already recorded ${phaseName(entity, phase)}` +
-      `${entity === 'task' ? ` (version: ${version})` : ''} for ${entity} execution ${subjectText(subject)}`,
+    text: `${recordedText[entity](phaseName(entity, phase), version)} for ${entityText[entity](subject)}`,
   }),
   'phase-stale': ({ from, to }, subject) => ({
     code: 'ALREADY_EXISTS',
@@ -64,7 +80,7 @@ const statuses: { readonly [K in Kind]: (refusal: Of<K>, subject: RefusedEntity)
   }),
   'already-terminal': ({ entity, current, to }, subject) => ({
     code: 'FAILED_PRECONDITION',
-    text: `Invalid phase change from ${phaseName(entity, current)} to ${phaseName(entity, to)} for ${entity} execution ${subjectText(subject)}`,
+    text: `Invalid phase change from ${phaseName(entity, current)} to ${phaseName(entity, to)} for ${entityText[entity](subject)}`,
     details: terminalDetail(phaseName(entity, current)),
   }),
   'cannot-abort': ({ current }) => ({
@@ -74,11 +90,11 @@ const statuses: { readonly [K in Kind]: (refusal: Of<K>, subject: RefusedEntity)
   }),
   'back-to-queued': (_, subject) => ({
     code: 'FAILED_PRECONDITION',
-    text: `Cannot go from RUNNING to QUEUED for workflow execution ${subjectText(subject)}`,
+    text: `Cannot go from RUNNING to QUEUED for ${entityText.workflow(subject)}`,
   }),
   aborting: ({ to }, subject) => ({
     code: 'FAILED_PRECONDITION',
-    text: `Invalid phase change from aborting to ${phaseName('workflow', to)} for workflow execution ${subjectText(subject)}`,
+    text: `Invalid phase change from aborting to ${phaseName('workflow', to)} for ${entityText.workflow(subject)}`,
   }),
   'incompatible-cluster': ({ cluster, stored }, subject) => ({
     code: 'FAILED_PRECONDITION',

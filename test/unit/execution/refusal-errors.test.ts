@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { LiteralTypeSchema, SimpleType } from '../../../proto/gen/platformidl/core/types_pb.js';
 import { NODE, TASK, WORKFLOW } from '../../../services/execution/phases.js';
 import { type ExecutionRefusal, isPermanentRefusal } from '../../../services/execution/refusals.js';
-import { refusalError } from '../../../services/execution/rpc/refusals.js';
+import { type RefusedEntity, refusalError } from '../../../services/execution/rpc/refusals.js';
 
 const id = { project: 'flytesnacks', domain: 'development', name: 'run' };
 const RUN = 'project:"flytesnacks" domain:"development" name:"run"';
@@ -23,6 +23,8 @@ type Row = {
   readonly refusal: ExecutionRefusal;
   readonly isPermanent: boolean;
   readonly code: string;
+  /** The node or task attempt of the report. */
+  readonly of?: Partial<RefusedEntity>;
   readonly text: string;
   /** The reason in the detail of the error, if there is one. */
   readonly reason?: object;
@@ -72,13 +74,21 @@ const ROWS: readonly Row[] = [
     refusal: { kind: 'phase-recorded', entity: 'node', phase: NODE.RUNNING, version: 3 },
     isPermanent: true,
     code: 'ALREADY_EXISTS',
-    text: `This phase was already recorded RUNNING for node execution ${EXECUTION}`,
+    of: { nodeId: 'n7' },
+    text: `This phase was already recorded RUNNING for node execution [n7] of ${EXECUTION}`,
+  },
+  {
+    refusal: { kind: 'phase-recorded', entity: 'workflow', phase: WORKFLOW.RUNNING, version: 0 },
+    isPermanent: true,
+    code: 'ALREADY_EXISTS',
+    text: `This phase RUNNING was already recorded for workflow ${EXECUTION}`,
   },
   {
     refusal: { kind: 'phase-recorded', entity: 'task', phase: TASK.RUNNING, version: 3 },
     isPermanent: true,
     code: 'ALREADY_EXISTS',
-    text: `This phase was already recorded RUNNING (version: 3) for task execution ${EXECUTION}`,
+    of: { nodeId: 'n7', taskId, retryAttempt: 2 },
+    text: `have already recorded task execution phase RUNNING (version: 3) for task execution [greet], attempt 2 of node [n7] of ${EXECUTION}`,
   },
   {
     refusal: { kind: 'phase-stale', from: WORKFLOW.FAILING, to: WORKFLOW.SUCCEEDING },
@@ -90,7 +100,8 @@ const ROWS: readonly Row[] = [
     refusal: { kind: 'already-terminal', entity: 'node', current: NODE.SUCCEEDED, to: NODE.RUNNING },
     isPermanent: true,
     code: 'FAILED_PRECONDITION',
-    text: `Invalid phase change from SUCCEEDED to RUNNING for node execution ${EXECUTION}`,
+    of: { nodeId: 'n7' },
+    text: `Invalid phase change from SUCCEEDED to RUNNING for node execution [n7] of ${EXECUTION}`,
     reason: ended('SUCCEEDED'),
   },
   {
@@ -104,13 +115,13 @@ const ROWS: readonly Row[] = [
     refusal: { kind: 'back-to-queued' },
     isPermanent: true,
     code: 'FAILED_PRECONDITION',
-    text: `Cannot go from RUNNING to QUEUED for workflow execution ${EXECUTION}`,
+    text: `Cannot go from RUNNING to QUEUED for workflow ${EXECUTION}`,
   },
   {
     refusal: { kind: 'aborting', to: WORKFLOW.RUNNING },
     isPermanent: true,
     code: 'FAILED_PRECONDITION',
-    text: `Invalid phase change from aborting to RUNNING for workflow execution ${EXECUTION}`,
+    text: `Invalid phase change from aborting to RUNNING for workflow ${EXECUTION}`,
   },
   {
     refusal: { kind: 'incompatible-cluster', cluster: 'here', stored: 'there' },
@@ -186,8 +197,8 @@ const ROWS: readonly Row[] = [
 ];
 
 describe('a refusal about an execution', () => {
-  it.each(ROWS)('$refusal.kind has its code, its text and its detail', ({ refusal, code, text, reason }) => {
-    const error = refusalError(refusal, { id });
+  it.each(ROWS)('$refusal.kind has its code, its text and its detail', ({ refusal, code, of, text, reason }) => {
+    const error = refusalError(refusal, { id, ...of });
     expect([error.code, error.message]).toEqual([code, text]);
     expect(error.details.map(({ message }) => message)).toMatchObject(reason === undefined ? [] : [{ reason }]);
   });
