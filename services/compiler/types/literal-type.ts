@@ -1,4 +1,4 @@
-import { create, toJsonString } from '@bufbuild/protobuf';
+import { create } from '@bufbuild/protobuf';
 
 import type { Literal, Primitive, Scalar } from '../../../proto/gen/platformidl/core/literals_pb.js';
 import {
@@ -9,6 +9,8 @@ import {
   SimpleType,
   StructuredDatasetTypeSchema,
 } from '../../../proto/gen/platformidl/core/types_pb.js';
+import { canonicalBytes } from '../../kernel/encoding/canonical.js';
+import { hexText } from '../../kernel/encoding/id-text.js';
 import * as types from './types.js';
 
 const PRIMITIVES: Readonly<Record<NonNullable<Primitive['value']['case']>, LiteralType>> = {
@@ -66,11 +68,11 @@ export const typeOfScalar = (scalar: Scalar): LiteralType | undefined => {
   }
 };
 
-/** A key that is equal for equal types and gives them a stable order. */
+/** A key that is equal for equal types, whatever the order of their maps, and gives types a stable order. */
 const typeKey = (type: LiteralType): string =>
   type.type.case === 'simple' && type.structure === undefined && type.metadata === undefined
     ? String(type.type.value)
-    : toJsonString(LiteralTypeSchema, type);
+    : hexText(canonicalBytes(LiteralTypeSchema, type));
 
 /** True for an empty list or a list of empty lists: their type does not tell the type of elements. */
 const isEmptyCollection = (type: LiteralType): boolean => {

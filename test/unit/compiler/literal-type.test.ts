@@ -1,8 +1,8 @@
-import { create, equals } from '@bufbuild/protobuf';
+import { create, equals, type JsonObject } from '@bufbuild/protobuf';
 import { describe, expect, test } from 'vitest';
 
 import { type Literal, LiteralMapSchema, LiteralSchema } from '../../../proto/gen/platformidl/core/literals_pb.js';
-import { type LiteralType, LiteralTypeSchema } from '../../../proto/gen/platformidl/core/types_pb.js';
+import { type LiteralType, LiteralTypeSchema, SimpleType } from '../../../proto/gen/platformidl/core/types_pb.js';
 import { literalMapProblem } from '../../../services/compiler/types/literal-map.js';
 import { typeOfLiteral } from '../../../services/compiler/types/literal-type.js';
 import * as t from '../../../services/compiler/types/types.js';
@@ -35,6 +35,8 @@ const offloaded = create(LiteralSchema, {
   value: { case: 'offloadedMetadata', value: { uri: 's3://b/k', inferredType: t.collectionOf(t.STRING) } },
 });
 const empty = create(LiteralSchema);
+const struct = (metadata: JsonObject): LiteralType =>
+  create(LiteralTypeSchema, { type: { case: 'simple', value: SimpleType.STRUCT }, metadata });
 
 const rows: readonly (readonly [string, Literal, LiteralType])[] = [
   ['an integer', int, t.INTEGER],
@@ -51,6 +53,11 @@ const rows: readonly (readonly [string, Literal, LiteralType])[] = [
     list(list(unionOf(int, t.INTEGER)), list(unionOf(str, t.STRING))),
     t.collectionOf(t.collectionOf(t.unionOf([t.INTEGER, t.STRING]))),
   ],
+  [
+    'a list of one type, written with its metadata in two orders',
+    list(unionOf(str, struct({ a: 1, b: 2 })), unionOf(str, struct({ b: 2, a: 1 }))),
+    t.collectionOf(t.unionOf([struct({ a: 1, b: 2 })])),
+  ],
   ['a map', map({ a: int }), t.mapOf(t.INTEGER)],
   ['a union', unionOf(int, t.INTEGER), t.unionOf([t.INTEGER])],
   ['a literal that is stored elsewhere', offloaded, t.collectionOf(t.STRING)],
@@ -60,6 +67,13 @@ test.each(rows)('%s has its type', (_, literal, type) => {
   const found = typeOfLiteral(literal)!;
   expect(typeText(found)).toBe(typeText(type));
   expect(equals(LiteralTypeSchema, found, type)).toBe(true);
+});
+
+test('a list has a type also when JSON cannot represent the metadata of its types', () => {
+  const [type, other] = [struct({ default: NaN }), struct({ default: Infinity })];
+  expect(typeText(typeOfLiteral(list(unionOf(str, type), unionOf(int, type)))!)).toBe('list<union<struct>>');
+  const many = typeOfLiteral(list(unionOf(str, type), unionOf(int, other)))!;
+  expect(typeText(many)).toBe('list<union<union<struct>, union<struct>>>');
 });
 
 test.each([
