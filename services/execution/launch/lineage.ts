@@ -1,4 +1,8 @@
-import type { ExecutionMetadata } from '../../../proto/gen/platformidl/admin/execution_pb.js';
+import {
+  type ExecutionMetadata,
+  ExecutionMetadata_ExecutionMode as Mode,
+  type ExecutionSpec,
+} from '../../../proto/gen/platformidl/admin/execution_pb.js';
 import type { NodeExecutionIdentifier } from '../../../proto/gen/platformidl/core/identifier_pb.js';
 import type { ExecutionCreated } from '../../../proto/gen/platformidl/eventlog/execution_pb.js';
 import type { EventLog } from '../../kernel/ports/event-store.js';
@@ -33,6 +37,16 @@ const assertNode = async (
   const isThere = await sessions.read(aggregate, executionStream(id), ({ state }) => state.nodes.has(nodeId));
   if (!isThere) throw nodeAbsent(id, nodeId);
   return id;
+};
+
+/**
+ * Checks the execution that an execution recovers from, if it names one: engines read its nodes by this id.
+ *
+ * @throws {RpcError} INVALID_ARGUMENT when the id is incomplete.
+ */
+export const assertReference = ({ metadata }: ExecutionSpec): void => {
+  const { mode, referenceExecution: from } = metadata ?? {};
+  if (mode === Mode.RECOVERED && from !== undefined) executionIdOf(from, 'spec.metadata.reference_execution');
 };
 
 /** The maximum of a uint32, the type of the field `nesting`. Clients may have sent any number for the parent. */

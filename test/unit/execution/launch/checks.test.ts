@@ -142,6 +142,11 @@ describe('the request of a launch', () => {
       { qualityOfService: { designation: { case: 'tier', value: 9 as never } } },
       'invalid value for quality_of_service.tier: 9 is not a tier',
     ],
+    [
+      'execution to recover',
+      { metadata: { mode: Mode.RECOVERED, referenceExecution: { project: 'flytesnacks' } } },
+      'missing domain of spec.metadata.reference_execution',
+    ],
   ])('is refused for an invalid %s', async (_, spec, text) => {
     expect(await errorOf(launched(spec))).toBe(WRONG + text);
   });
