@@ -1,4 +1,10 @@
-import { type DescMessage, type JsonObject, type MessageShape, toJson } from '@bufbuild/protobuf';
+import {
+  type DescMessage,
+  type JsonObject,
+  type JsonWriteOptions,
+  type MessageShape,
+  toJson,
+} from '@bufbuild/protobuf';
 import { type Duration } from '@bufbuild/protobuf/wkt';
 
 /** A launch that cannot be represented as an object; the message says why. */
@@ -6,16 +12,34 @@ export class UnfitLaunch extends Error {
   override readonly name = 'UnfitLaunch';
 }
 
-/** The JSON of a message for fields that the engine decodes with the JSON mapping of protobuf. */
+const json = <Desc extends DescMessage>(
+  desc: Desc,
+  message: MessageShape<Desc>,
+  options: Partial<JsonWriteOptions>,
+): JsonObject => {
+  try {
+    return toJson(desc, message, options) as JsonObject;
+  } catch (cause) {
+    throw new UnfitLaunch(`${desc.name} has no JSON: ${cause instanceof Error ? cause.message : ''}`, { cause });
+  }
+};
+
+/**
+ * The JSON of a message for fields that the engine decodes with the JSON mapping of protobuf.
+ *
+ * @throws {UnfitLaunch} for a value that JSON lacks, such as NaN in a struct.
+ */
 export const protoJson = <Desc extends DescMessage>(desc: Desc, message: MessageShape<Desc>): JsonObject =>
-  toJson(desc, message) as JsonObject;
+  json(desc, message, {});
 
 /**
  * The JSON of a message for fields that the engine decodes with Go's `encoding/json`: names as in the proto file, enums
  * as numbers.
+ *
+ * @throws {UnfitLaunch} as {@link protoJson}.
  */
 export const plainJson = <Desc extends DescMessage>(desc: Desc, message: MessageShape<Desc>): JsonObject =>
-  toJson(desc, message, { useProtoFieldName: true, enumAsInteger: true }) as JsonObject;
+  json(desc, message, { useProtoFieldName: true, enumAsInteger: true });
 
 /** Copies an object without its undefined properties. */
 export const withoutUndefined = (properties: Readonly<Record<string, JsonObject[string] | undefined>>): JsonObject =>

@@ -11,6 +11,7 @@ import {
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { LiteralMapSchema } from '../../../../proto/gen/platformidl/core/literals_pb.js';
 import { WorkflowExecutionIdentifierSchema } from '../../../../proto/gen/platformidl/core/identifier_pb.js';
+import { UnfitLaunch } from '../../../../engine/bridge/object/go-json.js';
 import { workflowObject } from '../../../../engine/bridge/object/workflow-object.js';
 import { CHECKOUT } from '../../../support/processes/command.js';
 import { fixtureLaunch, objectOptions } from './launches.js';
@@ -122,6 +123,13 @@ describe('the object of a launch', () => {
     expect(() => objectOf('02-diamond', { inputs: create(LiteralMapSchema) })).toThrow(
       /^inputs without a value: .*survey/u,
     );
+  });
+
+  it('is refused when JSON cannot represent a value of its inputs: a retry would not change that', () => {
+    const nan = { value: { case: 'scalar', value: { value: { case: 'generic', value: { share: NaN } } } } } as const;
+    const { literals } = fixtureLaunch('01-hello').inputs;
+    const inputs = create(LiteralMapSchema, { literals: { ...literals, more: nan } });
+    expect(() => objectOf('01-hello', { inputs })).toThrow(UnfitLaunch);
   });
 
   it('is refused when an amount is no quantity of Kubernetes: with it, engines could not read lists of objects', () => {
