@@ -1,12 +1,4 @@
-import {
-  create,
-  type DescMessage,
-  fromBinary,
-  fromJson,
-  type JsonObject,
-  type MessageShape,
-  toJson,
-} from '@bufbuild/protobuf';
+import { create, type DescMessage, fromBinary, fromJson, type JsonObject, type MessageShape } from '@bufbuild/protobuf';
 import { ValueSchema } from '@bufbuild/protobuf/wkt';
 
 import { type NodeExecution } from '../../proto/gen/platformidl/admin/node_execution_pb.js';
@@ -18,6 +10,7 @@ import {
   FieldDiffSchema,
   HistoryEntity,
 } from '../../proto/gen/platformidl/eventlog/history_pb.js';
+import { messageJson } from '../../services/kernel/encoding/message-json.js';
 import type { Collection } from '../runtime/read-store.js';
 import { leafDifferences, type LeafDifference, type Leaves, leavesOf } from './difference.js';
 
@@ -39,7 +32,7 @@ const NO_LEAVES: Leaves = new Map();
 /** The leaves of an entity without its identifier, which differs for two executions. */
 const leavesIn = ({ schema }: EntityKind, encoded: Uint8Array | undefined, further: Leaves): Leaves => {
   if (!encoded) return NO_LEAVES;
-  const json = toJson(schema, fromBinary(schema, encoded)) as JsonObject;
+  const json = messageJson(schema, fromBinary(schema, encoded), {}) as JsonObject;
   delete json['id'];
   return new Map([...leavesOf(json), ...further]);
 };

@@ -1,4 +1,4 @@
-import { create, fromBinary, toJson } from '@bufbuild/protobuf';
+import { create, fromBinary, type JsonObject } from '@bufbuild/protobuf';
 import type { Moments } from '../../../projections/execution-diff/rpc.js';
 import { executions } from '../../../projections/executions/projection.js';
 import { nodeExecutions } from '../../../projections/node-executions/projection.js';
@@ -16,6 +16,7 @@ import { TaskExecutionSchema } from '../../../proto/gen/platformidl/admin/task_e
 import { LiteralMapSchema } from '../../../proto/gen/platformidl/core/literals_pb.js';
 import { HistoryEntity } from '../../../proto/gen/platformidl/eventlog/history_pb.js';
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
+import { messageJson } from '../../kernel/encoding/message-json.js';
 import type { Call } from '../../kernel/rpc.js';
 import { noEngineData } from '../engines/engine-data.js';
 import { routesOver, executionModels } from './as-of.js';
@@ -50,8 +51,8 @@ export const momentsIn = (prefixes: Prefixes, contents: RecordedContents, call: 
       const opened = await prefixes.open({ stream, models: executionModels }, until);
       const inputs = async () => {
         const { fullInputs } = await dataOf(opened.store, id, { contents: ownContents, call });
-        const json = fullInputs && (toJson(LiteralMapSchema, fullInputs) as { readonly literals?: object }).literals;
-        return { ...json };
+        const json = fullInputs && (messageJson(LiteralMapSchema, fullInputs, {}) as JsonObject);
+        return { ...(json?.['literals'] as JsonObject | undefined) };
       };
       return { ...opened, stream, inputs };
     },

@@ -1,4 +1,12 @@
-import { create, type DescMessage, fromBinary, type JsonObject, type JsonValue, toJson } from '@bufbuild/protobuf';
+import {
+  create,
+  type DescMessage,
+  fromBinary,
+  type JsonObject,
+  type JsonValue,
+  toBinary,
+  toJson,
+} from '@bufbuild/protobuf';
 import { ValueSchema } from '@bufbuild/protobuf/wkt';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -12,6 +20,8 @@ import type { ReadModel } from '../../../projections/runtime/read-model.js';
 import { temporaryReadStore } from '../../../projections/store/sqlite/temporary-read-store.js';
 import { taskExecutions } from '../../../projections/task-executions/projection.js';
 import { ExecutionSchema } from '../../../proto/gen/platformidl/admin/execution_pb.js';
+import { LiteralMapSchema } from '../../../proto/gen/platformidl/core/literals_pb.js';
+import { ExecutionCreatedSchema } from '../../../proto/gen/platformidl/eventlog/execution_pb.js';
 import { NodeExecutionSchema } from '../../../proto/gen/platformidl/admin/node_execution_pb.js';
 import { TaskExecutionSchema } from '../../../proto/gen/platformidl/admin/task_execution_pb.js';
 import {
@@ -24,7 +34,7 @@ import type { RecordedEvent } from '../../../services/kernel/event.js';
 import { codecs } from '../../../services/main/models.js';
 import { momentsIn } from '../../../services/main/past/moments.js';
 import { documentsAfter } from '../../support/views/run-views.js';
-import { id } from '../execution/reports.js';
+import { creation, id, openStream, termination } from '../execution/reports.js';
 import { logIn, noPayloads } from '../streams/history/recorded.js';
 import { anyReport, recordedBy, withTimes } from './reports.js';
 import { noEngineData } from '../../../services/main/engines/engine-data.js';
@@ -102,4 +112,21 @@ describe('the difference of two moments', () => {
       ),
       { numRuns: Number(process.env['FLIGHTLOG_TEST_RUNS'] ?? 25) },
     ));
+
+  it('can be told where JSON cannot represent the inputs: a NaN in a struct, or a duration of 12,000 years', async () => {
+    const struct = { value: { case: 'generic', value: { share: NaN } } } as const;
+    const duration = { value: { case: 'duration', value: { seconds: 400_000_000_000n } } } as const;
+    const inputs = create(LiteralMapSchema, {
+      literals: {
+        s: { value: { case: 'scalar', value: struct } },
+        d: { value: { case: 'scalar', value: { value: { case: 'primitive', value: duration } } } },
+      },
+    });
+    const content = { content: { case: 'inline' as const, value: toBinary(LiteralMapSchema, inputs) } };
+    const created = create(ExecutionCreatedSchema, { id, spec: { inputs }, inputs: content });
+    const run = openStream({ ...creation, created });
+    await run.refusal(termination);
+    const [execution] = await diffing(run.recorded)(1, 2, 1);
+    expect(execution?.fields.map(({ path }) => path)).toContain('/closure/phase');
+  });
 });
