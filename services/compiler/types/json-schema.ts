@@ -41,8 +41,16 @@ const alternatives = ({ root, schema }: Side): readonly Side[] | undefined => {
   return Array.isArray(variants) ? variants.filter(isSchema).map((each) => ({ root, schema: each })) : undefined;
 };
 
-const sameJson = (a: JsonValue | undefined, b: JsonValue | undefined): boolean =>
-  JSON.stringify(a) === JSON.stringify(b);
+/** Compares JSON whatever the order of its keys, which clients write in any order. */
+const sameJson = (a: JsonValue | undefined, b: JsonValue | undefined): boolean => {
+  if (Array.isArray(a))
+    return Array.isArray(b) && a.length === b.length && a.every((each, index) => sameJson(each, b[index]));
+  if (!isSchema(a) || !isSchema(b)) return Object.is(a, b);
+  const keys = Object.keys(a);
+  return (
+    keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && sameJson(a[key], b[key]))
+  );
+};
 
 /** The pairs that have been or are being compared (a schema can refer to itself), and the remaining budget. */
 type Seen = { readonly pairs: Map<Schema, Map<Schema, boolean>>; depth: number; left: number };
@@ -60,8 +68,8 @@ const below = (a: Side, b: Side, keyword: string, seen: Seen): boolean => {
 const hasProperties = (a: Side, b: Side, seen: Seen): boolean => {
   const properties = schemaAt(a.schema, 'properties') ?? {};
   return Object.entries(schemaAt(b.schema, 'properties') ?? {}).every(([name, wanted]) => {
-    const given = schemaAt(properties, name);
-    if (given === undefined || !isSchema(wanted)) return false;
+    const given = Object.hasOwn(properties, name) ? properties[name] : undefined;
+    if (!isSchema(given) || !isSchema(wanted)) return sameJson(given, wanted);
     return offers({ root: a.root, schema: given }, { root: b.root, schema: wanted }, seen);
   });
 };
@@ -98,11 +106,12 @@ const offers = (given: Side, wanted: Side, seen: Seen): boolean => {
 };
 
 /**
- * True when a value described by `given` has every field that `wanted` describes, with the same types and enums. Other
- * keywords that restrict values (lengths, ranges, patterns, a ban on additional properties) are ignored. False also for
- * schemas whose comparison is too deep or too long.
+ * True when the schemas are equal, or when a value described by `given` has every field that `wanted` describes, with the
+ * same types and enums. Other keywords that restrict values (lengths, ranges, patterns, a ban on additional properties)
+ * are ignored. False also for different schemas whose comparison is too deep or too long.
  */
 export const offersFieldsOf = (given: Schema, wanted: Schema): boolean =>
+  sameJson(given, wanted) ||
   offers(
     { root: given, schema: given },
     { root: wanted, schema: wanted },

@@ -87,6 +87,11 @@ const castable: readonly Row[] = [
   [struct(object({ a: integer })), struct(object({ a: integer }))],
   [struct(object({ a: integer, b: text })), struct(object({ a: integer }))],
   [struct({ ...object({ a: integer }), additionalProperties: false }), struct(object({ a: integer }))],
+  // Equal metadata fit, also where they are no JSON schema, or one with parts that the comparison does not know.
+  [struct(object({ a: true })), struct(object({ a: true }))],
+  [struct(object({ a: true, b: text })), struct(object({ a: true }))],
+  [struct({ title: 'A', properties: { a: ['x', null] } }), struct({ properties: { a: ['x', null] }, title: 'A' })],
+  [struct({ properties: { a: NaN } }), struct({ properties: { a: NaN } })],
   [
     struct({ $ref: '#/definitions/A', definitions: { A: object({ a: integer, b: text }) } }),
     struct(object({ a: integer })),
@@ -121,6 +126,10 @@ const notCastable: readonly Row[] = [
   [tagged(t.INTEGER, 'int'), tagged(t.INTEGER, 'long')],
   [struct(object({ a: integer })), struct(object({ a: text }))],
   [struct(object({ a: integer })), struct(object({ a: integer, b: text }))],
+  [struct({ properties: { a: ['x', null] } }), struct({ properties: { a: ['x'] } })],
+  [struct({ properties: { a: ['x'] } }), struct({ properties: { a: ['y'] } })],
+  [struct({ properties: { a: [{ b: 1 }] } }), struct({ properties: { a: [{ c: 1 }] } })],
+  [struct({ properties: { a: [{ b: 1 }] } }), struct({ properties: { a: [[1]] } })],
   [t.BINARY, t.STRUCT],
 ];
 
