@@ -5,6 +5,7 @@ import { isTerminal, NODE, TASK, WORKFLOW } from './phases.js';
 import { evolveLeased, evolveReturned, LEASE_BYTES, type Leasing } from './state/lease.js';
 import { NO_REVISION, addReport, type Reports } from './state/reports.js';
 import { evolveSignalCreated, evolveSignalSet, SIGNAL_BYTES, type Signals } from './state/signals.js';
+import { setTags, type Texts } from './state/texts.js';
 
 /** The state of an entity whose phases engines report: the execution, a node or a task attempt. */
 export type Reported = {
@@ -32,6 +33,7 @@ export type NodeState = Reported & { tasks: readonly TaskAttemptState[] };
 export type ExecutionState = Reported &
   Reports &
   Signals &
+  Texts &
   Leasing & {
     exists: boolean;
     /** The ids of launch attempts that may no longer create the execution. */
@@ -51,7 +53,6 @@ export type ExecutionState = Reported &
     /** Terminated because it has run longer than `execution.timeout`. */
     isTimedOut: boolean;
     archival: Archival;
-    tags: readonly string[];
     readonly nodes: Map<string, NodeState>;
     /** One object for each task, shared by all of its attempts. */
     readonly taskIds: Map<string, TaskId>;
@@ -78,6 +79,7 @@ export const initialState = (): ExecutionState => ({
   isTimedOut: false,
   archival: Archival.EXECUTION_ACTIVE,
   tags: [],
+  textBytes: 0,
   nodes: new Map(),
   taskIds: new Map(),
   tasks: 0,
@@ -113,8 +115,10 @@ const sharedId = (state: ExecutionState, id: TaskId): TaskId => {
   // Names may contain any character, so no separator would make the key unambiguous.
   const key = JSON.stringify([id.project, id.domain, id.name, id.version]);
   const known = state.taskIds.get(key);
-  if (known === undefined) state.taskIds.set(key, id);
-  return known ?? id;
+  if (known !== undefined) return known;
+  state.taskIds.set(key, id);
+  state.textBytes += 2 * key.length; // the key and the texts of the id
+  return id;
 };
 
 // Nodes and tasks are object literals, because objects that are made with a spread take more memory and time.
@@ -128,6 +132,7 @@ const nodeOf = (state: ExecutionState, id: string): NodeState => {
     tasks: NO_TASKS,
   };
   state.nodes.set(id, node);
+  state.textBytes += id.length;
   return node;
 };
 
@@ -184,7 +189,7 @@ const rows: { readonly [Type in ExecutionEvent['type']]: (state: ExecutionState,
     state.slotAttempt = slotAttempt;
     state.phase = WORKFLOW.QUEUED;
     // oxlint-disable-next-line typescript/no-deprecated -- clients still send tags, and lists filter by them
-    state.tags = spec?.tags ?? [];
+    setTags(state, spec?.tags ?? []);
   },
   ExecutionVoided: (state, { attempt }) => {
     state.voided = [...state.voided, attempt];
@@ -211,7 +216,7 @@ const rows: { readonly [Type in ExecutionEvent['type']]: (state: ExecutionState,
     state.archival = change.state;
   },
   ExecutionTagged: (state, { tags }) => {
-    state.tags = tags;
+    setTags(state, tags);
   },
   SignalCreated: evolveSignalCreated,
   SignalSet: evolveSignalSet,
@@ -245,4 +250,6 @@ export const sizeOfState = (state: ExecutionState): number =>
   state.reports.length * NUMBER_BYTES +
   (state.signals?.size ?? 0) * SIGNAL_BYTES +
   (state.lease === undefined ? 0 : LEASE_BYTES) +
-  state.signalTypeBytes;
+  (state.abort?.cause.length ?? 0) +
+  state.signalTypeBytes +
+  state.textBytes;

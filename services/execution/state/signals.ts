@@ -2,6 +2,7 @@ import { toBinary } from '@bufbuild/protobuf';
 
 import { LiteralTypeSchema } from '../../../proto/gen/platformidl/core/types_pb.js';
 import type { SignalCreated, SignalSet } from '../../../proto/gen/platformidl/eventlog/execution_pb.js';
+import type { Texts } from './texts.js';
 
 /**
  * The state of a signal that decisions need: of its value only the digest, to recognize a repetition, and the revision.
@@ -21,14 +22,15 @@ export type Signals = {
   signalTypeBytes: number;
 };
 
-/** The approximate memory of a signal without its type, in bytes. */
+/** The approximate memory of a signal without its type and id, in bytes. */
 export const SIGNAL_BYTES = 550;
 
-export const evolveSignalCreated = (state: Signals, { signalId, type }: SignalCreated): void => {
+export const evolveSignalCreated = (state: Signals & Texts, { signalId, type }: SignalCreated): void => {
   const encoded = type === undefined ? new Uint8Array() : toBinary(LiteralTypeSchema, type);
   state.signals ??= new Map();
   state.signals.set(signalId, { type: encoded });
   state.signalTypeBytes += encoded.length;
+  state.textBytes += signalId.length;
 };
 
 /** `state.events` does not count this event yet, so it equals the revision of the event. */

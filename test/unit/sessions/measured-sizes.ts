@@ -17,7 +17,12 @@ import { NotificationStartedSchema } from '../../../proto/gen/platformidl/eventl
 import { ProjectRegisteredSchema } from '../../../proto/gen/platformidl/eventlog/project_pb.js';
 import { TaskRegisteredSchema } from '../../../proto/gen/platformidl/eventlog/task_pb.js';
 import { WorkflowRegisteredSchema } from '../../../proto/gen/platformidl/eventlog/workflow_pb.js';
-import { SignalCreatedSchema, SignalSetSchema } from '../../../proto/gen/platformidl/eventlog/execution_pb.js';
+import {
+  ExecutionCreatedSchema,
+  ExecutionTaggedSchema,
+  SignalCreatedSchema,
+  SignalSetSchema,
+} from '../../../proto/gen/platformidl/eventlog/execution_pb.js';
 import { attributesAggregate } from '../../../services/attributes/decider.js';
 import { executionAggregate } from '../../../services/execution/aggregate.js';
 import type { ExecutionCommand } from '../../../services/execution/commands.js';
@@ -49,7 +54,7 @@ import { heapBytes, heapBytesOfEach } from '../../support/costs/heap.js';
 import { withNeeds } from '../../support/requests/fixtures.js';
 import { purse } from '../../support/streams/purse.js';
 import { openRegistry } from '../../support/streams/registry.js';
-import { creation, node, task, workflow } from '../execution/reports.js';
+import { creation, node, task, taskId, termination, workflow } from '../execution/reports.js';
 
 type Folding<State, Event> = Pick<Aggregate<State, never, Event, never>, 'codec'> & {
   readonly decider: { initial(): State; evolve(state: State, event: Event): State };
@@ -163,12 +168,44 @@ const withSignals = (size: Size): readonly ExecutionEvent[] => [
   }),
 ];
 
+const withTags = (size: Size): readonly ExecutionEvent[] => {
+  const tags = range(size).map((each) => `team-${each}`);
+  return [
+    { type: 'ExecutionCreated', data: create(ExecutionCreatedSchema, { id: creation.id, spec: { tags } }) },
+    { type: 'ExecutionTagged', data: create(ExecutionTaggedSchema, { tags: tags.map((tag) => `${tag}-b`) }) },
+  ];
+};
+
+/** An id of 2,000 characters, as clients may choose. */
+const longId = (each: number): string => String(each).padEnd(2_000, 'x');
+
+/** The ids of nodes, tasks and signals, and the cause of a termination, are long. */
+const withLongTexts = (): readonly ExecutionEvent[] => {
+  const nodes = range('large').slice(0, 100).map(longId);
+  const type = create(LiteralTypeSchema, { type: { case: 'simple', value: SimpleType.INTEGER } });
+  return [
+    ...decided([
+      creation,
+      ...nodes.flatMap((each) => [
+        node('RUNNING', { node: each }),
+        task('RUNNING', { node: each, taskId: { ...taskId, name: each } }),
+      ]),
+      { ...termination, cause: 'x'.repeat(30_000) },
+    ]),
+    ...nodes.map((signalId): ExecutionEvent => {
+      const data = create(SignalCreatedSchema, { id: creation.id, signalId, type });
+      return { type: 'SignalCreated', data };
+    }),
+  ];
+};
+
 /** Streams that can hold many things. */
 const cases: Readonly<Record<string, (size: Size) => number>> = {
   'an execution and its nodes': (size) => ratio(executions, withNodes(size)),
   'an execution and its tasks': (size) => ratio(executions, withTasks(size)),
   'an execution and its signals': (size) => ratio(executions, withSignals(size)),
   'an execution that is leased': (size) => ratio(executions, withLeases(size)),
+  'an execution and its tags': (size) => ratio(executions, withTags(size)),
   'a launch plan and its versions': (size) =>
     ratio(
       launchPlanAggregate,
@@ -280,6 +317,7 @@ const cases: Readonly<Record<string, (size: Size) => number>> = {
 
 /** Streams that hold one thing. */
 const singleCases: Readonly<Record<string, () => number>> = {
+  'an execution with long texts': () => ratio(executions, withLongTexts()),
   'a version of a task': () =>
     ratio(taskAggregate, [
       { type: 'TaskRegistered', data: create(TaskRegisteredSchema, { compiled: INLINE, digest: digest() }) },
