@@ -48,7 +48,7 @@ export type Running = {
   readonly logId: string;
   /** The id of the log that this one is a copy of, until it takes over. */
   readonly copyOf?: string | undefined;
-  /** True when no control plane had written the log before the start. */
+  /** True when this start has begun the log: only a start that was interrupted may have written it before. */
   readonly isEmpty: boolean;
   /** The number of executions in the views at the start. */
   readonly executions: number;

@@ -8,14 +8,28 @@ import { projectStream } from './events.js';
 /** A project from the settings. */
 export type ConfiguredProject = { readonly id: string; readonly name: string; readonly description: string };
 
-/** Registers the projects from the settings; existing projects are not changed. */
+/** The id of a project follows. */
+const COMMAND = 'configured project ';
+
+/** True for the command id of the registration of a project from the settings. */
+export const isOfConfiguredProject = (commandId: string): boolean => commandId.startsWith(COMMAND);
+
+/**
+ * Registers the projects from the settings; existing projects are not changed.
+ *
+ * @returns true when it has registered any.
+ */
 export const registerConfiguredProjects = async (
   projects: readonly ConfiguredProject[],
   sessions: Sessions,
-): Promise<void> => {
+): Promise<boolean> => {
+  let hasRegistered = false;
   for (const { id, name, description } of projects) {
     const project = create(ProjectSchema, { id, name, description });
-    const context = { actor: '', commandId: `configured project ${id}` };
-    await sessions.handle(projectAggregate, projectStream(id), { type: 'RegisterProject', project }, context);
+    const context = { actor: '', commandId: `${COMMAND}${id}` };
+    const command = { type: 'RegisterProject', project } as const;
+    const { kind } = await sessions.handle(projectAggregate, projectStream(id), command, context);
+    hasRegistered ||= kind === 'accepted';
   }
+  return hasRegistered;
 };

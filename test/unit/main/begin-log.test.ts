@@ -1,17 +1,25 @@
 import { rmSync } from 'node:fs';
+
+import { create } from '@bufbuild/protobuf';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 
+import { ProjectSchema } from '../../../proto/gen/platformidl/admin/project_pb.js';
 import type { EventStore } from '../../../services/kernel/ports/event-store.js';
+import { StoreUnavailable } from '../../../services/kernel/fault.js';
 import { NEWEST_FORMAT } from '../../../services/kernel/log-format.js';
 import { streamName } from '../../../services/kernel/stream.js';
+import { LOG_FORMAT_STREAM } from '../../../services/log-format/events.js';
 import { beginLog } from '../../../services/main/log/begin-log.js';
+import { projectAggregate } from '../../../services/project/decider.js';
 import { projectStream } from '../../../services/project/events.js';
 import { followFormat, type FormatInForce } from '../../../services/reference/format-in-force.js';
 import { type OpenSessions, openSessions } from '../../../services/sessions/sessions.js';
 import { filePayloadStore } from '../../../services/store/payloads/file-payload-store.js';
 import { newEvent, openEmptyLog } from '../../support/streams/filled-log.js';
 
-const configured = { projects: [{ id: 'flytesnacks', name: 'flytesnacks', description: '' }] };
+const named = (id: string) => ({ id, name: id, description: '' });
+const configured = { projects: [named('flytesnacks')] };
+const more = { projects: [named('flytesnacks'), named('billing')] };
 const foreign = streamName('inventory', ['hammer']);
 
 let directory: string;
@@ -20,6 +28,15 @@ let format: FormatInForce;
 let sessions: OpenSessions;
 
 const begin = (): Promise<boolean> => beginLog(configured, { store, sessions, format });
+
+/** Begins the log with two projects, in a process that fails before it has written to the stream. */
+const failAt = (failing: ReturnType<typeof streamName>): Promise<boolean> => {
+  const handle: OpenSessions['handle'] = (aggregate, stream, ...rest) =>
+    stream === failing
+      ? Promise.reject(new StoreUnavailable('the process fails'))
+      : sessions.handle(aggregate, stream, ...rest);
+  return beginLog(more, { store, sessions: { ...sessions, handle }, format });
+};
 
 const eventsOf = async (stream: ReturnType<typeof streamName>): Promise<readonly string[]> => {
   const types: string[] = [];
@@ -52,4 +69,24 @@ it('a log that a control plane of an older release has written stays in its form
   await store.append(projectStream('other'), 'any', [newEvent('ProjectRegistered', Buffer.alloc(0))]);
   expect(await begin()).toBe(false);
   expect([format.format(), await eventsOf(projectStream('flytesnacks'))]).toEqual([1, []]);
+});
+
+it.each([
+  ['the format', LOG_FORMAT_STREAM],
+  ['the first project', projectStream('flytesnacks')],
+  ['the last project', projectStream('billing')],
+])('a start that fails before it has recorded %s is continued by the next one', async (_, stream) => {
+  await expect(failAt(stream)).rejects.toThrow(StoreUnavailable);
+  expect(await beginLog(more, { store, sessions, format })).toBe(true);
+  expect([format.format(), await eventsOf(LOG_FORMAT_STREAM)]).toEqual([NEWEST_FORMAT, ['LogFormatSet']]);
+  for (const { id } of more.projects) expect(await eventsOf(projectStream(id))).toEqual(['ProjectRegistered']);
+});
+
+it('a log in which anything else was recorded does not get projects that are configured later', async () => {
+  await begin();
+  const command = { actor: '', commandId: 'a request' };
+  const project = create(ProjectSchema, named('own'));
+  await sessions.handle(projectAggregate, projectStream('own'), { type: 'RegisterProject', project }, command);
+  expect(await beginLog(more, { store, sessions, format })).toBe(false);
+  expect(await eventsOf(projectStream('billing'))).toEqual([]);
 });
