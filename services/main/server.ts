@@ -11,7 +11,7 @@ import { assertAnyUser, assertDistinctNames } from './access/authorization-serve
 import { logChecks, presentChecks, watchViews } from '../health/checks.js';
 import { openCurrentViews, unprojectedFolder } from './views/current-views.js';
 import { eventstorePort, laterEventstore } from './eventstore/eventstore.js';
-import { beginLog } from './log/begin-log.js';
+import { beginLog, isUnused } from './log/begin-log.js';
 import { hasLeases, openFeed, watchWork } from './engines/engine-feed.js';
 import { startExport } from './export/export.js';
 import { engineStoresOf, openEngineData } from './engines/engine-data.js';
@@ -48,7 +48,7 @@ export type Running = {
   readonly logId: string;
   /** The id of the log that this one is a copy of, until it takes over. */
   readonly copyOf?: string | undefined;
-  /** True when this start has begun the log: only a start that was interrupted may have written it before. */
+  /** True when the log had nothing but the configured projects and its format, or not even these, before the start. */
   readonly isEmpty: boolean;
   /** The number of executions in the views at the start. */
   readonly executions: number;
@@ -130,7 +130,8 @@ export const startServer = async (configuration: Configuration, logger: Logger):
   const { directory, log, payloads, sessions, source, watch, format, parked, metrics } = foundation;
   const { store } = log;
   const uploads = await openUploads(configuration, directory);
-  const isEmpty = await beginLog(configuration, { ...foundation, store });
+  const isEmpty = await isUnused(store);
+  await beginLog(configuration, { ...foundation, store });
 
   const current = await openCurrentViews(configuration, foundation, logger);
   const { views } = current;

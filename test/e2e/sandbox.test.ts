@@ -7,6 +7,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 
 import { certificates } from '../support/servers/certificates.js';
 import { flightlog, type Running, start } from '../support/processes/command.js';
+import { fixtureFolder } from '../support/requests/fixtures.js';
 import { until } from '../support/until.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'flightlog-sandbox-'));
@@ -115,6 +116,28 @@ describe('the sandbox', () => {
     expect(await countOf(again, 'tasks')).toBe(tasks);
     again.child.kill('SIGINT');
     expect((await again.ended).code).toBe(0);
+  });
+
+  it.each(['before', 'after'])('registers what is left when a run was stopped %s its first sample', async (when) => {
+    const own = join(folder, `stopped ${when}`);
+    const ports = ['--data', own, '--grpc-port', '0', '--http-port', '0'];
+    // Begins the log as a sandbox does.
+    const server = flightlog(['serve', '--insecure', ...ports], { env: { FLIGHTLOG_PROJECTS: '[flytesnacks]' } });
+    await server.said('\n');
+    const { http } = JSON.parse(server.stdout()) as { readonly http: string };
+    const body = fixtureFolder('01-hello').entries.find(({ kind }) => kind === 'task')!.bytes;
+    const headers = { 'content-type': 'application/octet-stream' };
+    if (when === 'after')
+      expect((await fetch(`${http}/api/v1/tasks`, { method: 'POST', headers, body })).status).toBe(200);
+    server.child.kill('SIGINT');
+    await server.ended;
+
+    const sandbox = flightlog(['sandbox', '--engine-rate', '0', ...ports]);
+    await sandbox.said('Ctrl-C stops.');
+    expect(sandbox.stdout()).toMatch(/^Registered \d+ sample/mu);
+    await sampleSucceeded(sandbox);
+    sandbox.child.kill('SIGINT');
+    expect((await sandbox.ended).code).toBe(0);
   });
 
   it('with authentication prints a password, which it does not store, and runs its samples with tokens', async () => {

@@ -1,11 +1,23 @@
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import {
+  create,
+  type DescMessage,
+  type DescMethodUnary,
+  fromBinary,
+  type MessageInitShape,
+  toBinary,
+} from '@bufbuild/protobuf';
 import { type Client, type ServiceError, status } from '@grpc/grpc-js';
 import { type ControlPlane, openChannel } from '../../../engine/control-plane.js';
+import { TaskCreateRequestSchema } from '../../../proto/gen/platformidl/admin/task_pb.js';
+import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
 
 /** Recorded requests of a public client; the sandbox registers them, and the tests send them. */
 const FIXTURES = new URL('../../../../test/fixtures/', import.meta.url);
+/** The sample that is registered first. */
+const FIRST = '01-hello/001-task.create_request.pb';
 const LAUNCHED = '14-pipeline/execute-01.create_request.pb';
 
 /** The graphs that the dynamic tasks among the samples make at run time. */
@@ -25,15 +37,55 @@ const asIs = (bytes: Buffer): Buffer => bytes;
 const json = async <Shape>(path: string): Promise<Shape> =>
   JSON.parse(await readFile(new URL(path, FIXTURES), 'utf8')) as Shape;
 
-/** Sends one recorded request; ALREADY_EXISTS counts as success. */
-const send = async (client: Client, rpc: string, path: string): Promise<void> => {
-  const bytes = await readFile(new URL(path, FIXTURES));
+/** A request of an RPC, encoded. */
+type Request = { readonly rpc: string; readonly bytes: Buffer };
+
+const recorded = async (rpc: string, path: string): Promise<Request> => ({
+  rpc,
+  bytes: await readFile(new URL(path, FIXTURES)),
+});
+
+const request = <Input extends DescMessage>(
+  { parent, name, input }: DescMethodUnary<Input>,
+  fields: MessageInitShape<Input>,
+): Request => ({ rpc: `/${parent.typeName}/${name}`, bytes: Buffer.from(toBinary(input, create(input, fields))) });
+
+/**
+ * Sends a request.
+ *
+ * @returns false when it is answered with `expected` in place of OK.
+ * @throws {ServiceError} for any other status.
+ */
+const isOk = async (client: Client, { rpc, bytes }: Request, expected: status): Promise<boolean> => {
   const call = promisify((done: (error: ServiceError | null) => void) => {
     client.makeUnaryRequest(rpc, asIs, asIs, bytes, done);
   });
-  await call().catch((error: unknown) => {
-    if ((error as ServiceError).code !== status.ALREADY_EXISTS) throw error;
-  });
+  try {
+    await call();
+    return true;
+  } catch (error) {
+    if ((error as ServiceError).code !== expected) throw error;
+    return false;
+  }
+};
+
+/** Sends one recorded request; ALREADY_EXISTS counts as success. */
+const send = async (client: Client, rpc: string, path: string): Promise<void> => {
+  await isOk(client, await recorded(rpc, path), status.ALREADY_EXISTS);
+};
+
+/** True when an earlier run was stopped among the samples: it has the first one, and not the execution, the last one. */
+export const areSamplesIncomplete = async (plane: ControlPlane): Promise<boolean> => {
+  const { id } = fromBinary(TaskCreateRequestSchema, (await recorded('', FIRST)).bytes);
+  const [project = '', domain = '', name = ''] = SAMPLE_EXECUTION.split('/');
+  const client = openChannel(plane);
+  const exists = (asked: Request): Promise<boolean> => isOk(client, asked, status.NOT_FOUND);
+  try {
+    const hasBegun = await exists(request(AdminService.method.getTask, id ? { id } : {}));
+    return hasBegun && !(await exists(request(AdminService.method.getExecution, { id: { project, domain, name } })));
+  } finally {
+    client.close();
+  }
 };
 
 /**

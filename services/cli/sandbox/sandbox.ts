@@ -12,7 +12,7 @@ import { mailRule } from '../../config/notification-settings.js';
 import { assertAllowed } from '../insecure.js';
 import { openLogger } from '../../main/logger.js';
 import { type SandboxAccess, withAccess } from './sandbox-access.js';
-import { registerSamples, SAMPLE_EXECUTION, SAMPLE_GRAPHS } from './samples.js';
+import { areSamplesIncomplete, registerSamples, SAMPLE_EXECUTION, SAMPLE_GRAPHS } from './samples.js';
 import { type Running, startServer } from '../../main/server.js';
 import { onStopSignals } from '../stop-signals.js';
 
@@ -87,9 +87,12 @@ Ctrl-C stops.`);
 
 const counted = (count: number): string => `${count} execution${count === 1 ? '' : 's'}`;
 
-/** Registers the samples in an empty log only: a log that was used before stays as it is. */
+/**
+ * Registers the samples in an empty log, and those that are left where an earlier run was stopped among them. A log that
+ * was used otherwise stays as it is.
+ */
 const registerInEmptyLog = async ({ isEmpty, executions }: Running, plane: ControlPlane): Promise<void> => {
-  if (!isEmpty) {
+  if (!isEmpty && !(await areSamplesIncomplete(plane))) {
     say(`Found ${counted(executions)}; nothing was registered again.`);
     return;
   }

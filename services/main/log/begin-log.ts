@@ -40,6 +40,9 @@ const stateOf = async (store: Pick<EventLog, 'readLog'>): Promise<LogState> => {
   return state;
 };
 
+/** True when the log has no event of a control plane but those that `beginLog` records. */
+export const isUnused = async (store: LogToBegin['store']): Promise<boolean> => (await stateOf(store)) !== 'used';
+
 /**
  * Gives a log that no control plane has written yet the newest format and the configured projects. A start that has
  * failed or was killed meanwhile is continued by the next one.
