@@ -55,7 +55,7 @@ export const updateExecution = async (
   call: Call,
 ): Promise<ExecutionUpdateResponse> => {
   // The enum is open: a client may send any number.
-  if ((ExecutionState[state] as string | undefined) === undefined) throw invalid('state');
+  if (!Object.hasOwn(ExecutionState, state)) throw invalid('state', `${state} is not a state of an execution`);
   const { principal } = call;
   const command = { type: 'UpdateExecution', id: executionIdOf(id), state, tags: tags?.values, principal } as const;
   await recordCommand(services, command, call);

@@ -204,7 +204,9 @@ describe('changes of an execution', () => {
     await expect(terminate('x'.repeat(32_001))).rejects.toThrow(
       'invalid value for cause: longer than 32000 characters',
     );
-    await expect(update({ id, state: 9 as never })).rejects.toThrow('invalid value for state');
+    await expect(update({ id, state: 9 as never })).rejects.toThrow(
+      'invalid value for state: 9 is not a state of an execution',
+    );
     await expect(terminate('', {})).rejects.toThrow('missing id');
     const nowhere = { ...id, name: 'nowhere' };
     await expect(terminate('', { id: nowhere })).rejects.toThrow('name:"nowhere"');
