@@ -33,7 +33,7 @@ export type ProjectServices = {
 
 /** The limit is in bytes. The text says characters: it keeps FlyteAdmin's words, because clients may look for them. */
 const assertLength = (field: string, text: string, max: number): void => {
-  if (Buffer.byteLength(text) > max) throw new RpcError('INVALID_ARGUMENT', `${field} cannot exceed ${max} characters`);
+  if (Buffer.byteLength(text) > max) throw new RpcError('INVALID_ARGUMENT', `${field} cannot exceed ${max} bytes`);
 };
 
 const assertId = (id: string): void => {
