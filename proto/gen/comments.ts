@@ -138,6 +138,7 @@ export const comments: Readonly<Record<string, string>> = {
   "platformidl.admin.ExecutionTerminateRequest.cause": "For people.",
   "platformidl.admin.ExecutionTerminateResponse": "The wish is recorded; the execution ends when its engine has answered.",
   "platformidl.admin.ExecutionUpdateRequest": "Changes what may change of an execution.",
+  "platformidl.admin.ExecutionUpdateRequest.state": "Always applied. A request without it has EXECUTION_ACTIVE, which restores an archived execution, also when only the\ntags are to change.",
   "platformidl.admin.ExecutionUpdateRequest.tags": "Addition: absent leaves the tags as they are, present replaces them.",
   "platformidl.admin.ExecutionUpdateResponse": "The change is recorded.",
   "platformidl.admin.FixedRate": "Every so many minutes, hours or days.",

@@ -842,6 +842,9 @@ export type ExecutionUpdateRequest = Message<"platformidl.admin.ExecutionUpdateR
   id?: WorkflowExecutionIdentifier | undefined;
 
   /**
+   * Always applied. A request without it has EXECUTION_ACTIVE, which restores an archived execution, also when only the
+   * tags are to change.
+   *
    * @generated from field: platformidl.admin.ExecutionState state = 2;
    */
   state: ExecutionState;
