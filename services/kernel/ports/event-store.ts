@@ -10,7 +10,10 @@ export type ExpectedRevision = bigint | 'no-stream' | 'any';
 /** Revision and position of the last event of an append. */
 export type Appended = { readonly revision: bigint; readonly position: bigint };
 
-/** Selects events of the log. An absent list matches all; when both lists are given, both must match. */
+/**
+ * Selects events of the log. An absent list matches all; when both lists are given, both must match. A stream whose name
+ * has no dash, as other programs may write, is in a category of its name in some stores, and in none in others.
+ */
 export type EventFilter = {
   readonly categories?: readonly string[];
   readonly types?: readonly string[];

@@ -1,4 +1,4 @@
-import type { EventLog, LogPage, Subscription } from '../../../kernel/ports/event-store.js';
+import type { EventFilter, EventLog, LogPage, Subscription } from '../../../kernel/ports/event-store.js';
 import type { RecordedEvent } from '../../../kernel/event.js';
 import { categoryOf, type StreamName } from '../../../kernel/stream.js';
 import { eventAnswer } from './event-answer.js';
@@ -94,6 +94,10 @@ const afterRevision = async ({ log, rules }: ReadServices, stream: StreamName, f
   return asked > hidden ? asked : hidden;
 };
 
+/** The filter for live events of a stream; none without a dash in its name: a category is what precedes a dash. */
+const liveFilter = (stream: StreamName): { readonly filter?: EventFilter } =>
+  stream.includes('-') ? { filter: { categories: [categoryOf(stream)] } } : {};
+
 /** Subscribes to one stream after a revision. The stream may be created later. */
 const followStream = async (
   reading: ReadServices,
@@ -122,7 +126,7 @@ const followStream = async (
   const onPage = async ({ events }: LogPage): Promise<void> => {
     for (const event of events) await take(event);
   };
-  return log.subscribe({ after: head, filter: { categories: [categoryOf(stream)] } }, onPage);
+  return log.subscribe({ after: head, ...liveFilter(stream) }, onPage);
 };
 
 /**
