@@ -49,16 +49,26 @@ type OnWait = NonNullable<EventstoreOptions['onWait']>;
 
 /** At the start, an attempt without an answer is reported after each such time, in milliseconds. */
 const SILENCE_MS = 3_000;
+/** After so many of these times an attempt has failed: a node may lose a call, and answer all others. */
+const MAX_SILENCES = 3;
 const MAX_PAUSE_MS = 3_000;
+
+const unanswered = (): Error =>
+  new Error(`the event store has not answered for ${(MAX_SILENCES * SILENCE_MS) / 1_000} s`);
 
 /**
  * Waits for `work`, and calls `onWait` after each `SILENCE_MS` without a result. When `onWait` rejects, the wait ends
- * with that error.
+ * with that error; after {@link MAX_SILENCES} it fails.
  */
 const unlessStopped = async <Result>(work: Promise<Result>, onWait: OnWait): Promise<Result> => {
   let timer: NodeJS.Timeout | undefined;
+  let silences = 0;
   const stopped = new Promise<never>((_, reject) => {
-    const look = (): void => void onWait().then(() => timer?.refresh(), reject);
+    const look = (): void => {
+      silences += 1;
+      if (silences >= MAX_SILENCES) reject(unanswered());
+      else void onWait().then(() => timer?.refresh(), reject);
+    };
     timer = setTimeout(look, SILENCE_MS);
   });
   try {
