@@ -29,6 +29,11 @@ export function* walkExecution(run: ExecutionWalk, closure: CompiledWorkflowClos
   yield* reportWorkflow(run, Phase.QUEUED);
   yield* reportWorkflow(run, Phase.RUNNING);
   const end = yield* walkGraph(run, position, workflow, inputs);
+  if (end.kind !== 'failed' && run.known.workflowPhase === Phase.FAILING) {
+    // Another engine has reported the failure. The control plane keeps its error, and accepts no success any more.
+    yield* reportWorkflow(run, Phase.FAILED);
+    return Phase.FAILED;
+  }
   if (end.kind === 'succeeded') {
     yield* reportWorkflow(run, Phase.SUCCEEDING);
     yield* reportWorkflow(run, Phase.SUCCEEDED, withOutputs(end.outputs));

@@ -60,6 +60,15 @@ describe('a walk', () => {
     expect(resumptions).toBeGreaterThan(5);
   });
 
+  it('that another engine has reported as FAILING ends FAILED, also when no node of it has failed', () => {
+    const each = named('keeps-going');
+    const begun = run(each, { stopAfterRounds: 6 }).execution;
+    expect(begun.phase).toBe(Phase.RUNNING);
+    const resumed = run(each, { before: { ...begun, phase: Phase.FAILING } }).execution;
+    expect(Phase[resumed.phase]).toBe('FAILED');
+    expect(isClosed(resumed)).toBe(true);
+  });
+
   it('that another engine resumes does not end an aborted attempt a second time', () => {
     const options = { failureProbability: 0.5 };
     const begun = run(named('all-kinds-run'), { ...options, stopAfterRounds: 25 }).execution;
