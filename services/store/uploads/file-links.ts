@@ -41,7 +41,7 @@ const linkTokens = (key: Uint8Array, now: () => number): LinkTokens => ({
     new SignJWT({ ...claims })
       .setProtectedHeader({ alg: ALGORITHM })
       .setAudience(AUDIENCE)
-      .setExpirationTime(Math.floor(now() / 1_000) + expiresInSeconds)
+      .setExpirationTime(Math.ceil(now() / 1_000) + expiresInSeconds)
       .sign(key),
   verify: async (token) => {
     try {
