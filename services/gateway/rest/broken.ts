@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 
 import { RpcError } from '../../kernel/rpc.js';
 import { answerDialect, requestDialect } from './dialects.js';
+import type { RequestOrder } from './pipelining.js';
 import { rpcFailureOf } from '../status.js';
 
 /** The largest size of all headers of a request together, in bytes. */
@@ -49,22 +50,31 @@ const answerTo = ({ http, failure }: Broken): Buffer => {
   return Buffer.concat([Buffer.from(`${head.join('\r\n')}\r\n\r\n`), body]);
 };
 
+const codeOf = (error: Error): string | undefined =>
+  'code' in error && typeof error.code === 'string' ? error.code : undefined;
+
+const answer = (socket: Socket, code: string | undefined): void => {
+  if (!socket.writable) {
+    socket.destroy();
+    return;
+  }
+  socket.end(answerTo(brokenBy(code)));
+  const late = setTimeout(() => socket.destroy(), LINGER_MS);
+  socket.once('close', () => clearTimeout(late));
+};
+
 /**
  * Makes the handler for requests that cannot be read, because they are malformed, have too large headers or come too
- * slowly: it answers in the form of every other error and closes the connection.
+ * slowly: it answers in the form of every other error and closes the connection, after the answers to the requests
+ * before it. What follows a request that closes the connection is ignored.
  */
-export const answerBroken = (): ((error: Error, socket: Socket) => void) => {
-  const answered = new WeakSet<Socket>();
+export const answerBroken = ({ whenAnswered }: RequestOrder): ((error: Error, socket: Socket) => void) => {
+  const seen = new WeakSet<Socket>();
   return (error, socket) => {
-    if (answered.has(socket)) return; // the discarded bytes are malformed as well
-    answered.add(socket);
-    const code = 'code' in error && typeof error.code === 'string' ? error.code : undefined;
-    if (code === 'ECONNRESET' || !socket.writable) {
-      socket.destroy();
-      return;
-    }
-    socket.end(answerTo(brokenBy(code)));
-    const late = setTimeout(() => socket.destroy(), LINGER_MS);
-    socket.once('close', () => clearTimeout(late));
+    const code = codeOf(error);
+    if (seen.has(socket) || code === 'HPE_CLOSED_CONNECTION') return; // the discarded bytes are malformed as well
+    seen.add(socket);
+    if (code === 'ECONNRESET') socket.destroy();
+    else whenAnswered(socket, () => answer(socket, code));
   };
 };

@@ -21,6 +21,7 @@ import { takeCompressedBodies } from './encoding.js';
 import { boundBodies, meterBodies } from './incoming.js';
 import { routed, serveLinks } from './links.js';
 import { pages } from './pages.js';
+import { requestOrder } from './pipelining.js';
 import { pathAndQuery } from './request-target.js';
 
 /** Passes each request for a path of one of `pathOwners` to that owner, with the body unread. */
@@ -83,11 +84,11 @@ const parseBodiesAsBytes = (app: FastifyInstance): void => {
 
 /**
  * During shutdown, closes each connection after its answer: the server would wait for one that is kept alive. A request
- * on a connection that the server has ended is not carried out, because it cannot be answered.
+ * on a connection that the server has ended, or the client has left, is not carried out, because it cannot be answered.
  */
 const closeConnectionsAfterAnswer = (app: FastifyInstance, isClosing: () => boolean): void => {
   app.addHook('onRequest', ({ raw: { socket } }, reply, done) => {
-    if (!socket.writableEnded) {
+    if (socket.writable) {
       done();
       return;
     }
@@ -102,6 +103,7 @@ const closeConnectionsAfterAnswer = (app: FastifyInstance, isClosing: () => bool
 
 const open = (hosting: Hosting, isClosing: () => boolean): FastifyInstance => {
   const { handshakeMs = HANDSHAKE_MS, tls } = hosting;
+  const order = requestOrder();
   const server = {
     maxHeaderSize: MAX_HEADER_BYTES,
     headersTimeout: handshakeMs,
@@ -113,7 +115,7 @@ const open = (hosting: Hosting, isClosing: () => boolean): FastifyInstance => {
     ...(tls ? { https: { ...server, ...tlsOptions(tls.current), handshakeTimeout: handshakeMs } } : { http: server }),
     forceCloseConnections: 'idle',
     return503OnClosing: false, // what is still read is answered
-    clientErrorHandler: answerBroken(),
+    clientErrorHandler: answerBroken(order),
     // Not routed by Fastify: a path is decoded before it is split, and 501 is answered for another verb (ADR 0032).
     rewriteUrl: (request) => {
       const url = pathAndQuery(request);
@@ -124,6 +126,7 @@ const open = (hosting: Hosting, isClosing: () => boolean): FastifyInstance => {
   } as FastifyHttpOptions<Server>);
   tls?.onChange((changed) => (app.server as unknown as HttpsServer).setSecureContext(tlsOptions(changed)));
   app.server.maxConnections = hosting.maxConnections;
+  order.keep(app);
   closeConnectionsAfterAnswer(app, isClosing);
   serveOwnPaths(app, hosting);
   acceptSessions(app, hosting);
