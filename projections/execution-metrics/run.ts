@@ -144,6 +144,12 @@ const choicesOf = ({ target }: Node): readonly Node[] => {
 const withChoices = (nodes: readonly Node[]): readonly Node[] =>
   nodes.flatMap((node) => [node, ...withChoices(choicesOf(node))]);
 
+/** All nodes of a workflow: its failure node is beside the others. */
+const definedIn = (workflow: CompiledWorkflow | undefined): readonly Node[] => {
+  const { nodes = [], failureNode } = workflow?.template ?? {};
+  return withChoices(failureNode ? [...nodes, failureNode] : nodes);
+};
+
 /** Puts nodes together with the workflow that they are nodes of: by default the primary one of the closure. */
 export const levelOf = (
   nodes: readonly NodeExecution[],
@@ -152,7 +158,7 @@ export const levelOf = (
 ): NodesOfParent => ({
   nodes,
   byId: new Map(nodes.map((node) => [specIdOf(node), node])),
-  definitions: new Map(withChoices(workflow?.template?.nodes ?? []).map((node) => [node.id, node])),
+  definitions: new Map(definedIn(workflow).map((node) => [node.id, node])),
   closure,
   workflow,
 });
