@@ -80,7 +80,7 @@ const newReasons = (closure: TaskExecutionClosure, message: TaskExecutionEvent):
 
 const keepReasons = (closure: TaskExecutionClosure, message: TaskExecutionEvent): void => {
   const reasons = newReasons(closure, message);
-  closure.reasons.push(...reasons);
+  for (const reason of reasons) closure.reasons.push(reason); // a spread of very many overflows the stack
   closure.reason = reasons.at(-1)?.message ?? closure.reason;
 };
 

@@ -55,7 +55,7 @@ export const cutInputs = (request: Uint8Array): CutRequest => {
   const withoutOld = (field: number, value: Uint8Array): Uint8Array | undefined => {
     if (field !== SPEC) return undefined;
     const { rest, occurrences } = cut(value, SPEC_INPUTS);
-    old.push(...occurrences);
+    for (const each of occurrences) old.push(each); // a spread of very many overflows the stack
     return new BinaryWriter().tag(SPEC, WireType.LengthDelimited).bytes(Buffer.concat(rest)).finish();
   };
   const { rest, occurrences } = cut(request, INPUTS, withoutOld);

@@ -1,4 +1,5 @@
 import { create, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
+import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 import { describe, expect, it } from 'vitest';
 
 import {
@@ -73,6 +74,15 @@ describe('the inputs of a request to launch', () => {
     expect(cut.inputs).toEqual(whole.inputs);
     delete whole.inputs;
     expect(cut.rest).toEqual(whole);
+  });
+
+  it('are cut out of a spec that has them more often than a function takes arguments', () => {
+    const empty = Buffer.concat(Array.from({ length: 600_000 }, () => Buffer.from([0x12, 0])));
+    const request = new BinaryWriter().tag(4, WireType.LengthDelimited).bytes(empty).finish();
+    expect(cutUp(request)).toEqual({
+      rest: create(ExecutionCreateRequestSchema, { spec: {} }),
+      inputs: create(LiteralMapSchema),
+    });
   });
 
   it('are an empty map when there are none', () => {

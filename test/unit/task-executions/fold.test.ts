@@ -125,6 +125,11 @@ describe('a task execution', () => {
     expect(reasons.map((each) => each.occurredAt)).toEqual([occurredAt, occurredAt, occurredAt]);
   });
 
+  it('keeps more reasons than a function takes as arguments', async () => {
+    const reasons = Array.from({ length: 600_000 }, () => ({ reason: 'a' }));
+    expect((await closureAfter(task('RUNNING', { reasons }))).reasons).toHaveLength(reasons.length);
+  });
+
   it('keeps the single reason of an older engine when it differs from the last one', async () => {
     const { reasons, reason } = await closureAfter(
       task('QUEUED', { reason: 'waiting' }),
