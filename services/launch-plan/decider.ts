@@ -85,5 +85,5 @@ export const launchPlanAggregate: Aggregate<LaunchPlanState, LaunchPlanCommand, 
   payloadScope: ({ id }) => `definitions/${id.project}`,
   // A registered version is permanent and its content never changes.
   isPermanentRefusal: ({ kind }) => kind !== 'version-unknown',
-  sizeOf: ({ versions }) => STATE_BYTES + versions.size * VERSION_BYTES,
+  sizeOf: ({ versions, versionChars }) => STATE_BYTES + versions.size * VERSION_BYTES + versionChars,
 };

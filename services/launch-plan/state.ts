@@ -6,6 +6,8 @@ export type RegisteredVersion = { readonly digest: Uint8Array; readonly revision
 /** All versions of one name. */
 export type LaunchPlanState = {
   readonly versions: Map<string, RegisteredVersion>;
+  /** The length of all versions, in characters: clients may choose long ones. */
+  versionChars: number;
   activeVersion: string | undefined;
   /** True when any version limits concurrency; then the executions of all versions are counted. */
   limitsConcurrency: boolean;
@@ -15,6 +17,7 @@ export type LaunchPlanState = {
 
 export const initialLaunchPlan = (): LaunchPlanState => ({
   versions: new Map(),
+  versionChars: 0,
   activeVersion: undefined,
   limitsConcurrency: false,
   nextRevision: 0n,
@@ -22,10 +25,12 @@ export const initialLaunchPlan = (): LaunchPlanState => ({
 
 export const evolveLaunchPlan = (state: LaunchPlanState, { type, data }: LaunchPlanEvent): LaunchPlanState => {
   const version = data.id?.version ?? '';
-  // Copied: the decoded digest is a view of the whole event and would keep it in memory.
-  if (type === 'LaunchPlanRegistered')
+  if (type === 'LaunchPlanRegistered') {
+    // Copied: the decoded digest is a view of the whole event and would keep it in memory.
     state.versions.set(version, { digest: data.digest.slice(), revision: state.nextRevision });
-  if (type === 'LaunchPlanRegistered') state.limitsConcurrency ||= data.limitsConcurrency;
+    state.versionChars += version.length;
+    state.limitsConcurrency ||= data.limitsConcurrency;
+  }
   if (type === 'LaunchPlanActivated') state.activeVersion = version;
   if (type === 'LaunchPlanDeactivated' && state.activeVersion === version) state.activeVersion = undefined;
   state.nextRevision += 1n;

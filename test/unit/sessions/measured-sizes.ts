@@ -176,12 +176,12 @@ const withTags = (size: Size): readonly ExecutionEvent[] => {
   ];
 };
 
-/** An id of 2,000 characters, as clients may choose. */
-const longId = (each: number): string => String(each).padEnd(2_000, 'x');
+/** A text of 2,000 characters, as clients may choose ids and versions. */
+const longText = (each: number): string => String(each).padEnd(2_000, 'x');
 
 /** The ids of nodes, tasks and signals, and the cause of a termination, are long. */
 const withLongTexts = (): readonly ExecutionEvent[] => {
-  const nodes = range('large').slice(0, 100).map(longId);
+  const nodes = range('large').slice(0, 100).map(longText);
   const type = create(LiteralTypeSchema, { type: { case: 'simple', value: SimpleType.INTEGER } });
   return [
     ...decided([
@@ -317,6 +317,14 @@ const cases: Readonly<Record<string, (size: Size) => number>> = {
 
 /** Streams that hold one thing. */
 const singleCases: Readonly<Record<string, () => number>> = {
+  'a launch plan with long versions': () =>
+    ratio(
+      launchPlanAggregate,
+      range('large').map((each) => ({
+        type: 'LaunchPlanRegistered',
+        data: create(LaunchPlanRegisteredSchema, { id: idOf(longText(each)), spec: INLINE, digest: digest() }),
+      })),
+    ),
   'an execution with long texts': () => ratio(executions, withLongTexts()),
   'a version of a task': () =>
     ratio(taskAggregate, [
