@@ -111,8 +111,8 @@ const claimProblem = ({ owner, requests, limits }: Claim, platform: PlatformLimi
 };
 
 /**
- * The resources that Kubernetes spells as the interface does, in any case. As in FlyteAdmin, others are not checked:
- * `ephemeral-storage`, and the names of vendors (`nvidia.com/gpu`).
+ * The resources that Kubernetes spells as the interface does, in any case. As in FlyteAdmin, others are not compared
+ * with limits: `ephemeral-storage`, and the names of vendors (`nvidia.com/gpu`).
  */
 const POD_NAMES: Readonly<Record<string, ResourceName>> = {
   cpu: ResourceName.CPU,
@@ -121,13 +121,27 @@ const POD_NAMES: Readonly<Record<string, ResourceName>> = {
   storage: ResourceName.STORAGE,
 };
 
-const podEntries = (resources: JsonObject, kind: string): readonly Entry[] => {
+type PodAmount = { readonly key: string; readonly value: string };
+
+/** The amounts of a pod's container by resource; Kubernetes reads null as zero. */
+const podAmounts = (resources: JsonObject, kind: string): readonly PodAmount[] => {
   const given = resources[kind];
-  return Object.entries(isObject(given) ? given : {}).flatMap(([key, value]) => {
+  return Object.entries(isObject(given) ? given : {}).map(([key, value]) => ({
+    key,
+    value: typeof value === 'string' ? value : JSON.stringify(value ?? 0),
+  }));
+};
+
+const podEntries = (amounts: readonly PodAmount[]): readonly Entry[] =>
+  amounts.flatMap(({ key, value }) => {
     const name = Object.hasOwn(POD_NAMES, key.toLowerCase()) ? POD_NAMES[key.toLowerCase()] : undefined;
-    const text = typeof value === 'string' ? value : JSON.stringify(value);
-    return name === undefined ? [] : [{ name, value: text }];
+    return name === undefined ? [] : [{ name, value }];
   });
+
+/** Every amount must be a quantity, also of a resource without a limit here: Kubernetes cannot read another. */
+const unreadable = (owner: string, kind: 'request' | 'limit', amounts: readonly PodAmount[]): string | undefined => {
+  const wrong = amounts.find(({ value }) => parseQuantity(value) === undefined);
+  return wrong && `Parsing of ${wrong.key} ${kind} failed for value ${wrong.value} of [${owner}]`;
 };
 
 const podProblem = (task: string, podSpec: JsonObject | undefined, platform: PlatformLimits): string | undefined => {
@@ -138,8 +152,10 @@ const podProblem = (task: string, podSpec: JsonObject | undefined, platform: Pla
   for (const { name, resources } of containers) {
     const given = isObject(resources) ? resources : {};
     const owner = typeof name === 'string' ? `${task}, container ${name}` : task;
-    const claim = { owner, requests: podEntries(given, 'requests'), limits: podEntries(given, 'limits') };
-    const found = claimProblem(claim, platform);
+    const [requests, limits] = [podAmounts(given, 'requests'), podAmounts(given, 'limits')];
+    const claim = { owner, requests: podEntries(requests), limits: podEntries(limits) };
+    const found =
+      unreadable(owner, 'request', requests) ?? unreadable(owner, 'limit', limits) ?? claimProblem(claim, platform);
     if (found !== undefined) return found;
   }
   return undefined;

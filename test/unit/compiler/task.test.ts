@@ -80,6 +80,12 @@ describe('the resources of a task', () => {
     [container([], [[CPU, '64']])],
     [container([[GPU, '1']], [[GPU, '1000m']])],
     [pod({ containers: [{ name: 'a', resources: { requests: { 'nvidia.com/gpu': 9, cpu: 1 } } }] })],
+    [
+      pod({
+        containers: [{ name: 'a', resources: { requests: { cpu: null, 'ephemeral-storage': null }, limits: null } }],
+      }),
+    ],
+    [pod({ containers: null, initContainers: [{ name: 'a', resources: null }] })],
     [withTarget({ case: 'sql', value: { statement: 'select 1' } })],
   ])('are accepted (%#)', (template) => {
     expect(taskResourcesProblem(template, limits)).toBeUndefined();
@@ -113,7 +119,18 @@ describe('the resources of a task', () => {
     [container([[GPU, '2']]), 'Requested gpu default [2]'],
     [pod(), 'pod tasks should specify their target as a K8sPod'],
     [pod({ containers: 'none' }), 'not a pod specification'],
+    [pod({ containers: [{ name: 'a', resources: [] }] }), 'not a pod specification'],
+    [pod({ containers: [{ name: 'a', resources: { requests: 'none' } }] }), 'not a pod specification'],
+    [pod({ initContainers: [{ name: 'a', resources: { limits: [] } }] }), 'not a pod specification'],
     [pod({ containers: [{ name: 'a', resources: { requests: { cpu: '3' } } }] }), 'container a'],
+    [
+      pod({ containers: [{ name: 'a', resources: { requests: { 'nvidia.com/gpu': 'many' } } }] }),
+      'Parsing of nvidia.com/gpu request failed for value many of [p:d:tasks.one:v, container a]',
+    ],
+    [
+      pod({ containers: [{ name: 'a', resources: { limits: { 'ephemeral-storage': true } } }] }),
+      'Parsing of ephemeral-storage limit failed for value true',
+    ],
   ])('are refused (%#)', (template, text) => {
     expect(taskResourcesProblem(template, limits)).toContain(text);
   });
