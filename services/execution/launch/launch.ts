@@ -25,7 +25,7 @@ import { type Launched, type LaunchRefusal, errorsAsRefusals } from './answer.js
 import { assertConfig, resolveConfiguration, type ConfigServices } from './resolve-configuration.js';
 import { type GivenInputs, removeInputs } from './given-inputs.js';
 import { isChild, uncountedLabels } from './passed-on-labels.js';
-import { assertReference, type Inherited, inheritanceOf, type LineageServices } from './lineage.js';
+import { checkReference, type Inherited, inheritanceOf, type LineageServices } from './lineage.js';
 import { slotFor, type SlotServices } from './slot.js';
 import { assertLaunchable, type Target, launchTarget, type TargetServices } from './target.js';
 import { executionStream, type ExecutionId } from '../../kernel/execution-id.js';
@@ -92,7 +92,7 @@ const checkedRequest = (request: ExecutionCreateRequest, given: GivenInputs): Ch
   assertNotifications(requestedNotifications(spec));
   assertLabels(spec.labels, uncountedLabels(spec));
   assertConfig(spec);
-  assertReference(spec);
+  checkReference(spec.metadata);
   return { spec, launches };
 };
 

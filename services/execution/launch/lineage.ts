@@ -1,7 +1,6 @@
 import {
   type ExecutionMetadata,
   ExecutionMetadata_ExecutionMode as Mode,
-  type ExecutionSpec,
 } from '../../../proto/gen/platformidl/admin/execution_pb.js';
 import type { NodeExecutionIdentifier } from '../../../proto/gen/platformidl/core/identifier_pb.js';
 import type { ExecutionCreated } from '../../../proto/gen/platformidl/eventlog/execution_pb.js';
@@ -40,13 +39,17 @@ const assertNode = async (
 };
 
 /**
- * Checks the execution that an execution recovers from, if it names one: engines read its nodes by this id.
+ * Checks the execution that an execution recovers from: engines read its nodes by this id. An empty message names none,
+ * and is removed. Whether the execution exists is not looked up.
  *
- * @throws {RpcError} INVALID_ARGUMENT when the id is incomplete.
+ * @throws {RpcError} INVALID_ARGUMENT when a part of the id is missing.
  */
-export const assertReference = ({ metadata }: ExecutionSpec): void => {
-  const { mode, referenceExecution: from } = metadata ?? {};
-  if (mode === Mode.RECOVERED && from !== undefined) executionIdOf(from, 'spec.metadata.reference_execution');
+export const checkReference = (metadata: ExecutionMetadata | undefined): void => {
+  const reference = metadata?.referenceExecution;
+  if (metadata?.mode !== Mode.RECOVERED || reference === undefined) return;
+  const { project, domain, name } = reference;
+  if (project === '' && domain === '' && name === '') delete metadata.referenceExecution;
+  else executionIdOf(reference, 'spec.metadata.reference_execution');
 };
 
 /** The maximum of a uint32, the type of the field `nesting`. Clients may have sent any number for the parent. */

@@ -453,6 +453,23 @@ describe('a child execution', () => {
   });
 });
 
+describe('a launch that names a reference execution', () => {
+  it.each<[string, object]>([
+    ['project', { domain: 'development', name: 'first' }],
+    ['domain', { project: 'flytesnacks', name: 'first' }],
+    ['name', { project: 'flytesnacks', domain: 'development' }],
+  ])('is refused without its %s', async (part, referenceExecution) => {
+    const metadata = { mode: Mode.RECOVERED, referenceExecution };
+    expect(await errorOf(launched({ metadata }))).toBe(`${WRONG}missing ${part} of spec.metadata.reference_execution`);
+  });
+
+  it('has none when the message is empty', async () => {
+    const { spec } = await createdBy(launched({ metadata: { mode: Mode.RECOVERED, referenceExecution: {} } }));
+    expect(spec?.metadata).toMatchObject({ mode: Mode.RECOVERED });
+    expect(spec?.metadata).not.toHaveProperty('referenceExecution');
+  });
+});
+
 describe('a relaunch', () => {
   const again = (name: string, services: Partial<RelaunchServices> = {}, more: object = {}) =>
     relaunch({ ...plane.services, ...services }, { id: { ...place, name }, name: '', ...more } as never, actorOf());
