@@ -482,7 +482,7 @@ export const EmailNotificationSchema: GenMessage<EmailNotification> = /*@__PURE_
   messageDesc(file_platformidl_admin_common, 13);
 
 /**
- * Sends an e-mail to an address of PagerDuty.
+ * Sends an e-mail to addresses of PagerDuty, or one event to the channel that is configured for it.
  *
  * @generated from message platformidl.admin.PagerDutyNotification
  */
@@ -508,7 +508,7 @@ export const PagerDutyNotificationSchema: GenMessage<PagerDutyNotification> = /*
   messageDesc(file_platformidl_admin_common, 14);
 
 /**
- * Sends an e-mail to an address of Slack.
+ * Sends an e-mail to addresses of Slack, or one message to the channel that is configured for it.
  *
  * @generated from message platformidl.admin.SlackNotification
  */
