@@ -26,6 +26,8 @@ const document = z.looseObject({
 });
 
 const KEPT_MS = 10 * 60_000;
+/** The time after a failed fetch in which a kept answer is given without another try, which may take seconds. */
+const PAUSE_MS = 60_000;
 const RETRY_S = 5;
 
 type Answer = Awaited<ReturnType<SignInMetadataSource['server']>>;
@@ -45,7 +47,7 @@ const answerOf = (found: z.output<typeof document>): Answer => ({
 
 /**
  * The metadata of an external issuer: fetched on request, once for all calls that wait for it, and kept for ten minutes;
- * longer while it cannot be fetched.
+ * longer while it cannot be fetched, which is then tried at most once a minute.
  */
 export const externalMetadata = (
   issuer: string,
@@ -53,11 +55,13 @@ export const externalMetadata = (
   now: () => number = Date.now,
 ): SignInMetadataSource['server'] => {
   let kept: { readonly answer: Answer; readonly at: number } | undefined;
+  let failedAt = -Infinity;
   let fetching: Promise<Answer> | undefined;
   const fetchAnswer = async (): Promise<Answer> => {
     try {
       kept = { answer: answerOf(document.parse(await issuerDocument(issuer, fetchJson))), at: now() };
     } catch (error) {
+      failedAt = now();
       if (!kept) throw unavailable(`the issuer ${issuer} does not answer`, error, RETRY_S * 1_000);
     } finally {
       fetching = undefined;
@@ -65,7 +69,7 @@ export const externalMetadata = (
     return kept.answer;
   };
   return () => {
-    if (kept && now() - kept.at < KEPT_MS) return Promise.resolve(kept.answer);
+    if (kept && (now() - kept.at < KEPT_MS || now() - failedAt < PAUSE_MS)) return Promise.resolve(kept.answer);
     return (fetching ??= fetchAnswer());
   };
 };

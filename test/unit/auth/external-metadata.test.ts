@@ -56,7 +56,18 @@ it('the metadata of an issuer that is away are those that it gave last', async (
   expect(asked).toHaveLength(2);
 });
 
+it('an issuer that is away is asked again after a minute', async () => {
+  [isAway, asked] = [true, []];
+  clock.now += 59_999;
+  await metadata();
+  expect(asked).toEqual([]);
+  clock.now += 1;
+  await metadata();
+  expect(asked).toHaveLength(2);
+});
+
 it('what is null in the metadata of an issuer counts as absent', async () => {
   isAway = false;
+  clock.now += 60_000;
   expect(await metadata()).toMatchObject({ jwksUri: '', scopesSupported: [], deviceAuthorizationEndpoint: '' });
 });
