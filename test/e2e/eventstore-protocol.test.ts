@@ -15,6 +15,7 @@ import {
   jsonEvent,
   NO_STREAM,
   persistentSubscriptionToAllSettingsFromDefaults,
+  persistentSubscriptionToStreamSettingsFromDefaults,
   START,
   STREAM_EXISTS,
   streamNameFilter,
@@ -322,6 +323,25 @@ describe('a log server', () => {
     expect(await revisions(`$$${name}`)).toEqual([1n]);
     expect(await revisions(name)).toEqual([1n, 2n]);
     expect((await gathered(client.readStream(name, { direction: BACKWARDS, fromRevision: END }))).length).toBe(2);
+  });
+
+  it('takes an acknowledgement for each of two events with the same id', async () => {
+    const name = stream();
+    const id = randomUUID();
+    const twice = ['A', 'B'].map((type) => jsonEvent({ id, type, data: {} }));
+    await client.appendToStream(name, twice);
+    const settings = persistentSubscriptionToStreamSettingsFromDefaults({ startFrom: START, messageTimeout: 500 });
+    await client.createPersistentSubscriptionToStream(name, 'workers', settings);
+    const subscription = client.subscribeToPersistentSubscriptionToStream(name, 'workers');
+    const types: string[] = [];
+    subscription.on('data', (resolved) => {
+      types.push(resolved.event!.type);
+      if (types.length >= 2) for (const _ of twice) void subscription.ack(resolved);
+    });
+    await expect.poll(() => types.length).toBe(2);
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    expect(types).toEqual(['A', 'B']);
+    await subscription.unsubscribe();
   });
 
   it('follows one stream from after the revision that the reader names', async () => {

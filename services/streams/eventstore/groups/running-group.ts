@@ -18,7 +18,7 @@ import { eventToDeliver, groupSource, type GroupSource } from './group-source.js
 import { type ConsumerConnection, deliveryQueue, type DeliveryQueue } from './delivery/delivery-queue.js';
 import { aborted } from '../shutdown.js';
 import { checkpointOf, type GroupProgress } from './progress.js';
-import { rememberSent, type SentIds } from './delivery/sent-ids.js';
+import { type SentIds, sentIds } from './delivery/sent-ids.js';
 import { rulesOf } from './settings.js';
 import { untilReached, type Worker, worker } from './worker.js';
 
@@ -88,14 +88,13 @@ export class RunningGroup {
     this.#lastId += 1;
     const id = this.#lastId;
     if (!this.#state.connect(id, bufferSize)) throw new GroupFailure('maximum-subscribers-reached', this.group);
-    const sent: SentIds = new Map();
+    const sent = sentIds((at) => this.#state.has(id, at));
     this.#connections.set(id, { connection, queue: this.#queueOf(id, connection, sent) });
     this.#proceed();
     const answer = (ids: readonly string[], apply: (at: bigint) => void): void => {
       for (const each of ids) {
-        const at = sent.get(each);
+        const at = sent.take(each);
         if (at !== undefined) apply(at);
-        sent.delete(each);
       }
       this.#proceed();
     };
@@ -262,7 +261,7 @@ export class RunningGroup {
     return deliveryQueue(connection, {
       load: (at) => this.#reached(() => this.#source.at(at)),
       isAwaited: (delivery) => this.#state.isAwaited(delivery),
-      sending: (event, at) => rememberSent(sent, event, at, (place) => this.#state.has(id, place)),
+      sending: (event, at) => sent.add(event, at),
       vanished: (at) => this.#state.abandoned(at),
       stall: (isStalled) => {
         this.#state.stall(id, isStalled);

@@ -2,22 +2,44 @@ import type { RecordedEvent } from '../../../../kernel/event.js';
 import { hexText } from '../../../../kernel/encoding/id-text.js';
 
 /** The positions of the events that a consumer was sent, by their ids. */
-export type SentIds = Map<string, bigint>;
+export interface SentIds {
+  /** Remembers an event that is sent. */
+  add(event: RecordedEvent, at: bigint): void;
+  /**
+   * Takes the position of an event that the consumer has answered. Of several with the same id, which may be in one
+   * stream or in several, it is the first that is in flight.
+   *
+   * @param id the 16 bytes in hexadecimal.
+   * @returns `undefined` when no such event was sent, or all were answered.
+   */
+  take(id: string): bigint | undefined;
+}
 
 /** Above this number, twice the maximum buffer of a consumer, ids of events that are not in flight are forgotten. */
 const MAX_REMEMBERED = 20_000;
 
-/**
- * Remembers the id of a sent event. Above {@link MAX_REMEMBERED}, it forgets those of events that timed out; the caller
- * removes those that were acknowledged or refused.
- */
-export const rememberSent = (
-  sent: SentIds,
-  event: RecordedEvent,
-  at: bigint,
-  isInFlight: (at: bigint) => boolean,
-): void => {
-  sent.set(hexText(event.id), at);
-  if (sent.size <= MAX_REMEMBERED) return;
-  for (const [each, place] of sent) if (!isInFlight(place)) sent.delete(each);
+/** Makes an empty set of sent events. Above {@link MAX_REMEMBERED} ids, it forgets those of events that timed out. */
+export const sentIds = (isInFlight: (at: bigint) => boolean): SentIds => {
+  const sent = new Map<string, readonly bigint[]>();
+  const keep = (id: string, places: readonly bigint[]): void => {
+    if (places.length === 0) sent.delete(id);
+    else sent.set(id, places);
+  };
+  return {
+    add: (event, at) => {
+      const id = hexText(event.id);
+      keep(id, [...(sent.get(id) ?? []).filter((place) => place !== at && isInFlight(place)), at]);
+      if (sent.size <= MAX_REMEMBERED) return;
+      for (const [each, places] of sent) keep(each, places.filter(isInFlight));
+    },
+    take: (id) => {
+      const places = sent.get(id) ?? [];
+      const at = places.find(isInFlight) ?? places[0];
+      keep(
+        id,
+        places.filter((place) => place !== at),
+      );
+      return at;
+    },
+  };
 };
