@@ -127,7 +127,7 @@ export const comments: Readonly<Record<string, string>> = {
   "platformidl.admin.ExecutionRelaunchRequest.overwrite_cache": "Compute anew what is cached.",
   "platformidl.admin.ExecutionSpec": "What is asked for.",
   "platformidl.admin.ExecutionSpec.disable_all": "None of the launch plan's notifications apply.",
-  "platformidl.admin.ExecutionSpec.interruptible": "Absent takes the launch plan's, then that of the attributes.",
+  "platformidl.admin.ExecutionSpec.interruptible": "Absent takes the launch plan's, then that of the attributes, then the configuration's.",
   "platformidl.admin.ExecutionSpec.launch_plan": "Its resource type may be TASK: then the one task is run.",
   "platformidl.admin.ExecutionSpec.max_parallelism": "Nodes at once; 0 takes the launch plan's, then that of the attributes, then the configuration's.",
   "platformidl.admin.ExecutionSpec.overwrite_cache": "Compute anew what is cached.",

@@ -662,7 +662,7 @@ export type ExecutionSpec = Message<"platformidl.admin.ExecutionSpec"> & {
   clusterAssignment?: ClusterAssignment | undefined;
 
   /**
-   * Absent takes the launch plan's, then that of the attributes.
+   * Absent takes the launch plan's, then that of the attributes, then the configuration's.
    *
    * @generated from field: google.protobuf.BoolValue interruptible = 21;
    */
