@@ -3,7 +3,7 @@ import type { TlsOptions } from 'node:tls';
 
 import { type DescMessage, toBinary } from '@bufbuild/protobuf';
 
-import { type Answer, callerGone, type Route, RpcError } from '../kernel/rpc.js';
+import { type Answer, callerGone, type Route } from '../kernel/rpc.js';
 import type { Authentication } from '../kernel/ports/authentication.js';
 import type { Tls, TlsSource } from '../kernel/ports/tls.js';
 import type { LinkedFiles } from '../kernel/ports/uploads.js';
@@ -150,16 +150,13 @@ const handle = (call: DispatchedCall): Promise<Answer<DescMessage>> => {
  * Runs the handler of a unary call, after all interceptors. The answer of a read whose caller has gone is not encoded,
  * because that may take longer than the read.
  *
- * @throws {RpcError} UNIMPLEMENTED when its RPC has no handler; of a read, DEADLINE_EXCEEDED when its time is over, and
- *   CANCELLED when its caller has gone.
+ * @throws {RpcError} UNIMPLEMENTED when its RPC has no handler; of a read, CANCELLED when its caller has gone or its time
+ *   is over.
  */
 export const answerUnary = async (call: DispatchedCall): Promise<Answer<DescMessage>> => {
   const answer = await handle(call);
-  if (!call.isCancelled() || !isRead(call.endpoint.method)) return answer;
-  const { deadline, startedAt } = call;
-  if (deadline && performance.now() - startedAt >= deadline.ms)
-    throw new RpcError('DEADLINE_EXCEEDED', deadline.message);
-  throw callerGone();
+  if (call.isCancelled() && isRead(call.endpoint.method)) throw callerGone();
+  return answer;
 };
 
 /**

@@ -36,5 +36,19 @@ export const withinDeadline = <Result>(limit: Deadline | undefined, work: () => 
   });
 };
 
-/** Fails a call at its deadline. */
-export const deadline: Interceptor = (call, next) => withinDeadline(call.deadline, next);
+const isPast = (limit: Deadline | undefined, startedAt: number): limit is Deadline =>
+  limit !== undefined && performance.now() - startedAt >= limit.ms;
+
+/**
+ * Fails a call at its deadline. While its timer cannot fire, because other work keeps the thread, the call itself may
+ * find out that its time is over, and ends as a cancelled one: that is the deadline, too.
+ */
+export const deadline: Interceptor = async ({ deadline: limit, startedAt }, next) => {
+  try {
+    return await withinDeadline(limit, next);
+  } catch (error) {
+    if (error instanceof RpcError && error.code === 'CANCELLED' && isPast(limit, startedAt))
+      throw new RpcError('DEADLINE_EXCEEDED', limit.message);
+    throw error;
+  }
+};

@@ -6,7 +6,7 @@ import { type Dispatch, dispatcher, type Interceptor } from '../../../../service
 import { memoryBudget } from '../../../../services/gateway/dispatch/memory-budget.js';
 import { awaitPosition, readPosition } from '../../../../services/gateway/dispatch/min-position.js';
 import { positionTokens } from '../../../../services/gateway/position-token.js';
-import { type Route, route, RpcError } from '../../../../services/kernel/rpc.js';
+import { callerGone, type Route, route, RpcError } from '../../../../services/kernel/rpc.js';
 import { type PositionWaits, positionWaits } from '../../../../services/reference/position-waits.js';
 import { admission } from '../../../../services/sessions/admission.js';
 import { callOf } from './calls.js';
@@ -61,6 +61,18 @@ describe('the deadline of a call', () => {
     await expect(dispatcher([deadline])(late, never)).rejects.toMatchObject({
       code: 'DEADLINE_EXCEEDED',
       message: 'too late',
+    });
+  });
+
+  it.each([
+    ['DEADLINE_EXCEEDED', 'too late', 1_000],
+    ['CANCELLED', 'the caller has gone', 60_000],
+  ])('is what ends a command that is given up when it has passed: %s', async (code, message, ms) => {
+    const late = callOf(getTask, { deadline: { ms, message: 'too late' }, startedAt: performance.now() - 2_000 });
+    // A command that waits for its turn finds out that its time is over while a timer cannot fire.
+    await expect(dispatcher([deadline])(late, () => Promise.reject(callerGone()))).rejects.toMatchObject({
+      code,
+      message,
     });
   });
 
