@@ -214,7 +214,7 @@ const READS: readonly Bad[] = [
   bad('a bad sort key', method.listExecutions, sortBy('colour'), [IA, /invalid sort key 'colour'/u]),
   bad('a bad sort order', method.listLaunchPlans, sortBy('name', 7), [
     IA,
-    /(?:invalid sort order specified|invalid value for direction): .?7/u,
+    /(?:invalid sort order specified|invalid value for sort_by\.direction): .?7/u,
   ]),
 ];
 

@@ -36,8 +36,8 @@ const put = (root: JsonObject, path: readonly DescField[], value: JsonValue): vo
 };
 
 /** The entries of a list. An empty text is none, because forms send their fields without a value, too (`phases=`). */
-const entriesOf = (field: DescField, texts: readonly string[]): JsonValue[] =>
-  texts.filter((text) => text !== '').map((text) => valueJson(field, text));
+const entriesOf = (field: DescField, name: string, texts: readonly string[]): JsonValue[] =>
+  texts.filter((text) => text !== '').map((text) => valueJson(field, name, text));
 
 const putQuery = (root: JsonObject, path: readonly DescField[], key: string | undefined, texts: string[]): void => {
   const field = path.at(-1);
@@ -47,13 +47,17 @@ const putQuery = (root: JsonObject, path: readonly DescField[], key: string | un
     if (key === undefined) throw invalid(nameOf(path), `a map is given as ${field.name}[key]=value`);
     if (texts.length > 1) throw invalid(nameOf(path), `${key} is given more than once`);
     const within = holder(root, path);
-    ((within[field.name] ??= Object.create(null) as JsonObject) as JsonObject)[key] = valueJson(field, first);
+    ((within[field.name] ??= Object.create(null) as JsonObject) as JsonObject)[key] = valueJson(
+      field,
+      nameOf(path),
+      first,
+    );
   } else if (field.fieldKind === 'list') {
-    const given = entriesOf(field, texts);
+    const given = entriesOf(field, nameOf(path), texts);
     if (given.length > 0) put(root, path, given);
   } else {
     if (texts.length > 1) throw givenTwice(path);
-    put(root, path, valueJson(field, first));
+    put(root, path, valueJson(field, nameOf(path), first));
   }
 };
 
@@ -119,7 +123,7 @@ export const pathJson = (values: readonly PathValue[]): JsonObject => {
   const root: JsonObject = {};
   for (const { field, value } of values) {
     const last = field.at(-1);
-    if (last) put(root, field, valueJson(last, value));
+    if (last) put(root, field, valueJson(last, nameOf(field), value));
   }
   return root;
 };

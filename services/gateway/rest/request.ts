@@ -1,3 +1,5 @@
+import { isUtf8 } from 'node:buffer';
+
 import { create, type DescMessage, type MessageShape, toBinary } from '@bufbuild/protobuf';
 import type { FastifyRequest } from 'fastify';
 
@@ -49,6 +51,11 @@ export const headerOf = (request: FastifyRequest, name: string): string | undefi
 export const bodyOf = (request: FastifyRequest): Buffer =>
   Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
 
+const formText = (body: Buffer): string => {
+  if (!isUtf8(body)) throw new RpcError('INVALID_ARGUMENT', 'malformed form: it is not valid UTF-8');
+  return body.toString();
+};
+
 const isForm = (request: FastifyRequest): boolean =>
   request.method === 'POST' && request.headers['content-type'] === FORM;
 
@@ -82,7 +89,7 @@ export const address = (request: FastifyRequest, bindings: Bindings): Addressed 
   if (!match) throw methodNotAllowed();
   const query = parametersIn(rest.join('?'));
   if (form && verb === 'GET')
-    for (const [name, value] of parametersIn(bodyOf(request).toString())) query.append(name, value);
+    for (const [name, value] of parametersIn(formText(bodyOf(request)))) query.append(name, value);
   return { match, query };
 };
 

@@ -99,10 +99,11 @@ const messageJson = (name: string, type: DescMessage, text: string): JsonValue =
 /**
  * Converts the text of a path or query parameter to the JSON mapping of its field; for a list or map, of one element.
  *
+ * @param name the field's path in the request, for errors: `sort_by.direction`.
  * @throws {RpcError} INVALID_ARGUMENT naming the field.
  */
-export const valueJson = (field: DescField, text: string): JsonValue => {
-  if (field.enum) return enumJson(field.name, field.enum, text);
-  if (field.message) return messageJson(field.name, field.message, text);
-  return scalarJson(field.name, field.scalar, text);
+export const valueJson = (field: DescField, name: string, text: string): JsonValue => {
+  if (field.enum) return enumJson(name, field.enum, text);
+  if (field.message) return messageJson(name, field.message, text);
+  return scalarJson(name, field.scalar, text);
 };

@@ -218,7 +218,7 @@ describe('a query', () => {
     ['limit=many', 'limit'],
     ['limit=-1', 'limit'],
     ['limit=99999999999', 'limit'],
-    ['sort_by.direction=SIDEWAYS', 'direction'],
+    ['sort_by.direction=SIDEWAYS', 'invalid value for sort_by.direction: "SIDEWAYS" is not one of'],
     ['sort_by=x', 'sort_by'],
   ])('%s is refused, and the error has: %s', async (query, field) => {
     const response = await toy.get(`/api/v1/executions/p/d?${query}`);
@@ -345,6 +345,12 @@ describe('a form', () => {
   it('is a query where the path has no method but GET', async () => {
     await toy.send('POST', '/api/v1/executions/p/d', 'limit=8', FORM);
     expect(got.request).toMatchObject({ limit: 8 });
+  });
+
+  it('is refused when it is not UTF-8', async () => {
+    const response = await toy.send('POST', '/api/v1/executions/p/d', Buffer.from('token=\xff', 'latin1'), FORM);
+    expect(response.status).toBe(400);
+    expect((await errorOf(response)).message).toBe('malformed form: it is not valid UTF-8');
   });
 
   it('is refused where the path has several methods', async () => {
