@@ -11,7 +11,7 @@ import type { Collection } from '../runtime/read-store.js';
 /** The stored node executions, listed by execution and parent. */
 export const nodeExecutionCollection: Collection = {
   name: 'node-executions',
-  version: 3,
+  version: 4,
   fields: {
     /** Position of the first event of the node. */
     recorded: 'integer',

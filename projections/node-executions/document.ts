@@ -55,13 +55,15 @@ const errorResult = (value: ExecutionError): Extract<Result, { case: 'error' }> 
  * Result of a node that was still open when its execution ended: an error, except after a success, which did not need
  * the node.
  */
-const inferredResult = (closedBy: string): Result =>
-  closedBy === SUCCEEDED ? NONE : errorResult(inferredEnd(closedBy));
+const inferredResult = (closedBy: string, reported: Result): Result =>
+  closedBy === SUCCEEDED
+    ? NONE
+    : errorResult(inferredEnd(closedBy, reported.case === 'error' ? reported.value : undefined));
 
 /** The result shown to readers: only after the node has ended, and no earlier error once the node has ended well. */
 const shownResult = ({ node, closedBy }: NodeDocument): Result => {
-  if (closedBy) return inferredResult(closedBy);
   const { phase, outputResult: result } = closureOf(node);
+  if (closedBy) return inferredResult(closedBy, result);
   return TERMINAL.has(phase) && !(GOOD.has(phase) && result.case === 'error') ? result : NONE;
 };
 

@@ -48,13 +48,15 @@ const errorResult = (value: ExecutionError): Extract<Result, { case: 'error' }> 
  * Result of an attempt that was still open when its execution ended: an error, except after a success, which did not
  * need the attempt.
  */
-const inferredResult = (closedBy: string): Result =>
-  closedBy === SUCCEEDED ? NONE : errorResult(inferredEnd(closedBy));
+const inferredResult = (closedBy: string, reported: Result): Result =>
+  closedBy === SUCCEEDED
+    ? NONE
+    : errorResult(inferredEnd(closedBy, reported.case === 'error' ? reported.value : undefined));
 
 /** The result shown to readers: only after the attempt has ended or failed, and no error for a success. */
 const shownResult = ({ task, closedBy }: TaskExecutionDocument): Result => {
-  if (closedBy) return inferredResult(closedBy);
   const { phase, outputResult: result } = closureOf(task);
+  if (closedBy) return inferredResult(closedBy, result);
   if (result.case === undefined) return result;
   if (phase === Phase.SUCCEEDED) return result.case === 'error' ? NONE : result;
   if (phase === Phase.RETRYABLE_FAILED) return result.case === 'error' ? result : NONE;

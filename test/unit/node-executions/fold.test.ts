@@ -295,6 +295,20 @@ describe('a node that is open when its execution ends', () => {
     expect(document.fields).toMatchObject({ phase: 'ABORTED', closed_by: 'FAILED', error_code: 'ExecutionEnded' });
   });
 
+  it('keeps the error that its engine reported before, and says that its end was inferred', async () => {
+    const document = await documentOf(node('FAILING', { second: 1, ...failure }), end);
+    const { phase, outputResult } = answerOf(document).closure!;
+    expect(phase).toBe(Phase.ABORTED);
+    expect(outputResult).toMatchObject({
+      case: 'error',
+      value: {
+        ...failure.outputResult.value,
+        message: expect.stringMatching(/^bad; inferred: the execution ended FAILED/u) as string,
+      },
+    });
+    expect(document.fields).toMatchObject({ closed_by: 'FAILED', error_code: failure.outputResult.value.code });
+  });
+
   it('is ABORTED without an error when the execution SUCCEEDED, until its engine reports a result', async () => {
     const good = workflow('SUCCEEDED', { second: 9 });
     const document = await documentOf(node('RUNNING', { second: 1, ...failure }), good);

@@ -259,6 +259,19 @@ describe('a task execution', () => {
     expect(outputResult).toMatchObject({ case: 'error', value: { message: 'bad' } });
   });
 
+  it('that failed, and is open for a retry when its execution ends, keeps its error', async () => {
+    const retryable = task('RETRYABLE_FAILED', { second: 1, ...failure });
+    const { phase, outputResult } = await closureAfter(retryable, workflow('FAILED', { second: 5 }));
+    expect(phase).toBe(Phase.ABORTED);
+    expect(outputResult).toMatchObject({
+      case: 'error',
+      value: {
+        ...failure.outputResult.value,
+        message: expect.stringMatching(/^bad; inferred: the execution ended FAILED/u) as string,
+      },
+    });
+  });
+
   it('that is open when its execution SUCCEEDED is ABORTED without an error', async () => {
     const document = await documentOf(task('RUNNING', { second: 1 }), workflow('SUCCEEDED', { second: 5 }));
     const { phase, outputResult } = answerOf(document).closure!;
