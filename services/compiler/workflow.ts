@@ -58,9 +58,9 @@ const libraryOf = ({ task, launchPlan, subWorkflows }: CompileRequest): Library 
     const template = task(id)?.template;
     return template && interfaceOf(template.interface);
   };
-  const interfaceOfWorkflow = (id: Identifier): Interface | undefined => {
+  const interfaceOfWorkflow: Library['subWorkflow'] = (id) => {
     const template = templates.get(identifierKey(id));
-    return template && interfaceOf(template.interface);
+    return template && (template.interface ? interfaceOf(template.interface) : 'without interface');
   };
   return { task: once(interfaceOfTask), launchPlan: once(launchPlan), subWorkflow: once(interfaceOfWorkflow) };
 };

@@ -47,8 +47,10 @@ const launchPlanFound = (scope: GraphScope, node: Node, id: Identifier): Found =
 const workflowInterface = (scope: GraphScope, node: Node, { reference }: WorkflowNode): Found => {
   if (reference.case === undefined) return required('the reference of a workflow node');
   if (reference.case === 'launchplanRef') return launchPlanFound(scope, node, reference.value);
-  const text = `sub-workflow ${identifierText(reference.value)} is not among sub_workflows`;
-  return scope.library.subWorkflow(reference.value) ?? compileProblem('WorkflowReferenceNotFound', text);
+  const known = scope.library.subWorkflow(reference.value);
+  const text = `sub-workflow ${identifierText(reference.value)}`;
+  if (known === 'without interface') return required(`the interface of ${text}`);
+  return known ?? compileProblem('WorkflowReferenceNotFound', `${text} is not among sub_workflows`);
 };
 
 /** An approval passes its bound variables through unchanged. */

@@ -23,7 +23,8 @@ export type LaunchPlanInterface = {
 export type Library = {
   readonly task: (id: Identifier) => Interface | undefined;
   readonly launchPlan: (id: Identifier) => LaunchPlanInterface | undefined;
-  readonly subWorkflow: (id: Identifier) => Interface | undefined;
+  /** The interface of a sub-workflow of the request, which may lack one; `undefined` when there is no such sub-workflow. */
+  readonly subWorkflow: (id: Identifier) => Interface | 'without interface' | undefined;
 };
 
 /** The state of checking one graph. */

@@ -176,4 +176,10 @@ describe('a sub-workflow', () => {
       expect.stringMatching(/^DuplicateId /u),
     ]);
   });
+
+  it('is refused without an interface when a node runs it', () => {
+    const bare = workflow([taskNode('x', MAKE)], { id: idOf('s', ResourceType.WORKFLOW) });
+    expect(errorsOf(workflow([use]), [bare])).toEqual(['ValueRequired a']);
+    expect(errorsOf(workflow([taskNode('y', MAKE)]), [bare])).toEqual([]);
+  });
 });
