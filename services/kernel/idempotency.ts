@@ -1,6 +1,7 @@
 import type { DescMessage, MessageShape } from '@bufbuild/protobuf';
 
 import { digestOf } from './encoding/digest.js';
+import { sha256Hex } from './encoding/hash.js';
 import type { EventMetadata } from './event.js';
 
 /** A request with an idempotency key: the client can send it again without repeating its effect. */
@@ -26,6 +27,8 @@ export const contentHashOf = <Desc extends DescMessage>(schema: Desc, message: M
 export type KnownKeys = Map<string, { readonly content: string; readonly recordedAtMs: number }>;
 
 const KEY_BYTES = 300;
+/** A longer name, in characters, is remembered by its hash: targets have ids that clients choose. */
+const MAX_NAME = 150;
 
 /** Approximate memory of the keys, in bytes. */
 export const sizeOfKeys = (known: KnownKeys): number => known.size * KEY_BYTES;
@@ -34,8 +37,10 @@ export const sizeOfKeys = (known: KnownKeys): number => known.size * KEY_BYTES;
  * A key is unique per caller, operation and target: what the command changes within its stream, such as a node; empty
  * when that is the whole stream.
  */
-const nameOf = (actor: string, target: string, { operation, key }: Pick<Idempotency, 'operation' | 'key'>): string =>
-  JSON.stringify([actor, operation, target, key]);
+const nameOf = (actor: string, target: string, { operation, key }: Pick<Idempotency, 'operation' | 'key'>): string => {
+  const name = JSON.stringify([actor, operation, target, key]);
+  return name.length > MAX_NAME ? sha256Hex(name) : name;
+};
 
 /** Remembers the key that an event was recorded with, and drops expired keys; does nothing for an event without one. */
 export const noteKey = (

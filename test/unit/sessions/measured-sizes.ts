@@ -418,13 +418,13 @@ const workflowsRatio = async (): Promise<number> => {
 };
 
 /** The ratio of the real memory of callers' idempotency keys to their declared size. */
-const keysRatio = (): number => {
+const keysRatio = (nodeId: (each: number) => string): number => {
   const keys = (): KnownKeys => {
     const known: KnownKeys = new Map();
     for (let each = 0; each < 1_000; each += 1) {
       const idempotency = {
         operation: 'CreateTaskEvent',
-        target: `["n0",{},${each}]`,
+        target: JSON.stringify([nodeId(each), {}, each]),
         content: sha256Hex(String(each)),
       };
       const about = { recordedAtMs: each, actor: 'tester', commandId: '', schema: 1 };
@@ -442,7 +442,8 @@ const ratios = Object.fromEntries([
   ),
   ...Object.entries(singleCases).map(([name, measured]) => [name, measured()] as const),
   ['live streams', await liveRatio(8_000)],
-  ['keys of callers', keysRatio()],
+  ['keys of callers', keysRatio(() => 'n0')],
+  ['keys of callers for nodes with long ids', keysRatio(longText)],
   ['definitions', await definitionsRatio()],
   ['workflows that engines get', await workflowsRatio()],
 ]);
