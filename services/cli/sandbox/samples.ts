@@ -74,7 +74,10 @@ const send = async (client: Client, rpc: string, path: string): Promise<void> =>
   await isOk(client, await recorded(rpc, path), status.ALREADY_EXISTS);
 };
 
-/** True when an earlier run was stopped among the samples: it has the first one, and not the execution, the last one. */
+/**
+ * True when an earlier run was stopped among the samples: it has the first one, and not the execution, the last one.
+ * False when that cannot be read: the sandbox starts all the same.
+ */
 export const areSamplesIncomplete = async (plane: ControlPlane): Promise<boolean> => {
   const { id } = fromBinary(TaskCreateRequestSchema, (await recorded('', FIRST)).bytes);
   const [project = '', domain = '', name = ''] = SAMPLE_EXECUTION.split('/');
@@ -83,6 +86,8 @@ export const areSamplesIncomplete = async (plane: ControlPlane): Promise<boolean
   try {
     const hasBegun = await exists(request(AdminService.method.getTask, id ? { id } : {}));
     return hasBegun && !(await exists(request(AdminService.method.getExecution, { id: { project, domain, name } })));
+  } catch {
+    return false;
   } finally {
     client.close();
   }
