@@ -81,11 +81,17 @@ const removeBridgeKeys = ({ labels, annotations }: ExecutionSpec): void => {
   for (const values of [labels?.values, annotations?.values]) for (const key of BRIDGE_KEYS) delete values?.[key];
 };
 
+/** Removes the `org` of the ids in a spec, which is never stored. */
+const removeOrgs = ({ launchPlan, metadata }: ExecutionSpec): void => {
+  const ids = [launchPlan, metadata?.referenceExecution, metadata?.parentNodeExecution?.executionId];
+  for (const id of ids) if (id) id.org = '';
+};
+
 const checkedRequest = (request: ExecutionCreateRequest, given: GivenInputs): CheckedRequest => {
   const { spec } = request;
   if (spec === undefined) throw missing('spec');
   if (isChild(spec)) removeBridgeKeys(spec);
-  if (spec.launchPlan) spec.launchPlan.org = '';
+  removeOrgs(spec);
   removeInputs(request);
   const launches = assertLaunchable(spec.launchPlan);
   assertLiterals(given);

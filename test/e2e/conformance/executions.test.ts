@@ -18,8 +18,11 @@ import {
   InactiveProjectSchema,
   Project_ProjectState as ProjectState,
 } from '../../../proto/gen/platformidl/admin/project_pb.js';
-import { WorkflowExecution_Phase as Phase } from '../../../proto/gen/platformidl/core/execution_pb.js';
-import { ResourceType } from '../../../proto/gen/platformidl/core/identifier_pb.js';
+import {
+  NodeExecution_Phase as NodePhase,
+  WorkflowExecution_Phase as Phase,
+} from '../../../proto/gen/platformidl/core/execution_pb.js';
+import { NodeExecutionIdentifierSchema, ResourceType } from '../../../proto/gen/platformidl/core/identifier_pb.js';
 import {
   type LiteralMap,
   LiteralMapSchema,
@@ -30,7 +33,7 @@ import { type ControlPlane, register, startControlPlane } from '../../support/pr
 import { withNeeds } from '../../support/requests/fixtures.js';
 import { helloRequest, launchHello, literal } from '../../support/requests/hello.js';
 import { PLACE, registerTask } from '../../support/requests/registrations.js';
-import { type ExecutionId, HELLO_TASK, second, workflowReport } from '../../support/requests/reports.js';
+import { type ExecutionId, HELLO_TASK, nodeReport, second, workflowReport } from '../../support/requests/reports.js';
 import { all, type Changed, expectRefused, type Row, sampled } from '../../support/requests/rows.js';
 import { expectShown } from '../../support/requests/report-steps.js';
 
@@ -620,3 +623,24 @@ it.each(['grpc', 'rest'] as const)('the org that a launch names is forgotten, ov
   const { spec } = await plane[way].call(method.getExecution, { id: id! });
   expect(spec!.launchPlan).toMatchObject({ name: 'hello.hello', org: '' });
 });
+
+it.each(['grpc', 'rest'] as const)(
+  'the org of the executions that a launch refers to is forgotten, over %s',
+  async (way) => {
+    const { call } = plane[way];
+    const parent = (await call(method.createExecution, request())).id!;
+    await call(method.createNodeEvent, nodeReport(parent, 'n0', { phase: NodePhase.RUNNING }));
+    const executionId = { ...parent, org: 'ours' };
+    const sent = request();
+    const parentNodeExecution = create(NodeExecutionIdentifierSchema, { nodeId: 'n0', executionId });
+    sent.spec!.metadata = create(ExecutionMetadataSchema, {
+      mode: Mode.CHILD_WORKFLOW,
+      parentNodeExecution,
+      referenceExecution: executionId,
+    });
+    const { metadata } = (await call(method.getExecution, { id: (await call(method.createExecution, sent)).id! }))
+      .spec!;
+    expect(metadata!.referenceExecution).toMatchObject({ name: parent.name, org: '' });
+    expect(metadata!.parentNodeExecution).toMatchObject({ nodeId: 'n0', executionId: { name: parent.name, org: '' } });
+  },
+);
