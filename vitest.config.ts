@@ -3,7 +3,7 @@ import { LongestFirst } from './test/support/runner/longest-first.js';
 import { skippedTests } from './test/support/runner/skipped-tests.js';
 import { filesOf, LOADS, MATRICES, nightlyFiles, OPERATIONS } from './test/support/runner/suites.js';
 
-/** The files that are skipped. A landing leaves out those of the nightly run. */
+/** The files that are skipped: `.ci/run` without `--nightly` leaves out those of the nightly run. */
 const LEFT_OUT = [
   ...Object.keys(skippedTests(process.env)).map((name) => `dist/test/e2e/${name}.test.js`),
   ...(process.env['FLIGHTLOG_TEST_WITHOUT_NIGHTLY'] === '1' ? nightlyFiles() : []),
@@ -15,7 +15,7 @@ type Kind = {
   readonly files?: readonly string[];
   readonly apart?: readonly string[];
   readonly setupFiles?: readonly string[];
-  /** True when each file runs in its own process; otherwise its imports are loaded once for all files. */
+  /** True when each file runs in its own process; otherwise the files of a worker share their imports. */
   readonly isolate?: boolean;
 };
 
@@ -35,7 +35,7 @@ const kind = (name: string, { timeoutMs, files, apart = [], setupFiles = [], iso
     hookTimeout: Math.max(2.5 * timeoutMs, 30_000), // stories begin with many requests
     setupFiles: [...setupFiles],
     isolate,
-    env: { FLIGHTLOG_TEST_AS_BUILT: '1' },
+    env: { FLIGHTLOG_TEST_AS_BUILT: '1' }, // started processes do not translate changed sources
     server: { deps: { external: [AS_BUILT] } },
   },
 });

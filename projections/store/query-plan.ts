@@ -8,7 +8,7 @@ export type Plan = {
   readonly alternatives: readonly (readonly Condition[])[];
   /** The search of indexed substrings that serves the query in its order, when there is one. */
   readonly search?: Search;
-  /** True when the query reads index entries or rows that do not match, so that it needs a time limit. */
+  /** True when the query reads more than its answer, for a filter, a sort or a far offset: it needs a time limit. */
   readonly scans: boolean;
 };
 

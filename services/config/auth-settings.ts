@@ -53,7 +53,10 @@ const publicClient = z.strictObject({
     .default('http://localhost:53593/callback')
     .describe('address on the local machine to which the browser returns after signing in'),
   scopes: z.array(z.string().min(1)).default(['all', 'offline']).describe('scopes that command lines ask for'),
-  audience: z.string().default('').describe('audience that command lines ask for, where an issuer wants one'),
+  audience: z
+    .string()
+    .default('')
+    .describe('audience that command lines and the console ask for, where an issuer wants one'),
 });
 
 /** Settings of sessions for browsers, which the console needs. */
@@ -61,7 +64,7 @@ const browser = z.strictObject({
   client_id: z
     .string()
     .default('')
-    .describe('id of the client at the first issuer that signs people in for the console'),
+    .describe('id of the OAuth client with which the console signs people in at the first of `auth.issuers`'),
   client_secret: z.string().default('').describe('secret of the client for the console; none for a public client'),
   scopes: z
     .array(z.string().min(1))
@@ -112,7 +115,9 @@ export const auth = z.strictObject({
     .describe(
       'principals of client certificates, each with `principal`, `roles`, and `common_name`, `uri` or `dns`; `tls.client_ca_file` verifies them',
     ),
-  cached_tokens: count.default(10_000).describe('most verified tokens that are cached'),
+  cached_tokens: count
+    .default(10_000)
+    .describe('most verified tokens that are cached; also the most verified passwords and secrets'),
   public_client: publicClient.prefault({}),
   browser: browser.prefault({}),
   server: authServer.prefault({}),

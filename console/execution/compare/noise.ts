@@ -1,5 +1,5 @@
 /** Ids, times and addresses. */
-const NOISE = /\/id\/|At$|[uU]ri$|\/id$|\/token/u;
+const NOISE = /\/id\/|At$|[uU]ri$|\/id$/u;
 
 /** Parts of an execution whose fields people name. */
 const NAMED_BY_PEOPLE = /^\/(?:inputs|spec\/labels|spec\/annotations)\//u;

@@ -18,7 +18,7 @@ const interpreter = (): string | undefined => {
   return isCurrent ? join(environment, 'bin/python') : undefined;
 };
 
-/** The interpreter of the environment that the script `environment` created, if it has the packages required now. */
+/** The interpreter of the environment that `environment`, the script beside this file, created, if it has the packages required now. */
 export const python = interpreter();
 
 /** True when the tests are required, or when the path of the environment is set. */

@@ -11,13 +11,7 @@ const unasked: unknown = new Proxy(() => undefined, {
 
 const SERVICE = 'platformidl.service';
 
-/** The services of launching are spread, and a stand-in has no fields that a spread would copy. */
-const launching = {
-  reference: unasked,
-  definitions: unasked,
-  services: { largeLaunches: unasked },
-} as unknown as RouteServices['launching'];
-const services = { ...(unasked as RouteServices), configuration: configure([]), launching };
+const services = { ...(unasked as RouteServices), configuration: configure([]) };
 const routes = allRoutes(new Proxy(services, { get: (own, name) => (Reflect.get(own, name) as unknown) ?? unasked }));
 
 /** Every RPC of every service, and whether it is implemented. */

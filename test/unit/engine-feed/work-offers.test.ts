@@ -17,7 +17,7 @@ import { until } from '../../support/until.js';
 const SESSION = { group: 'default', engine: 'e', session: 's' };
 
 const unused = (): never => {
-  throw new Error('no test calls this');
+  throw new Error('a test has called what none should call');
 };
 
 const waiting = (name: string, createdAtMs: number): WorkItem => ({

@@ -90,7 +90,7 @@ describe('registrations of tasks', () => {
   it('may not ask for more CPU than the limit of the platform', async () => {
     const greedy = task('greedy', ({ spec }) => {
       const { target } = spec!.template!;
-      if (target.case !== 'container') throw new Error('the recorded task runs in a container');
+      if (target.case !== 'container') throw new Error('the recorded task runs in no container');
       const cpu = { name: Resources_ResourceName.CPU, value: '3' };
       target.value.resources = create(ResourcesSchema, { requests: [cpu] });
     });

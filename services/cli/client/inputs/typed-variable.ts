@@ -21,7 +21,7 @@ export const inputsOfPlan = (expected: ParameterMap | undefined): readonly Typed
     return [{ name, type: variable.type, description: variable.description, isRequired, ...initial }];
   });
 
-/** The variables of an interface, each of which is needed. */
+/** The inputs or the outputs of an interface. Callers have to give each input: it has no default. */
 export const variablesOf = (variables: VariableMap | undefined): readonly TypedVariable[] =>
   Object.entries(variables?.variables ?? {}).flatMap(([name, { type, description }]) =>
     type ? [{ name, type, description, isRequired: true }] : [],

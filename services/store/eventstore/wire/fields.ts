@@ -53,7 +53,7 @@ export const eachField = (
   }
 };
 
-/** Finds the last field with a tag in a message; {@link NOWHERE} when there is none. */
+/** Finds the last length-delimited field with a tag in a message; {@link NOWHERE} when there is none. */
 export const fieldIn = (bytes: Uint8Array, { start, end }: Range, wanted: number): Range => {
   const cursor: Cursor = { bytes, pos: start };
   let found = NOWHERE;
