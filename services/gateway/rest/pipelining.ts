@@ -39,7 +39,8 @@ export const requestOrder = (): RequestOrder => {
           done();
           return;
         }
-        socket.pause();
+        // Later, because Node goes on reading when it has parsed the rest of this request.
+        process.nextTick(() => isLatest() && !before.closed && socket.pause());
         before.once('close', () => {
           if (isLatest()) socket.resume();
           done();
