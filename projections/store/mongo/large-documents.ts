@@ -52,7 +52,7 @@ export const split = (name: string, row: DriverRow): { row: DriverRow; chunks: r
 export type BuildSession = { readonly db: Db; readonly build: Build; readonly session: ClientSession };
 
 /**
- * Writes chunks before the transaction that refers to them, because within it they could exceed the server's limit.
+ * Writes chunks before the transaction that refers to them, because within it they could exceed the server's cache.
  * They are not read before the transaction commits, and a retry writes the same bytes, since a document depends only on
  * the log.
  */
