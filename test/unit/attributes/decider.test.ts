@@ -133,6 +133,13 @@ describe('matchable attributes', () => {
     given(attributesDecider, ...rows(130, 65_000))
       .when(another)
       .thenRefused({ kind: 'attributes-full' });
+    const known = { ...workflow, workflow: '0'.padEnd(65_000, 'x') };
+    given(attributesDecider, ...rows(130, 65_000))
+      .when(update(known, label('b')))
+      .then(updated(known, label('b')));
+    given(attributesDecider, ...rows(130, 65_000))
+      .when(update(known, label('longer')))
+      .thenRefused({ kind: 'attributes-full' });
     given(attributesDecider, ...rows(120_000, 6))
       .when(another)
       .thenRefused({ kind: 'attributes-full' });
