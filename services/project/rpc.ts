@@ -31,7 +31,6 @@ export type ProjectServices = {
   readonly build: BuildInfo;
 };
 
-/** The limit is in bytes. The text says characters: it keeps FlyteAdmin's words, because clients may look for them. */
 const assertLength = (field: string, text: string, max: number): void => {
   if (Buffer.byteLength(text) > max) throw new RpcError('INVALID_ARGUMENT', `${field} cannot exceed ${max} bytes`);
 };
