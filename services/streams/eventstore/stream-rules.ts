@@ -83,10 +83,14 @@ const rulesIn = (data: Uint8Array): Partial<StreamRules> => {
 };
 
 /**
- * The rules of a metadata stream by those of its stream. As in EventStoreDB, only its last event is visible, and it is
- * deleted permanently together with its stream.
+ * The rules of a metadata stream. As in EventStoreDB, only its last event is visible, whatever its own metadata says, and
+ * it is deleted permanently by itself or together with its stream.
  */
-const rulesOfMetadata = ({ isTombstoned }: StreamRules): StreamRules => ({ ...NO_RULES, isTombstoned, maxCount: 1 });
+const rulesOfMetadata = (own: StreamRules, ofStream: StreamRules): StreamRules => ({
+  ...NO_RULES,
+  isTombstoned: own.isTombstoned || ofStream.isTombstoned,
+  maxCount: 1,
+});
 
 /** No rules, for a log in which all events are visible. */
 export const noStreamRules: StreamRulesTable = { of: () => NO_RULES, take: () => undefined };
@@ -163,8 +167,12 @@ class KeptRules implements StreamRulesTable {
 
   of(stream: string): StreamRules | Promise<StreamRules> {
     if (!this.#isRuled(stream)) return NO_RULES;
-    if (stream.startsWith(METADATA_PREFIX)) return this.#ofMetadata(stream);
-    return this.#known(stream) ?? this.#reads.get(stream) ?? this.#read(stream);
+    const own = this.#known(stream) ?? this.#reads.get(stream) ?? this.#read(stream);
+    if (!stream.startsWith(METADATA_PREFIX)) return own;
+    const ofStream = this.of(stream.slice(METADATA_PREFIX.length));
+    return own instanceof Promise || ofStream instanceof Promise
+      ? Promise.all([own, ofStream]).then(([one, other]) => rulesOfMetadata(one, other))
+      : rulesOfMetadata(own, ofStream);
   }
 
   take(event: RuleEvent): void {
@@ -173,11 +181,6 @@ class KeptRules implements StreamRulesTable {
     this.#reads.delete(stream); // a read in flight may have missed the event
     const known = this.#known(stream);
     if (known !== undefined) this.#keep(stream, changed(known, event));
-  }
-
-  #ofMetadata(stream: string): StreamRules | Promise<StreamRules> {
-    const ruled = this.of(stream.slice(METADATA_PREFIX.length));
-    return ruled instanceof Promise ? ruled.then(rulesOfMetadata) : rulesOfMetadata(ruled);
   }
 
   #known(stream: string): StreamRules | undefined {

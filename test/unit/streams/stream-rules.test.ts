@@ -123,6 +123,16 @@ describe('the rules of streams', () => {
     expect(await rules.of(metadataStreamOf(stream))).toEqual({ ...ofMetadata, isTombstoned: true });
   });
 
+  it('have a metadata stream deleted that was deleted permanently by itself', async () => {
+    const streams = streamsOfRun(10);
+    const rules = await openStreamRules(store, { maxBytes: THREE_STREAMS });
+    for (const stream of streams) await record(metadataStreamOf(stream), event(TOMBSTONE), [rules]);
+    for (const stream of streams) {
+      expect(await rules.of(metadataStreamOf(stream))).toMatchObject({ isTombstoned: true });
+      expect(await rules.of(stream)).toMatchObject({ isTombstoned: false });
+    }
+  });
+
   const at = fc.nat({ max: 7 });
   const step = fc.oneof(
     fc.record({ kind: fc.constant('metadata' as const), at, tb: fc.nat({ max: 9 }) }),
