@@ -3,10 +3,10 @@ import { createServer, type ServerHttp2Stream } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { create, type DescMessage, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
 import { afterEach, expect, it } from 'vitest';
-import { SupportedMethodsSchema } from '../../../proto/gen/event_store/client/server_features_pb.js';
-import { ReadRespSchema } from '../../../proto/gen/event_store/client/streams_pb.js';
-import { frameOf } from '../../../services/kernel/encoding/grpc-frame.js';
-import { eventstoreEventStore } from '../../../services/store/eventstore/eventstore-event-store.js';
+import { SupportedMethodsSchema } from '../../proto/gen/event_store/client/server_features_pb.js';
+import { ReadRespSchema } from '../../proto/gen/event_store/client/streams_pb.js';
+import { frameOf } from '../../services/kernel/encoding/grpc-frame.js';
+import { eventstoreEventStore } from '../../services/store/eventstore/eventstore-event-store.js';
 
 const open: (() => void)[] = [];
 afterEach(() => {
