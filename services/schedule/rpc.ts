@@ -19,6 +19,7 @@ import type { LaunchPlanName } from '../kernel/identifier.js';
 import { scheduleStream } from './events.js';
 import { hasSchedule, listSchedules, type ScheduleReads, statusNow } from './list.js';
 import type { Launcher } from './ports.js';
+import type { ManualTick } from './state.js';
 import { outcomeMessage } from './status.js';
 
 export type ScheduleServices = ScheduleReads & { readonly launcher: Launcher };
@@ -90,6 +91,17 @@ const firedBefore = async (services: ScheduleServices, { plan }: ScheduledPlan, 
 };
 
 /**
+ * Records the tick of a request that is new. When the same request, sent twice at once, has been recorded meanwhile with
+ * the tick of another second, the tick is that one.
+ */
+const newTick = async (services: ScheduleServices, scheduled: ScheduledPlan, call: Call): Promise<ManualTick> => {
+  const tick = tickNow(services, scheduled);
+  const request = requestOf(call);
+  await record(services, scheduled.plan, { type: 'FireByHand', tick, principal: call.principal, request }, call);
+  return (await firedBefore(services, scheduled, call)) ?? tick;
+};
+
+/**
  * The tick is recorded before it is launched. When the launch fails, or the process ends, the reactor that fires
  * schedules finds the tick open at its next decision on the plan, and launches or skips it as any other open tick. The
  * same request with an idempotency key, sent again, launches it.
@@ -98,12 +110,10 @@ const fire = async (services: ScheduleServices, request: LaunchPlanName, call: C
   const scheduled = await scheduledPlan(services, request);
   const { plan } = scheduled;
   const { principal } = call;
-  const before = await firedBefore(services, scheduled, call);
-  if (before?.outcome !== undefined)
-    return create(ScheduleFireResponseSchema, { tick: outcomeMessage({ ...before, outcome: before.outcome }) });
-  const tick = before ?? tickNow(services, scheduled);
-  if (before === undefined)
-    await record(services, plan, { type: 'FireByHand', tick, principal, request: requestOf(call) }, call);
+  const { outcome: known, ...tick } =
+    (await firedBefore(services, scheduled, call)) ?? (await newTick(services, scheduled, call));
+  if (known !== undefined)
+    return create(ScheduleFireResponseSchema, { tick: outcomeMessage({ ...tick, outcome: known }) });
   const outcome = await services.launcher.launch({ plan, ...tick, principal });
   // Without the idempotency key, which the command for the tick has used.
   await record(services, plan, { type: 'RecordOutcome', tick, outcome }, { ...call, idempotency: undefined });
