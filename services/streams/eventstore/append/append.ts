@@ -1,11 +1,10 @@
 import type { Appended, EventStore, ExpectedRevision } from '../../../kernel/ports/event-store.js';
-import type { NewEvent } from '../../../kernel/event.js';
 import { RevisionConflict } from '../../../kernel/fault.js';
 import type { StreamName } from '../../../kernel/stream.js';
 import type { ClientAccess } from '../access.js';
 import type { AppendRequest, Expected, WriteTarget } from './append-request.js';
-import { metadataFor } from '../event-metadata.js';
 import { errorOfStore, StreamTombstoned, WrongVersion } from '../failure.js';
+import { ownEvent } from '../own-event.js';
 import { lastRevision } from '../read/read.js';
 import {
   isMarkedDeleted,
@@ -81,14 +80,6 @@ const onlyCheck = async (writing: AppendServices, target: WriteTarget): Promise<
   return { revision, position: await writing.store.head() };
 };
 
-/** Makes an event that this server itself records; its data is JSON, or empty. */
-const ownEvent = ({ now, newId }: AppendServices, type: string, data: string): NewEvent => ({
-  id: newId(),
-  type,
-  data: Buffer.from(data),
-  metadata: metadataFor({ custom: new Uint8Array(), isJson: data !== '', recordedAtMs: now() }),
-});
-
 /**
  * Appends metadata of a stream, which takes effect at once.
  *
@@ -100,7 +91,7 @@ const appendMetadata = async (
   metadata: object,
   expected: ExpectedRevision = 'any',
 ): Promise<Appended> => {
-  const event = ownEvent(writing, STREAM_METADATA, JSON.stringify(metadata));
+  const event = ownEvent(writing, STREAM_METADATA, { data: JSON.stringify(metadata) });
   const stream = metadataStreamOf(of) as StreamName;
   const appended = await writing.store.append(stream, expected, [event]);
   writing.rules.take({ ...event, stream });
@@ -198,7 +189,7 @@ export const deleteStream = async (writing: AppendServices, target: WriteTarget)
  */
 export const tombstoneStream = async (writing: AppendServices, target: WriteTarget): Promise<AppendResult> => {
   await assertDeletable(writing, target);
-  const events = [ownEvent(writing, TOMBSTONE, '')];
+  const events = [ownEvent(writing, TOMBSTONE, { data: '', isJson: false })];
   const { outcome } = await launchAppend(writing, { ...target, events });
   return outcome;
 };

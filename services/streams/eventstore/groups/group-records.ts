@@ -1,6 +1,7 @@
 import type { NewEvent, RecordedEvent } from '../../../kernel/event.js';
 import type { StreamName } from '../../../kernel/stream.js';
-import { metadataFor, propertiesOf } from '../event-metadata.js';
+import { propertiesOf } from '../event-metadata.js';
+import { ownEvent } from '../own-event.js';
 import { lastRevision, type ReadServices } from '../read/read.js';
 import { metadataStreamOf, type StreamRulesTable, STREAM_METADATA } from '../stream-rules.js';
 import type { AppendServices } from '../append/append.js';
@@ -21,8 +22,6 @@ const PROGRESSED = 'PersistentSubscriptionProgressed';
 
 /** The type of links, in EventStoreDB's protocol. */
 const LINK = '$>';
-
-const NO_BYTES = new Uint8Array();
 
 /** The maximum number of characters of the reason in a link, so that an append has space for the link. */
 const MAX_REASON_CHARS = 65_536;
@@ -45,18 +44,6 @@ export const readGroups = async ({ log }: GroupReading): Promise<RecordedGroups>
     }
   return { groups, revision };
 };
-
-/** Makes an event that the server itself records. */
-export const ownEvent = (
-  { now, newId }: Pick<GroupServices, 'now' | 'newId'>,
-  type: string,
-  { data, custom = NO_BYTES, isJson = true }: { data: string; custom?: Uint8Array; isJson?: boolean },
-): NewEvent => ({
-  id: newId(),
-  type,
-  data: Buffer.from(data),
-  metadata: metadataFor({ custom, isJson, recordedAtMs: now() }),
-});
 
 /** Makes the event that records a progress. */
 export const progressEvent = (services: GroupServices, group: ConfiguredGroup, progress: GroupProgress): NewEvent =>

@@ -15,13 +15,13 @@ import {
   type GroupServices,
   hideLinksBefore,
   nextRevision,
-  ownEvent,
   readGroups,
   readProgress,
   type RecordedGroups,
 } from './group-records.js';
 import { groupSource } from './group-source.js';
 import { logWatch, type LogWatch } from './log-watch.js';
+import { ownEvent } from '../own-event.js';
 import { RunningGroup } from './running-group.js';
 
 /** The longest wait, in milliseconds, for answers to be recorded when a group is closed after a failed change. */
