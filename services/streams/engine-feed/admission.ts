@@ -5,7 +5,7 @@ import { executionStream } from '../../kernel/execution-id.js';
 import { type Call, RpcError } from '../../kernel/rpc.js';
 import type { StreamName } from '../../kernel/stream.js';
 import { namedLease } from './engine-messages.js';
-import { joiningOf } from './joined.js';
+import { joiningOf, type JoinParameters } from './joined.js';
 import type { SendQueue } from './send-queue.js';
 import { type BoardServices, HEARTBEATS, type WorkBoard } from './work-board.js';
 import { type JoinedEngine, sendAbort } from './work-offers.js';
@@ -51,11 +51,27 @@ const tellMissed = (
   });
 };
 
-/** Admits engines: into the session that they name if it has not ended, otherwise into a new session. */
-export const engineAdmission = (
-  services: FeedServices,
-  board: WorkBoard,
-): ((join: WorkJoin, arrived: OpenedStream) => Promise<JoinedEngine>) => {
+/** Runs tasks with the same key one after the other. */
+const inTurn = () => {
+  const lastOf = new Map<string, Promise<void>>();
+  return async <Answer>(key: string, task: () => Promise<Answer>): Promise<Answer> => {
+    const answer = (lastOf.get(key) ?? Promise.resolve()).then(task);
+    const last = answer.then(
+      () => undefined,
+      () => undefined,
+    );
+    lastOf.set(key, last);
+    try {
+      return await answer;
+    } finally {
+      if (lastOf.get(key) === last) lastOf.delete(key);
+    }
+  };
+};
+
+type Admit = (join: WorkJoin, joining: JoinParameters, arrived: OpenedStream) => Promise<JoinedEngine>;
+
+const admission = (services: FeedServices, board: WorkBoard): Admit => {
   const { leases, sessions, leaseMs, now, newSession } = services;
   const resumes = async (id: EngineSessionId): Promise<boolean> => {
     board.sessions.seen(id.session); // first, so that a check for silent sessions that runs now does not end it
@@ -93,9 +109,7 @@ export const engineAdmission = (
     heartbeatInterval: durationFromMs(Math.floor(leaseMs / HEARTBEATS)),
   };
 
-  return async (join: WorkJoin, { call, sendQueue }: OpenedStream): Promise<JoinedEngine> => {
-    const { group, engine: name, ...joining } = joiningOf(join, call);
-    await board.start();
+  return async (join, { group, engine: name, ...joining }, { call, sendQueue }) => {
     const id = await sessionOf({ group, engine: name, session: join.session }, call.principal);
     const engine: JoinedEngine = {
       ...joining,
@@ -115,5 +129,22 @@ export const engineAdmission = (
     engine.free = joining.places;
     board.distribute();
     return engine;
+  };
+};
+
+/**
+ * Admits engines: into the session that they name if it has not ended, otherwise into a new session. Of two engines of
+ * one name that join at the same time, the later ends the session of the earlier.
+ */
+export const engineAdmission = (
+  services: FeedServices,
+  board: WorkBoard,
+): ((join: WorkJoin, arrived: OpenedStream) => Promise<JoinedEngine>) => {
+  const admit = admission(services, board);
+  const oneOfName = inTurn();
+  return async (join, arrived) => {
+    const joining = joiningOf(join, arrived.call);
+    await board.start();
+    return oneOfName(JSON.stringify([joining.group, joining.engine]), () => admit(join, joining, arrived));
   };
 };
