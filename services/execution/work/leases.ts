@@ -106,9 +106,11 @@ export class ExecutionLeases {
     const { created, atMs: createdAtMs } = await creationOf(this.#services, lease.id);
     const workflow = await this.#closureOf(created.workflowId);
     const inputs = await bytesOf(created.inputs ?? { content: { case: undefined } }, payloads);
-    const found = await this.#whileHeld(lease, launchState);
+    const found = await this.#whileHeld(lease, (state) =>
+      endedPhase(state) === undefined ? launchState(state) : undefined,
+    );
     const facts = { id: lease.id, created, createdAtMs, timeoutMs, workflow, inputs, maxInlineBytes };
-    return found && launchMessage(facts, found.answer);
+    return found?.answer && launchMessage(facts, found.answer);
   }
 
   #handle(id: ExecutionId, command: ExecutionCommand, actor: string): Promise<Outcome<ExecutionRefusal>> {

@@ -9,7 +9,7 @@ import { executionStream } from '../../kernel/execution-id.js';
 import { invalid } from '../../kernel/rpc.js';
 import { placesOf } from './joined.js';
 import { leaseOf, type HeldLease, type WorkLeases } from './ports.js';
-import type { JoinedEngine } from './work-offers.js';
+import { type JoinedEngine, unsentLaunches } from './work-offers.js';
 
 /** The services that the handler of an engine's messages uses. */
 export type MessageServices = {
@@ -95,7 +95,7 @@ export const engineMessages = ({ leases, now, distribute, renew, leave }: Messag
       case 'heartbeat':
         return renew(engine, message.value);
       case 'places':
-        engine.free = placesOf(message.value.free);
+        engine.free = placesOf(message.value.free) - unsentLaunches(engine);
         distribute();
         return undefined;
       case 'leave':

@@ -43,8 +43,8 @@ export interface WorkLeases {
    */
   held(lease: HeldLease): Promise<LeasedWork | undefined>;
   /**
-   * Composes the launch message of a lease; `undefined` when the lease is over. Inputs and a closure larger than
-   * `maxInlineBytes` are sent as references.
+   * Composes the launch message of a lease; `undefined` when the lease is over or the execution has ended. Inputs and a
+   * closure larger than `maxInlineBytes` are sent as references.
    */
   launch(lease: HeldLease, maxInlineBytes: number): Promise<WorkLaunch | undefined>;
 }

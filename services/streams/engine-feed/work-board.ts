@@ -11,7 +11,7 @@ import { categoryOf, type StreamName } from '../../kernel/stream.js';
 import { KnownSessions } from './known-sessions.js';
 import { type EngineSessions, leaseOf, type WorkLeases } from './ports.js';
 import { IDLE_FACTOR, SilentSessions } from './silent-sessions.js';
-import { type JoinedEngine, sendAbort, WorkOffers } from './work-offers.js';
+import { type JoinedEngine, RETRY_MS, sendRequestedAbort, WorkOffers } from './work-offers.js';
 import { type WorkChange, type WorkItem, WorkItems } from './work-items.js';
 import { WorkSubscription } from './work-subscription.js';
 import { WorkOrder } from './work-order.js';
@@ -78,7 +78,10 @@ export class WorkBoard {
     this.#order = new WorkOrder(services.weightOf);
     this.#offers = new WorkOffers({
       ...{ ...services, order: this.#order, engines: this.engines },
-      waitAgain: (item) => this.#waitAgain(item),
+      waitAgain: (item) => {
+        this.#giveBackUnknown(item);
+        this.#waitAgain(item);
+      },
       distribute: () => this.distribute(),
     });
     const onBroken = (error: unknown): void => this.#broken(error);
@@ -117,7 +120,13 @@ export class WorkBoard {
       const engine = this.engines.get(id.session);
       const { free = 0, seenAtMs: lastMessageAtMs = seenAtMs } = engine ?? {};
       const isConnected = engine !== undefined;
-      return { ...id, isConnected, seenAtMs: lastMessageAtMs, free, leased: [...leased].map((item) => item.id) };
+      return {
+        ...id,
+        isConnected,
+        seenAtMs: lastMessageAtMs,
+        free: Math.max(0, free),
+        leased: [...leased].map((item) => item.id),
+      };
     });
     return { engines, waiting: this.#order.size() };
   }
@@ -164,12 +173,13 @@ export class WorkBoard {
     return this.#items.of(executionStream(id))?.isAborting === true;
   }
 
-  /** Tells an engine that an execution which it holds has ended. Does nothing when the engine does not hold it. */
+  /** Tells an engine that an execution which it holds has ended. Sends nothing when the engine has no launch of it. */
   tellEnd({ held, sendQueue }: JoinedEngine, id: ExecutionId, phase: Phase): void {
     const stream = executionStream(id);
     const lease = held.get(stream);
     if (lease === undefined) return;
     held.delete(stream);
+    if (!lease.isSent) return;
     const change = { case: 'ended', value: { phase } } as const;
     sendQueue.send({ case: 'update', value: { lease: leaseOf({ id, number: lease.number }), change } });
   }
@@ -245,29 +255,38 @@ export class WorkBoard {
       return;
     }
     session.leased.add(item);
-    const engine = this.engines.get(session.id.session);
-    if (engine === undefined) this.sessions.seen(session.id.session);
-    else if (!engine.deciding.has(item.stream) && engine.held.get(item.stream)?.number !== item.lease?.number)
-      this.#giveBack(engine, item);
+    if (this.engines.has(session.id.session)) this.#giveBackUnknown(item);
+    else this.sessions.seen(session.id.session);
   }
 
-  #giveBack({ id: { session } }: JoinedEngine, { id, lease }: WorkItem): void {
+  /** Gives back the lease of an execution when its engine is connected to this process and does not know the lease. */
+  #giveBackUnknown(item: WorkItem): void {
+    const engine = item.lease && this.engines.get(item.lease.session);
+    if (engine === undefined || this.#items.of(item.stream) !== item) return;
+    const isKnown = engine.deciding.has(item.stream) || engine.held.get(item.stream)?.number === item.lease?.number;
+    if (!isKnown) this.#giveBack(engine, item);
+  }
+
+  /** Gives a lease back, again after a pause when that fails: no engine would get the execution otherwise. */
+  #giveBack({ id: { session } }: JoinedEngine, item: WorkItem): void {
     const { leases, onFailure } = this.#services;
-    if (lease) leases.giveBack({ id, number: lease.number, session }, 'the engine does not hold it').catch(onFailure);
+    const { id, lease } = item;
+    if (lease === undefined) return;
+    leases.giveBack({ id, number: lease.number, session }, 'the engine does not hold it').catch((error: unknown) => {
+      onFailure(error);
+      const retry = (): void => {
+        if (this.#log.isComplete()) this.#giveBackUnknown(item);
+      };
+      setTimeout(retry, RETRY_MS).unref();
+    });
   }
 
   #aborting(item: WorkItem): void {
-    const { leases, onFailure } = this.#services;
     const engine = item.lease && this.engines.get(item.lease.session);
     const held = engine?.held.get(item.stream);
     this.#waitAgain(item);
     if (engine === undefined || held?.isSent !== true) return;
-    const lease = { id: item.id, number: held.number, session: engine.id.session };
-    const send = async (): Promise<void> => {
-      const found = await leases.held(lease);
-      if (found?.abort) sendAbort(engine, lease, found.abort);
-    };
-    send().catch(onFailure);
+    void sendRequestedAbort(this.#services, engine, { id: item.id, number: held.number, session: engine.id.session });
   }
 
   #ended(item: WorkItem, phase: Phase): void {

@@ -16,7 +16,10 @@ export type EngineLease = { readonly number: number; isSent: boolean };
 export type JoinedEngine = JoinParameters & {
   readonly id: EngineSessionId;
   readonly sendQueue: SendQueue;
-  /** The number of further launches that the engine can take. */
+  /**
+   * The number of further launches that the engine can take, without those that are being decided. Negative when it has
+   * stated fewer than are being decided.
+   */
   free: number;
   /** Time of its last message, in milliseconds since 1970. */
   seenAtMs: number;
@@ -26,8 +29,8 @@ export type JoinedEngine = JoinParameters & {
   readonly deciding: Set<StreamName>;
   readonly held: Map<StreamName, EngineLease>;
   /**
-   * Executions that it is not offered again while it stays connected: it has rejected or returned them, or their launch
-   * could not be sent.
+   * Executions that it is not offered: while it stays connected those that it has rejected or returned; for a time, those
+   * whose launch could not be composed.
    */
   readonly rejected: Set<StreamName>;
 };
@@ -42,7 +45,10 @@ export type OfferServices = {
   readonly positionToken: (position: bigint) => string;
   readonly now: () => number;
   readonly onFailure: (error: unknown) => void;
-  /** Puts an execution back into the order if it may be leased. */
+  /**
+   * Puts an execution back into the order if it may be leased. If the session of an engine has leased it without the
+   * engine's knowledge, because the answer was lost, gives that lease back.
+   */
   readonly waitAgain: (item: WorkItem) => void;
   /**
    * Offers executions again, unless the list of work is incomplete. Called when a place has become free, or the pause
@@ -51,12 +57,37 @@ export type OfferServices = {
   readonly distribute: () => void;
 };
 
+/** The number of launches that are being decided for an engine; each takes a place, or gives it back if it fails. */
+export const unsentLaunches = ({ deciding, held }: Pick<JoinedEngine, 'deciding' | 'held'>): number =>
+  [...deciding].filter((stream) => held.get(stream)?.isSent !== true).length;
+
 /** Sends an abort to an engine. */
 export const sendAbort = ({ sendQueue }: JoinedEngine, lease: HeldLease, abort: WorkAbort): void =>
   sendQueue.send({ case: 'abort', value: { ...abort, lease: leaseOf(lease) } });
 
-/** The pause after a fault before an execution is offered again. */
-const RETRY_MS = 1_000;
+/**
+ * Sends an engine the abort of an execution that it holds. Ends its stream when the abort cannot be read: the engine gets
+ * it when it joins again.
+ */
+export const sendRequestedAbort = async (
+  { leases, onFailure }: Pick<OfferServices, 'leases' | 'onFailure'>,
+  engine: JoinedEngine,
+  lease: HeldLease,
+): Promise<void> => {
+  try {
+    const state = await leases.held(lease);
+    if (state?.abort) sendAbort(engine, lease, state.abort);
+  } catch (error) {
+    onFailure(error);
+    engine.sendQueue.end(new RpcError('UNAVAILABLE', 'an execution of the engine cannot be read: join again'));
+  }
+};
+
+/** The pause after a fault before an execution is offered again, or a lease is given back again. */
+export const RETRY_MS = 1_000;
+
+/** The time for which an engine is not offered an execution whose launch could not be composed. */
+const UNCOMPOSED_MS = 60_000;
 
 /** Offers waiting executions to engines with free capacity, one to each in turn. */
 export class WorkOffers {
@@ -121,38 +152,40 @@ export class WorkOffers {
       return await this.#launch(engine, item, lease, leased.position);
     } catch (error) {
       engine.held.delete(item.stream);
-      engine.rejected.add(item.stream);
+      this.#rejectForATime(engine, item);
       await leases.giveBack(lease, 'it could not be offered');
       throw error;
     }
   }
 
+  /** Leaves an execution to other engines first; each attempt with this one records a lease and its return. */
+  #rejectForATime({ rejected }: JoinedEngine, { stream }: WorkItem): void {
+    rejected.add(stream);
+    const offerAgain = (): void => {
+      if (rejected.delete(stream)) this.#services.distribute();
+    };
+    setTimeout(offerAgain, UNCOMPOSED_MS).unref();
+  }
+
   /**
-   * Sends a launch, unless the lease has ended meanwhile. An abort that is requested after its state was read follows it.
-   * Returns whether the launch was sent.
+   * Sends a launch, unless the lease or the execution has ended meanwhile. An abort that is requested after its state
+   * was read follows it. Returns whether the launch was sent.
    */
   async #launch(engine: JoinedEngine, item: WorkItem, lease: HeldLease, leasedAt: bigint): Promise<boolean> {
     const { leases, leaseMs, now, positionToken } = this.#services;
     const held = engine.held.get(item.stream);
     const message = await leases.launch(lease, engine.maxInlineBytes);
-    if (message === undefined || held === undefined) return false;
+    // The board deletes what has ended. A later lease of the execution has another entry.
+    const isHeld = held !== undefined && engine.held.get(item.stream) === held;
+    if (message === undefined || !isHeld) {
+      if (isHeld) engine.held.delete(item.stream);
+      return false;
+    }
     held.isSent = true;
     const leaseUntil = timestampFromMs(now() + leaseMs);
     const position = positionToken(leasedAt);
     engine.sendQueue.send({ case: 'launch', value: { ...message, lease: leaseOf(lease), leaseUntil, position } });
-    if (item.isAborting && message.abort === undefined) void this.#sendAbort(engine, lease);
+    if (item.isAborting && message.abort === undefined) void sendRequestedAbort(this.#services, engine, lease);
     return true;
-  }
-
-  /** Ends the stream when the abort cannot be read: the engine gets it when it joins again. It keeps the launch. */
-  async #sendAbort(engine: JoinedEngine, lease: HeldLease): Promise<void> {
-    const { leases, onFailure } = this.#services;
-    try {
-      const state = await leases.held(lease);
-      if (state?.abort) sendAbort(engine, lease, state.abort);
-    } catch (error) {
-      onFailure(error);
-      engine.sendQueue.end(new RpcError('UNAVAILABLE', 'an execution of the engine cannot be read: join again'));
-    }
   }
 }

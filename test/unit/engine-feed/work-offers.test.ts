@@ -1,5 +1,5 @@
 import { create, fromBinary } from '@bufbuild/protobuf';
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 
 import { QualityOfService_Tier as Tier } from '../../../proto/gen/platformidl/core/execution_pb.js';
 import { WorkLaunchSchema, WorkResponseSchema } from '../../../proto/gen/platformidl/eventlog/engine_work_pb.js';
@@ -28,6 +28,12 @@ const waiting = (name: string, createdAtMs: number): WorkItem => ({
   lease: undefined,
 });
 
+const engineWithOnePlace = (): JoinedEngine => ({
+  ...{ group: 'default', engine: 'e', producerId: 'p', places: 1, maxInlineBytes: 0, free: 1 },
+  ...{ id: SESSION, takes: () => true, sendQueue: openSendQueue(), seenAtMs: 0, renewedAtMs: 0 },
+  ...{ deciding: new Set(), held: new Map(), rejected: new Set() },
+});
+
 /** Offers two executions to an engine that takes one, and returns the name of the first launch that the engine gets. */
 const firstLaunch = async (
   leases: Partial<OfferServices['leases']>,
@@ -35,11 +41,7 @@ const firstLaunch = async (
 ): Promise<string | undefined> => {
   const order = new WorkOrder<WorkItem>(() => 1);
   for (const item of [{ ...waiting('first', 1), isAborting }, waiting('second', 2)]) order.add(item);
-  const engine: JoinedEngine = {
-    ...{ group: 'default', engine: 'e', producerId: 'p', places: 1, maxInlineBytes: 0, free: 1 },
-    ...{ id: SESSION, takes: () => true, sendQueue: openSendQueue(), seenAtMs: 0, renewedAtMs: 0 },
-    ...{ deciding: new Set(), held: new Map(), rejected: new Set() },
-  };
+  const engine = engineWithOnePlace();
   const offers: WorkOffers = new WorkOffers({
     leases: {
       ...{ giveBack: unused, fail: unused, held: unused },
@@ -92,5 +94,37 @@ describe('an engine with one free place', () => {
       ({ length }) => length > 0,
     );
     expect(failures).toEqual([unread]);
+  });
+
+  describe('whose launch could not be composed', () => {
+    afterEach(() => vi.useRealTimers());
+
+    it('gets the launch a minute later', async () => {
+      vi.useFakeTimers();
+      const order = new WorkOrder<WorkItem>(() => 1);
+      const engine = engineWithOnePlace();
+      const item = waiting('first', 1);
+      order.add(item);
+      let attempts = 0;
+      const compose = () =>
+        (attempts += 1) === 1
+          ? Promise.reject(new Error('the payload store is away'))
+          : Promise.resolve(create(WorkLaunchSchema));
+      const offers: WorkOffers = new WorkOffers({
+        leases: {
+          ...{ fail: unused, held: unused, launch: compose },
+          lease: () => Promise.resolve({ kind: 'leased', number: attempts + 1, position: 1n }),
+          giveBack: () => Promise.resolve(true),
+        },
+        ...{ order, engines: new Map([[SESSION.session, engine]]), leaseMs: 30_000, positionToken: String },
+        ...{ now: () => 0, onFailure: () => undefined, waitAgain: (each) => order.add(each) },
+        distribute: () => offers.distribute(),
+      });
+      offers.distribute();
+      await vi.advanceTimersByTimeAsync(59_000);
+      expect([attempts, order.size()]).toEqual([1, 1]);
+      await vi.advanceTimersByTimeAsync(1_000);
+      expect([attempts, order.size(), engine.held.get(item.stream)]).toEqual([2, 0, { number: 2, isSent: true }]);
+    });
   });
 });

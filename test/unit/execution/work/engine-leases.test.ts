@@ -137,6 +137,13 @@ describe('leases of executions on a log', () => {
     expect(await leases.launch({ ...lease, session: 'another' }, MAX_BYTES)).toBeUndefined();
   });
 
+  it('have no launch of an execution that has ended', async () => {
+    const lease = await leased();
+    await leases.fail(lease, 'a', create(ExecutionErrorSchema, { code: 'NoEngine' }));
+    expect(await leases.held(lease)).toMatchObject({ ended: 6 });
+    expect(await leases.launch(lease, MAX_BYTES)).toBeUndefined();
+  });
+
   it('have the launch of an execution that was created after 20 voided attempts', async () => {
     const id = { ...place, name: `e${randomUUID()}` };
     const { sessions, aggregate } = plane.services;
