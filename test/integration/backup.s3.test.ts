@@ -108,12 +108,18 @@ describe.skipIf(s3Url === undefined)('with an S3 server', () => {
     const backup = () => run('backup', ...from, '--to', to);
     expect(await backup()).toMatchObject({ copiedPayloads: 2, copiedFiles: 1, files: 1 });
     expect(await backup()).toMatchObject({ copiedPayloads: 0, copiedBytes: 0, copiedFiles: 0, files: 1 });
+    const mixed = await flightlog(['backup', ...from, '--to', original]).ended;
+    expect(mixed).toMatchObject({ code: 1, stdout: '' });
+    expect(mixed.stderr).toContain('would be mixed with the payloads and uploads of the payload store: choose');
     grpc.close();
     await server.kill();
 
     const [inBucket, inFiles] = [join(folder, 'in-bucket'), join(folder, 'in-files')];
     const restored = { payloads: 2, files: 1 };
     const into = ['restore', '--from', to, '--data-dir'];
+    const onto = ['restore', '--from', other, '--data-dir', inBucket, '--payload-store', other];
+    expect((await flightlog(onto).ended).stderr).toContain('--from: ');
+    expect(existsSync(inBucket)).toBe(false);
     expect(await run(...into, inBucket, '--payload-store', other)).toMatchObject(restored);
     expect(await run(...into, inFiles)).toMatchObject(restored);
     expect(existsSync(join(inBucket, 'payloads'))).toBe(false);

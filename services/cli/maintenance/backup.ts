@@ -5,7 +5,7 @@ import { backUp } from '../../store/backup/back-up.js';
 import { type BackupFiles, directoryFiles, mergedFiles } from '../../store/backup/backup-files.js';
 import { type RestoreBucket, restoreBackup } from '../../store/backup/restore.js';
 import { assertLogComplete } from '../../store/log/presence.js';
-import type { PayloadLocation } from '../../store/payloads/payload-location.js';
+import { isMixedWithBackup, type PayloadLocation, payloadLocation } from '../../store/payloads/payload-location.js';
 import type { Configuration } from '../../config/configuration.js';
 import { logSource, openOwnLog } from '../../main/log/log-source.js';
 import { codecs } from '../../main/models.js';
@@ -66,12 +66,21 @@ const assertOutside = (to: string, directory: string): void => {
   throw new OperatorError(`--to: ${resolve(to)} is in the data directory ${directory}: choose a folder outside of it`);
 };
 
+/** Refuses a backup in the folders of the payload store's bucket: both have a folder `payloads`. */
+const assertApart = (flag: string, target: string, payloads: PayloadLocation): void => {
+  const location = payloadLocation(target);
+  if (typeof location === 'string' || !isMixedWithBackup(payloads, location)) return;
+  throw new OperatorError(
+    `${flag}: ${target} would be mixed with the payloads and uploads of the payload store: choose another bucket or prefix`,
+  );
+};
+
 /**
  * Backs up the data directory, with payloads and uploads that are in a bucket, into a folder or a bucket; servers may
  * use it meanwhile. Prints a summary as a JSON object.
  *
  * @throws {OperatorError} when the log is not in the data directory, or is an unfinished copy, or the folder or bucket
- * cannot be used, or the folder is in the data directory.
+ * cannot be used, or it is in the data directory or the payload store.
  * @throws {Fault} when an object that the log refers to is missing or damaged, an event cannot be read, or the folder
  * or bucket has a backup of another log.
  */
@@ -80,6 +89,7 @@ export const backup = async (configuration: Configuration, { to, foreign = [] }:
   const started = performance.now();
   const directory = resolve(configuration.data);
   assertOutside(to, directory);
+  assertApart('--to', to, configuration.payload_store);
   const log = await forSetting('data', () => {
     assertLogComplete(directory); // a backup of a part of a log would not be marked as such
     return openOwnLog(configuration);
@@ -111,13 +121,15 @@ const withFlag = (error: unknown): never => {
  * Restores a backup into an empty directory, its payloads and uploads into a bucket if one is named, and prints a
  * summary as a JSON object.
  *
- * @throws {OperatorError} when a bucket cannot be used, or the directory cannot be created, is not empty or is in use.
+ * @throws {OperatorError} when a bucket cannot be used, the backup is in the folders of the payload store, or the
+ * directory cannot be created, is not empty or is in use.
  * @throws {Fault} when there is no backup, or it cannot be read, is damaged or incomplete.
  */
 export const restore = async ({ from, dataDir, payloadStore, foreign = [] }: RestoreFlags): Promise<void> => {
   const started = performance.now();
   const bar = progressBar();
   const directory = resolve(dataDir);
+  assertApart('--from', from, payloadStore);
   const target = await openTarget('--from', from, 'backup');
   const bucket = await openBucket(directory, payloadStore);
   try {

@@ -14,22 +14,34 @@ export type PayloadLocation =
 /** The folders of payloads and of uploads, below the prefix of the location. */
 const FOLDERS: readonly string[] = ['payloads/', 'uploads/', 'orgs/'];
 
+/** The folders of a backup, below its prefix. */
+const BACKUP_FOLDERS: readonly string[] = ['payloads/', 'files/', 'log/'];
+
 const BUCKET = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/u;
 const PARAMETERS: readonly string[] = ['endpoint', 'region'];
 
 const parse = (text: string): URL | undefined => (URL.canParse(text) ? new URL(text) : undefined);
 
+const NO_CREDENTIALS = 'must not have credentials in it; they come from the environment';
+
+const hasCredentials = ({ username, password }: URL): boolean => username !== '' || password !== '';
+
+const whyNotEndpoint = (endpoint: string): string | undefined => {
+  const url = parse(endpoint);
+  if (url && hasCredentials(url)) return NO_CREDENTIALS; // messages name the endpoint
+  if (/^https?:$/u.test(url?.protocol ?? '')) return undefined;
+  return `has an endpoint that is no http or https address: ${JSON.stringify(endpoint)}`;
+};
+
 const whyNot = (url: URL): string | undefined => {
   if (!BUCKET.test(url.hostname)) return 'has no valid bucket: s3://BUCKET/PREFIX';
-  if (url.username || url.password) return 'must not have credentials in it; they come from the environment';
+  if (hasCredentials(url)) return NO_CREDENTIALS;
+  if (url.port !== '') return `has port ${url.port} after its bucket: name a server with ?endpoint=http://HOST:PORT`;
   const unknown = [...url.searchParams.keys()].find((name) => !PARAMETERS.includes(name));
   if (unknown !== undefined)
     return `has an unknown parameter ${JSON.stringify(unknown)}; there are endpoint and region`;
   const endpoint = url.searchParams.get('endpoint');
-  if (endpoint !== null && !/^https?:$/u.test(parse(endpoint)?.protocol ?? '')) {
-    return `has an endpoint that is no http or https address: ${JSON.stringify(endpoint)}`;
-  }
-  return undefined;
+  return endpoint === null ? undefined : whyNotEndpoint(endpoint);
 };
 
 const prefixOf = ({ pathname }: URL): string | undefined => {
@@ -68,12 +80,27 @@ export const payloadLocation = (text: string): PayloadLocation | string => {
 const isSameEndpoint = (one?: string, other?: string): boolean =>
   one === other || (one !== undefined && other !== undefined && new URL(one).href === new URL(other).href);
 
+/** The prefixes of keys below some folders of a location. */
+type Area = { readonly location: PayloadLocation; readonly folders: readonly string[] };
+
+/** True when a key can be in both. */
+const overlap = ({ location: one, folders }: Area, { location: other, folders: others }: Area): boolean =>
+  one.kind === 's3' &&
+  other.kind === 's3' &&
+  one.bucket === other.bucket &&
+  isSameEndpoint(one.endpoint, other.endpoint) &&
+  folders
+    .map((folder) => `${one.prefix}${folder}`)
+    .some((key) =>
+      others
+        .map((folder) => `${other.prefix}${folder}`)
+        .some((otherKey) => key.startsWith(otherKey) || otherKey.startsWith(key)),
+    );
+
 /** True when objects below the location `other` can be payloads or uploads of the payload store at `payloads`. */
 export const sharesKeys = (payloads: PayloadLocation, other: PayloadLocation): boolean =>
-  payloads.kind === 's3' &&
-  other.kind === 's3' &&
-  payloads.bucket === other.bucket &&
-  isSameEndpoint(payloads.endpoint, other.endpoint) &&
-  FOLDERS.map((folder) => `${payloads.prefix}${folder}`).some(
-    (folder) => folder.startsWith(other.prefix) || other.prefix.startsWith(folder),
-  );
+  overlap({ location: payloads, folders: FOLDERS }, { location: other, folders: [''] });
+
+/** True when objects of a backup at `backup` can be payloads or uploads of the payload store at `payloads`. */
+export const isMixedWithBackup = (payloads: PayloadLocation, backup: PayloadLocation): boolean =>
+  overlap({ location: payloads, folders: FOLDERS }, { location: backup, folders: BACKUP_FOLDERS });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { payloadLocation } from '../../../services/store/payloads/payload-location.js';
+import { isMixedWithBackup, payloadLocation } from '../../../services/store/payloads/payload-location.js';
 
 describe('the location of payloads', () => {
   it.each([
@@ -25,11 +25,39 @@ describe('the location of payloads', () => {
     ['s3://x', 'no valid bucket'],
     ['s3://Bucket_', 'no valid bucket'],
     ['s3://key:secret@bucket', 'must not have credentials'],
+    ['s3://bucket?endpoint=http://key:secret@here', 'must not have credentials'],
+    ['s3://here:9000/bucket', 'has port 9000 after its bucket'],
     ['s3://bucket?endpont=http://a', 'unknown parameter "endpont"'],
     ['s3://bucket?endpoint=here', 'no http or https address'],
     ['s3://bucket?endpoint=ftp://here', 'no http or https address'],
     ['s3://bucket/%ff', 'percent-encoding'],
   ])('is refused with the reason: %j', (text, why) => {
     expect(payloadLocation(text)).toContain(why);
+  });
+});
+
+describe('a backup beside the payloads of a bucket', () => {
+  const isMixed = (payloads: string, backup: string): boolean =>
+    isMixedWithBackup(...([payloads, backup].map(payloadLocation) as Parameters<typeof isMixedWithBackup>));
+
+  it.each([
+    ['s3://bucket', 's3://bucket/'],
+    ['s3://bucket/a?endpoint=http://here', 's3://bucket/a/?endpoint=http://here/'],
+    ['s3://bucket/a', 's3://bucket/a/payloads'],
+    ['s3://bucket/a', 's3://bucket/a/uploads/b'],
+    ['s3://bucket/a/files', 's3://bucket/a'],
+  ])('is mixed with them: payloads at %s, the backup at %s', (payloads, backup) => {
+    expect(isMixed(payloads, backup)).toBe(true);
+  });
+
+  it.each([
+    ['file:', 's3://bucket'],
+    ['s3://bucket', 's3://other'],
+    ['s3://bucket?endpoint=http://here', 's3://bucket?endpoint=http://there'],
+    ['s3://bucket/a', 's3://bucket'],
+    ['s3://bucket', 's3://bucket/a'],
+    ['s3://bucket/a', 's3://bucket/ab'],
+  ])('is apart from them: payloads at %s, the backup at %s', (payloads, backup) => {
+    expect(isMixed(payloads, backup)).toBe(false);
   });
 });
