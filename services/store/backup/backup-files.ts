@@ -1,6 +1,8 @@
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { errorText } from '../../kernel/error-text.js';
+import { StoreUnavailable } from '../../kernel/fault.js';
 import { ifExists } from '../file-error.js';
 import { filesIn } from '../targets/object-target.js';
 
@@ -10,7 +12,11 @@ export const CHUNK_BYTES = 8 * 1024 * 1024;
 /** A file as it is now; `version` changes with its content, and is absent where the store has no versions. */
 export type FoundFile = { readonly sizeBytes: number; readonly version?: string };
 
-/** A source of the files in a backup other than log and payloads: uploads, and {@link CONTROL_PLANE_FILES}. */
+/**
+ * A source of the files in a backup other than log and payloads: uploads, and {@link CONTROL_PLANE_FILES}.
+ *
+ * @throws {StoreUnavailable} from `find`, and while chunks are read, when a file cannot be read; it is named.
+ */
 export interface BackupFiles {
   /** Every file by its path in a data directory, `files/…` or one of {@link CONTROL_PLANE_FILES}. */
   find(): Promise<ReadonlyMap<string, FoundFile>>;
@@ -31,20 +37,40 @@ export const CONTROL_PLANE_FILES = ['link.key', 'users.json', 'clients.json'] as
 /** True for one of the {@link CONTROL_PLANE_FILES}. They hold secrets, and change without a new version. */
 export const isControlPlaneFile = (path: string): boolean => CONTROL_PLANE_FILES.some((name) => name === path);
 
-/** The files of a data directory. */
+const unreadable = (path: string, error: unknown): StoreUnavailable =>
+  new StoreUnavailable(`${path} cannot be backed up: ${errorText(error)}`, error);
+
+const readable = async <Result>(path: string, work: () => Promise<Result>): Promise<Result> => {
+  try {
+    return await work();
+  } catch (error) {
+    throw unreadable(path, error);
+  }
+};
+
+const chunksOf = async function* (path: string): AsyncGenerator<Uint8Array> {
+  try {
+    yield* createReadStream(path, { highWaterMark: CHUNK_BYTES }) as AsyncIterable<Uint8Array>;
+  } catch (error) {
+    throw unreadable(path, error);
+  }
+};
+
+/** The files of a data directory. Uploads behind symbolic links are among them, because servers follow these, too. */
 export const directoryFiles = (directory: string): BackupFiles => ({
   find: async () => {
-    const uploads = await filesIn(join(directory, UPLOADS));
+    const root = join(directory, UPLOADS);
+    const uploads = await readable(root, () => filesIn(root, { followsLinks: true }));
     const found = new Map<string, FoundFile>();
     for (const [path, sizeBytes] of uploads) found.set(`${UPLOADS}${path}`, { sizeBytes });
     for (const name of CONTROL_PLANE_FILES) {
-      const file = await ifExists(stat(join(directory, name)));
+      const path = join(directory, name);
+      const file = await readable(path, () => ifExists(stat(path)));
       if (file) found.set(name, { sizeBytes: file.size });
     }
     return found;
   },
-  chunks: (path) =>
-    createReadStream(join(directory, path), { highWaterMark: CHUNK_BYTES }) as AsyncIterable<Uint8Array>,
+  chunks: (path) => chunksOf(join(directory, path)),
   close: () => Promise.resolve(),
 });
 

@@ -1,5 +1,6 @@
-import { readdir, readFile, stat } from 'node:fs/promises';
-import { basename, dirname, join, resolve } from 'node:path';
+import type { Stats } from 'node:fs';
+import { readdir, readFile, realpath, stat } from 'node:fs/promises';
+import { basename, dirname, join, resolve, sep } from 'node:path';
 import { DataDirectoryInUse, StoreUnavailable } from '../../kernel/fault.js';
 import { durableFiles } from '../durable-files.js';
 import { ifExists } from '../file-error.js';
@@ -51,15 +52,40 @@ const faulty = async <Result>(what: string, work: () => Promise<Result>): Promis
   }
 };
 
-/** The files below a folder with their sizes, without half-written ones; empty when the folder does not exist. */
-export const filesIn = async (root: string): Promise<ReadonlyMap<string, number>> => {
+/** The entry of a folder that a link leads to; `undefined` for a folder that the link is in, a walk without end. */
+const linkedTo = async (path: string): Promise<Stats | undefined> => {
+  const found = await ifExists(stat(path));
+  if (found?.isDirectory() !== true) return found;
+  const isAbove = `${await realpath(dirname(path))}${sep}`.startsWith(`${await realpath(path)}${sep}`);
+  return isAbove ? undefined : found;
+};
+
+/** An entry of a folder: itself, or what it links to. */
+type Entry = { readonly name: string; readonly kind: Pick<Stats, 'isDirectory' | 'isFile'> | undefined };
+
+/** The entries of a folder, without half-written files; none when it does not exist. */
+const entriesOf = async function* (folder: string, followsLinks: boolean): AsyncGenerator<Entry> {
+  for (const entry of (await ifExists(readdir(folder, { withFileTypes: true }))) ?? []) {
+    const { name } = entry;
+    if (name === '.partial') continue;
+    yield { name, kind: followsLinks && entry.isSymbolicLink() ? await linkedTo(join(folder, name)) : entry };
+  }
+};
+
+/**
+ * The files below a folder with their sizes, without half-written ones; those behind symbolic links only with
+ * `followsLinks`. Empty when the folder does not exist.
+ */
+export const filesIn = async (
+  root: string,
+  { followsLinks = false }: { readonly followsLinks?: boolean } = {},
+): Promise<ReadonlyMap<string, number>> => {
   const sizes = new Map<string, number>();
   const walk = async (folder: string): Promise<void> => {
-    const entries = await ifExists(readdir(join(root, folder), { withFileTypes: true }));
-    for (const entry of entries ?? []) {
-      const path = folder === '' ? entry.name : `${folder}/${entry.name}`;
-      if (entry.isDirectory() && entry.name !== '.partial') await walk(path);
-      const found = entry.isFile() ? await ifExists(stat(join(root, path))) : undefined;
+    for await (const { name, kind } of entriesOf(join(root, folder), followsLinks)) {
+      const path = folder === '' ? name : `${folder}/${name}`;
+      if (kind?.isDirectory() === true) await walk(path);
+      const found = kind?.isFile() === true ? await ifExists(stat(join(root, path))) : undefined;
       if (found) sizes.set(path, found.size); // another process may have removed it meanwhile
     }
   };

@@ -1,7 +1,9 @@
-import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { asError } from '../../../services/kernel/error-text.js';
+import { StoreUnavailable } from '../../../services/kernel/fault.js';
 import { directoryFiles } from '../../../services/store/backup/backup-files.js';
 
 let directory: string;
@@ -16,8 +18,35 @@ describe('the files of a data directory in a backup', () => {
     expect([...(await directoryFiles(directory).find())]).toEqual([['users.json', { sizeBytes: 2 }]]);
   });
 
-  it('fail the backup when one exists and cannot be read', async () => {
+  it('fail the backup when one exists and cannot be looked up', async () => {
     symlinkSync('users.json', join(directory, 'users.json')); // a link to itself
-    await expect(directoryFiles(directory).find()).rejects.toMatchObject({ code: 'ELOOP' });
+    const failure = await directoryFiles(directory).find().catch(asError);
+    expect(failure).toBeInstanceOf(StoreUnavailable);
+    expect(failure).toMatchObject({ cause: { code: 'ELOOP' } });
+    expect((failure as Error).message).toContain(`${join(directory, 'users.json')} cannot be backed up: ELOOP`);
+  });
+
+  it('fail the backup when one cannot be read', async () => {
+    mkdirSync(join(directory, 'link.key'));
+    const read = async (): Promise<void> => {
+      for await (const chunk of directoryFiles(directory).chunks('link.key', { sizeBytes: 44 })) void chunk;
+    };
+    const failure = await read().catch(asError);
+    expect(failure).toBeInstanceOf(StoreUnavailable);
+    expect((failure as Error).message).toContain(`${join(directory, 'link.key')} cannot be backed up: EISDIR`);
+  });
+
+  it('have the uploads behind symbolic links, each once, but no folder that is in itself', async () => {
+    const [disk, files] = [join(directory, 'disk'), join(directory, 'files')];
+    for (const folder of [join(disk, 'project'), files]) mkdirSync(folder, { recursive: true });
+    writeFileSync(join(disk, 'project', 'code'), 'code');
+    symlinkSync(disk, join(files, 'uploads'));
+    symlinkSync(join(disk, 'project', 'code'), join(files, 'orgs'));
+    symlinkSync('..', join(disk, 'project', 'above'));
+    symlinkSync('nowhere', join(files, 'gone'));
+    expect([...(await directoryFiles(directory).find())].sort()).toEqual([
+      ['files/orgs', { sizeBytes: 4 }],
+      ['files/uploads/project/code', { sizeBytes: 4 }],
+    ]);
   });
 });
