@@ -9,6 +9,7 @@ import {
   kafkaBrokers,
   kafkaSaslBrokers,
   newPrefix,
+  send,
 } from '../support/servers/kafka-server.js';
 import { startServerProcess } from '../support/processes/server-process.js';
 import { until } from '../support/until.js';
@@ -128,6 +129,16 @@ describe.skipIf(kafkaBrokers === undefined)('the command flightlog export', () =
       expect({ args, code, stderr }).toEqual({ args, code: 1, stderr: expect.stringContaining(said) as string });
     }
   }, 120_000);
+
+  it('says which message of a topic is no CloudEvent', async () => {
+    const data = await logOf(1);
+    const topic = `${newPrefix()}-other`;
+    await createTopic({ topic });
+    await send(topic, ['plain text']);
+    const { code, stderr } = await exportCommand(data, newPrefix(), ['reconcile', '--topic', topic]);
+    expect(code).toBe(1);
+    expect(stderr).toContain(`topic ${topic}, offset 0: the message is no CloudEvent`);
+  });
 
   it('says which broker cannot be reached', async () => {
     const broker = `127.0.0.1:${await freePort()}`;

@@ -3,6 +3,7 @@ import type { Kafka, KafkaMessage } from 'kafkajs';
 import { CloudEventSchema } from '../../../proto/gen/io/cloudevents/v1/cloudevents_pb.js';
 import type { EventLog } from '../../kernel/ports/event-store.js';
 import { categoryOf } from '../../kernel/stream.js';
+import { ExportRefused } from './failure.js';
 import { isSelected, type EventSelection } from './selection.js';
 import { readTopics } from './topic-reader.js';
 
@@ -49,10 +50,14 @@ const fromProtobuf = (value: Buffer): StreamRevision => {
   return { stream: text('stream'), revision: Number(text('sequence')) };
 };
 
-const revisionOf = ({ headers, value }: KafkaMessage): StreamRevision | undefined => {
-  if (value === null) return undefined;
+/** The event of a message; `undefined` when the bytes are in none of the formats of CloudEvents. */
+const revisionIn = (headers: KafkaMessage['headers'], value: Buffer): StreamRevision | undefined => {
   const isProtobuf = String(headers?.['content-type']).startsWith('application/cloudevents+protobuf');
-  return isProtobuf ? fromProtobuf(value) : fromJson(value);
+  try {
+    return isProtobuf ? fromProtobuf(value) : fromJson(value);
+  } catch {
+    return undefined;
+  }
 };
 
 /** Revisions by stream, in the order in which they were found. */
@@ -66,14 +71,20 @@ const append = (map: Map<string, number[]>, { stream, revision }: StreamRevision
 
 const inTopics = async ({ kafka, topics, groupPrefix, onProgress }: ReconcileOptions): Promise<Found> => {
   const found = new Map<string, number[]>();
-  const onMessage = (message: KafkaMessage): void => {
-    const place = revisionOf(message);
+  let odd: string | undefined;
+  const onMessage = ({ headers, value, offset }: KafkaMessage, topic: string): void => {
+    if (value === null) return;
+    const place = revisionIn(headers, value);
     if (place) append(found, place);
+    else odd ??= `topic ${topic}, offset ${offset}`;
   };
   await readTopics(kafka, topics, onMessage, {
     groupPrefix,
     onProgress: (left, total) => onProgress(total - left, total),
   });
+  // Thrown after all are read: the client would retry an error thrown while reading again and again.
+  if (odd !== undefined)
+    throw new ExportRefused(`${odd}: the message is no CloudEvent, so it is not from an export: name another topic`);
   return found;
 };
 
@@ -107,7 +118,11 @@ const compare = (expected: readonly number[], found: readonly number[]): Differe
   return { missing: expected.filter((revision) => !seen.has(revision)), doubled, reordered };
 };
 
-/** Compares the messages in topics with the events in the log. */
+/**
+ * Compares the messages in topics with the events in the log.
+ *
+ * @throws {ExportRefused} for a message that is no CloudEvent.
+ */
 export const reconcile = async (options: ReconcileOptions): Promise<ReconcileResult> => {
   const expected = await inLog(options);
   const found = await inTopics(options);

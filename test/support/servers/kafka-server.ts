@@ -40,6 +40,17 @@ export const createTopic = async (topic: ITopicConfig, brokers = kafkaBrokers ??
   }
 };
 
+/** Sends messages to a topic, as another program would. */
+export const send = async (topic: string, values: readonly string[], brokers = kafkaBrokers ?? ''): Promise<void> => {
+  const producer = kafkaClient({ brokers: brokers.split(',') }).producer();
+  await producer.connect();
+  try {
+    await producer.send({ topic, messages: values.map((value) => ({ value })) });
+  } finally {
+    await producer.disconnect();
+  }
+};
+
 /** A message as a Kafka client that is not flightlog's reads it. */
 export type Consumed = {
   readonly topic: string;
