@@ -54,6 +54,18 @@ describe('an event as a CloudEvent', () => {
     expect(await json(recorded(event))).toMatchObject({ type: 'platformidl.eventlog.a "type"' });
   });
 
+  it('has no empty attribute where another program has given it no metadata', async () => {
+    const attributes = await json(recorded({ ...newEvent('other', new Uint8Array()), metadata: '{}' }));
+    for (const value of Object.values(attributes)) expect(value).toEqual(expect.stringMatching(/./u));
+    for (const absent of ['commandid', 'actor', 'correlationid']) expect(attributes).not.toHaveProperty(absent);
+  });
+
+  it('has no empty attribute where a program has given it empty metadata', async () => {
+    const empty = { actor: '', commandId: '', $correlationId: '', $causationId: '', traceparent: '' };
+    const { data: _, ...attributes } = await json(recorded(withMetadata(nodeReported('a1b2', 0), empty)));
+    for (const value of Object.values(attributes)) expect(value).toEqual(expect.stringMatching(/./u));
+  });
+
   it('waits since its message was made, where another program has given it no time', async () => {
     const before = Date.now();
     const { recordedAtMs } = await made(recorded({ ...newEvent('other', new Uint8Array()), metadata: '{}' }));

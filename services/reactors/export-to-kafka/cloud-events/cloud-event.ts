@@ -23,7 +23,7 @@ export type ContextAttributes = {
   /** The position in the log. */
   readonly position: string;
   readonly partitionkey: string;
-  readonly commandid: string;
+  readonly commandid: string | undefined;
   readonly actor: string | undefined;
   readonly correlationid: string | undefined;
   readonly causationid: string | undefined;
@@ -61,6 +61,9 @@ export type CloudEventAttributes = {
  */
 const MAX_ATTRIBUTE_LENGTH = 256;
 
+/** Other programs may record empty texts in the metadata; CloudEvents asks for attributes that are not empty. */
+const filled = (value: string | undefined): string | undefined => (value === '' ? undefined : value);
+
 const short = (value: string | undefined): string | undefined =>
   value !== undefined && value.length <= MAX_ATTRIBUTE_LENGTH ? value : undefined;
 
@@ -94,11 +97,11 @@ export const described = (
     stream: event.stream,
     position: event.position.toString(),
     partitionkey: stream.entity,
-    commandid: metadata.commandId,
-    actor: metadata.actor === '' ? undefined : metadata.actor,
-    correlationid: metadata.$correlationId,
-    causationid: metadata.$causationId,
-    traceparent: metadata.traceparent,
+    commandid: filled(metadata.commandId),
+    actor: filled(metadata.actor),
+    correlationid: filled(metadata.$correlationId),
+    causationid: filled(metadata.$causationId),
+    traceparent: filled(metadata.traceparent),
     ...flatAttributes(event),
   };
   return { attributes, metadata, stream };
