@@ -58,7 +58,8 @@ const connect = async (profile: Profile): Promise<Connection> => {
   };
   const { consoleUrl } = profile;
   return {
-    call: (method, init) => signedIn((own) => transport.call(method, create(method.input, init), own)),
+    call: (method, init, onUnread) =>
+      signedIn((own) => transport.call(method, create(method.input, init), own, onUnread)),
     open: (method, init, signal) =>
       streamed((own) => transport.open(method, create(method.input, init), { headers: own, signal })),
     tail: (init, signal) =>

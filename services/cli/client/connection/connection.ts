@@ -13,6 +13,12 @@ export type TailInit = MessageInitShape<typeof TailRequestSchema>;
 /** An event of a tail: its position, and the JSON text that `log cat` prints; a checkpoint has no text. */
 export type TailedEvent = { readonly position: string; readonly text: string | undefined };
 
+/** The header of REST, and the trailer of gRPC, with the fields that the server could not read. */
+export const UNREAD = 'flightlog-unread';
+
+/** Is called with the text of `flightlog-unread` when an answer lacks fields that the server could not read. */
+export type OnUnread = (fields: string) => void;
+
 /** The server that a command talks to. Calls send a token that is at hand; others are fetched when it asks for one. */
 export interface Connection {
   /**
@@ -27,6 +33,7 @@ export interface Connection {
   call<Input extends DescMessage, Output extends DescMessage>(
     method: DescMethodUnary<Input, Output>,
     request: MessageInitShape<Input>,
+    onUnread?: OnUnread,
   ): Promise<MessageShape<Output>>;
   /**
    * Opens a stream of answers, which ends when the server ends it. When the signal aborts, a stream over gRPC ends, and
@@ -58,6 +65,7 @@ export interface Transport {
     method: DescMethodUnary<Input, Output>,
     request: MessageShape<Input>,
     headers: Headers,
+    onUnread?: OnUnread,
   ): Promise<MessageShape<Output>>;
   open<Input extends DescMessage, Output extends DescMessage>(
     method: DescMethodServerStreaming<Input, Output>,

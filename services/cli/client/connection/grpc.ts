@@ -12,7 +12,7 @@ import {
 } from '@grpc/grpc-js';
 import { tlsByAddress } from '../../../../engine/tls-address.js';
 import { EventLogService } from '../../../../proto/gen/platformidl/eventlog/tail_pb.js';
-import type { Headers, Transport } from './connection.js';
+import { type Headers, type Transport, UNREAD } from './connection.js';
 import type { ChannelSettings, GrpcAddress, Profile, RetryPolicy } from './profile.js';
 import { proxyHeaders } from './proxy-headers.js';
 import { ConnectionLost, ForeignAnswer, isRetryable, Refused, TimedOut, Unreachable } from './refusal.js';
@@ -101,6 +101,9 @@ const messageIn = <Output extends DescMessage>(output: Output, bytes: Buffer, se
   }
 };
 
+/** The bytes of an answer, and the trailer {@link UNREAD}. */
+type UnaryAnswer = { readonly body: Buffer; readonly unread: string | undefined };
+
 /** The settings of a profile that calls over gRPC use. */
 type GrpcProfile = Pick<Profile, 'proxy' | 'retryPolicy' | 'channel'> & { readonly address: GrpcAddress };
 
@@ -138,22 +141,25 @@ export const grpcTransport = ({ address, proxy, retryPolicy, channel }: GrpcProf
       cancel();
     }
   };
-  const callOnce = (path: string, bytes: Buffer, headers: Headers): Promise<Buffer> =>
+  const callOnce = (path: string, bytes: Buffer, headers: Headers): Promise<UnaryAnswer> =>
     new Promise((resolve, reject) => {
       const options = { deadline: Date.now() + retryPolicy.tryMs };
-      client.makeUnaryRequest(path, asIs, asIs, bytes, metadataOf(headers), options, (error, answer) => {
+      let body: Buffer = Buffer.alloc(0);
+      const call = client.makeUnaryRequest(path, asIs, asIs, bytes, metadataOf(headers), options, (error, answer) => {
         if (error) reject(errorOf(error));
-        else resolve(answer ?? Buffer.alloc(0));
+        else body = answer ?? body;
       });
+      call.on('status', ({ metadata }) => resolve({ body, unread: metadata.get(UNREAD)[0]?.toString() }));
     });
   return {
-    call: async (method, request, headers) => {
+    call: async (method, request, headers, onUnread) => {
       // A command whose answer was lost is not done twice: all tries have one key, by which the server recognizes it.
       const key = retryPolicy.retries > 0 ? { 'idempotency-key': randomUUID() } : {};
       const all = { ...proxyHeaders(proxy), ...key, ...headers };
       const bytes = Buffer.from(toBinary(method.input, request));
-      const answer = await retried(retryPolicy, () => callOnce(pathOf(method), bytes, all));
-      return messageIn(method.output, answer, address.target);
+      const { body, unread } = await retried(retryPolicy, () => callOnce(pathOf(method), bytes, all));
+      if (unread !== undefined) onUnread?.(unread);
+      return messageIn(method.output, body, address.target);
     },
     open,
     async *tail(request, options) {

@@ -3,7 +3,7 @@ import { type Status, StatusSchema } from '../../../../proto/gen/google/rpc/stat
 import { bindingOf } from '../../../../interface/rest/binding.js';
 import { EventLogService } from '../../../../proto/gen/platformidl/eventlog/tail_pb.js';
 import { grpcStatusNumber } from '../../../kernel/grpc-status.js';
-import type { StreamOptions, Transport } from './connection.js';
+import { type StreamOptions, type Transport, UNREAD } from './connection.js';
 import { ConnectionLost, ForeignAnswer, Refused, TimedOut, Unreachable } from './refusal.js';
 import { eventsIn, type ServerSentEvent } from './server-sent-events.js';
 
@@ -115,7 +115,7 @@ export const restTransport = (url: string, callMs: number): Transport => {
     }
   };
   return {
-    call: async (method, request, headers) => {
+    call: async (method, request, headers, onUnread) => {
       const { verb, path, hasBody } = bindingOf(method, request);
       const signal = AbortSignal.timeout(callMs);
       try {
@@ -125,6 +125,8 @@ export const restTransport = (url: string, callMs: number): Transport => {
           ...(hasBody && { body: new Uint8Array(toBinary(method.input, request)) }),
           signal,
         });
+        const unread = answer.headers.get(UNREAD);
+        if (unread !== null) onUnread?.(unread);
         return await messageIn(method.output, answer, server);
       } catch (cause) {
         throw signal.aborted ? new TimedOut(server, callMs, { cause }) : cause;

@@ -10,6 +10,7 @@ import type { FormFlags, ScopeFlags } from '../connection/flags.js';
 import { EXECUTION_COLUMNS } from '../entities/columns.js';
 import { documentText, jsonOfMessage, print } from '../output/documents.js';
 import { tableText } from '../output/table.js';
+import { executionData } from './execution-data.js';
 import { type ExecutionId, executionIdOf } from './execution-id.js';
 import { treeText } from './tree.js';
 
@@ -47,7 +48,7 @@ const plainOf = (literals: LiteralMap | undefined): Record<string, unknown> =>
 
 /** The values of an execution as `--inputs` of another one would take them. */
 const valuesOf = async (connection: Connection, id: ExecutionId): Promise<JsonValue> => {
-  const { fullInputs, fullOutputs } = await connection.call(AdminService.method.getExecutionData, { id });
+  const { fullInputs, fullOutputs } = await executionData(connection, id, ['inputs', 'outputs']);
   return { inputs: plainOf(fullInputs), outputs: plainOf(fullOutputs) } as JsonValue;
 };
 
@@ -61,6 +62,7 @@ const printTable = async (connection: Connection, id: ExecutionId, execution: Ex
  * Prints an execution, now or as of a moment: with its nodes in a table, as a document, or its name. With `values` also
  * its inputs and outputs as of now; where the execution would be a document, these alone, so that there is one document.
  *
+ * @throws {OperatorError} when the server cannot read the values.
  * @throws {Refused} when the server refuses; the message has its reason.
  */
 export const getExecution = (name: string, flags: GetFlags): Promise<void> =>

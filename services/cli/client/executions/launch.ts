@@ -18,6 +18,7 @@ import { givenInputs, type InputFlags } from '../inputs/input-flags.js';
 import { type GivenInputs, literalsOf } from '../inputs/inputs.js';
 import { documentText, jsonOfMessage, oneOfManyText, print } from '../output/documents.js';
 import { coloured } from '../output/text.js';
+import { executionData } from './execution-data.js';
 import { consolePathOf, type ExecutionId, executionIdOf } from './execution-id.js';
 import { follow } from './watch.js';
 
@@ -101,7 +102,7 @@ const changed = async (
   { name = '' }: LaunchFlags,
 ): Promise<Created> => {
   const { spec } = await connection.call(AdminService.method.getExecution, { id });
-  const { fullInputs } = await connection.call(AdminService.method.getExecutionData, { id });
+  const { fullInputs } = await executionData(connection, id, ['inputs']);
   if (!spec?.launchPlan) throw new OperatorError(`${id.name} has no launch plan`);
   const kind: DefinitionKind = spec.launchPlan.resourceType === ResourceType.TASK ? 'task' : 'launch-plan';
   const target = await readDefinition(connection, kind, spec.launchPlan);
@@ -114,13 +115,15 @@ const changed = async (
   const kept = Object.fromEntries(Object.entries(before).filter(([name]) => names.has(name)));
   const literals = { ...kept, ...literalsOf(asked, given) };
   const metadata = create(ExecutionMetadataSchema, { mode: Mode.RELAUNCH, referenceExecution: id });
-  return createExecution(connection, id, name, { target, literals, spec: { ...spec, metadata } });
+  // As after RelaunchExecution, the cache is used again if the execution had ignored it.
+  const again = { ...spec, metadata, overwriteCache: false };
+  return createExecution(connection, id, name, { target, literals, spec: again });
 };
 
 /**
  * Launches an execution again: as it was, or with some inputs changed.
  *
- * @throws {OperatorError} when inputs are wrong; the message has a line for each.
+ * @throws {OperatorError} when inputs are wrong, with a line for each, or the server cannot read those of the execution.
  * @throws {Refused} when the server refuses; the message has its reason.
  */
 export const relaunch = async (execution: string, flags: LaunchFlags): Promise<void> => {
