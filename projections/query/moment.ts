@@ -1,6 +1,6 @@
 import { invalid } from '../../services/kernel/rpc.js';
 import type { Moment } from '../runtime/prefix-fold.js';
-import { isDay } from './times.js';
+import { isDay } from '../../services/kernel/values/calendar-day.js';
 
 /** Characters of a value that an error message quotes. */
 const SHOWN = 100;

@@ -19,12 +19,6 @@ export const timestampOf = ({ seconds, nanos }: Instant): Timestamp => ({
 export const timestampOfMs = (ms: number): Timestamp =>
   timestampOf({ seconds: BigInt(Math.floor(ms / 1_000)), nanos: (((ms % 1_000) + 1_000) % 1_000) * 1_000_000 });
 
-/** True when the calendar has a day, written as `2026-03-02`: `Date.parse` takes February 30 as March 2. */
-export const isDay = (day: string): boolean => {
-  const at = Date.parse(`${day}T00:00:00Z`);
-  return !Number.isNaN(at) && new Date(at).toISOString().startsWith(day);
-};
-
 /** A timestamp of a request; `undefined` when it is absent or empty (zero). */
 export const given = (time: Timestamp | undefined): Timestamp | undefined =>
   time === undefined || (time.seconds === 0n && time.nanos === 0) ? undefined : time;

@@ -1,9 +1,12 @@
 import { InvalidArgumentError } from 'commander';
 import { FILTER_FIELDS, type EventCondition } from '../reactors/export-to-kafka/selection.js';
 import { duration } from '../config/setting-kinds.js';
+import { isDay } from '../kernel/values/calendar-day.js';
 
 /** The largest number that a field of 32 bits of a request can hold. */
 const MAX_NUMBER = 4_294_967_295;
+
+const MAX_PORT = 65_535;
 
 /** The largest position that a log can have: 64 bits with a sign. */
 const MAX_POSITION = 2n ** 63n - 1n;
@@ -45,8 +48,10 @@ export const names = (text: string, before: readonly string[] = []): readonly st
 
 const INSTANT = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:\d{2}))?$/u;
 
+const DAY_LENGTH = '2026-03-02'.length;
+
 const timeIn = (text: string, rule: string): number => {
-  const ms = INSTANT.test(text) ? Date.parse(text) : NaN;
+  const ms = INSTANT.test(text) && isDay(text.slice(0, DAY_LENGTH)) ? Date.parse(text) : NaN;
   if (Number.isNaN(ms)) throw new InvalidArgumentError(rule);
   return ms;
 };
@@ -71,7 +76,10 @@ export const probability = (text: string): number => {
 };
 
 export const hostAndPort = (text: string): string => {
-  if (!/^.+:\d{1,5}$/u.test(text)) throw new InvalidArgumentError('It must be HOST:PORT.');
+  const [, port] = /^.+:(\d{1,5})$/u.exec(text) ?? [];
+  if (port === undefined) throw new InvalidArgumentError('It must be HOST:PORT.');
+  if (Number(port) === 0 || Number(port) > MAX_PORT)
+    throw new InvalidArgumentError(`Its port must be from 1 to ${MAX_PORT}.`);
   return text;
 };
 

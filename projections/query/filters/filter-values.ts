@@ -1,7 +1,8 @@
 import { invalid } from '../../../services/kernel/rpc.js';
 import type { Column, ColumnKind } from '../columns.js';
 import { enumNames } from '../enum-name.js';
-import { indexed, isDay } from '../times.js';
+import { isDay } from '../../../services/kernel/values/calendar-day.js';
+import { indexed } from '../times.js';
 
 /** A date, or a date and time; without a zone it is UTC. */
 const TIME = /^(\d{4}-\d{2}-\d{2})(?:[Tt ](\d{2}:\d{2}(?::\d{2})?)(?:\.(\d{1,9}))?([Zz]|[+-]\d{2}:\d{2})?)?$/u;

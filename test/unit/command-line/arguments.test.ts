@@ -1,6 +1,14 @@
 import { InvalidArgumentError } from 'commander';
 import { describe, expect, it } from 'vitest';
-import { logPosition, oneOrMore, pastTime, position, time, wholeNumber } from '../../../services/cli/arguments.js';
+import {
+  hostAndPort,
+  logPosition,
+  oneOrMore,
+  pastTime,
+  position,
+  time,
+  wholeNumber,
+} from '../../../services/cli/arguments.js';
 
 describe('a number of a flag', () => {
   it('is at most what the fields of requests hold', () => {
@@ -15,11 +23,21 @@ describe('a number of a flag', () => {
   });
 });
 
+describe('an address of a flag', () => {
+  it('has a port that there is', () => {
+    for (const text of ['127.0.0.1:8081', '[::1]:65535']) expect(hostAndPort(text)).toBe(text);
+    for (const text of ['127.0.0.1', ':8081', 'host:', 'host:x'])
+      expect(() => hostAndPort(text)).toThrow('It must be HOST:PORT.');
+    for (const text of ['host:65536', 'host:0'])
+      expect(() => hostAndPort(text)).toThrow('Its port must be from 1 to 65535.');
+  });
+});
+
 describe('a time of a flag', () => {
   it('has its zone, unless it is a date', () => {
     expect(time('2026-03-02T10:58:16+01:00')).toBe(Date.UTC(2026, 2, 2, 9, 58, 16));
     expect(time('2026-03-02')).toBe(Date.UTC(2026, 2, 2));
-    for (const text of ['5', 'March 2', '2026-03-02 09:58', '2026-03-02T09:58:16', '2026-99-99', ''])
+    for (const text of ['5', 'March 2', '2026-03-02 09:58', '2026-03-02T09:58:16', '2026-99-99', '2026-02-30', ''])
       expect(() => time(text)).toThrow(InvalidArgumentError);
   });
 
