@@ -55,7 +55,8 @@ export const executionTest = (filter: ExecutionFilter): ((document: StoredDocume
 const PAGE = 100;
 
 /**
- * Reads the executions that a filter matches, in pages, the newest first.
+ * Reads the executions that a filter matches, in pages, the newest first. One that a change has just taken out of the list
+ * is left out, also where the change came after its page was found.
  *
  * @throws {RpcError} as ListExecutions.
  */
@@ -72,6 +73,7 @@ export const matchingExecutions = async function* (
     columns: executionColumns,
     order: { field: 'created_at', direction: 'descending' },
   };
+  const isMatch = executionTest(filter);
   let token = '';
   do {
     const page = await listPage(listed, scopeOf(filter), { limit: PAGE, token, filters: filter.filters });
@@ -79,7 +81,8 @@ export const matchingExecutions = async function* (
       executionStream(completeExecutionId(fromBinary(ExecutionSchema, each).id)),
     );
     const found = new Map((await store.getMany(executionCollection, keys)).map((each) => [each.key, each]));
-    yield keys.flatMap((key) => found.get(key) ?? []);
+    // The documents are read after the page, and may be newer than it.
+    yield keys.flatMap((key) => found.get(key) ?? []).filter(isMatch);
     ({ token } = page);
   } while (token !== '');
 };
