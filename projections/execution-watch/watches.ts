@@ -108,13 +108,17 @@ const first = async function* ({ id, gone, thread }: Watch): AsyncGenerator<Sent
   }
 };
 
-/** Yields the changes after a position until the end, without those that the first state has. */
+/**
+ * Yields the changes after a position until the end, without those that the first state has. The end itself is always
+ * yielded: its position is that of the last change, which a caller that resumes after it has already.
+ */
 const live = async function* (
   { watcher, gone, form, encode, reached }: Watch,
   after: bigint,
   newer: Newer,
 ): AsyncGenerator<SentAnswer> {
-  const isNew = ({ position: at, of = '' }: SentAnswer): boolean => at > after && at > (newer.get(of) ?? 0n);
+  const isNew = ({ kind, position: at, of = '' }: SentAnswer): boolean =>
+    kind === Kind.END || (at > after && at > (newer.get(of) ?? 0n));
   let position = after;
   while (!gone.aborted) {
     const next = watcher.take();
