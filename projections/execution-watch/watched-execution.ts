@@ -22,8 +22,8 @@ export const watchedExecution = (id: ExecutionId, sources: WatchedExecutionSourc
   const isEnded = (): boolean => ENDED.has(execution.get(sources.executions, stream)?.fields['phase']);
   const load = async (): Promise<void> => {
     if (!isLoaded) await execution.load();
-    isLoaded = true;
     if (!execution.get(sources.executions, stream)) throw executionNotFound('execution', executionText(id));
+    isLoaded = true; // until it is found, each watcher reads the log again: it may have been created meanwhile
   };
   /** The changes between two positions, in a fold of its own, for a watcher that resumes. */
   const replay = async function* (after: bigint, until: bigint): AsyncGenerator<WatchAnswer> {
