@@ -55,8 +55,9 @@ const switchOver = (directory: string): void => {
     settleIfSound(current);
     drop(previous);
     linkSync(current, previous);
-    dropLogs(current);
   }
+  // Also where the file itself was removed: SQLite would apply a log that is left to the new file.
+  dropLogs(current);
   renameSync(growing, current);
   sync(directory);
 };

@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync } from 'node:fs';
+import { copyFileSync, cpSync, existsSync, mkdirSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -549,6 +549,22 @@ describe('a rebuild', () => {
     directory = mkdtempSync(join(tmpdir(), 'flightlog-runner-'));
     log = await sqliteEventStore({ directory });
     expect(await rebuild().done).toEqual({ position: 0n, events: 0, verifiedStreams: 0 });
+  });
+
+  it('makes whole views where the file of the views was removed and its write-ahead log was not', async () => {
+    await live();
+    // In directories that this process has not open: otherwise its connections decide what of these files is read.
+    const [built, opened] = ['built', 'opened'].map((name) => join(directory, name)) as [string, string];
+    mkdirSync(built);
+    copyFileSync(join(directory, 'views.db-wal'), join(built, 'views.db-wal'));
+    const end = await append({ stream: 't', amount: 7 });
+    await rebuild({ fresh: freshSqliteViews({ directory: built }) }).done;
+    cpSync(built, opened, { recursive: true });
+    const store = sqliteReadStore({ directory: opened, mode: 'read-only' });
+    expect(await sumOf(store, 't')).toBe(12);
+    const progress = await storedProgress(store, sources);
+    expect(progress.startOf('tallies', 0)?.checkpoint.position).toBe(end);
+    await store.close();
   });
 
   it('stops at an event that a view cannot take, and leaves the views in use as they are', async () => {
