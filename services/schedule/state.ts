@@ -84,7 +84,7 @@ const decided = (state: ScheduleState, { until, fire, skipped }: Of<'ScheduleTic
   for (const { at, version, principal, isMissed, request } of fire) {
     const tick = { atMs: ms(at), version, principal, isMissed };
     const before = firedTick(state, tick);
-    if (before === undefined) state.open.set(tickKey(tick), tick);
+    if (before === undefined && !state.open.has(tickKey(tick))) state.open.set(tickKey(tick), tick);
     if (request !== '') withRequest(state, request, before ?? { atMs: tick.atMs, version });
   }
   for (const { version, reason, count, last } of skipped) {

@@ -78,6 +78,14 @@ describe('a tick that is fired by hand', () => {
       .then(decided(0, { ...tick, request: 'r1' }));
   });
 
+  it('stays that of the principal for which it was opened, also after a request by another one', () => {
+    const state = decider.evolve(decider.initial(), decided(0, tick));
+    const other = { ...at(tick.atMs), version: tick.version, principal: 'bob', request: 'r1' };
+    const data = create(ScheduleTicksDecidedSchema, { fire: [other] });
+    const { open } = decider.evolve(state, { type: 'ScheduleTicksDecided', data });
+    expect([...open.values()]).toMatchObject([{ principal: 'ada' }]);
+  });
+
   it('is not open again after it was fired, and its request has the outcome', () => {
     const events = [decided(0, tick), fired, decided(6_000, tick), byRequest(tick)];
     const {
