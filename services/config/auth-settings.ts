@@ -41,7 +41,7 @@ const grant = z.strictObject({
   domains: textOrTexts.prefault([ANY]),
 });
 
-/** Settings that command lines get for signing people in. */
+/** Settings that command lines get for signing people in; the console asks for the same audience. */
 const publicClient = z.strictObject({
   client_id: z
     .string()
@@ -113,7 +113,7 @@ export const auth = z.strictObject({
     .array(certificate)
     .default([])
     .describe(
-      'principals of client certificates, each with `principal`, `roles`, and `common_name`, `uri` or `dns`; `tls.client_ca_file` verifies them',
+      'principals of client certificates, each with `principal`, `roles`, and one or more of `common_name`, `uri` and `dns`, which must all match; `tls.client_ca_file` verifies them',
     ),
   cached_tokens: count
     .default(10_000)

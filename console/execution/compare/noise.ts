@@ -2,13 +2,13 @@
 const NOISE = /\/id\/|At$|[uU]ri$|\/id$/u;
 
 /** Parts of an execution whose fields people name. */
-const NAMED_BY_PEOPLE = /^\/(?:inputs|spec\/labels|spec\/annotations)\//u;
+const NAMED_BY_PEOPLE = /^\/(?:inputs|spec\/labels|spec\/annotations|closure\/customInfo)\//u;
 
 /** The address of data in an input. */
 const ADDRESS_OF_DATA = /\/(?:scalar\/(?:blob|schema|structuredDataset)|offloadedMetadata)\/uri$/u;
 
 /**
  * True for a field that differs between any two executions, and says nothing: an id, a time or an address. Of inputs,
- * labels and annotations, only addresses of data are noise: an input may be named `id`.
+ * labels, annotations and custom information of tasks, only addresses of data are noise: an input may be named `id`.
  */
 export const isNoise = (path: string): boolean => (NAMED_BY_PEOPLE.test(path) ? ADDRESS_OF_DATA : NOISE).test(path);

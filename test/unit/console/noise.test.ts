@@ -20,6 +20,7 @@ it.each([
   '/inputs/config/scalar/generic/startAt',
   '/spec/labels/values/id',
   '/spec/securityContext/tokens/0/name',
+  '/closure/customInfo/job/id',
   '/inputs/config/scalar/generic/blob/uri',
 ])('says something about two executions: %s', (path) => {
   expect(isNoise(path)).toBe(false);
