@@ -4,6 +4,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
 import { CallError, EngineStopped } from '../../../engine/call-error.js';
 import { createClient, type InterfaceClient, readingFrom } from '../../../engine/client.js';
+import { startProxy } from '../../support/proxies/proxy.js';
 
 const { createNodeEvent } = AdminService.method;
 const PATH = '/platformidl.service.AdminService/CreateNodeEvent';
@@ -90,6 +91,19 @@ describe('the client', () => {
     const second = await serve([ok], first.port);
     expect(await sent).toBeGreaterThan(0);
     expect(second.received).toEqual([BYTES]);
+  });
+
+  it('sends a request over another connection when its connection is silent, as after the loss of the host', async () => {
+    const { port, received } = await serve([ok, () => undefined]);
+    const proxy = await startProxy(`127.0.0.1:${port}`);
+    const { signal } = new AbortController();
+    const client = createClient({ endpoint: proxy.address, concurrency: 1, signal, checkMs: 100 });
+    open.push(client);
+    await client.send(createNodeEvent, BYTES);
+    proxy.stallAnswers();
+    expect(await client.send(createNodeEvent, BYTES)).toBeGreaterThan(0);
+    expect(received.length).toBeGreaterThan(2);
+    await proxy.close();
   });
 
   it('does not repeat a request that is larger than the server accepts', async () => {
