@@ -92,8 +92,8 @@ const admission = (services: FeedServices, board: WorkBoard): Admit => {
   const keepLeases = async (engine: JoinedEngine, named: WorkJoin['leases']): Promise<Kept> => {
     const kept: WorkJoin['leases'] = [];
     const aborting = new Map<StreamName, () => void>();
-    for (const each of named) {
-      const lease = namedLease(each, engine);
+    for (const [index, each] of named.entries()) {
+      const lease = namedLease(each, engine, `join.leases[${index}]`);
       const found = await leases.held(lease);
       if (found === undefined) continue;
       kept.push(each);

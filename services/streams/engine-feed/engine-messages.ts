@@ -29,12 +29,16 @@ const FAILED_PRECONDITION = 9;
 const lostText = 'the engine does not hold this lease';
 
 /**
- * Reads the lease that a message names.
+ * Reads the lease that a message names in a field.
  *
  * @throws {RpcError} INVALID_ARGUMENT when the message names none.
  */
-export const namedLease = (lease: WorkLease | undefined, { id }: Pick<JoinedEngine, 'id'>): HeldLease => {
-  if (lease?.execution === undefined) throw invalid('lease.execution', 'it is not set');
+export const namedLease = (
+  lease: WorkLease | undefined,
+  { id }: Pick<JoinedEngine, 'id'>,
+  field = 'lease',
+): HeldLease => {
+  if (lease?.execution === undefined) throw invalid(`${field}.execution`, 'it is not set');
   const { project, domain, name } = lease.execution;
   return { id: { project, domain, name }, number: Number(lease.number), session: id.session };
 };

@@ -149,6 +149,13 @@ describe('an engine that joins again', () => {
     expect(reads).toEqual([...NAMES, 'e1']);
   });
 
+  it('is told which of its leases names no execution', async () => {
+    const leases = [{ execution: idOf('e1'), number: 1n }, { number: 1n }];
+    const join = create(WorkJoinSchema, { ...SESSION, leases });
+    const joining = engineAdmission(services, board)(join, { call, sendQueue: openSendQueue() });
+    await expect(joining).rejects.toThrow('invalid value for join.leases[1].execution: it is not set');
+  });
+
   it('is not connected when its stream has ended before it was admitted', async () => {
     const sendQueue = openSendQueue();
     const joining = engineAdmission(services, board)(create(WorkJoinSchema, SESSION), { call, sendQueue });
