@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import type { EventCodec } from '../../kernel/aggregate.js';
 import { type EventStore } from '../../kernel/ports/event-store.js';
 import type { RecordedEvent } from '../../kernel/event.js';
-import { CorruptPayload, DataDirectoryUnusable, StoreUnavailable } from '../../kernel/fault.js';
+import { CorruptPayload, DataDirectoryUnusable, Fault, StoreUnavailable } from '../../kernel/fault.js';
 import type { PayloadStore } from '../../kernel/ports/payload-store.js';
 import type { StreamName } from '../../kernel/stream.js';
 import type { Append } from '../append.js';
@@ -12,7 +12,7 @@ import { createFolder } from '../create-folder.js';
 import { type DataDirectoryLock, LOCK_FILES, lockDataDirectory } from '../data-directory.js';
 import { durableFiles, syncFolder } from '../durable-files.js';
 import { errorText } from '../../kernel/error-text.js';
-import { ifExists } from '../file-error.js';
+import { fileErrorCode, ifExists } from '../file-error.js';
 import { filePayloadStore } from '../payloads/file-payload-store.js';
 import { payloadPath } from '../payloads/object-name.js';
 import { payloadsNamedBy } from '../payloads/payload-references.js';
@@ -156,6 +156,16 @@ const moveIntoPlace = async (from: string, directory: string): Promise<void> => 
   await syncFolder(dirname(directory));
 };
 
+/** @throws {DataDirectoryUnusable} for an error of the file system, such as a full disk; other errors as they are. */
+const writing = async (what: string, work: () => Promise<void>): Promise<void> => {
+  try {
+    await work();
+  } catch (error) {
+    if (error instanceof Fault || fileErrorCode(error) === '') throw error;
+    throw new DataDirectoryUnusable(`${what} cannot be restored: ${errorText(error)}`, error);
+  }
+};
+
 /** Restores everything into a folder. */
 const restoreInto = async (directory: string, manifest: Manifest, restoring: Restore): Promise<Restored> => {
   const store = await sqliteEventStore({ directory });
@@ -167,7 +177,10 @@ const restoreInto = async (directory: string, manifest: Manifest, restoring: Res
     if (!restoring.bucket) await payloads.close();
     await store.close();
   }
-  for (const file of manifest.files) await restoreFile(restoring, directory, file);
+  for (const file of manifest.files) {
+    const path = join(restoring.directory, file.path);
+    await writing(path, () => restoreFile(restoring, directory, file));
+  }
   const { logId: before, takenAt, files } = manifest;
   markLogCopy(directory, before);
   return { before, after: store.logId, takenAt, ...restored, files: files.length };
@@ -178,7 +191,7 @@ const restoreInto = async (directory: string, manifest: Manifest, restoring: Res
  * that it refers to, and the files; payloads and uploads into a bucket where one is given. All contents are checked
  * against their hashes. Read models are not in a backup; they are projected again at the next start.
  *
- * @throws {DataDirectoryUnusable} when the directory is not empty, or cannot be created.
+ * @throws {DataDirectoryUnusable} when the directory is not empty, or cannot be created or written, as on a full disk.
  * @throws {DataDirectoryInUse} when another process has the lock of the directory, such as one that restores into it.
  * @throws {StoreUnavailable} when there is no backup, or a newer release has written it.
  * @throws {CorruptPayload} when the backup is damaged or incomplete, naming the object; there is no log then.
@@ -192,7 +205,7 @@ export const restoreBackup = async (restoring: Restore): Promise<Restored> => {
   const { unfinished, lock } = await prepared(directory);
   try {
     const restored = await restoreInto(unfinished, manifest, restoring);
-    await moveIntoPlace(unfinished, directory);
+    await writing(directory, () => moveIntoPlace(unfinished, directory));
     return restored;
   } finally {
     lock.release();
