@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -198,6 +198,13 @@ describe('while a server runs', () => {
     const { stdout, stderr } = await start('sh', ['-c', command], { cwd: CHECKOUT }).ended;
     expect(stdout.split('\n')).toHaveLength(2);
     expect(stderr).toBe('');
+  });
+
+  it.skipIf(!existsSync('/dev/full'))('log cat reports a log that cannot be written whole', async () => {
+    const command = `node flightlog.js log cat --data '${data}' > /dev/full`;
+    const { code, stderr } = await start('sh', ['-c', command], { cwd: CHECKOUT }).ended;
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^flightlog: standard output cannot be written: ENOSPC[^\n]*\n$/u);
   });
 });
 

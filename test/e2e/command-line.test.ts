@@ -358,6 +358,24 @@ describe('a version of Node', () => {
   });
 });
 
+describe('output', () => {
+  const inShell = (command: string): Promise<Ended> => start('sh', ['-c', command], { cwd: folder }).ended;
+  const completion = `node '${CHECKOUT}/flightlog.js' completion bash`;
+
+  it('whose reader leaves before the first byte is no error', async () => {
+    expect((await inShell(`{ ${completion}; echo $? >&2; } | true`)).stderr).toBe('0\n');
+  });
+
+  it.skipIf(!existsSync('/dev/full'))(
+    'that cannot be written, as to a full disk, is an error in one line',
+    async () => {
+      const { code, stderr } = await inShell(`${completion} > /dev/full`);
+      expect(code).toBe(1);
+      expect(stderr).toMatch(/^flightlog: standard output cannot be written: ENOSPC[^\n]*\n$/u);
+    },
+  );
+});
+
 describe('a flag in a wrong form is refused', () => {
   const wrong: readonly (readonly [string, string])[] = [
     [
