@@ -11,7 +11,7 @@ import { lineOf } from '../../../services/cli/client/notifications.js';
 import { jsonOfMessage } from '../../../services/cli/client/output/documents.js';
 import { headerText } from '../../../services/cli/client/output/header.js';
 import { tableText } from '../../../services/cli/client/output/table.js';
-import { cell } from '../../../services/cli/client/output/text.js';
+import { cell, shortened } from '../../../services/cli/client/output/text.js';
 import { lineOf as parkedLineOf } from '../../../services/cli/client/parked-stream.js';
 import { linesOf as reactorLinesOf } from '../../../services/cli/client/reactor.js';
 import { linesOf as scheduleLinesOf, listSchedules } from '../../../services/cli/client/schedule.js';
@@ -44,6 +44,11 @@ describe('a table', () => {
     const [, row] = tableText(COLUMNS, [{ name: 'a', why: 'x'.repeat(100) }], 40).split('\n');
     expect(row).toHaveLength(40);
     expect(row).toMatch(/x…$/u);
+  });
+
+  it('is not shortened in the middle of a character', () => {
+    expect(shortened('😀😀😀', 4)).toBe('😀…');
+    expect(shortened('😀😀😀', 5)).toBe('😀😀…');
   });
 
   it('has no character that a terminal would obey', () => {
@@ -94,6 +99,11 @@ describe('the tree of an execution', () => {
       ['n1-0-n0-0-dn1', 2],
       ['n10', 0],
     ]);
+  });
+
+  it('is made in a time that grows with the number of nodes, and not with its square', () => {
+    const many = Array.from({ length: 20_000 }, (_, at) => node(`n${at}`, 'SUCCEEDED'));
+    expect(linesOf(many)).toHaveLength(20_000);
   });
 
   it('has a node whose id is a hash below the one that it is inside of, with its id in the workflow', () => {

@@ -28,20 +28,32 @@ export const nodeName = (node: NodeExecution): string =>
   isHashed(node) ? `${idOf(node)} (${node.metadata?.specNodeId})` : idOf(node);
 
 /** The parent whose id, joined with the attempt and the node's id in the workflow, has this hash. */
-const parentByHash = (node: NodeExecution, nodes: readonly NodeExecution[]): string => {
+const parentByHash = (node: NodeExecution, parents: readonly string[]): string => {
   const { retryGroup = '', specNodeId = '' } = node.metadata ?? {};
-  const parent = nodes.find(
-    (each) =>
-      each.metadata?.isParentNode === true && uniqueNodeId(idOf(each), Number(retryGroup), specNodeId) === idOf(node),
-  );
-  return parent ? idOf(parent) : '';
+  return parents.find((id) => uniqueNodeId(id, Number(retryGroup), specNodeId) === idOf(node)) ?? '';
 };
 
-/** The node that a node is inside of: the ids of engines begin with that of the parent and a dash, or are hashes. */
-const parentOf = (node: NodeExecution, nodes: readonly NodeExecution[]): string => {
-  if (isHashed(node)) return parentByHash(node, nodes);
-  const inside = nodes.map(idOf).filter((id) => idOf(node).startsWith(`${id}-`));
-  return inside.reduce((longest, id) => (id.length > longest.length ? id : longest), '');
+/** The longest of the ids that, followed by a dash, an id begins with; empty when there is none. */
+const longestStart = (id: string, ids: ReadonlySet<string>): string => {
+  for (let end = id.lastIndexOf('-'); end > 0; end = id.lastIndexOf('-', end - 1))
+    if (ids.has(id.slice(0, end))) return id.slice(0, end);
+  return '';
+};
+
+/**
+ * The nodes inside each node, by its id; the outermost by the empty text. The ids of engines begin with that of the
+ * parent and a dash, or are hashes.
+ */
+const byParent = (nodes: readonly NodeExecution[]): ReadonlyMap<string, readonly NodeExecution[]> => {
+  const ids = new Set(nodes.map(idOf));
+  const parents = nodes.filter(({ metadata }) => metadata?.isParentNode === true).map(idOf);
+  const inside = new Map<string, NodeExecution[]>();
+  for (const node of nodes) {
+    const parent = isHashed(node) ? parentByHash(node, parents) : longestStart(idOf(node), ids);
+    inside.set(parent, inside.get(parent) ?? []);
+    inside.get(parent)?.push(node);
+  }
+  return inside;
 };
 
 /** A line of the tree: a node, and how deep it is inside others. */
@@ -49,12 +61,9 @@ export type TreeLine = { readonly node: NodeExecution; readonly depth: number };
 
 /** The nodes in the order of the tree, without the start and the end of the graph. */
 export const linesOf = (nodes: readonly NodeExecution[]): readonly TreeLine[] => {
-  const shown = nodes.filter(isOfPerson);
-  const parents = new Map(shown.map((node) => [node, parentOf(node, shown)]));
+  const inside = byParent(nodes.filter(isOfPerson));
   const below = (parent: string, depth: number): readonly TreeLine[] =>
-    shown
-      .filter((node) => parents.get(node) === parent)
-      .flatMap((node) => [{ node, depth }, ...below(idOf(node), depth + 1)]);
+    (inside.get(parent) ?? []).flatMap((node) => [{ node, depth }, ...below(idOf(node), depth + 1)]);
   return below('', 0);
 };
 
@@ -113,6 +122,9 @@ export const treeText = ({ execution, nodes }: ExecutionState, width = Infinity)
     why: nodeError(node),
   }));
   const all = [head, ...rows];
-  const nameWidth = Math.min(40, Math.max(...all.map(({ name }) => name.length)));
+  const nameWidth = Math.min(
+    40,
+    all.reduce((widest, { name }) => Math.max(widest, name.length), 0),
+  );
   return all.map((row) => rowText(row, nameWidth, width));
 };

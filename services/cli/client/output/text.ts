@@ -36,6 +36,9 @@ export const timeCell = (at: string): string => cell(at, TIME_WIDTH, 'grey');
 /** Makes one line of a text, without the characters that a terminal would obey. */
 export const oneLine = (text: string): string => visible(text).replace(/\s+/gu, ' ').trim();
 
+/** The first half of a character of two UTF-16 units, such as an emoji, without its second half. */
+const HALF_CHARACTER = /[\uD800-\uDBFF]$/u;
+
 /** Shortens a text to a width, with an ellipsis where something is left out. */
 export const shortened = (text: string, width: number): string =>
-  text.length <= width ? text : `${text.slice(0, Math.max(0, width - 1))}…`;
+  text.length <= width ? text : `${text.slice(0, Math.max(0, width - 1)).replace(HALF_CHARACTER, '')}…`;
