@@ -7,6 +7,8 @@ export type Permission = (typeof PERMISSIONS)[number];
 /**
  * The permissions of one caller. An empty project or domain stands for all of them, so that a request that names none
  * requires the permission in all.
+ *
+ * @throws {RpcError} each method, UNAVAILABLE where the answer depends on role bindings that are not read yet.
  */
 export interface Access {
   /** True when the caller has the permission in this project and domain. */

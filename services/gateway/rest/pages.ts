@@ -23,7 +23,7 @@ const EVERYWHERE = { project: '', domain: '' };
  * every caller may.
  *
  * @throws {RpcError} UNAUTHENTICATED without valid credentials; PERMISSION_DENIED when the caller may not open the
- * page; UNAVAILABLE when the issuer of its token cannot be reached.
+ * page; UNAVAILABLE when the issuer of its token cannot be reached, or the role bindings are not read yet.
  */
 const assertPageAllowed = async (
   { authentication, audit }: Pick<Hosting, 'authentication' | 'audit'>,
