@@ -18,6 +18,7 @@ const LINGER_MS = 1_000;
 type Broken = { readonly http: number; readonly failure: RpcError };
 
 const BAD_REQUEST = 400;
+const TIMEOUT = 'ERR_HTTP_REQUEST_TIMEOUT';
 
 const brokenBy = (code: string | undefined): Broken => {
   switch (code) {
@@ -28,7 +29,7 @@ const brokenBy = (code: string | undefined): Broken => {
       };
     case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
       return { http: 413, failure: new RpcError('RESOURCE_EXHAUSTED', 'extensions of chunks larger than max') };
-    case 'ERR_HTTP_REQUEST_TIMEOUT':
+    case TIMEOUT:
       return {
         http: 408,
         failure: new RpcError('DEADLINE_EXCEEDED', 'the rest of the request did not arrive in time'),
@@ -68,11 +69,12 @@ const answer = (socket: Socket, code: string | undefined): void => {
  * slowly: it answers in the form of every other error and closes the connection, after the answers to the requests
  * before it. What follows a request that closes the connection is ignored.
  */
-export const answerBroken = ({ whenAnswered }: RequestOrder): ((error: Error, socket: Socket) => void) => {
+export const answerBroken = ({ whenAnswered, isBehind }: RequestOrder): ((error: Error, socket: Socket) => void) => {
   const seen = new WeakSet<Socket>();
   return (error, socket) => {
     const code = codeOf(error);
     if (seen.has(socket) || code === 'HPE_CLOSED_CONNECTION') return; // the discarded bytes are malformed as well
+    if (code === TIMEOUT && isBehind(socket)) return; // it is this server that has not read the rest
     seen.add(socket);
     if (code === 'ECONNRESET') socket.destroy();
     else whenAnswered(socket, () => answer(socket, code));

@@ -18,6 +18,8 @@ export type RequestOrder = {
    * Calls back when all requests that have arrived on a connection as a whole are answered; at once when there are none.
    */
   readonly whenAnswered: (socket: Socket, then: () => void) => void;
+  /** True while nothing is read of a connection because a request waits, and for a moment after that. */
+  readonly isBehind: (socket: Socket) => boolean;
 };
 
 const whenClosed = (response: ServerResponse | undefined, then: () => void): void => {
@@ -25,9 +27,31 @@ const whenClosed = (response: ServerResponse | undefined, then: () => void): voi
   else response.once('close', then);
 };
 
+/** After this time, in milliseconds, what has arrived on a connection while it was not read is surely read. */
+const CATCH_UP_MS = 1_000;
+
+/** Keeps connections unread: Node reads on after each request that has come as a whole. */
+const readingHolds = () => {
+  /** The time until which each connection was held. */
+  const until = new WeakMap<Socket, number>();
+  return {
+    hold: (socket: Socket): void => {
+      if (!until.has(socket)) socket.on('resume', () => until.get(socket) === Infinity && socket.pause());
+      until.set(socket, Infinity);
+      socket.pause();
+    },
+    release: (socket: Socket): void => {
+      until.set(socket, performance.now());
+      socket.resume();
+    },
+    isBehind: (socket: Socket): boolean => performance.now() - (until.get(socket) ?? -Infinity) < CATCH_UP_MS,
+  };
+};
+
 /** Makes the order of the requests of one server. */
 export const requestOrder = (): RequestOrder => {
   const latest = new WeakMap<Socket, Latest>();
+  const reading = readingHolds();
   return {
     keep: (app) => {
       app.addHook('onRequest', ({ raw: { socket } }, { raw: response }, done) => {
@@ -39,10 +63,9 @@ export const requestOrder = (): RequestOrder => {
           done();
           return;
         }
-        // Later, because Node goes on reading when it has parsed the rest of this request.
-        process.nextTick(() => isLatest() && !before.closed && socket.pause());
+        reading.hold(socket);
         before.once('close', () => {
-          if (isLatest()) socket.resume();
+          if (isLatest()) reading.release(socket);
           done();
         });
       });
@@ -51,5 +74,6 @@ export const requestOrder = (): RequestOrder => {
       const { response, before } = latest.get(socket) ?? {};
       whenClosed(response?.req.complete === false ? before : response, then);
     },
+    isBehind: reading.isBehind,
   };
 };
