@@ -149,7 +149,7 @@ describe('an engine that joins again', () => {
     expect(reads).toEqual([...NAMES, 'e1']);
   });
 
-  it('is told which of its leases names no execution', async () => {
+  it('gets the index of a lease that names no execution', async () => {
     const leases = [{ execution: idOf('e1'), number: 1n }, { number: 1n }];
     const join = create(WorkJoinSchema, { ...SESSION, leases });
     const joining = engineAdmission(services, board)(join, { call, sendQueue: openSendQueue() });
