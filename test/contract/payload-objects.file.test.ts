@@ -42,6 +42,13 @@ describe('a payload file that was left in quarantine', () => {
     expect([...(await store.get(ref))!]).toEqual([1, 2, 3]);
   });
 
+  it('is restored once by two cleanups', async () => {
+    const { objects, object, ref, store } = await left();
+    await objects.restore(object);
+    await objects.restore(object);
+    expect([...(await store.get(ref))!]).toEqual([1, 2, 3]);
+  });
+
   it('gives way to a payload that was stored again', async () => {
     const { objects, object, ref, store } = await left();
     await store.put(ref.scope, Uint8Array.of(1, 2, 3));

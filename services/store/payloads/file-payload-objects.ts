@@ -66,7 +66,7 @@ export const filePayloadObjects = ({ directory }: { readonly directory: string }
   const restore = async ({ path, aside }: PayloadObject): Promise<void> => {
     if (aside === undefined) return;
     const [from, to] = [join(root, aside), join(root, path)];
-    await did(link(from, to), 'EEXIST');
+    if ((await ifExists(did(link(from, to), 'EEXIST'))) === undefined) return; // another cleanup has restored it
     await syncFolder(dirname(to));
     await did(unlink(from));
   };
