@@ -220,6 +220,7 @@ const EXPECTED: Readonly<Record<string, string>> = {
 
 /** The error text for a wrong value, where its own schema gives none. */
 const wording: z.core.$ZodErrorMap = (issue) => {
+  if (issue.code === 'invalid_type' && issue.input === undefined) return 'is needed';
   if (issue.code === 'invalid_type') return `must be ${EXPECTED[issue.expected] ?? `a ${issue.expected}`}`;
   if (issue.code === 'too_small') return 'must not be empty';
   return undefined;

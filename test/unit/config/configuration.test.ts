@@ -76,6 +76,7 @@ describe('the configuration', () => {
     ['tracing.sample_ratio', '', 'must be a number from 0 to 1'],
     ['engine_feed.project_weights.atlas', 0, 'must be a number above 0'],
     ['execution.envs.STAGE', null, 'must be text'],
+    ['agents.0.endpoint', { name: 'a' }, 'is needed'],
     ['tracing.otlp_endpoint', 'collector:4318', 'must be an http or https address'],
     ['domains', [], 'must not be empty'],
     ['domains', ['development', 'development'], 'must not have one domain twice'],
