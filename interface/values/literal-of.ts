@@ -57,9 +57,17 @@ const booleanOf = (value: unknown): boolean => {
 const FIRST_YEAR = 1;
 const LAST_YEAR = 9_999;
 
+/** True unless a text begins with a day that the calendar lacks: `Date` takes February 30 for March 2. */
+const hasDay = (text: string): boolean => {
+  const [day] = /^\d{4}-\d{2}-\d{2}/u.exec(text) ?? [];
+  const at = day === undefined ? NaN : Date.parse(`${day}T00:00:00Z`);
+  return day === undefined || Number.isNaN(at) || new Date(at).toISOString().startsWith(day);
+};
+
 /** A time as RFC 3339 has it, to the nanosecond; other forms that `Date` reads, to the millisecond. */
 const momentOf = (value: unknown): Timestamp => {
   const text = textOf(value);
+  if (!hasDay(text)) throw new Problem('write a time with a day that exists');
   try {
     return fromJson(TimestampSchema, text);
   } catch {
