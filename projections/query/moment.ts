@@ -5,7 +5,8 @@ import { isDay } from '../../services/kernel/values/calendar-day.js';
 /** Characters of a value that an error message quotes. */
 const SHOWN = 100;
 
-const POSITION = /^(?:(.+)\.)?(\d{1,20})$/su;
+// The id of a log has no colon, which a time without its zone has.
+const POSITION = /^(?:([^:]+)\.)?(\d{1,20})$/u;
 const MAX_POSITION = 2n ** 64n - 1n;
 // RFC 3339; `isDay` checks the date, and Date.parse the time and the offset.
 const TIME = /^(?<day>\d{4}-\d{2}-\d{2})T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\d{2})$/u;

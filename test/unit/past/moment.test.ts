@@ -27,4 +27,8 @@ describe('a moment in a request', () => {
   ])('is refused when it is neither, or of another log: %s', (text) => {
     expect(() => momentOf(text, 'as_of', 'log-1')).toThrow(`invalid value for as_of: '${text}' is `);
   });
+
+  it('is called no time, and not a position of another log, where a time with a fraction has no zone', () => {
+    expect(() => momentOf('2026-03-02T09:58:16.250', 'as_of', 'log-1')).toThrow('is neither a position nor a time');
+  });
 });
