@@ -119,6 +119,8 @@ const admission = (services: FeedServices, board: WorkBoard): Admit => {
     const { kept, aborting } = id.session === join.session ? await keepLeases(engine, join.leases) : NONE_KEPT;
     // Without a stream, it would be leased executions that it never gets.
     if (sendQueue.isEnded()) throw new RpcError('UNAVAILABLE', 'the stream has ended: join again with the session');
+    // Nothing would offer it executions: the streams that were open when the subscription broke were ended then.
+    if (!board.isComplete()) throw new RpcError('UNAVAILABLE', 'the log cannot be read');
     board.engines.get(id.session)?.sendQueue.end(new RpcError('ABORTED', 'another stream has taken over the session'));
     board.engines.set(id.session, engine);
     sendQueue.send({ case: 'joined', value: { session: id.session, leases: kept, ...times } });

@@ -78,10 +78,8 @@ export class WorkBoard {
     this.#order = new WorkOrder(services.weightOf);
     this.#offers = new WorkOffers({
       ...{ ...services, order: this.#order, engines: this.engines },
-      waitAgain: (item) => {
-        this.#giveBackUnknown(item);
-        this.#waitAgain(item);
-      },
+      waitAgain: (item) => this.#waitAgain(item),
+      giveBackUnknown: (item) => this.#giveBackUnknown(item),
       distribute: () => this.distribute(),
     });
     const onBroken = (error: unknown): void => this.#broken(error);
@@ -102,6 +100,11 @@ export class WorkBoard {
       if (this.#log.isComplete()) this.#silent.check();
     };
     this.#timer ??= setInterval(check, this.#services.leaseMs / HEARTBEATS).unref();
+  }
+
+  /** False before the list was read, and after its subscription has broken until the next {@link start}. */
+  isComplete(): boolean {
+    return this.#log.isComplete();
   }
 
   /** Folds the rest of a stream that was parked; does nothing for another one. */
@@ -291,6 +294,7 @@ export class WorkBoard {
 
   #ended(item: WorkItem, phase: Phase): void {
     this.#forget(item);
+    this.#offers.forget(item);
     for (const engine of this.engines.values()) {
       engine.rejected.delete(item.stream);
       this.tellEnd(engine, item.id, phase);

@@ -45,11 +45,10 @@ export type OfferServices = {
   readonly positionToken: (position: bigint) => string;
   readonly now: () => number;
   readonly onFailure: (error: unknown) => void;
-  /**
-   * Puts an execution back into the order if it may be leased. If the session of an engine has leased it without the
-   * engine's knowledge, because the answer was lost, gives that lease back.
-   */
+  /** Puts an execution back into the order if it may be leased. */
   readonly waitAgain: (item: WorkItem) => void;
+  /** Gives a lease back that the session of an engine has without the engine's knowledge, as after a lost answer. */
+  readonly giveBackUnknown: (item: WorkItem) => void;
   /**
    * Offers executions again, unless the list of work is incomplete. Called when a place has become free, or the pause
    * after a fault is over.
@@ -86,15 +85,26 @@ export const sendRequestedAbort = async (
 /** The pause after a fault before an execution is offered again, or a lease is given back again. */
 export const RETRY_MS = 1_000;
 
-/** The time for which an engine is not offered an execution whose launch could not be composed. */
+/**
+ * The times for which an engine is not offered an execution whose launch could not be composed: at first, and at most.
+ * Each failure, with whichever engine, doubles the next, because it is recorded as a lease and its return.
+ */
 const UNCOMPOSED_MS = 60_000;
+const MAX_UNCOMPOSED_MS = 3_600_000;
 
 /** Offers waiting executions to engines with free capacity, one to each in turn. */
 export class WorkOffers {
   readonly #services: OfferServices;
+  /** The next pause of executions whose launch could not be composed, in milliseconds. */
+  readonly #pauses = new Map<StreamName, number>();
 
   constructor(services: OfferServices) {
     this.#services = services;
+  }
+
+  /** Forgets an execution that has ended. */
+  forget({ stream }: WorkItem): void {
+    this.#pauses.delete(stream);
   }
 
   /** Offers executions until no engine can take another. */
@@ -117,24 +127,23 @@ export class WorkOffers {
   }
 
   async #offer(engine: JoinedEngine, item: WorkItem): Promise<void> {
-    const { onFailure, waitAgain, distribute } = this.#services;
+    const { onFailure, waitAgain, giveBackUnknown, distribute } = this.#services;
     engine.free -= 1;
     engine.deciding.add(item.stream);
-    try {
-      if (await this.#give(engine, item)) return;
-      engine.free += 1;
-      distribute();
-    } catch (error) {
+    const outcome = await this.#give(engine, item).catch((error: unknown) => {
       onFailure(error);
-      engine.free += 1;
-      const retry = (): void => {
-        waitAgain(item);
-        distribute(); // another execution may have waited for the place
-      };
-      setTimeout(retry, RETRY_MS).unref();
-    } finally {
-      engine.deciding.delete(item.stream);
-    }
+      return 'failed' as const;
+    });
+    engine.deciding.delete(item.stream);
+    if (outcome === true) return;
+    engine.free += 1;
+    const goOn = (): void => {
+      giveBackUnknown(item); // while the offer was decided, an earlier lease may have been folded
+      if (outcome === 'failed') waitAgain(item);
+      distribute(); // another execution may have waited for the place
+    };
+    if (outcome === 'failed') setTimeout(goOn, RETRY_MS).unref();
+    else goOn();
   }
 
   /** Leases an execution to an engine, and sends the launch. Returns whether a launch was sent. */
@@ -160,11 +169,13 @@ export class WorkOffers {
 
   /** Leaves an execution to other engines first; each attempt with this one records a lease and its return. */
   #rejectForATime({ rejected }: JoinedEngine, { stream }: WorkItem): void {
+    const pauseMs = this.#pauses.get(stream) ?? UNCOMPOSED_MS;
+    this.#pauses.set(stream, Math.min(2 * pauseMs, MAX_UNCOMPOSED_MS));
     rejected.add(stream);
     const offerAgain = (): void => {
       if (rejected.delete(stream)) this.#services.distribute();
     };
-    setTimeout(offerAgain, UNCOMPOSED_MS).unref();
+    setTimeout(offerAgain, pauseMs).unref();
   }
 
   /**

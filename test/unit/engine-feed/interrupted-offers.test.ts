@@ -50,6 +50,8 @@ describe('an engine of the feed', () => {
   let failures: unknown[];
   /** Called before the answer to each lease that was recorded. */
   let onLeased: (name: string) => Promise<void>;
+  /** The number of leases that are answered as refused, though they were recorded. */
+  let refusals: number;
   /** Called before a lease is given back. */
   let onGiveBack: () => Promise<void>;
   /** Called while a launch is composed. */
@@ -86,7 +88,7 @@ describe('an engine of the feed', () => {
       const leased = create(WorkLeasedSchema, { id: idOf(name), number: BigInt(number), session });
       await append(name, 'WorkLeased', toBinary(WorkLeasedSchema, leased));
       await onLeased(name);
-      return { kind: 'leased', number, position: 1n };
+      return (refusals -= 1) >= 0 ? { kind: 'refused', why: 'leased' } : { kind: 'leased', number, position: 1n };
     },
     giveBack: async ({ id: { name }, number }: HeldLease) => {
       await onGiveBack();
@@ -151,7 +153,7 @@ describe('an engine of the feed', () => {
 
   beforeEach(async () => {
     ({ directory, store } = await openEmptyLog());
-    [gone, numbers, failures] = [new AbortController(), 0, []];
+    [gone, numbers, failures, refusals] = [new AbortController(), 0, [], 0];
     const atOnce = (): Promise<void> => Promise.resolve();
     [onLeased, onGiveBack, onLaunch, onOpen] = [atOnce, atOnce, atOnce, atOnce];
     feed = openEngineFeed({
@@ -200,6 +202,19 @@ describe('an engine of the feed', () => {
     await launch('e1');
     await join(1).gets('launch');
     expect(failures).toEqual([away]);
+  });
+
+  it('gets an execution of which a lease is read while another one is refused', async () => {
+    refusals = 1;
+    onLeased = async () => {
+      await until(
+        () => feed.known(),
+        ({ engines }) => engines.some(({ leased }) => leased.length > 0),
+      );
+    };
+    await launch('e1');
+    await join(1).gets('launch');
+    expect(failures).toEqual([]);
   });
 
   it('gets an execution that could not be given back at once', async () => {

@@ -50,7 +50,8 @@ const firstLaunch = async (
       ...leases,
     },
     ...{ order, engines: new Map([[SESSION.session, engine]]), leaseMs: 30_000, positionToken: String, now: () => 0 },
-    ...{ onFailure: unused, waitAgain: unused, distribute: () => offers.distribute(), ...services },
+    ...{ onFailure: unused, waitAgain: unused, giveBackUnknown: () => undefined },
+    ...{ distribute: () => offers.distribute(), ...services },
   });
   offers.distribute();
   const first = await engine.sendQueue.messages(AbortSignal.timeout(5_000)).next();
@@ -99,7 +100,7 @@ describe('an engine with one free place', () => {
   describe('whose launch could not be composed', () => {
     afterEach(() => vi.useRealTimers());
 
-    it('gets the launch a minute later', async () => {
+    it('gets the launch a minute later, and after twice the time when that fails, too', async () => {
       vi.useFakeTimers();
       const order = new WorkOrder<WorkItem>(() => 1);
       const engine = engineWithOnePlace();
@@ -107,7 +108,7 @@ describe('an engine with one free place', () => {
       order.add(item);
       let attempts = 0;
       const compose = () =>
-        (attempts += 1) === 1
+        (attempts += 1) <= 2
           ? Promise.reject(new Error('the payload store is away'))
           : Promise.resolve(create(WorkLaunchSchema));
       const offers: WorkOffers = new WorkOffers({
@@ -118,13 +119,17 @@ describe('an engine with one free place', () => {
         },
         ...{ order, engines: new Map([[SESSION.session, engine]]), leaseMs: 30_000, positionToken: String },
         ...{ now: () => 0, onFailure: () => undefined, waitAgain: (each) => order.add(each) },
-        distribute: () => offers.distribute(),
+        ...{ giveBackUnknown: () => undefined, distribute: () => offers.distribute() },
       });
       offers.distribute();
       await vi.advanceTimersByTimeAsync(59_000);
       expect([attempts, order.size()]).toEqual([1, 1]);
       await vi.advanceTimersByTimeAsync(1_000);
-      expect([attempts, order.size(), engine.held.get(item.stream)]).toEqual([2, 0, { number: 2, isSent: true }]);
+      expect(attempts).toBe(2);
+      await vi.advanceTimersByTimeAsync(119_000);
+      expect([attempts, order.size()]).toEqual([2, 1]);
+      await vi.advanceTimersByTimeAsync(1_000);
+      expect([attempts, order.size(), engine.held.get(item.stream)]).toEqual([3, 0, { number: 3, isSent: true }]);
     });
   });
 });
