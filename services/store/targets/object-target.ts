@@ -1,6 +1,6 @@
 import type { Stats } from 'node:fs';
 import { readdir, readFile, realpath, stat } from 'node:fs/promises';
-import { basename, dirname, join, resolve, sep } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { DataDirectoryInUse, StoreUnavailable } from '../../kernel/fault.js';
 import { durableFiles } from '../durable-files.js';
 import { ifExists } from '../file-error.js';
@@ -52,24 +52,24 @@ const faulty = async <Result>(what: string, work: () => Promise<Result>): Promis
   }
 };
 
-/** The entry of a folder that a link leads to; `undefined` for a folder that the link is in, a walk without end. */
-const linkedTo = async (path: string): Promise<Stats | undefined> => {
-  const found = await ifExists(stat(path));
-  if (found?.isDirectory() !== true) return found;
-  const isAbove = `${await realpath(dirname(path))}${sep}`.startsWith(`${await realpath(path)}${sep}`);
-  return isAbove ? undefined : found;
-};
-
 /** An entry of a folder: itself, or what it links to. */
 type Entry = { readonly name: string; readonly kind: Pick<Stats, 'isDirectory' | 'isFile'> | undefined };
 
-/** The entries of a folder, without half-written files; none when it does not exist. */
+/** The entries of a folder; none when it does not exist. */
 const entriesOf = async function* (folder: string, followsLinks: boolean): AsyncGenerator<Entry> {
   for (const entry of (await ifExists(readdir(folder, { withFileTypes: true }))) ?? []) {
     const { name } = entry;
-    if (name === '.partial') continue;
-    yield { name, kind: followsLinks && entry.isSymbolicLink() ? await linkedTo(join(folder, name)) : entry };
+    yield { name, kind: followsLinks && entry.isSymbolicLink() ? await ifExists(stat(join(folder, name))) : entry };
   }
+};
+
+/**
+ * The real paths of the folders around a folder, and its own; `undefined` for a folder that a link leads back to, which
+ * would be a walk without end, and for a missing one.
+ */
+const enter = async (folder: string, above: readonly string[]): Promise<readonly string[] | undefined> => {
+  const here = await ifExists(realpath(folder));
+  return here === undefined || above.includes(here) ? undefined : [...above, here];
 };
 
 /**
@@ -81,15 +81,21 @@ export const filesIn = async (
   { followsLinks = false }: { readonly followsLinks?: boolean } = {},
 ): Promise<ReadonlyMap<string, number>> => {
   const sizes = new Map<string, number>();
-  const walk = async (folder: string): Promise<void> => {
+  const add = async (path: string): Promise<void> => {
+    const found = await ifExists(stat(join(root, path)));
+    if (found) sizes.set(path, found.size); // another process may have removed it meanwhile
+  };
+  const walk = async (folder: string, above: readonly string[]): Promise<void> => {
+    const around = followsLinks ? await enter(join(root, folder), above) : above;
+    if (around === undefined) return;
     for await (const { name, kind } of entriesOf(join(root, folder), followsLinks)) {
       const path = folder === '' ? name : `${folder}/${name}`;
-      if (kind?.isDirectory() === true) await walk(path);
-      const found = kind?.isFile() === true ? await ifExists(stat(join(root, path))) : undefined;
-      if (found) sizes.set(path, found.size); // another process may have removed it meanwhile
+      if (path === '.partial') continue; // further below, it is a file like any other
+      if (kind?.isDirectory() === true) await walk(path, around);
+      else if (kind?.isFile() === true) await add(path);
     }
   };
-  await walk('');
+  await walk('', []);
   return sizes;
 };
 

@@ -43,9 +43,25 @@ describe('the files of a data directory in a backup', () => {
     symlinkSync(disk, join(files, 'uploads'));
     symlinkSync(join(disk, 'project', 'code'), join(files, 'orgs'));
     symlinkSync('..', join(disk, 'project', 'above'));
+    for (const [here, there] of [
+      ['left', 'right'],
+      ['right', 'left'],
+    ] as const) {
+      mkdirSync(join(files, here));
+      symlinkSync(join('..', there), join(files, here, 'other'));
+    }
+    writeFileSync(join(files, 'left', 'one'), '1');
+    for (const half of ['.partial', 'left/.partial']) {
+      mkdirSync(join(files, half));
+      writeFileSync(join(files, half, 'part'), 'an upload that goes on, or one of this name');
+    }
     symlinkSync('nowhere', join(files, 'gone'));
     expect([...(await directoryFiles(directory).find())].sort()).toEqual([
+      ['files/left/.partial/part', { sizeBytes: 43 }],
+      ['files/left/one', { sizeBytes: 1 }],
       ['files/orgs', { sizeBytes: 4 }],
+      ['files/right/other/.partial/part', { sizeBytes: 43 }],
+      ['files/right/other/one', { sizeBytes: 1 }],
       ['files/uploads/project/code', { sizeBytes: 4 }],
     ]);
   });
