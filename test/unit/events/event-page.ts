@@ -57,7 +57,7 @@ const MEMBERS: Readonly<
   stream: 'the name of the stream',
   position: 'the position in the log; later events have larger ones, with gaps',
   partitionkey: 'the same as `subject`',
-  commandid: 'the command that recorded it',
+  commandid: 'the command that recorded it; absent when there is none',
   actor: 'the authenticated caller; absent when there is none',
   correlationid: 'the request that it came with; absent when there is none',
   causationid: 'the event that caused it; absent when there is none',

@@ -8,7 +8,7 @@ const MAX_KEPT_BYTES = 1024 * 1024;
 const member = (name: string, value: string | undefined): string =>
   value === undefined ? '' : `,"${name}":${JSON.stringify(value)}`;
 
-/** The attributes that are left out where they are absent; `commandid` never is. */
+/** The attributes that are left out where they are absent. */
 const OPTIONAL_ATTRIBUTES = [
   'commandid',
   'actor',
