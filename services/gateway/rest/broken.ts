@@ -68,15 +68,25 @@ const answer = (socket: Socket, code: string | undefined): void => {
  * Makes the handler for requests that cannot be read, because they are malformed, have too large headers or come too
  * slowly: it answers in the form of every other error and closes the connection, after the answers to the requests
  * before it. What follows a request that closes the connection is ignored.
+ *
+ * @param handshakeMs the time that the headers of a request may take.
  */
-export const answerBroken = ({ whenAnswered, isBehind }: RequestOrder): ((error: Error, socket: Socket) => void) => {
+export const answerBroken = (
+  { whenAnswered, whenLate, isBehind }: RequestOrder,
+  handshakeMs: number,
+): ((error: Error, socket: Socket) => void) => {
   const seen = new WeakSet<Socket>();
-  return (error, socket) => {
-    const code = codeOf(error);
-    if (seen.has(socket) || code === 'HPE_CLOSED_CONNECTION') return; // the discarded bytes are malformed as well
-    if (code === TIMEOUT && isBehind(socket)) return; // it is this server that has not read the rest
+  const end = (socket: Socket, code: string | undefined): void => {
+    if (seen.has(socket)) return; // the discarded bytes are malformed as well
     seen.add(socket);
     if (code === 'ECONNRESET') socket.destroy();
     else whenAnswered(socket, () => answer(socket, code));
+  };
+  return (error, socket) => {
+    const code = codeOf(error);
+    if (code === 'HPE_CLOSED_CONNECTION') return;
+    // It is this server that has not read the rest. Node does not report the same request again.
+    if (code === TIMEOUT && isBehind(socket)) whenLate(socket, handshakeMs, () => end(socket, code));
+    else end(socket, code);
   };
 };

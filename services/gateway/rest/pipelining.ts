@@ -20,6 +20,11 @@ export type RequestOrder = {
   readonly whenAnswered: (socket: Socket, then: () => void) => void;
   /** True while nothing is read of a connection because a request waits, and for a moment after that. */
   readonly isBehind: (socket: Socket) => boolean;
+  /**
+   * Calls back when the headers of the next request have not arrived on a connection after a time, in milliseconds, at
+   * whose end it was read again. A body that is missing is no concern here: it is watched once its request is handled.
+   */
+  readonly whenLate: (socket: Socket, waitMs: number, then: () => void) => void;
 };
 
 const whenClosed = (response: ServerResponse | undefined, then: () => void): void => {
@@ -51,13 +56,26 @@ const readingHolds = () => {
 /** Makes the order of the requests of one server. */
 export const requestOrder = (): RequestOrder => {
   const latest = new WeakMap<Socket, Latest>();
+  /** The number of requests that have arrived on each connection. */
+  const arrived = new WeakMap<Socket, number>();
   const reading = readingHolds();
+  const whenLate: RequestOrder['whenLate'] = (socket, waitMs, then) => {
+    if (latest.get(socket)?.response.req.complete === false) return;
+    const count = arrived.get(socket);
+    const look = (): void => {
+      if (socket.destroyed || arrived.get(socket) !== count) return;
+      if (reading.isBehind(socket)) whenLate(socket, waitMs, then);
+      else then();
+    };
+    setTimeout(look, waitMs).unref();
+  };
   return {
     keep: (app) => {
       app.addHook('onRequest', ({ raw: { socket } }, { raw: response }, done) => {
         const before = latest.get(socket)?.response;
         const isLatest = (): boolean => latest.get(socket)?.response === response;
         latest.set(socket, { response, before });
+        arrived.set(socket, (arrived.get(socket) ?? 0) + 1);
         response.once('close', () => isLatest() && latest.delete(socket)); // an idle connection keeps no response
         if (before === undefined) {
           done();
@@ -75,5 +93,6 @@ export const requestOrder = (): RequestOrder => {
       whenClosed(response?.req.complete === false ? before : response, then);
     },
     isBehind: reading.isBehind,
+    whenLate,
   };
 };

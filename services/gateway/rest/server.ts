@@ -115,7 +115,7 @@ const open = (hosting: Hosting, isClosing: () => boolean): FastifyInstance => {
     ...(tls ? { https: { ...server, ...tlsOptions(tls.current), handshakeTimeout: handshakeMs } } : { http: server }),
     forceCloseConnections: 'idle',
     return503OnClosing: false, // what is still read is answered
-    clientErrorHandler: answerBroken(order),
+    clientErrorHandler: answerBroken(order, handshakeMs),
     // Not routed by Fastify: a path is decoded before it is split, and 501 is answered for another verb (ADR 0032).
     rewriteUrl: (request) => {
       const url = pathAndQuery(request);

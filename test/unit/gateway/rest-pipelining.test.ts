@@ -111,6 +111,17 @@ describe('requests that a client sends without waiting for answers', () => {
     expect(steps).toEqual(['write', 'written', 'write', 'written', 'read last']);
   });
 
+  it('are too late when the headers of the last one do not arrive after those before it were answered', async () => {
+    await toy.close();
+    toy = await open(500);
+    const { closed, received } = send(`${write()}${read(1)}GET /api/v1/tasks/p/d/n/2 HTTP/1.1\r\nHost`);
+    await begun();
+    await pause(1_000);
+    release();
+    await closed;
+    expect(received().match(/HTTP\/1\.1 \d+/gu)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 200', 'HTTP/1.1 408']);
+  });
+
   it.each([
     ['a write', write()],
     ['a read', 'GET /api/v1/tasks/p/d/n/slow HTTP/1.1\r\nHost: x\r\n\r\n'],
