@@ -21,8 +21,8 @@ export type RequestOrder = {
   /** True while nothing is read of a connection because a request waits, and for a moment after that. */
   readonly isBehind: (socket: Socket) => boolean;
   /**
-   * Calls back when the headers of the next request have not arrived on a connection after a time, in milliseconds, at
-   * whose end it was read again. A body that is missing is no concern here: it is watched once its request is handled.
+   * Watches a connection on which a request has not arrived as a whole, in place of Node. Calls back when, while the
+   * connection is read, its headers take longer than a time, in milliseconds, or nothing of its body comes for as long.
    */
   readonly whenLate: (socket: Socket, waitMs: number, then: () => void) => void;
 };
@@ -59,12 +59,16 @@ export const requestOrder = (): RequestOrder => {
   /** The number of requests that have arrived on each connection. */
   const arrived = new WeakMap<Socket, number>();
   const reading = readingHolds();
+  const isBodyMissing = (socket: Socket): boolean => latest.get(socket)?.response.req.complete === false;
   const whenLate: RequestOrder['whenLate'] = (socket, waitMs, then) => {
-    if (latest.get(socket)?.response.req.complete === false) return;
-    const count = arrived.get(socket);
+    const before = (arrived.get(socket) ?? 0) - Number(isBodyMissing(socket));
+    const hasArrived = (): boolean => !isBodyMissing(socket) && (arrived.get(socket) ?? 0) > before;
+    let { bytesRead } = socket;
     const look = (): void => {
-      if (socket.destroyed || arrived.get(socket) !== count) return;
-      if (reading.isBehind(socket)) whenLate(socket, waitMs, then);
+      if (socket.destroyed || hasArrived()) return;
+      const goesOn = isBodyMissing(socket) && socket.bytesRead > bytesRead;
+      ({ bytesRead } = socket);
+      if (goesOn || reading.isBehind(socket)) setTimeout(look, waitMs).unref();
       else then();
     };
     setTimeout(look, waitMs).unref();
