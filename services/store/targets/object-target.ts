@@ -1,6 +1,6 @@
 import type { Stats } from 'node:fs';
 import { readdir, readFile, realpath, stat } from 'node:fs/promises';
-import { basename, dirname, join, resolve } from 'node:path';
+import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { DataDirectoryInUse, StoreUnavailable } from '../../kernel/fault.js';
 import { durableFiles } from '../durable-files.js';
 import { ifExists } from '../file-error.js';
@@ -64,12 +64,14 @@ const entriesOf = async function* (folder: string, followsLinks: boolean): Async
 };
 
 /**
- * The real paths of the folders around a folder, and its own; `undefined` for a folder that a link leads back to, which
- * would be a walk without end, and for a missing one.
+ * The real paths of the folders around a folder, and its own; `undefined` for a missing one, and for one that a link leads
+ * to and that contains a folder around it: it has other files than those of the walk, and would be a walk without end.
  */
 const enter = async (folder: string, above: readonly string[]): Promise<readonly string[] | undefined> => {
   const here = await ifExists(realpath(folder));
-  return here === undefined || above.includes(here) ? undefined : [...above, here];
+  if (here === undefined) return undefined;
+  const isInside = (path: string): boolean => relative(here, path).split(sep)[0] !== '..';
+  return above.some(isInside) ? undefined : [...above, here];
 };
 
 /**

@@ -56,6 +56,11 @@ describe('the files of a data directory in a backup', () => {
       writeFileSync(join(files, half, 'part'), 'an upload that goes on, or one of this name');
     }
     symlinkSync('nowhere', join(files, 'gone'));
+    for (const [name, to] of [
+      ['up', '..'],
+      ['everything', '/'],
+    ] as const)
+      symlinkSync(to, join(files, name));
     expect([...(await directoryFiles(directory).find())].sort()).toEqual([
       ['files/left/.partial/part', { sizeBytes: 43 }],
       ['files/left/one', { sizeBytes: 1 }],
