@@ -160,8 +160,8 @@ export class WorkOffers {
     try {
       return await this.#launch(engine, item, lease, leased.position);
     } catch (error) {
-      engine.held.delete(item.stream);
-      this.#rejectForATime(engine, item);
+      // Otherwise the execution has ended: the board has deleted what was held.
+      if (engine.held.delete(item.stream)) this.#rejectForATime(engine, item);
       await leases.giveBack(lease, 'it could not be offered');
       throw error;
     }
@@ -193,6 +193,7 @@ export class WorkOffers {
       return false;
     }
     held.isSent = true;
+    this.#pauses.delete(item.stream);
     const leaseUntil = timestampFromMs(now() + leaseMs);
     const position = positionToken(leasedAt);
     engine.sendQueue.send({ case: 'launch', value: { ...message, lease: leaseOf(lease), leaseUntil, position } });
