@@ -159,12 +159,14 @@ describe('with a certificate', () => {
 });
 
 describe('the EventStoreDB protocol', () => {
+  /** The format of the log, and the project. */
+  const FIRST_EVENTS = 2;
   const projects = { FLIGHTLOG_PROJECTS: '["flytesnacks"]', FLIGHTLOG_EVENTSTORE_MODE: 'read' };
 
   it('speaks TLS with the certificate of the server', async () => {
     const { ready } = await serving(flags, projects);
     const { eventstore = '' } = ready;
-    expect(await overEventstore(clientUrl(eventstore))).toBe(1);
+    expect(await overEventstore(clientUrl(eventstore))).toBe(FIRST_EVENTS);
     expect(await overEventstore(clientUrl(eventstore).replace('ours.pem', 'another.pem'))).toBe('refused');
     expect(await overEventstore(`esdb://localhost:${portOf(eventstore)}?tls=false`)).toBe('refused');
     const info = `https://127.0.0.1:${portOf(eventstore)}/info`;
@@ -175,7 +177,7 @@ describe('the EventStoreDB protocol', () => {
   it('refuses clients without a certificate of the authority that is configured for them', async () => {
     const { ready } = await serving(flags, { ...projects, FLIGHTLOG_TLS_CLIENT_CA_FILE: made.file('ours.pem') });
     const { eventstore = '' } = ready;
-    expect(await overEventstore(clientUrl(eventstore, 'caller'))).toBe(1);
+    expect(await overEventstore(clientUrl(eventstore, 'caller'))).toBe(FIRST_EVENTS);
     expect(await overEventstore(clientUrl(eventstore, 'stranger'))).toBe('refused');
     expect(await overEventstore(clientUrl(eventstore))).toBe('refused');
   });
