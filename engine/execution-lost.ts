@@ -16,10 +16,10 @@ export type LossReason =
 /** The control plane takes no further reports about an execution from this walk, or has refused one of them. */
 export class ExecutionLost extends Error {
   override readonly name = 'ExecutionLost';
-  readonly why: LossReason;
+  readonly reason: LossReason;
 
-  constructor(why: LossReason, text: string, cause?: CallError) {
-    super(`${why}: ${text}`, { cause });
-    this.why = why;
+  constructor(reason: LossReason, text: string, cause?: CallError) {
+    super(`${reason}: ${text}`, { cause });
+    this.reason = reason;
   }
 }

@@ -118,7 +118,7 @@ export type Perform = (effect: Effect) => Promise<EffectOutcome>;
  * failed; after `refused`, to abort it if that was requested, and otherwise to walk it again later.
  */
 const isLoss = (error: unknown): error is ExecutionLost =>
-  error instanceof ExecutionLost && error.why !== 'refused' && error.why !== 'invalid';
+  error instanceof ExecutionLost && error.reason !== 'refused' && error.reason !== 'invalid';
 
 /**
  * Performs the effects of one execution's walk, until the execution is lost.

@@ -85,7 +85,7 @@ export const createPoller = (needs: PollerOptions): Poller => {
       return true;
     } catch (error) {
       if (!(error instanceof CallError) || error.code !== status.INTERNAL) throw error;
-      needs.logger.warn({ err: error }, 'looking for work failed');
+      needs.logger.warn({ err: error }, 'reading work failed');
       return false;
     }
   };

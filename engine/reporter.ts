@@ -139,8 +139,8 @@ export const createReporter = (needs: ReporterNeeds): Reporter => {
     }
     events.refused++;
     logger.debug({ kind: report.kind, code: status[error.code], text: error.message }, 'event refused');
-    const why = await lossBy(client, report, error);
-    if (why !== undefined) throw new ExecutionLost(why, error.message, error);
+    const reason = await lossBy(client, report, error);
+    if (reason !== undefined) throw new ExecutionLost(reason, error.message, error);
   };
 
   return async (report) => {

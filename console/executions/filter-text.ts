@@ -74,8 +74,8 @@ export const labelsOf = (filters: string): string =>
 /** Replaces the labels that a filter text asks for. */
 export const withLabels = (filters: string, labels: string): string => {
   const others = termsOf(filters).filter((term) => labelOf(term) === undefined);
-  const asked = labels.split(/\s+/u).filter((label) => !/^=?$/u.test(label));
-  return [...others, ...asked.map(labelCondition)].map(textOf).join('+');
+  const wanted = labels.split(/\s+/u).filter((label) => !/^=?$/u.test(label));
+  return [...others, ...wanted.map(labelCondition)].map(textOf).join('+');
 };
 
 /** Adds the value, or removes it when it is there. */

@@ -11,7 +11,7 @@ import { lastingOf } from './lasting.js';
 
 const PERCENT = 100;
 
-const whyOf = ({ closure }: Execution): string => {
+const reasonOf = ({ closure }: Execution): string => {
   if (closure?.outputResult.case === 'error') return closure.outputResult.value.message;
   return closure?.outputResult.case === 'abortMetadata' ? closure.outputResult.value.cause : '';
 };
@@ -54,7 +54,7 @@ export const Row = memo(({ execution, index, longest, top }: RowProps): ReactNod
   const { id, spec, closure } = execution;
   const phase = executionPhase(closure?.phase);
   const ms = lengthOf(closure?.duration);
-  const why = whyOf(execution);
+  const reason = reasonOf(execution);
   return (
     <div className="row" role="row" aria-rowindex={index + 2} style={{ transform: `translateY(${top}px)` }}>
       <span role="cell">
@@ -67,7 +67,7 @@ export const Row = memo(({ execution, index, longest, top }: RowProps): ReactNod
         >
           {id?.name}
         </Link>
-        <small className={why === '' ? 'quiet' : 'row-why'}>{why || labelsOf(execution)}</small>
+        <small className={reason === '' ? 'quiet' : 'row-why'}>{reason || labelsOf(execution)}</small>
       </span>
       <span role="cell" className="row-name">
         {closure?.workflowId?.name ?? spec?.launchPlan?.name}

@@ -12,10 +12,10 @@ import type { Literal } from '../../proto/gen/platformidl/core/literals_pb.js';
 import type { LiteralType } from '../../proto/gen/platformidl/core/types_pb.js';
 import { KINDS, type Kind } from '../definitions/kinds.js';
 import { readVersions } from '../definitions/versions.js';
-import { ask, call } from '../server/call.js';
+import { callRpc, call } from '../server/call.js';
 import { ServerFailure } from '../server/failure.js';
 import type { Named, Versioned } from '../server/ids.js';
-import { own } from './fields/own.js';
+import { ownValue } from './fields/own.js';
 
 /** One input that a launch may give. */
 export type AskedInput = {
@@ -48,7 +48,8 @@ const ofPlan = async (id: Versioned, given: Given, signal: AbortSignal): Promise
   const { spec, closure } = await call(AdminService.method.getLaunchPlan, { id: target }, signal);
   const inputs = Object.entries(closure?.expectedInputs?.parameters ?? {}).flatMap(([name, parameter]) => {
     if (!parameter.var?.type) return [];
-    const initial = own(given, name) ?? (parameter.behavior.case === 'default' ? parameter.behavior.value : undefined);
+    const initial =
+      ownValue(given, name) ?? (parameter.behavior.case === 'default' ? parameter.behavior.value : undefined);
     const isRequired = parameter.behavior.case === 'required' && parameter.behavior.value;
     return [{ name, type: parameter.var.type, description: parameter.var.description, isRequired, initial }];
   });
@@ -60,7 +61,7 @@ const ofTask = async (id: Versioned, given: Given, signal: AbortSignal): Promise
   const { closure } = await call(AdminService.method.getTask, { id: target }, signal);
   const variables = closure?.compiledTask?.template?.interface?.inputs?.variables ?? {};
   const inputs = Object.entries(variables).flatMap(([name, { type, description }]) =>
-    type ? [{ name, type, description, isRequired: true, initial: own(given, name) }] : [],
+    type ? [{ name, type, description, isRequired: true, initial: ownValue(given, name) }] : [],
   );
   return { target, inputs, fixed: [] };
 };
@@ -76,7 +77,7 @@ const INTERNAL_ERROR = 500;
 const relaunchOf = async (id: Named, signal: AbortSignal): Promise<Origin> => {
   const [{ spec = create(ExecutionSpecSchema) }, { message, unread, requestId }] = await Promise.all([
     call(AdminService.method.getExecution, { id }, signal),
-    ask(AdminService.method.getExecutionData, { id }, signal),
+    callRpc(AdminService.method.getExecutionData, { id }, signal),
   ]);
   const fault = unread.get('full_inputs');
   if (fault !== undefined)

@@ -2,7 +2,7 @@ import type { DescMessage, DescMethodUnary, MessageInitShape, MessageShape } fro
 import { useQueryClient } from '@tanstack/react-query';
 import { useCallback, useSyncExternalStore } from 'react';
 
-import { ask } from './call.js';
+import { callRpc } from './call.js';
 import type { Scope } from './ids.js';
 
 /**
@@ -50,7 +50,7 @@ export const useAct = (scope?: Scope): Act => {
   const { project, domain } = scope ?? {};
   return useCallback(
     async (method, init) => {
-      const { message, position, requestId } = await ask(method, init);
+      const { message, position, requestId } = await callRpc(method, init);
       const place = project === undefined || domain === undefined ? undefined : { project, domain };
       setLast(position === undefined ? undefined : { position, scope: place, requestId });
       void client.invalidateQueries();

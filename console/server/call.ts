@@ -58,7 +58,7 @@ const unreadIn = (answer: Response): ReadonlyMap<string, string> =>
  * @throws {ServerUnreachable} when no answer comes, or only a part of it; after an abort by the signal, the error of
  * the abort.
  */
-export const ask = async <Input extends DescMessage, Output extends DescMessage>(
+export const callRpc = async <Input extends DescMessage, Output extends DescMessage>(
   method: DescMethodUnary<Input, Output>,
   init: MessageInitShape<Input>,
   signal?: AbortSignal,
@@ -95,4 +95,4 @@ export const call = async <Input extends DescMessage, Output extends DescMessage
   method: DescMethodUnary<Input, Output>,
   init: MessageInitShape<Input>,
   signal?: AbortSignal,
-): Promise<MessageShape<Output>> => (await ask(method, init, signal)).message;
+): Promise<MessageShape<Output>> => (await callRpc(method, init, signal)).message;

@@ -18,7 +18,7 @@ const FRESH_MS = 30_000;
  * server would refuse. False until the server has answered.
  */
 export const useMay = (permission: Permission, { project, domain }: Scope): boolean => {
-  const asked = rpcQuery(AccessService.method.listOwnPermissions, { project, domain });
-  const { data } = useQuery({ ...asked, staleTime: FRESH_MS });
+  const query = rpcQuery(AccessService.method.listOwnPermissions, { project, domain });
+  const { data } = useQuery({ ...query, staleTime: FRESH_MS });
   return data?.permissions.includes(permission) ?? false;
 };

@@ -1,7 +1,7 @@
 import type { DescMessage, DescMethodUnary, MessageInitShape, MessageShape } from '@bufbuild/protobuf';
 import { QueryClient, queryOptions, type UseQueryOptions } from '@tanstack/react-query';
 
-import { type Answer, ask, call } from './call.js';
+import { type Answer, callRpc, call } from './call.js';
 import { ServerFailure, ServerUnreachable } from './failure.js';
 
 const FRESH_MS = 2_000;
@@ -60,7 +60,7 @@ export const answerQuery = <Input extends DescMessage, Output extends DescMessag
 ): UseQueryOptions<Answer<MessageShape<Output>>> =>
   queryOptions({
     queryKey: [...keyOf(method, init), 'answer'] as readonly unknown[],
-    queryFn: ({ signal }) => ask(method, init, signal),
+    queryFn: ({ signal }) => callRpc(method, init, signal),
   });
 
 /** The key prefix of all queries of an RPC. */

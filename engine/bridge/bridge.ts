@@ -44,7 +44,7 @@ export interface BridgeWatch {
   /** A step for an execution has failed and is retried. */
   stepFailed(): void;
   /** A launch was rejected: `others` when another engine may take it, otherwise the code of its error. */
-  rejected(why: string): void;
+  rejected(reason: string): void;
   /** Called once, with a function that counts the executions of the bridge by what the control plane wants of them. */
   counts(read: () => Readonly<Record<DesiredState, number>>): void;
 }
@@ -230,7 +230,7 @@ class Bridge {
     this.#sendPlaces();
   }
 
-  /** Keeps the object of a finished execution for a while, so that people can look at it. */
+  /** Keeps the object of a finished execution for a while, so that people can inspect it. */
   #keep(managed: ManagedExecution): void {
     managed.keptUntilMs = Date.now() + this.#options.keepFinishedMs;
     managed.aim = 'over';
@@ -249,7 +249,7 @@ class Bridge {
   }
 
   /** Has an object without a lease in this process deleted after `keepFinishedMs`, if its execution has ended. */
-  async #lookAtStray(key: string): Promise<void> {
+  async #checkStray(key: string): Promise<void> {
     const id = executionIdentifier(key);
     const state = await stateOf(this.#needs.client, id);
     const cluster = this.#strays.get(key);
@@ -272,7 +272,7 @@ class Bridge {
 
   async #work(key: string): Promise<void> {
     const managed = this.#managed.get(key);
-    if (managed === undefined) return this.#lookAtStray(key);
+    if (managed === undefined) return this.#checkStray(key);
     if ((await this.#reconciler.reconcile(managed)) === 'wait') {
       const keptMs = managed.keptUntilMs - Date.now();
       if (managed.aim !== 'run') this.#queue.addAfter(key, keptMs > 0 ? keptMs : RECHECK_MS);

@@ -2,11 +2,11 @@
 export type DesiredState = 'run' | 'abort' | 'over';
 
 /**
- * The object of a launch, as last read. `standing`: the object exists and is not being deleted. `foreign`: an object of
+ * The object of a launch, as last read. `present`: the object exists and is not being deleted. `foreign`: an object of
  * the same name was made for another launch. `abandoned`: the object was deleted, and its engine has not removed the
  * finalizer within the grace time.
  */
-export type ObjectState = 'unknown' | 'absent' | 'standing' | 'deleting' | 'abandoned' | 'foreign';
+export type ObjectState = 'unknown' | 'absent' | 'present' | 'deleting' | 'abandoned' | 'foreign';
 
 export type Situation = {
   readonly aim: DesiredState;
@@ -26,7 +26,7 @@ export type Situation = {
  * the cluster, `end` reports its end instead of the engine, `release` removes the engine's finalizer.
  */
 export type Step =
-  | 'look'
+  | 'observe'
   | 'create'
   | 'accept'
   | 'pass-on'
@@ -50,27 +50,27 @@ const begin = ({ isAccepted, isStarted }: Situation): Step => {
 };
 
 const RUN: Row = {
-  unknown: ({ isFirstLease, isAccepted }) => (isFirstLease && !isAccepted ? 'create' : 'look'),
+  unknown: ({ isFirstLease, isAccepted }) => (isFirstLease && !isAccepted ? 'create' : 'observe'),
   absent: begin,
-  standing: acceptedOr('wait', 'accept'),
+  present: acceptedOr('wait', 'accept'),
   deleting: acceptedOr('wait', 'accept'),
   abandoned: acceptedOr('wait', 'accept'),
   foreign: acceptedOr('end', 'refuse'),
 };
 
 const ABORT: Row = {
-  unknown: acceptedOr('look', 'accept'),
+  unknown: acceptedOr('observe', 'accept'),
   absent: acceptedOr('end', 'accept'),
-  standing: acceptedOr('delete', 'accept'),
+  present: acceptedOr('delete', 'accept'),
   deleting: acceptedOr('wait', 'accept'),
   abandoned: acceptedOr('wait', 'accept'),
   foreign: acceptedOr('end', 'accept'),
 };
 
 const OVER: Row = {
-  unknown: always('look'),
+  unknown: always('observe'),
   absent: always('forget'),
-  standing: ({ isKept }) => (isKept ? 'wait' : 'delete'),
+  present: ({ isKept }) => (isKept ? 'wait' : 'delete'),
   deleting: always('wait'),
   abandoned: always('release'),
   foreign: always('forget'),

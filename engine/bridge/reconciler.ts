@@ -30,22 +30,24 @@ export type ReconcilerOptions = {
 };
 
 /** The outcome of a step: what is known of the object, a wait for a change, or the end of the management. */
-type Outcome = Sight | 'wait' | 'forget';
-type Sight = { readonly seen: ObjectState; readonly object?: ClusterObject };
+type Outcome = Observation | 'wait' | 'forget';
+type Observation = { readonly seen: ObjectState; readonly object?: ClusterObject };
 
 const labelOf = ({ work }: ManagedExecution): string => work?.settings?.clusterLabel?.value ?? '';
 
 /** Reconciles the objects of executions with the control plane. */
 export class Reconciler {
   readonly #options: ReconcilerOptions;
-  readonly #steps: Readonly<Record<Step, (managed: ManagedExecution, last: Sight) => Promise<Outcome> | Outcome>> = {
-    look: (managed) => this.#look(managed),
+  readonly #steps: Readonly<
+    Record<Step, (managed: ManagedExecution, last: Observation) => Promise<Outcome> | Outcome>
+  > = {
+    observe: (managed) => this.#observe(managed),
     create: (managed) => this.#create(managed),
     accept: (managed, { seen }) => this.#accept(managed, seen),
     'pass-on': (managed) => this.#passOn(managed, 'another engine has begun it'),
     refuse: (managed) => this.#refuse(managed, 'NameTaken', 'another object in the cluster has its name and namespace'),
     end: (managed) => this.#end(managed),
-    delete: (managed, { object }) => (object ? this.#delete(managed, object) : this.#look(managed)),
+    delete: (managed, { object }) => (object ? this.#delete(managed, object) : this.#observe(managed)),
     release: (managed, { object }) => this.#release(managed, object),
     wait: () => 'wait',
     forget: () => 'forget',
@@ -84,7 +86,7 @@ export class Reconciler {
 
   #seen({ work }: ManagedExecution, object: ClusterObject): ObjectState {
     if (work !== undefined && object.launchId !== launchIdOf(work)) return 'foreign';
-    if (object.deletedAtMs === undefined) return 'standing';
+    if (object.deletedAtMs === undefined) return 'present';
     const { finalizerGraceMs } = this.#options;
     const isHeld = finalizerGraceMs > 0 && object.finalizers.includes(FINALIZER);
     return isHeld && Date.now() - object.deletedAtMs > finalizerGraceMs ? 'abandoned' : 'deleting';
@@ -94,14 +96,14 @@ export class Reconciler {
    * Reads the object from the cluster of the execution, then from the others, because weights and labels may have
    * changed.
    */
-  async #look(managed: ManagedExecution): Promise<Sight> {
+  async #observe(managed: ManagedExecution): Promise<Observation> {
     const objectName = {
       namespace: objectNamespace(this.#options.object.namespaceTemplate, managed.id),
       name: managed.id.name,
     };
-    const own = this.#cluster(managed);
-    const others = this.#options.clusters.map(({ cluster }) => cluster).filter((each) => each !== own);
-    for (const cluster of own === undefined ? others : [own, ...others]) {
+    const assigned = this.#cluster(managed);
+    const others = this.#options.clusters.map(({ cluster }) => cluster).filter((each) => each !== assigned);
+    for (const cluster of assigned === undefined ? others : [assigned, ...others]) {
       const object = await cluster.find(objectName);
       if (object === undefined) continue;
       managed.cluster = cluster.name;
@@ -123,10 +125,10 @@ export class Reconciler {
       if (!(error instanceof UnfitLaunch || error instanceof ObjectRefused)) throw error;
       return this.#refuse(managed, 'ObjectRefused', `no object can be made of the launch: ${error.message}`);
     }
-    return answer === 'created' ? { seen: 'standing' } : this.#look(managed);
+    return answer === 'created' ? { seen: 'present' } : this.#observe(managed);
   }
 
-  #accept(managed: ManagedExecution, seen: ObjectState): Sight {
+  #accept(managed: ManagedExecution, seen: ObjectState): Observation {
     managed.accepted = 'sent';
     this.#options.send({ case: 'accept', value: managed.lease ? { lease: managed.lease } : {} });
     return { seen };

@@ -21,9 +21,9 @@ const errorOf = (thrown: unknown): Error => (thrown instanceof Error ? thrown : 
 export const renewedToken = (issue: () => Promise<IssuedToken>, onFailure: OnTokenFailure): GetToken => {
   let known: IssuedToken | undefined;
   let failure: { readonly error: Error; readonly untilMs: number } | undefined;
-  let asking: Promise<void> | undefined;
+  let issuing: Promise<void> | undefined;
 
-  const ask = async (): Promise<void> => {
+  const issueToken = async (): Promise<void> => {
     try {
       known = await issue();
       failure = undefined;
@@ -32,13 +32,13 @@ export const renewedToken = (issue: () => Promise<IssuedToken>, onFailure: OnTok
       if (!failure) onFailure(error);
       failure = { error, untilMs: Date.now() + PAUSE_MS };
     }
-    asking = undefined;
+    issuing = undefined;
   };
 
   const isDue = (nowMs: number): boolean => nowMs >= (known?.renewAtMs ?? 0) && nowMs >= (failure?.untilMs ?? 0);
 
   return async () => {
-    if (asking || isDue(Date.now())) await (asking ??= ask());
+    if (issuing || isDue(Date.now())) await (issuing ??= issueToken());
     if (known && Date.now() < known.expiresAtMs) return known.token;
     throw failure?.error ?? new Error('the token has expired');
   };

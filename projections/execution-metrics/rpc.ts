@@ -22,11 +22,11 @@ const metrics = async (
   call: Call,
 ): Promise<WorkflowExecutionGetMetricsResponse> => {
   const id = completeExecutionId(request.id);
-  const ask = apiCaller(reads, call);
-  const execution = await ask(AdminService.method.getExecution, { id });
+  const callApi = apiCaller(reads, call);
+  const execution = await callApi(AdminService.method.getExecution, { id });
   const depth = request.depth < 0 ? MAX_DEPTH : Math.min(request.depth, MAX_DEPTH);
   const mayRead = (project: string, domain: string): boolean => accessOf(call).may('read', project, domain);
-  const span = await workflowSpan({ ask, mayRead, left: MAX_NODES }, execution, depth);
+  const span = await workflowSpan({ callApi, mayRead, left: MAX_NODES }, execution, depth);
   return create(WorkflowExecutionGetMetricsResponseSchema, { span });
 };
 

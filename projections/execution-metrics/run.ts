@@ -20,7 +20,7 @@ export const END_NODE = 'end-node';
 
 /** The reads of one request. */
 export type MetricsRun = {
-  readonly ask: CallApi;
+  readonly callApi: CallApi;
   /** True when the caller has the permission to read in a project and domain. */
   readonly mayRead: (project: string, domain: string) => boolean;
   /** The number of nodes and tasks that may still be read. */
@@ -67,7 +67,7 @@ export const nodesUnder = async (
   let token = '';
   do {
     const request = { workflowExecutionId, uniqueParentId, limit: PAGE, token };
-    const page = await run.ask(method.listNodeExecutions, request);
+    const page = await run.callApi(method.listNodeExecutions, request);
     spend(run, page.nodeExecutions.length);
     nodes.push(...page.nodeExecutions);
     token = page.token;
@@ -84,7 +84,7 @@ export const readAttempts = async (
   if (nodeExecutionId === undefined) return attempts;
   let token = '';
   do {
-    const page = await run.ask(method.listTaskExecutions, { nodeExecutionId, limit: PAGE, token });
+    const page = await run.callApi(method.listTaskExecutions, { nodeExecutionId, limit: PAGE, token });
     spend(run, page.taskExecutions.length);
     attempts.push(...page.taskExecutions);
     token = page.token;
@@ -92,7 +92,7 @@ export const readAttempts = async (
   return attempts.toSorted((a, b) => (a.id?.retryAttempt ?? 0) - (b.id?.retryAttempt ?? 0));
 };
 
-const unlessAbsent = async <Value>(asked: Promise<Value>): Promise<Value | undefined> => {
+const ifPresent = async <Value>(asked: Promise<Value>): Promise<Value | undefined> => {
   try {
     return await asked;
   } catch (error) {
@@ -107,7 +107,7 @@ export const workflowOf = async (
   { closure }: Execution,
 ): Promise<CompiledWorkflowClosure | undefined> => {
   if (closure?.workflowId === undefined) return undefined;
-  const found = await unlessAbsent(run.ask(method.getWorkflow, { id: closure.workflowId }));
+  const found = await ifPresent(run.callApi(method.getWorkflow, { id: closure.workflowId }));
   return found?.closure?.compiledWorkflow;
 };
 
@@ -117,7 +117,7 @@ export const dynamicOf = async (
   { id }: NodeExecution,
 ): Promise<CompiledWorkflowClosure | undefined> => {
   if (id === undefined) return undefined;
-  return (await unlessAbsent(run.ask(method.getDynamicNodeWorkflow, { id })))?.compiledWorkflow;
+  return (await ifPresent(run.callApi(method.getDynamicNodeWorkflow, { id })))?.compiledWorkflow;
 };
 
 /**
@@ -128,7 +128,7 @@ export const readChild = async (run: MetricsRun, { closure }: NodeExecution): Pr
   const target = closure?.targetMetadata;
   const id = target?.case === 'workflowNodeMetadata' ? target.value.executionId : undefined;
   if (id === undefined || !run.mayRead(id.project, id.domain)) return undefined;
-  return unlessAbsent(run.ask(method.getExecution, { id }));
+  return ifPresent(run.callApi(method.getExecution, { id }));
 };
 
 /** The nodes that a branch may choose. */

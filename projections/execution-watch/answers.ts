@@ -18,7 +18,7 @@ export type WatchAnswer = {
   readonly isWhole: boolean;
   readonly bytes: Uint8Array;
   /** The execution's stream, for a change of a list. */
-  readonly of?: string;
+  readonly stream?: string;
 };
 
 /**

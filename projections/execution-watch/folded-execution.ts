@@ -59,19 +59,19 @@ const CACHE_BYTES = 64 * 1024;
 const memory = () => {
   const byCollection = new Map<string, Map<string, StoredDocument>>();
   const all = new Map<string, FoldedDocument>();
-  const of = ({ name }: Collection): Map<string, StoredDocument> => {
+  const documentsOf = ({ name }: Collection): Map<string, StoredDocument> => {
     const found = byCollection.get(name) ?? new Map<string, StoredDocument>();
     byCollection.set(name, found);
     return found;
   };
   const store: Pick<ReadStore, 'getMany'> = {
-    getMany: (collection, keys) => Promise.resolve(keys.flatMap((key) => of(collection).get(key) ?? [])),
+    getMany: (collection, keys) => Promise.resolve(keys.flatMap((key) => documentsOf(collection).get(key) ?? [])),
   };
   const put = ({ collection, document }: FoldedDocument): void => {
-    of(collection).set(document.key, document);
+    documentsOf(collection).set(document.key, document);
     all.set(`${collection.name} ${document.key}`, { collection, document });
   };
-  return { store, put, get: (collection: Collection, key: string) => of(collection).get(key), all };
+  return { store, put, get: (collection: Collection, key: string) => documentsOf(collection).get(key), all };
 };
 
 /** Opens an execution. It is folded by the same reader and folds as the views. */

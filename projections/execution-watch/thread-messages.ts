@@ -13,7 +13,7 @@ export type SentAnswer = {
   /** As it is sent. */
   readonly data: Uint8Array;
   /** The execution's stream, for a change of a list. */
-  readonly of?: string;
+  readonly stream?: string;
 };
 
 /** Encodes an answer as it is sent in a form. */

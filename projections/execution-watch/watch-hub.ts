@@ -47,7 +47,7 @@ export type WatchHubOptions = {
   readonly reach: (position: bigint) => Promise<void>;
   readonly encode: EncodeAnswer;
   /** Sends a message to the watchers. */
-  readonly say: (message: WatchMessage) => void;
+  readonly send: (message: WatchMessage) => void;
 };
 
 /** The watchers, each with its first answers, until it leaves. */
@@ -100,20 +100,20 @@ const byStream = (events: readonly RecordedEvent[]): ReadonlyMap<StreamName, rea
 };
 
 /** Opens the hub, which has no watches at first. */
-export const openWatchHub = ({ open, reach, encode, say }: WatchHubOptions): WatchHub => {
+export const openWatchHub = ({ open, reach, encode, send: send }: WatchHubOptions): WatchHub => {
   const subjects = openSubjects(open);
   const readers = openReaders(subjects, { reach, encode });
 
   const publish = ({ name, forms }: WatchedSubject, answers: readonly WatchAnswer[]): void => {
     if (answers.length === 0) return;
     for (const form of forms.keys())
-      say({ topic: topicOf(name, form), answers: answers.map((each) => encode(form, each)) });
+      send({ topic: topicOf(name, form), answers: answers.map((each) => encode(form, each)) });
   };
   /** Ends a failed subject for all its watchers; the next watcher opens it again. */
   const fail = (subject: WatchedSubject, error: unknown): void => {
     if (!(error instanceof Fault)) throw error;
     subjects.forget(subject);
-    for (const form of subject.forms.keys()) say({ topic: topicOf(subject.name, form), failure: crossingOf(error) });
+    for (const form of subject.forms.keys()) send({ topic: topicOf(subject.name, form), failure: crossingOf(error) });
   };
   const feed = async (subject: WatchedSubject, events: readonly RecordedEvent[]): Promise<void> => {
     try {
@@ -133,7 +133,7 @@ export const openWatchHub = ({ open, reach, encode, say }: WatchHubOptions): Wat
       const eventsFor = ({ opened: { stream } }: WatchedSubject): readonly RecordedEvent[] =>
         stream === undefined ? events : (grouped.get(stream) ?? []);
       await Promise.all(subjects.all().map((subject) => feed(subject, eventsFor(subject))));
-      say({ reached: position });
+      send({ reached: position });
     },
   };
 };

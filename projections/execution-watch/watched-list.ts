@@ -43,7 +43,7 @@ export const watchedList = ({ under, isMatch }: ListFilter, sources: ListSources
     const now = change?.documents[0]?.document;
     if (!change || !now) return [];
     if (isMatch(now)) return [...changeAnswers(change)].map((each) => ({ ...each, of }));
-    return wasListed ? [{ ...leftAnswer(change, now), of }] : [];
+    return wasListed ? [{ ...leftAnswer(change, now), stream: of }] : [];
   };
   const answersTo = async (event: RecordedEvent, folds: ExecutionFolds): Promise<readonly WatchAnswer[]> => {
     const retried = sources.retriedBy(event);

@@ -37,7 +37,7 @@ export interface Watches {
    * @throws {StreamParked} when an event of the watched execution cannot be read.
    * @throws {StoreUnavailable} when the log cannot be read, and when the thread has ended.
    */
-  open(request: Uint8Array, asked: WatchOptions): AsyncIterable<SentAnswer>;
+  open(request: Uint8Array, requestedAfter: WatchOptions): AsyncIterable<SentAnswer>;
   close(): Promise<void>;
 }
 
@@ -72,7 +72,7 @@ type Watch = Pick<WatchesOptions, 'encode' | 'executions'> & {
   readonly id: number;
   readonly request: WatchRequest;
   readonly form: FollowForm;
-  readonly gone: AbortSignal;
+  readonly disconnected: AbortSignal;
   readonly watcher: Watcher;
   readonly readList: ReadList;
   readonly thread: WatchThread;
@@ -99,9 +99,9 @@ const listed = async function* (
 };
 
 /** Yields the first answers of a watch: the state, or the changes since the position of the request. */
-const first = async function* ({ id, gone, thread }: Watch): AsyncGenerator<SentAnswer> {
+const first = async function* ({ id, disconnected: disconnected, thread }: Watch): AsyncGenerator<SentAnswer> {
   let isLast = false;
-  while (!isLast && !gone.aborted) {
+  while (!isLast && !disconnected.aborted) {
     const reply = await thread.ask({ more: id });
     yield* reply.answers ?? [];
     isLast = reply.isLast === true;
@@ -113,14 +113,14 @@ const first = async function* ({ id, gone, thread }: Watch): AsyncGenerator<Sent
  * yielded: its position is that of the last change, which a caller that resumes after it has already.
  */
 const live = async function* (
-  { watcher, gone, form, encode, reached }: Watch,
+  { watcher, disconnected: disconnected, form, encode, reached }: Watch,
   after: bigint,
   newer: Newer,
 ): AsyncGenerator<SentAnswer> {
-  const isNew = ({ kind, position: at, of = '' }: SentAnswer): boolean =>
+  const isNew = ({ kind, position: at, stream: of = '' }: SentAnswer): boolean =>
     kind === Kind.END || (at > after && at > (newer.get(of) ?? 0n));
   let position = after;
-  while (!gone.aborted) {
+  while (!disconnected.aborted) {
     const next = watcher.take();
     if (next && isNew(next)) {
       yield next;
@@ -139,9 +139,9 @@ const answersTo = async function* (watch: Watch): AsyncGenerator<SentAnswer> {
     const encoded = toBinary(WatchRequestSchema, request);
     const { position = 0n, isEnded } = await thread.ask({ begin: id, request: encoded, form });
     const newer: Newer = new Map();
-    const asked = afterOf(request);
-    yield* isList(request) && asked === undefined ? listed(watch, position, newer) : first(watch);
-    const after = asked !== undefined && asked > position ? asked : position;
+    const requestedAfter = afterOf(request);
+    yield* isList(request) && requestedAfter === undefined ? listed(watch, position, newer) : first(watch);
+    const after = requestedAfter !== undefined && requestedAfter > position ? requestedAfter : position;
     if (isEnded === true) yield encode(form, bareAnswer(Kind.END, after));
     else yield* live(watch, after, newer);
   } finally {
@@ -163,15 +163,15 @@ export const openWatches = ({ openThread, encode, executions }: WatchesOptions):
   const thread = openThread(onMessage, (error) => topics.failAll(error));
 
   return {
-    async *open(encoded, { form, gone, readList }) {
+    async *open(encoded, { form, disconnected: disconnected, readList }) {
       const request = fromBinary(WatchRequestSchema, encoded);
       if (watchers >= MAX_WATCHERS)
         throw new RpcError('RESOURCE_EXHAUSTED', `this process has ${MAX_WATCHERS} watchers already`);
       const watcher = topics.join(topicOf(subjectOf(request), form));
-      gone.addEventListener('abort', watcher.wake);
+      disconnected.addEventListener('abort', watcher.wake);
       watchers += 1;
       count += 1;
-      const caller = { id: count, request, form, gone, watcher, readList };
+      const caller = { id: count, request, form, disconnected: disconnected, watcher, readList };
       try {
         yield* answersTo({ ...caller, thread, encode, executions, reached });
       } finally {

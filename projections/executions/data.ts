@@ -28,7 +28,7 @@ const eventOf = (
  * megabytes of them takes seconds.
  */
 export const inputsOf = (contents: CallContents, document: StoredDocument): Promise<Uint8Array | undefined> =>
-  unlessUnreadable(contents, { field: 'full_inputs', of: document.key }, async () => {
+  unlessUnreadable(contents, { field: 'full_inputs', entity: document.key }, async () => {
     let revision = 0n;
     let event = await eventOf(contents, document, revision);
     // Voided attempts to create the execution precede the event that created it.
@@ -52,7 +52,7 @@ const sentOutputs = async (contents: CallContents, document: StoredDocument): Pr
  * stores. An execution that shows a termination in place of its outputs has none.
  */
 export const outputsOf = (contents: CallContents, document: StoredDocument): Promise<LiteralMap | undefined> =>
-  unlessUnreadable(contents, { field: 'full_outputs', of: document.key }, async () => {
+  unlessUnreadable(contents, { field: 'full_outputs', entity: document.key }, async () => {
     const result = fromBinary(ExecutionSchema, document.response).closure?.outputResult;
     if (result?.case === 'outputData') return sentOutputs(contents, document);
     // oxlint-disable-next-line typescript/no-deprecated -- the location is shown there and nowhere else

@@ -99,11 +99,11 @@ const setResult = (
 
 const mergedTaskNode = (known: TaskNodeMetadata | undefined, reported: ReportedTaskNode): TaskNodeMetadata => {
   const { checkpointUri, catalogKey, cacheStatus } = reported;
-  const saysCache = catalogKey !== undefined || cacheStatus !== CatalogCacheStatus.CACHE_DISABLED;
+  const hasCacheStatus = catalogKey !== undefined || cacheStatus !== CatalogCacheStatus.CACHE_DISABLED;
   return {
     ...(known ?? create(TaskNodeMetadataSchema)),
     ...(checkpointUri && { checkpointUri }),
-    ...(saysCache && { cacheStatus }),
+    ...(hasCacheStatus && { cacheStatus }),
     ...(catalogKey && { catalogKey }),
   };
 };

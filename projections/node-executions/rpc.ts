@@ -65,7 +65,7 @@ const dataOf = async (contents: CallContents, document: StoredDocument): Promise
   const [fullInputs, fullOutputs, dynamic] = await Promise.all([
     inputsOf(contents, document, node),
     outputsOf(contents, document, node),
-    unlessUnreadable(contents, { field: 'dynamic_workflow', of: document.key }, () =>
+    unlessUnreadable(contents, { field: 'dynamic_workflow', entity: document.key }, () =>
       dynamicWorkflowOf(contents, document),
     ),
   ]);

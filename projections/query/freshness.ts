@@ -198,13 +198,13 @@ export const findFresh = async <Found>(
   { store, freshness: fresh }: FreshReads,
   call: Call,
   { stream, collection }: { readonly stream: StreamName; readonly collection: Collection },
-  look: (unprojected: FoldUnprojected) => Promise<Found | undefined>,
+  find: (unprojected: FoldUnprojected) => Promise<Found | undefined>,
 ): Promise<Found | undefined> => {
-  const found = await look(await fresh.awaitAcknowledged(call, stream, collection));
+  const found = await find(await fresh.awaitAcknowledged(call, stream, collection));
   if (found !== undefined) return found;
   await assertNotParked(store, stream);
   const recorded = await fresh.recorded(stream, collection);
-  return recorded && look(recorded);
+  return recorded && find(recorded);
 };
 
 /**

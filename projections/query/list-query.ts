@@ -102,10 +102,10 @@ const queryOf = async (listed: Listed, scope: ListScope, request: ListRequest): 
 };
 
 const tooSlow = ({ rpc }: Listed, { filters, sortBy }: ListRequest): RpcError => {
-  const asked = [filters && `filters ${filters.slice(0, SHOWN)}`, sortBy && `sort key '${sortBy.key}'`]
+  const parts = [filters && `filters ${filters.slice(0, SHOWN)}`, sortBy && `sort key '${sortBy.key}'`]
     .filter(Boolean)
     .join(' and ');
-  return new RpcError('DEADLINE_EXCEEDED', `${rpc} with ${asked || 'this offset'} takes too long: narrow it down`);
+  return new RpcError('DEADLINE_EXCEEDED', `${rpc} with ${parts || 'this offset'} takes too long: narrow it down`);
 };
 
 const inTime = async <Result>(listed: Listed, request: ListRequest, found: Promise<Result>): Promise<Result> => {

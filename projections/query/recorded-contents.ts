@@ -77,14 +77,14 @@ export const literalsAt = async (
  */
 export const unlessUnreadable = async <Value>(
   { warn, unread }: CallContents,
-  { field, of }: { readonly field: string; readonly of: string },
+  { field, entity }: { readonly field: string; readonly entity: string },
   read: () => Promise<Value | undefined>,
 ): Promise<Value | undefined> => {
   try {
     return await read();
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
-    warn(`cannot read ${field} of ${of}`, error);
+    warn(`cannot read ${field} of ${entity}`, error);
     unread?.(field, error);
     return undefined;
   }

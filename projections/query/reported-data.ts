@@ -20,7 +20,7 @@ export const reportedInputs = (
   inputUri: string,
   readReport: ReadReport,
 ): Promise<LiteralMap | undefined> =>
-  unlessUnreadable(contents, { field: 'full_inputs', of: key }, async () => {
+  unlessUnreadable(contents, { field: 'full_inputs', entity: key }, async () => {
     const input = (await readReport())?.inputValue;
     return input?.case === 'inputData' ? input.value : literalsAt(contents, inputUri);
   });
@@ -35,7 +35,7 @@ export const reportedOutputs = (
   closure: NodeExecutionClosure | TaskExecutionClosure | undefined,
   readReport: ReadReport,
 ): Promise<LiteralMap | undefined> =>
-  unlessUnreadable(contents, { field: 'full_outputs', of: key }, async () => {
+  unlessUnreadable(contents, { field: 'full_outputs', entity: key }, async () => {
     const shown = closure?.outputResult;
     // oxlint-disable-next-line typescript/no-deprecated -- the address is shown there and nowhere else
     if (shown?.case === 'outputUri') return literalsAt(contents, shown.value);

@@ -19,8 +19,10 @@ export type BatchWriterOptions = {
 
 const failed = (entries: readonly Entry[], { position, message, cause }: PoisonEntry): Error => {
   const event = entries.find((each) => each.event.position === position)?.event;
-  const what = event ? `${event.type} at position ${position} of stream ${event.stream}` : `position ${position}`;
-  return new Error(`the views cannot process ${what}: ${message}`, { cause });
+  const failedEvent = event
+    ? `${event.type} at position ${position} of stream ${event.stream}`
+    : `position ${position}`;
+  return new Error(`the views cannot process ${failedEvent}: ${message}`, { cause });
 };
 
 /** Takes a batch, and moves the checkpoints to `to` when it writes; without `to`, they stay where they are. */

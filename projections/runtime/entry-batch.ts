@@ -55,9 +55,9 @@ const slices = ({ model, keys }: TouchedDocuments, size: number): readonly Touch
  */
 export const narrowed = (entry: Entry, size: number): readonly Entry[] => {
   if (entry.width <= size) return [entry];
-  const own = entry.touched.filter(({ model }) => !isFedBySeveral(model));
+  const unshared = entry.touched.filter(({ model }) => !isFedBySeveral(model));
   const shared = entry.touched.filter(({ model }) => isFedBySeveral(model));
-  const pieces = own.flatMap((each) => slices(each, size)).map((each) => [each]);
+  const pieces = unshared.flatMap((each) => slices(each, size)).map((each) => [each]);
   const last = pieces.pop() ?? [];
   return [...pieces, [...last, ...shared]].map((touched) => ({ ...entry, touched }));
 };

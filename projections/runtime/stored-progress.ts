@@ -67,8 +67,8 @@ export const storedProgress = async (
 ): Promise<StoredProgress> => {
   const all = viewsName({ models });
   const layout = layoutOf(models);
-  const own = await readStore.checkpoints(PARTITIONS.map((partition) => checkpointName(all, partition)));
-  const stored = own.size === PARTITIONS.length ? own : await readStore.checkpoints();
+  const current = await readStore.checkpoints(PARTITIONS.map((partition) => checkpointName(all, partition)));
+  const stored = current.size === PARTITIONS.length ? current : await readStore.checkpoints();
   const rows = [...stored].flatMap(rowOf);
 
   const better = (one: Row | undefined, other: Row): Row => {

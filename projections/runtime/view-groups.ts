@@ -72,13 +72,13 @@ const parkedMoves = (
   { from, replaced }: { readonly from: ReadonlySet<string>; readonly replaced: readonly string[] },
 ): readonly ParkedMove[] => {
   const wanted = lowestParked(parked, from);
-  const own = lowestParked(parked, new Set([name]));
-  const moves = [...new Set([...wanted.keys(), ...own.keys()])].map((stream): ParkedMove => {
+  const ofGroup = lowestParked(parked, new Set([name]));
+  const moves = [...new Set([...wanted.keys(), ...ofGroup.keys()])].map((stream): ParkedMove => {
     const to = wanted.get(stream);
     return {
       views: name,
       stream,
-      from: own.get(stream)?.position,
+      from: ofGroup.get(stream)?.position,
       to: to && { position: to.position, reason: to.reason },
     };
   });
@@ -102,8 +102,8 @@ const takeoverIn = (
   partition: Partition,
 ): Required<Pick<WriteBatch, 'checkpoints' | 'parked'>> => {
   const starts = group.models.flatMap(({ collection }) => progress.startOf(collection.name, partition) ?? []);
-  const own = checkpointName(group.name, partition);
-  const from = progress.checkpoint(own);
+  const name = checkpointName(group.name, partition);
+  const from = progress.checkpoint(name);
   const [start] = starts;
   const isOwn = from !== undefined && starts.every((each) => each.group === group.name);
   if (start === undefined || isOwn) return { checkpoints: [], parked: [] };
@@ -113,10 +113,10 @@ const takeoverIn = (
     const name = checkpointName(each, partition);
     return { name, from: progress.checkpoint(name), to: undefined };
   });
-  const here = parked.filter(({ stream }) => viewPartitionOf(stream as StreamName) === partition);
+  const parkedHere = parked.filter(({ stream }) => viewPartitionOf(stream as StreamName) === partition);
   return {
-    checkpoints: [{ name: own, from, to: start.checkpoint }, ...deleted],
-    parked: parkedMoves(group.name, here, { from: groups, replaced }),
+    checkpoints: [{ name, from, to: start.checkpoint }, ...deleted],
+    parked: parkedMoves(group.name, parkedHere, { from: groups, replaced }),
   };
 };
 

@@ -73,8 +73,8 @@ const openCheckpoints = async (options: ViewWriterOptions): Promise<Checkpoints>
     positionOf,
     wants: (event) => {
       if (wantsAll) return true;
-      const own = kept.get(viewPartitionOf(event.stream));
-      return own !== undefined && event.position > own.position;
+      const checkpoint = kept.get(viewPartitionOf(event.stream));
+      return checkpoint !== undefined && event.position > checkpoint.position;
     },
     moves: (to) =>
       [...kept.values()].map(({ name, checkpoint: from, position: at }) => ({

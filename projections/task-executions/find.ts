@@ -99,8 +99,8 @@ export const findTask = async (
   );
   if (document !== undefined) return document;
   if (taskId === undefined) {
-    const why = `the node has not exactly one task at attempt ${retryAttempt}`;
-    throw new RpcError('INVALID_ARGUMENT', `missing task_id: ${why}`);
+    const reason = `the node has not exactly one task at attempt ${retryAttempt}`;
+    throw new RpcError('INVALID_ARGUMENT', `missing task_id: ${reason}`);
   }
   throw executionNotFound('task execution', attemptText({ node, taskId, retryAttempt }));
 };

@@ -11,7 +11,7 @@ import {
   status,
 } from '@grpc/grpc-js';
 
-import { type Call, callerGone, RpcError, type StatusCode } from '../kernel/rpc.js';
+import { type Call, callerDisconnected as callerDisconnected, RpcError, type StatusCode } from '../kernel/rpc.js';
 import type { Agent } from './directory.js';
 import { tlsByAddress } from './tls-address.js';
 
@@ -24,7 +24,7 @@ export interface AgentClient {
    * @throws {RpcError} naming the agent, for any status but OK, and ABORTED for an answer that cannot be decoded;
    * CANCELLED when the caller has gone.
    */
-  ask(method: DescMethod, request: Uint8Array, call: Call): Promise<Uint8Array>;
+  callUnary(method: DescMethod, request: Uint8Array, call: Call): Promise<Uint8Array>;
   /**
    * Makes a streaming call: forwards requests and responses as they arrive. Cancels the call when the consumer stops
    * reading the responses, or when `signal` is aborted.
@@ -69,8 +69,11 @@ const understood = (agent: Agent, { output }: DescMethod, answer: Buffer): Buffe
     fromBinary(output, answer);
     return answer;
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : 'not a message';
-    throw new RpcError('ABORTED', `agent ${agent.name} (${agent.endpoint}) answers what is no ${output.name}: ${why}`);
+    const reason = cause instanceof Error ? cause.message : 'not a message';
+    throw new RpcError(
+      'ABORTED',
+      `agent ${agent.name} (${agent.endpoint}) answers what is no ${output.name}: ${reason}`,
+    );
   }
 };
 
@@ -138,17 +141,25 @@ export const agentClient = (agent: Agent, maxMessageBytes: number): AgentClient 
 
   return {
     agent,
-    ask: (method, request, call) =>
+    callUnary: (method, request, call) =>
       new Promise<Buffer>((resolve, reject) => {
-        const gone = callerGone();
+        const callerGone = callerDisconnected();
         const options = { deadline: Date.now() + agent.timeout };
         const path = pathOf(agent, method);
         const answered = (error: ServiceError | null, answer?: Buffer): void => {
           if (answer && !error) resolve(answer);
-          else reject(call.isCancelled() || !error ? gone : refusal(agent, error));
+          else reject(call.isCancelled() || !error ? callerGone : refusal(agent, error));
         };
-        const asked = client.makeUnaryRequest(path, asIs, asIs, asBuffer(request), new Metadata(), options, answered);
-        call.onEnd?.(() => asked.cancel());
+        const grpcCall = client.makeUnaryRequest(
+          path,
+          asIs,
+          asIs,
+          asBuffer(request),
+          new Metadata(),
+          options,
+          answered,
+        );
+        call.onEnd?.(() => grpcCall.cancel());
       }).then((answer) => understood(agent, method, answer)),
     exchange,
     close: () => client.close(),

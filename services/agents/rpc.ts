@@ -73,7 +73,7 @@ const passOn = <Input extends DescMessage, Output extends DescMessage>(
   category: (request: MessageShape<Input>) => TaskCategory,
 ): AnyRoute =>
   route(method, (request, call) =>
-    chosen(clients, () => category(request)).ask(method, toBinary(method.input, request), call),
+    chosen(clients, () => category(request)).callUnary(method, toBinary(method.input, request), call),
   );
 
 const headerOf = (first: ExecuteTaskSyncRequest | undefined): Templated => {
@@ -134,7 +134,7 @@ const logging = (clients: readonly AgentClient[]): StreamRoute => ({
 const listed =
   (call: Call) =>
   async (client: AgentClient): Promise<MessageShape<typeof ListAgentsResponseSchema>> =>
-    fromBinary(ListAgentsResponseSchema, await client.ask(listAgents, new Uint8Array(), call));
+    fromBinary(ListAgentsResponseSchema, await client.callUnary(listAgents, new Uint8Array(), call));
 
 /**
  * Lists the agents of all servers. When one server does not answer, the whole call fails, so that no agent is missing

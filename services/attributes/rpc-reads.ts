@@ -111,17 +111,17 @@ export const attributeReadRoutes = (reads: AttributeReads): readonly Route[] => 
     return create(ProjectAttributesGetResponseSchema, { attributes: { project: request.project, matchingAttributes } });
   }),
   route(AdminService.method.getProjectDomainAttributes, async ({ project, domain, resourceType }, call) => {
-    const asked: AttributeScope = { project, domain, workflow: '' };
-    await assertDomainScope(reads, asked);
-    const { scope, attributes: matchingAttributes } = await found(reads, asked, resourceType, call);
+    const requested: AttributeScope = { project, domain, workflow: '' };
+    await assertDomainScope(reads, requested);
+    const { scope, attributes: matchingAttributes } = await found(reads, requested, resourceType, call);
     return create(ProjectDomainAttributesGetResponseSchema, {
       attributes: { project: scope.project, domain: scope.domain, matchingAttributes },
     });
   }),
   route(AdminService.method.getWorkflowAttributes, async ({ project, domain, workflow, resourceType }, call) => {
-    const asked: AttributeScope = { project, domain, workflow };
-    await assertWorkflowScope(reads, asked);
-    const { scope, attributes: matchingAttributes } = await found(reads, asked, resourceType, call);
+    const requested: AttributeScope = { project, domain, workflow };
+    await assertWorkflowScope(reads, requested);
+    const { scope, attributes: matchingAttributes } = await found(reads, requested, resourceType, call);
     return create(WorkflowAttributesGetResponseSchema, { attributes: { ...scope, matchingAttributes } });
   }),
   route(AdminService.method.listMatchableAttributes, ({ resourceType }, call) => list(reads, resourceType, call)),

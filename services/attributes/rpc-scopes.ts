@@ -30,8 +30,8 @@ export const assertDomainScope = async (
 ): Promise<void> => {
   if (project === '') throw missing('project');
   if (domain === '') throw missing('domain');
-  const barred = await projects.check(project, domain);
-  if (barred !== undefined) throw barred;
+  const refusal = await projects.check(project, domain);
+  if (refusal !== undefined) throw refusal;
 };
 
 /**

@@ -43,13 +43,13 @@ export const addresses = (configuration: Addressing, served: ServedAddresses): s
 
 /** The message of a process that is ready: text for people, or one line of JSON for the program that started it. */
 export const announcement = (
-  how: 'text' | 'json',
+  format: 'text' | 'json',
   configuration: Addressing & Pick<Configuration, 'insecure'>,
   served: ServedAddresses,
 ): string => {
   const { role: roles } = configuration;
   const { grpc, http, eventstore, data, logId, copyOf, executions } = served;
-  if (how === 'json')
+  if (format === 'json')
     return JSON.stringify({ ready: true, roles, grpc, http, eventstore, data, logId, copyOf, executions });
   const notice = copyNotice(served);
   const security = configuration.insecure ? ', without authentication' : '';
@@ -62,6 +62,6 @@ export const announce = (
   configuration: Configuration,
   served: ServedAddresses,
 ): void => {
-  const how = process.stdout.isTTY && !json ? 'text' : 'json';
-  process.stdout.write(`${announcement(how, configuration, served)}\n`);
+  const format = process.stdout.isTTY && !json ? 'text' : 'json';
+  process.stdout.write(`${announcement(format, configuration, served)}\n`);
 };

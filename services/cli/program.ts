@@ -66,7 +66,7 @@ const fromFlags = (options: Options): readonly GivenSetting[] =>
  * Logs the `FLIGHTLOG_…` variables that Kubernetes sets for a Service whose name begins with `flightlog`, such as
  * `FLIGHTLOG_PORT`: they look like settings but are none.
  */
-const sayIgnored = (level: string): void => {
+const logIgnored = (level: string): void => {
   const variables = serviceLinks(process.env);
   if (variables.length === 0) return;
   openLogger(level).debug({ variables }, 'ignored: addresses of Services in Kubernetes, not settings');
@@ -77,7 +77,7 @@ const configurationOf = (options: Options, defaults: readonly GivenSetting[] = [
   const { config } = options;
   const file = fromFile(typeof config === 'string' ? config : fileInEnvironment(process.env));
   const configuration = configure([...defaults, ...file, ...fromEnvironment(process.env), ...fromFlags(options)]);
-  sayIgnored(configuration.log_level);
+  logIgnored(configuration.log_level);
   return configuration;
 };
 

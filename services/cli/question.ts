@@ -5,7 +5,7 @@ import { OperatorError } from '../config/operator-errors.js';
 /** Drops the echo of the terminal. */
 const silent = (): Writable => new Writable({ write: (_chunk, _encoding, done) => done() });
 
-const asked = (question: string, output: NodeJS.WritableStream): Promise<string> =>
+const answerTo = (question: string, output: NodeJS.WritableStream): Promise<string> =>
   new Promise((resolve, reject) => {
     const lines = createInterface({ input: process.stdin, output, terminal: true });
     // Ctrl-C and Ctrl-D close the interface without an answer.
@@ -21,13 +21,13 @@ const asked = (question: string, output: NodeJS.WritableStream): Promise<string>
  *
  * @throws {OperatorError} when the person types Ctrl-C or Ctrl-D.
  */
-export const askOnTerminal = (question: string): Promise<string> => asked(question, process.stderr);
+export const askOnTerminal = (question: string): Promise<string> => answerTo(question, process.stderr);
 
 /** Does the same as {@link askOnTerminal}, and does not show the answer, which is a password. */
 export const askForSecret = async (question: string): Promise<string> => {
   process.stderr.write(question);
   try {
-    return await asked('', silent());
+    return await answerTo('', silent());
   } finally {
     process.stderr.write('\n');
   }

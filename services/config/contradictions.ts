@@ -1,5 +1,5 @@
 import { type PayloadLocation, sharesKeys } from '../store/payloads/payload-location.js';
-import { dutiesOf, standsAlone, type Role } from './roles.js';
+import { dutiesOf, isStandalone, type Role } from './roles.js';
 import { EMBEDDED } from './setting-kinds.js';
 
 /** The settings that can contradict each other. */
@@ -51,7 +51,7 @@ const RULES: readonly Rule[] = [
     path: ['role'],
     error:
       'an embedded log can be used by one process only: name an event store with event_store (--event-store esdb://HOST:PORT)',
-    applies: ({ role, event_store: log }) => !standsAlone(role) && log === EMBEDDED,
+    applies: ({ role, event_store: log }) => !isStandalone(role) && log === EMBEDDED,
   },
   {
     path: ['event_store'],

@@ -1,7 +1,7 @@
 import { createServer } from 'node:net';
 import { OperatorError } from './operator-errors.js';
 
-const WHY: Readonly<Record<string, string>> = {
+const REASONS: Readonly<Record<string, string>> = {
   EADDRINUSE: 'is in use',
   EACCES: 'needs privileges that this process does not have; choose one above 1023',
   EADDRNOTAVAIL: 'is on an address that no interface of this machine has',
@@ -17,8 +17,8 @@ export const assertPortIsFree = (name: string, host: string, port: number): Prom
   new Promise((resolve, reject) => {
     const probe = createServer();
     probe.once('error', (error: NodeJS.ErrnoException) => {
-      const why = WHY[error.code ?? ''] ?? `cannot be used: ${error.message}`;
-      reject(new OperatorError(`${name} port ${host}:${port} ${why}`, { cause: error }));
+      const reason = REASONS[error.code ?? ''] ?? `cannot be used: ${error.message}`;
+      reject(new OperatorError(`${name} port ${host}:${port} ${reason}`, { cause: error }));
     });
     probe.listen({ host, port, exclusive: true }, () => probe.close(() => resolve()));
   });

@@ -31,8 +31,8 @@ export const operatorText = (error: unknown): string => {
 export const firstFailure = (parts: readonly Promise<unknown>[]): Promise<never> => {
   const first = new Promise<never>((_, reject) => {
     const fail = (cause: unknown): void => {
-      const why = errorText(cause);
-      reject(new OperatorError(`stopped by a failure: ${why}`, { cause }));
+      const reason = errorText(cause);
+      reject(new OperatorError(`stopped by a failure: ${reason}`, { cause }));
     };
     for (const part of parts) part.catch(fail);
   });

@@ -37,7 +37,7 @@ export const roles = z
   });
 
 /** True when the process needs no other process beside it: it has all roles, or it is a log server. */
-export const standsAlone = (given: readonly Role[]): boolean => given.includes('all') || given.includes('log');
+export const isStandalone = (given: readonly Role[]): boolean => given.includes('all') || given.includes('log');
 
 /** The duties of a process with these roles. */
 export const dutiesOf = (given: readonly Role[]): Duties => {

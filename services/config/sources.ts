@@ -29,7 +29,7 @@ export type Setting = {
   readonly path: readonly string[];
   readonly variable: string;
   /** The description, with names and values in backticks. */
-  readonly about: string;
+  readonly description: string;
   /** The default as it is written in the file; `undefined` when there is none. */
   readonly byDefault: unknown;
   /** The value for an empty variable: an empty list, an empty mapping, or otherwise the empty text. */
@@ -52,14 +52,14 @@ const emptyOf = (schema: unknown): unknown => {
 
 const settingsIn = (shape: z.ZodRawShape, path: readonly string[]): Setting[] =>
   Object.entries(shape).flatMap(([key, schema]): Setting[] => {
-    const here = [...path, key];
+    const settingPath = [...path, key];
     const inner = unwrap(schema);
-    const about = (schema as z.ZodType).description;
-    if (about === undefined && inner instanceof z.ZodObject) return settingsIn(inner.shape, here);
+    const description = (schema as z.ZodType).description;
+    if (description === undefined && inner instanceof z.ZodObject) return settingsIn(inner.shape, settingPath);
     const byDefault =
       schema instanceof z.ZodDefault || schema instanceof z.ZodPrefault ? schema.def.defaultValue : undefined;
-    const variable = `FLIGHTLOG_${here.join('_').toUpperCase()}`;
-    return [{ path: here, variable, about: about ?? '', byDefault, whenEmpty: emptyOf(inner) }];
+    const variable = `FLIGHTLOG_${settingPath.join('_').toUpperCase()}`;
+    return [{ path: settingPath, variable, description: description ?? '', byDefault, whenEmpty: emptyOf(inner) }];
   });
 
 /** All settings, in the order of the schema. */

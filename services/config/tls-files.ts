@@ -9,8 +9,8 @@ import { errorText } from '../kernel/error-text.js';
 
 type Settings = Pick<Configuration, 'tls'>;
 
-const invalid = (key: string, why: string, cause: unknown): InvalidConfiguration =>
-  new InvalidConfiguration(`tls.${key}: ${why}`, { cause });
+const invalid = (key: string, reason: string, cause: unknown): InvalidConfiguration =>
+  new InvalidConfiguration(`tls.${key}: ${reason}`, { cause });
 
 const assertUsable = (key: string, file: string, context: Parameters<typeof createSecureContext>[0]): void => {
   try {
@@ -76,7 +76,7 @@ type Watching = {
 };
 
 /**
- * The time between two looks at the files. They are compared by content: a renewal may replace a folder that a link
+ * The time between two checks of the files, in milliseconds. They are compared by content: a renewal may replace a folder that a link
  * leads to.
  */
 const EVERY_MS = 2_000;
@@ -120,7 +120,7 @@ export const openTls = (
     logger.info('changed certificates of TLS are in use for new connections');
   };
 
-  const look = async (): Promise<void> => {
+  const check = async (): Promise<void> => {
     const contents = await readAgain(configuration);
     if (isSame(contents, seen)) {
       if (problem !== '') logger.info('the files of TLS are again those in use');
@@ -138,16 +138,16 @@ export const openTls = (
     seen = contents;
   };
 
-  /** One look at a time: of two at once, an older one could report what is no longer so. */
-  let isLooking = false;
-  const lookAlone = async (): Promise<void> => {
-    if (isLooking) return;
-    isLooking = true;
-    await look().catch(fail);
-    isLooking = false;
+  /** True while a check runs. Of two at once, the one that read the files earlier could report a former state last. */
+  let isChecking = false;
+  const checkOnce = async (): Promise<void> => {
+    if (isChecking) return;
+    isChecking = true;
+    await check().catch(fail);
+    isChecking = false;
   };
 
-  const timer = setInterval(() => void lookAlone(), everyMs).unref();
+  const timer = setInterval(() => void checkOnce(), everyMs).unref();
   return {
     get current() {
       return current;

@@ -23,7 +23,7 @@ const MAX_LENGTH = 2_048;
 const MAX_SHOWN = 200;
 
 /** The texts begin as those of flyteadmin, so that clients show what they are used to. */
-const refuse = (why: string): RpcError => new RpcError('INVALID_ARGUMENT', why);
+const refuse = (reason: string): RpcError => new RpcError('INVALID_ARGUMENT', reason);
 
 type Part = DataAddress['part'];
 

@@ -23,7 +23,8 @@ const SECOND_MS = 1_000;
 /** Characters of a value that an error message quotes. */
 const SHOWN = 200;
 
-const refuse = (why: string): RpcError => new RpcError('INVALID_ARGUMENT', `error while validating request: ${why}`);
+const refuse = (reason: string): RpcError =>
+  new RpcError('INVALID_ARGUMENT', `error while validating request: ${reason}`);
 
 /**
  * The one error for an object that does not exist, one of another store, and a deck of another project or domain than

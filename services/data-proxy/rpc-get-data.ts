@@ -67,8 +67,8 @@ export const getData = async (
   const map = part === 'i' ? fullInputs : fullOutputs;
   if (map instanceof Fault) throw map;
   if (!map) {
-    const what = part === 'i' ? 'inputs' : 'outputs';
-    throw new RpcError('NOT_FOUND', `${flyteUrl}: no ${what} are recorded here`);
+    const contents = part === 'i' ? 'inputs' : 'outputs';
+    throw new RpcError('NOT_FOUND', `${flyteUrl}: no ${contents} are recorded here`);
   }
   const data = name === undefined ? { case: 'literalMap' as const, value: map } : literalOf(map, name, address);
   return create(GetDataResponseSchema, { data });

@@ -41,16 +41,16 @@ const readInputsAndOutputs = async (call: Call, read: (call: Call) => Promise<Ma
 
 /** Reads the data of runs through the routes of the read models. */
 export const runData = (routes: readonly Route[]): RunData => {
-  const ask = apiCaller(routes);
+  const callApi = apiCaller(routes);
   const { method } = AdminService;
   return {
-    node: (id, call) => ask(method.getNodeExecution, { id }, call),
-    ofNode: (id, call) => readInputsAndOutputs(call, (of) => ask(method.getNodeExecutionData, { id }, of)),
+    node: (id, call) => callApi(method.getNodeExecution, { id }, call),
+    ofNode: (id, call) => readInputsAndOutputs(call, (of) => callApi(method.getNodeExecutionData, { id }, of)),
     ofAttempt: async (nodeExecutionId, attempt, call) => {
       const filters = `eq(retry_attempt,${attempt})`;
-      const { taskExecutions } = await ask(method.listTaskExecutions, { nodeExecutionId, filters, limit: 1 }, call);
+      const { taskExecutions } = await callApi(method.listTaskExecutions, { nodeExecutionId, filters, limit: 1 }, call);
       const id = taskExecutions[0]?.id;
-      return id && readInputsAndOutputs(call, (of) => ask(method.getTaskExecutionData, { id }, of));
+      return id && readInputsAndOutputs(call, (of) => callApi(method.getTaskExecutionData, { id }, of));
     },
   };
 };

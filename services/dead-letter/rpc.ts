@@ -37,8 +37,8 @@ type ReadLetters = { readonly letters: readonly OpenLetter[]; readonly problem: 
 
 const readLetters = async ({ sessions }: DeadLetterServices, name: string): Promise<ReadLetters> => {
   try {
-    const look = ({ state }: Folded<DeadLetterState>) => [...state.open.values()];
-    return { letters: await sessions.read(deadLetterAggregate, deadLetterStream(name), look), problem: '' };
+    const openLetters = ({ state }: Folded<DeadLetterState>) => [...state.open.values()];
+    return { letters: await sessions.read(deadLetterAggregate, deadLetterStream(name), openLetters), problem: '' };
   } catch (error) {
     if (!(error instanceof StreamParked)) throw error;
     return { letters: [], problem: `its dead letters cannot be read: ${error.message}` };

@@ -67,10 +67,10 @@ const fieldsOf = (
   schema: DescMessage,
   compile: Compile,
   {
-    own = () => undefined,
+    shapeOf = () => undefined,
     isWanted = () => true,
   }: {
-    readonly own?: (field: DescField) => FieldShape | undefined;
+    readonly shapeOf?: (field: DescField) => FieldShape | undefined;
     readonly isWanted?: (field: DescField) => boolean;
   } = {},
 ): Fields => {
@@ -80,7 +80,7 @@ const fieldsOf = (
     const place = field.oneof ?? field;
     const at = bits.get(place) ?? bits.size;
     bits.set(place, at);
-    const shape = at < MAX_BITS ? (own(field) ?? fieldShape(field, compile)) : NO_FIELD;
+    const shape = at < MAX_BITS ? (shapeOf(field) ?? fieldShape(field, compile)) : NO_FIELD;
     fields.set(field.number, { ...shape, ...jsonOf(field), bit: at < MAX_BITS ? 1 << at : 0 });
   }
   return { byNumber: fields, withZero: [...fields.values()].filter(({ zero }) => zero !== undefined) };
@@ -214,11 +214,11 @@ export const wireJson = (
   isWanted: (field: DescField) => boolean = () => true,
 ): WireJson => {
   const compile = compiler(registry);
-  const own = (field: DescField): FieldShape | undefined =>
+  const shapeOf = (field: DescField): FieldShape | undefined =>
     field.fieldKind === 'message' && field.message.typeName === CONTENT
       ? contentShape(field.message, (event) => contentSchemaOf(field, event), compile)
       : undefined;
-  const fields = fieldsOf(schema, compile, { own, isWanted });
+  const fields = fieldsOf(schema, compile, { shapeOf, isWanted });
   return (bytes, json, { head, isLenient = false } = {}) => {
     try {
       const state = { reader: new BinaryReader(bytes), bytes, json, depth: 0, isLenient };

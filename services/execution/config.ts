@@ -109,12 +109,12 @@ export type ConfigSources = {
  */
 export const resolveConfig = (sources: ConfigSources): WorkflowExecutionConfig => {
   const { spec, plan, attributes, platform, principal } = sources;
-  const above: readonly ConfigLevel[] = [spec, ...(plan ? [plan] : []), ...attributes];
-  const config = mergedConfig([...above, platform]);
+  const specificLevels: readonly ConfigLevel[] = [spec, ...(plan ? [plan] : []), ...attributes];
+  const config = mergedConfig([...specificLevels, platform]);
   // The deprecated role fields come before the platform's value, and count only where no other level has a security
   // context.
   const securityContext =
-    first(above, 'securityContext', hasIdentity) ?? oldSecurityContext(spec, plan) ?? config.securityContext;
+    first(specificLevels, 'securityContext', hasIdentity) ?? oldSecurityContext(spec, plan) ?? config.securityContext;
   return { ...config, securityContext: withRunAs(securityContext, principal) };
 };
 

@@ -3,7 +3,7 @@ import type { TlsOptions } from 'node:tls';
 
 import { type DescMessage, toBinary } from '@bufbuild/protobuf';
 
-import { type Answer, callerGone, type Route } from '../kernel/rpc.js';
+import { type Answer, callerDisconnected, type Route } from '../kernel/rpc.js';
 import type { Authentication } from '../kernel/ports/authentication.js';
 import type { Tls, TlsSource } from '../kernel/ports/tls.js';
 import type { LinkedFiles } from '../kernel/ports/uploads.js';
@@ -155,7 +155,7 @@ const handle = (call: DispatchedCall): Promise<Answer<DescMessage>> => {
  */
 export const answerUnary = async (call: DispatchedCall): Promise<Answer<DescMessage>> => {
   const answer = await handle(call);
-  if (call.isCancelled() && isRead(call.endpoint.method)) throw callerGone();
+  if (call.isCancelled() && isRead(call.endpoint.method)) throw callerDisconnected();
   return answer;
 };
 

@@ -12,22 +12,22 @@ const RECEIVING_MS = 300_000;
 /** Times the arrival of one request, or of one message where a call has many. */
 export interface RequestTimer {
   /** Restarts the idle timer; call it when more bytes have arrived. */
-  readonly came: () => void;
+  readonly onBytes: () => void;
   /** Stops both timers; call it when the request is complete or abandoned. */
   readonly end: () => void;
 }
 
 /** Calls `giveUp` once when no bytes have arrived for `stallTimeoutMs`, or the request is not complete after 5 minutes. */
-export const timeRequest = (stallTimeoutMs: number, giveUp: (why: RpcError) => void): RequestTimer => {
+export const timeRequest = (stallTimeoutMs: number, giveUp: (error: RpcError) => void): RequestTimer => {
   const end = (): void => {
     clearTimeout(silence);
     clearTimeout(whole);
   };
-  const late = (): void => {
+  const onTimeout = (): void => {
     end();
     giveUp(new RpcError('DEADLINE_EXCEEDED', 'the rest of the request did not arrive in time'));
   };
-  const silence = setTimeout(late, stallTimeoutMs);
-  const whole = setTimeout(late, RECEIVING_MS);
-  return { came: () => void silence.refresh(), end };
+  const silence = setTimeout(onTimeout, stallTimeoutMs);
+  const whole = setTimeout(onTimeout, RECEIVING_MS);
+  return { onBytes: () => void silence.refresh(), end };
 };

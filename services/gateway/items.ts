@@ -20,11 +20,11 @@ type ItemServices = {
 const OF_THE_CALL: ReadonlySet<string> = new Set(['idempotency-key', 'x-request-id', 'traceparent']);
 
 const headerOfItem = (parent: DispatchedCall) => {
-  const own: Readonly<Record<string, string | undefined>> = {
+  const ofCall: Readonly<Record<string, string | undefined>> = {
     'x-request-id': parent.requestId,
     traceparent: parent.traceParent,
   };
-  return (name: string): string | undefined => (OF_THE_CALL.has(name) ? own[name] : parent.header(name));
+  return (name: string): string | undefined => (OF_THE_CALL.has(name) ? ofCall[name] : parent.header(name));
 };
 
 const receive = (endpoint: Endpoint, request: Uint8Array): ReceivedCall => {

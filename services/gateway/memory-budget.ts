@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 
-import { callerGone, RpcError } from '../kernel/rpc.js';
+import { callerDisconnected, RpcError } from '../kernel/rpc.js';
 import { type Reader, type SlowConsumerWatch, watchSlowConsumers } from './slow-consumers.js';
 
 /** Limits of a memory budget: for answers until they are read, or for requests until they are answered. */
@@ -163,7 +163,7 @@ const waitFor = (account: Account, bytes: number): Promise<void> => {
       admitSoon(ledger); // calls behind this one may need less
     };
     const refuse = (): void => fail(exhausted(fullPlace(account, bytes)));
-    const abandon = (): void => fail(callerGone());
+    const abandon = (): void => fail(callerDisconnected());
     const each: Waiting = { account, bytes, enter, refuse, abandon };
     const timer = setTimeout(refuse, limits.waitMs);
     waiting.add(each);
@@ -174,10 +174,10 @@ const waitFor = (account: Account, bytes: number): Promise<void> => {
 
 const reserve = async (account: Account, bytes: number): Promise<void> => {
   const { ledger, reader, isReleased } = account;
-  if (isReleased) throw callerGone();
+  if (isReleased) throw callerDisconnected();
   if (ledger.waiting.size === 0 && !reader.socket.destroyed && fits(account, bytes)) hold(account, bytes);
   else await waitFor(account, bytes);
-  if (account.isReleased) throw callerGone();
+  if (account.isReleased) throw callerDisconnected();
 };
 
 const holdAnswer = (account: Account, bytes: number): void => {
@@ -215,7 +215,7 @@ const openBudget = (limits: MemoryBudgetLimits, exhausted: Exhausted): MemoryBud
       return {
         reserve: (bytes) => reserve(account, bytes),
         resizeToAnswer: (bytes) => {
-          if (account.isReleased) throw callerGone(); // and would not be released again
+          if (account.isReleased) throw callerDisconnected(); // and would not be released again
           holdAnswer(account, bytes);
         },
         release: () => leave(account),
@@ -245,7 +245,7 @@ export const lazyReservation = (
   let reservation: MemoryReservation | undefined;
   return () => {
     if (reservation) return reservation;
-    if (isGone()) throw callerGone();
+    if (isGone()) throw callerDisconnected();
     reservation = answers.open(socket);
     stream.once('close', reservation.release);
     return reservation;

@@ -15,7 +15,8 @@ export interface PositionTokens {
 /** Makes the tokens of one log. Each contains the log id, so that a position of another log is refused. */
 export const positionTokens = (logId: string): PositionTokens => {
   const prefix = `${logId}.`;
-  const refuse = (why: string) => new RpcError('INVALID_ARGUMENT', `invalid value for flightlog-min-position: ${why}`);
+  const refuse = (reason: string) =>
+    new RpcError('INVALID_ARGUMENT', `invalid value for flightlog-min-position: ${reason}`);
   return {
     format: (position) => prefix + position.toString(),
     parse: (token) => {

@@ -26,11 +26,11 @@ export interface ReflectedFiles {
 }
 
 /** A second name under which a package is served. */
-export type Alias = { readonly of: string; readonly as: string };
+export type Alias = { readonly packageName: string; readonly alias: string };
 
 type Rename = (name: string) => string;
 
-const renaming = ({ of, as }: Alias): { type: Rename; file: Rename } => {
+const renaming = ({ packageName: of, alias: as }: Alias): { type: Rename; file: Rename } => {
   const path = `${of.replaceAll('.', '/')}/`;
   const starts = (name: string, prefix: string) => name === prefix.slice(0, -1) || name.startsWith(prefix);
   return {
@@ -108,11 +108,13 @@ const symbolsOf = (file: DescFile): string[] =>
     return [type.typeName];
   });
 
-type Extension = { readonly of: string; readonly number: number; readonly file: ReflectedFile };
+type Extension = { readonly extendee: string; readonly number: number; readonly file: ReflectedFile };
 
 const extensionsIn = (file: DescFile, reflectedFile: ReflectedFile, rename: Rename): Extension[] =>
   [...nestedTypes(file)].flatMap((type) =>
-    type.kind === 'extension' ? [{ of: rename(type.extendee.typeName), number: type.number, file: reflectedFile }] : [],
+    type.kind === 'extension'
+      ? [{ extendee: rename(type.extendee.typeName), number: type.number, file: reflectedFile }]
+      : [],
   );
 
 /** Collects the files of services with all their imports, and a renamed copy of each for each alias of its package. */
@@ -142,11 +144,11 @@ export const reflectedFiles = (services: readonly DescService[], aliases: readon
     byName: (file) => files.get(file),
     bySymbol: (fullName) => symbols.get(fullName),
     byExtension: (ofMessage, number) =>
-      extensions.find((each) => each.of === ofMessage && each.number === number)?.file,
+      extensions.find((each) => each.extendee === ofMessage && each.number === number)?.file,
     extensionsOf: (message) => {
       if (!symbols.has(message)) return undefined;
       // A message outside the renamed packages is extended under both names, by the same extension.
-      return [...new Set(extensions.filter(({ of }) => of === message).map(({ number }) => number))];
+      return [...new Set(extensions.filter(({ extendee: of }) => of === message).map(({ number }) => number))];
     },
   };
 };

@@ -17,12 +17,12 @@ const hangUpAfter = (maxStallMs: MaxStall, hangUp: () => void): (() => void) => 
  */
 export const drained = async (
   stream: Writable,
-  gone: AbortSignal,
+  disconnected: AbortSignal,
   { maxStallMs, hangUp }: { readonly maxStallMs: MaxStall; readonly hangUp: () => void },
 ): Promise<void> => {
   const read = hangUpAfter(maxStallMs, hangUp);
   try {
-    await once(stream, 'drain', { signal: gone });
+    await once(stream, 'drain', { signal: disconnected });
   } finally {
     read();
   }

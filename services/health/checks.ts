@@ -39,8 +39,8 @@ export const copyNotice = ({ copyOf }: PossibleCopy): string | undefined =>
 
 /** The check of a log that is a copy; it does not keep the process from being ready. */
 const copyCheck = (log: PossibleCopy): Check | undefined => {
-  const why = copyNotice(log);
-  return why === undefined ? undefined : { name: 'log-copy', state: 'degraded', why };
+  const notice = copyNotice(log);
+  return notice === undefined ? undefined : { name: 'log-copy', state: 'degraded', why: notice };
 };
 
 /** The checks of the log itself: its format, and that it is a copy of another log. */
@@ -60,26 +60,26 @@ export const lagCheck = (
 ): Check => {
   const lagMs = Math.round(lag.ms());
   if (lagMs <= maxMs) return { name, state: 'well', lagMs };
-  const trouble = lag.trouble();
+  const problem = lag.problem();
   return {
     name,
     state: lag.endsEarly() ? 'down' : otherwise,
-    why: trouble ?? `more than ${maxMs} ms behind the log`,
+    why: problem ?? `more than ${maxMs} ms behind the log`,
     lagMs,
   };
 };
 
 /**
- * Health of the views, judged by their lag and by `trouble`, the reason why they cannot be written, if any. Views that
+ * Health of the views, judged by their lag and by `problem`, the reason why they cannot be written, if any. Views that
  * are being built are not well either.
  */
 export const viewsCheck = (
   lag: HeadLag,
-  { trouble, building }: { readonly trouble?: string | undefined; readonly building: readonly string[] },
+  { problem, building }: { readonly problem?: string | undefined; readonly building: readonly string[] },
   otherwise: CheckState,
 ): Check => {
   const check = lagCheck('views', lag, { maxMs: MAX_VIEWS_LAG_MS, otherwise });
-  if (trouble !== undefined) return { ...check, state: otherwise, why: trouble };
+  if (problem !== undefined) return { ...check, state: otherwise, why: problem };
   if (check.state !== 'well' || building.length === 0) return check;
   return { ...check, state: otherwise, why: `being built from the log: ${building.join(', ')}` };
 };
@@ -140,29 +140,29 @@ export const watchViews = (
   }: { readonly views: Views; readonly readStore: ReadStore; readonly parked: ParkedStreams },
 ): ViewsWatch => {
   const lag = headLag(log, () => views.position());
-  let trouble: string | undefined;
+  let problem: string | undefined;
   let parked: readonly string[] = [];
-  let asking = Promise.resolve();
-  const ask = async (): Promise<void> => {
+  let readingParked = Promise.resolve();
+  const readParked = async (): Promise<void> => {
     try {
       const streams = (await readStore.parked()).map(({ stream }) => stream); // cheap, and probes the read store
       parked = [...new Set(streams)];
-      trouble = undefined;
+      problem = undefined;
     } catch (error) {
-      trouble = errorText(error);
+      problem = errorText(error);
     }
   };
   let isAsking = false;
   const timer = setInterval(() => {
     if (isAsking) return;
     isAsking = true;
-    asking = ask().finally(() => (isAsking = false));
+    readingParked = readParked().finally(() => (isAsking = false));
   }, ASK_EVERY_MS);
   timer.unref();
   const store = (): Check =>
-    trouble === undefined
+    problem === undefined
       ? { name: 'read-store', state: 'well' }
-      : { name: 'read-store', state: 'degraded', why: trouble };
+      : { name: 'read-store', state: 'degraded', why: problem };
   return {
     checks: () => [
       store(),
@@ -173,7 +173,7 @@ export const watchViews = (
     close: async () => {
       clearInterval(timer);
       lag.close();
-      await asking;
+      await readingParked;
     },
   };
 };

@@ -4,7 +4,7 @@ import { VIEWS_FILE } from '../../projections/store/sqlite/sqlite-read-store.js'
 import type { Check } from '../gateway/readiness.js';
 import { firstChanged, pathIdentity } from '../store/path-identity.js';
 
-const LOOK_EVERY_MS = 1_000;
+const CHECK_EVERY_MS = 1_000;
 
 /** Files and folders of the data directory that a process may use; each is watched from when it is first seen. */
 const USED: readonly string[] = ['log.db', 'log.db-wal', 'payloads', 'files', VIEWS_FILE];
@@ -25,21 +25,21 @@ export const watchDirectory = (directory: string, logger: Logger): DirectoryWatc
   const identities = [directory, ...USED.map((name) => join(directory, name))].map(pathIdentity);
   let logged: string | undefined;
   const changed = (): string | undefined => {
-    const what = firstChanged(identities);
-    if (what !== undefined && what !== logged) {
+    const change = firstChanged(identities);
+    if (change !== undefined && change !== logged) {
       logger.error(
-        `data: ${what} while this process uses it: it is not ready, and writes may be refused or lost; put it back, or stop and restore it`,
+        `data: ${change} while this process uses it: it is not ready, and writes may be refused or lost; put it back, or stop and restore it`,
       );
     }
-    logged = what;
-    return what;
+    logged = change;
+    return change;
   };
-  const timer = setInterval(changed, LOOK_EVERY_MS);
+  const timer = setInterval(changed, CHECK_EVERY_MS);
   timer.unref();
   return {
     check: () => {
-      const why = changed();
-      return why === undefined ? { name: 'data', state: 'well' } : { name: 'data', state: 'down', why };
+      const change = changed();
+      return change === undefined ? { name: 'data', state: 'well' } : { name: 'data', state: 'down', why: change };
     },
     changed,
     close: () => clearInterval(timer),

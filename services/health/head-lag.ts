@@ -11,14 +11,14 @@ export type HeadLag = {
    * The reason why the last read of the head cannot be used: it failed, or it gave a head below the position that this
    * process has reached. `undefined` after any other read.
    */
-  readonly trouble: () => string | undefined;
+  readonly problem: () => string | undefined;
   /** True when the log, as last read, ends before the position that this process has reached. */
   readonly endsEarly: () => boolean;
   readonly close: () => void;
 };
 
 /** The interval between two reads of the head. */
-const LOOK_EVERY_MS = 250;
+const READ_EVERY_MS = 250;
 
 /**
  * Measures the lag in time, because a difference of positions is not a number of events. It reads the head again and
@@ -31,42 +31,42 @@ const LOOK_EVERY_MS = 250;
 export const headLag = (log: Pick<EventLog, 'head'>, position: () => bigint): HeadLag => {
   let currentAt = performance.now();
   let pending: { readonly head: bigint; readonly at: number } | undefined;
-  let isLooking = false;
+  let isReading = false;
   let isAhead = false;
-  let trouble: string | undefined;
+  let problem: string | undefined;
 
   const note = (): void => {
     if (pending === undefined || position() < pending.head) return;
     currentAt = pending.at;
     pending = undefined;
   };
-  const look = async (): Promise<void> => {
+  const readHead = async (): Promise<void> => {
     const at = performance.now();
     const reached = position();
-    isLooking = true;
+    isReading = true;
     try {
       const head = await log.head();
       isAhead = reached > head && reached !== MAX_POSITION;
-      trouble = isAhead ? logEndText(head, reached) : undefined;
+      problem = isAhead ? logEndText(head, reached) : undefined;
       if (!isAhead) pending = { head, at };
     } catch (error) {
       // While the head cannot be read, the lag grows.
-      trouble = errorText(error);
+      problem = errorText(error);
     } finally {
-      isLooking = false;
+      isReading = false;
     }
   };
   const timer = setInterval(() => {
     note();
-    if (pending === undefined && !isLooking) void look().then(note);
-  }, LOOK_EVERY_MS);
+    if (pending === undefined && !isReading) void readHead().then(note);
+  }, READ_EVERY_MS);
   timer.unref();
   return {
     ms: () => {
       note();
       return performance.now() - currentAt;
     },
-    trouble: () => trouble,
+    problem: () => problem,
     endsEarly: () => isAhead,
     close: () => clearInterval(timer),
   };

@@ -55,8 +55,8 @@ export class RpcError extends Error {
 export const missing = (field: string): RpcError => new RpcError('INVALID_ARGUMENT', `missing ${field}`);
 
 /** INVALID_ARGUMENT: a field has a value that it must not have. */
-export const invalid = (field: string, why?: string): RpcError =>
-  new RpcError('INVALID_ARGUMENT', `invalid value for ${field}${why === undefined ? '' : `: ${why}`}`);
+export const invalid = (field: string, reason?: string): RpcError =>
+  new RpcError('INVALID_ARGUMENT', `invalid value for ${field}${reason === undefined ? '' : `: ${reason}`}`);
 
 /**
  * UNAVAILABLE: something outside of the process does not answer.
@@ -70,7 +70,7 @@ export const unavailable = (message: string, cause: unknown, retryAfterMs?: numb
 };
 
 /** CANCELLED: the client has disconnected, or its deadline has passed, so an answer cannot be sent. */
-export const callerGone = (): RpcError => new RpcError('CANCELLED', 'the caller has gone');
+export const callerDisconnected = (): RpcError => new RpcError('CANCELLED', 'the caller has gone');
 
 /** A call in progress, on any transport: one request, or a stream of them. */
 export interface Call {
@@ -178,7 +178,7 @@ export type BatchStreamRoute = {
 export type FollowForm = 'messages' | 'events';
 
 /** The client of an RPC without end; `gone` reports that it has disconnected. */
-export type FollowingClient = { readonly form: FollowForm; readonly gone: AbortSignal };
+export type FollowingClient = { readonly form: FollowForm; readonly disconnected: AbortSignal };
 
 /** One RPC with one request and answers without end, and its handler. Many clients may follow the same answers. */
 export type FollowRoute = {

@@ -72,8 +72,8 @@ const createLaunchPlan = async (
       state.versions.has(version.version),
     ),
   );
-  const barred = await services.projects.check(id.project, id.domain);
-  if (barred !== undefined) throw barred;
+  const refusal = await services.projects.check(id.project, id.domain);
+  if (refusal !== undefined) throw refusal;
   await record(services, await registrationOf(id, { id: workflowId, interface: workflow.interface }), call);
 };
 

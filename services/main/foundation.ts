@@ -14,7 +14,7 @@ import { retryParkedStreams } from './log/parked-retries.js';
 import { logKey, logSource, openWritableLog, type WritableLog } from './log/log-source.js';
 import { measuredAppends } from './metrics.js';
 import { openPayloads } from './payloads.js';
-import { standsAlone } from '../config/roles.js';
+import { isStandalone } from '../config/roles.js';
 import { boundHeapGrowth } from './heap-growth.js';
 import { isShared } from './log/shared-log.js';
 import { forSetting } from '../config/operator-errors.js';
@@ -49,7 +49,7 @@ const warnOfFiles = (
   logger: Logger,
   directory: string,
 ): void => {
-  const mayHaveOthers = !standsAlone(role) || logSource({ directory, eventStore }).kind === 'eventstore';
+  const mayHaveOthers = !isStandalone(role) || logSource({ directory, eventStore }).kind === 'eventstore';
   if (mayHaveOthers && payloads.kind === 'file') logger.warn({ directory }, PAYLOADS_HERE);
 };
 
@@ -63,7 +63,7 @@ export const openFoundation = async (configuration: Configuration, logger: Logge
   const { payload_store: location, read_store: views, max_session_bytes: maxCachedBytes } = configuration;
   boundHeapGrowth();
   const directory = resolve(configuration.data);
-  const together = standsAlone(configuration.role) ? 'alone' : 'together';
+  const together = isStandalone(configuration.role) ? 'alone' : 'together';
   const lock = await forSetting('data', () => lockDataDirectory(directory, together));
   warnOfFiles(configuration, logger, directory);
   const derived = [VIEWS_FILE];

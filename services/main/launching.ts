@@ -51,8 +51,8 @@ const definitionsOf = ({ store, payloads, sessions }: LaunchingParts): Registere
   registeredDefinitions({
     log: store,
     payloads,
-    readLaunchPlan: (stream, look) => sessions.read(launchPlanAggregate, stream, look),
-    knownLaunchPlan: (stream, look) => sessions.readKnown(launchPlanAggregate, stream, look),
+    readLaunchPlan: (stream, select) => sessions.read(launchPlanAggregate, stream, select),
+    knownLaunchPlan: (stream, select) => sessions.readKnown(launchPlanAggregate, stream, select),
   });
 
 const singleTasksOf = ({ sessions }: LaunchingParts, { projects }: Reference): RelaunchServices['singleTasks'] => ({

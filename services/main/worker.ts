@@ -54,7 +54,7 @@ type Component = {
 const projectorComponent = (views: RunningViews, { log }: Foundation): Component => {
   const lag = headLag(log.store, () => views.lowest());
   return {
-    checks: () => [viewsCheck(lag, { trouble: views.trouble(), building: views.building() }, 'down')],
+    checks: () => [viewsCheck(lag, { problem: views.problem(), building: views.building() }, 'down')],
     ends: [views.failed],
     close: async () => {
       lag.close();

@@ -26,7 +26,7 @@ export interface BridgeMetrics {
   /** Counts a failed step for an execution. */
   stepFailed(): void;
   /** Counts a rejected launch: `others` when another engine may take it, otherwise the code of its error. */
-  rejected(why: string): void;
+  rejected(reason: string): void;
   /** Adds the bytes of a closure or of inputs that were stored outside of their object. */
   offloaded(bytes: number): void;
   /** Renders all metrics in the text format of Prometheus. */

@@ -88,7 +88,7 @@ export interface RegisteredDefinitions {
 
 type ReadLaunchPlan = <Answer>(
   stream: StreamName,
-  look: (folded: Pick<Folded<LaunchPlanState>, 'state'>) => Answer,
+  select: (folded: Pick<Folded<LaunchPlanState>, 'state'>) => Answer,
 ) => Promise<Answer>;
 
 export type DefinitionsOptions = {
@@ -132,7 +132,7 @@ const sizedPlan = (
 ): Sized<RegisteredPlan> => {
   const inputs = expectedInputs ?? create(ParameterMapSchema);
   const outputs = expectedOutputs ?? create(VariableMapSchema);
-  const beside = toBinary(ParameterMapSchema, inputs).length + toBinary(VariableMapSchema, outputs).length;
+  const interfaceBytes = toBinary(ParameterMapSchema, inputs).length + toBinary(VariableMapSchema, outputs).length;
   return {
     value: {
       id: id ?? create(IdentifierSchema),
@@ -141,7 +141,7 @@ const sizedPlan = (
       expectedOutputs: outputs,
       read,
     },
-    bytes: PLAN_BYTES + spec.bytes + DECODED * beside,
+    bytes: PLAN_BYTES + spec.bytes + DECODED * interfaceBytes,
   };
 };
 
@@ -201,9 +201,9 @@ export const registeredDefinitions = (options: DefinitionsOptions): RegisteredDe
     },
     launchPlan: async (id) => {
       const stream = launchPlanStream(id);
-      const look = ({ state }: { readonly state: LaunchPlanState }) => versionIn(state, id.version);
-      const known = await knownLaunchPlan(stream, look);
-      return planOf(stream, known.known === undefined ? await readLaunchPlan(stream, look) : known);
+      const select = ({ state }: { readonly state: LaunchPlanState }) => versionIn(state, id.version);
+      const known = await knownLaunchPlan(stream, select);
+      return planOf(stream, known.known === undefined ? await readLaunchPlan(stream, select) : known);
     },
     activeLaunchPlan: async (name) => {
       const stream = launchPlanStream(name);

@@ -30,7 +30,7 @@ export interface PositionWaits {
 }
 
 /** The pause between two reads of the log while calls wait, in milliseconds; one read serves all of them. */
-const LOOK_MS = 5;
+const POLL_MS = 5;
 
 /** By default the most calls that may wait: each of them keeps its request in memory. */
 const MAX_WAITING = 1_000;
@@ -40,7 +40,7 @@ const RETRY_AFTER_MS = 1_000;
 type Wait = {
   readonly position: bigint;
   readonly resolve: (isReached: boolean) => void;
-  readonly reject: (why: unknown) => void;
+  readonly reject: (error: unknown) => void;
 };
 
 /** Makes the waits. One read of the log serves all waiting calls. */
@@ -50,14 +50,14 @@ export const positionWaits = ({
   maxWaiting = MAX_WAITING,
 }: PositionWaitsOptions): PositionWaits => {
   const waiting = new Set<Wait>();
-  let isLooking = false;
+  let isReading = false;
   let isClosed = false;
 
   const advanced = (): void => {
     for (const wait of waiting) if (hasReached(wait.position)) wait.resolve(true);
   };
 
-  const look = async (ahead: () => Promise<void>): Promise<void> => {
+  const readAhead = async (ahead: () => Promise<void>): Promise<void> => {
     try {
       await ahead();
       advanced();
@@ -66,14 +66,14 @@ export const positionWaits = ({
     }
   };
 
-  const keepLooking = async (): Promise<void> => {
-    if (isLooking || lookAhead === undefined) return;
-    isLooking = true;
+  const readWhileWaiting = async (): Promise<void> => {
+    if (isReading || lookAhead === undefined) return;
+    isReading = true;
     while (waiting.size > 0) {
-      await look(lookAhead);
-      if (waiting.size > 0) await pause(LOOK_MS);
+      await readAhead(lookAhead);
+      if (waiting.size > 0) await pause(POLL_MS);
     }
-    isLooking = false;
+    isReading = false;
   };
 
   const wait = async (position: bigint, timeoutMs: number): Promise<boolean> => {
@@ -87,7 +87,7 @@ export const positionWaits = ({
           clearTimeout(timeout);
           waiting.delete(each);
         };
-        void keepLooking();
+        void readWhileWaiting();
       });
     } finally {
       over();

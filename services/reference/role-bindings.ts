@@ -70,7 +70,7 @@ export const roleBindings = ({ fold, following, acknowledged }: RoleBindingsOpti
     return fold.isParked(stream) ? undefined : fold.entries.get(stream);
   };
 
-  const of = (stream: StreamName): readonly GrantedRole[] => {
+  const rolesIn = (stream: StreamName): readonly GrantedRole[] => {
     const entry = readable(stream);
     if (entry === undefined) return NONE;
     const bindings = known.get(entry) ?? bindingsIn(entry);
@@ -81,14 +81,14 @@ export const roleBindings = ({ fold, following, acknowledged }: RoleBindingsOpti
   return {
     readerOf: (principal) => {
       const stream = roleBindingStream(principal);
-      return () => of(stream);
+      return () => rolesIn(stream);
     },
     ready: () => following.reached(0n, READY_WAIT_MS),
     all: async (call) => {
       await reachMinPosition(following, call, 'the role bindings');
       await reachAcknowledged(following, acknowledged, ROLE_BINDING_CATEGORY);
       call.answeredAt(following.position());
-      return [...fold.entries.keys()].flatMap(of);
+      return [...fold.entries.keys()].flatMap(rolesIn);
     },
   };
 };

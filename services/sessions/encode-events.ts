@@ -54,7 +54,7 @@ export type Recording = {
 };
 
 /** The events of a command as they are appended, and the metadata that they share. */
-export type Encoded = { readonly encoded: readonly NewEvent[]; readonly about: EventMetadata };
+export type Encoded = { readonly encoded: readonly NewEvent[]; readonly metadata: EventMetadata };
 
 const keyOf = (
   { key, operation, content }: Idempotency,
@@ -104,15 +104,15 @@ export const encodeEvents = <S, C, E, R>(
   { events, refusal }: Decided<E, R>,
   { recordedAtMs, format }: Recording,
 ): Encoded => {
-  const about = metadataFor(aggregate, turn, refusal, recordedAtMs);
-  const metadata = JSON.stringify(about);
+  const metadata = metadataFor(aggregate, turn, refusal, recordedAtMs);
+  const metadataJson = JSON.stringify(metadata);
   const ids = eventIds(turn.context.commandId, events.length);
   const encoded: NewEvent[] = [];
   for (const [index, id] of ids.entries()) {
     const event = events[index];
     if (event === undefined) continue;
     const { type, data } = aggregate.codec.encode(event, format);
-    encoded.push({ id, type, data, metadata });
+    encoded.push({ id, type, data, metadata: metadataJson });
   }
-  return { encoded, about };
+  return { encoded, metadata: metadata };
 };

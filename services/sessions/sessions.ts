@@ -93,7 +93,7 @@ export const openSessions = (
       if (refused) return Promise.reject(refused);
       return admits.count(weighedAfter(stream, sessionOf(aggregate, stream).handle(command, context)));
     },
-    read: (aggregate, stream, look) => weighedAfter(stream, sessionOf(aggregate, stream).read(look)),
-    readKnown: (aggregate, stream, look) => weighedAfter(stream, sessionOf(aggregate, stream).readKnown(look)),
+    read: (aggregate, stream, select) => weighedAfter(stream, sessionOf(aggregate, stream).read(select)),
+    readKnown: (aggregate, stream, select) => weighedAfter(stream, sessionOf(aggregate, stream).readKnown(select)),
   };
 };

@@ -5,7 +5,7 @@ import type { StreamParked } from '../kernel/fault.js';
 import type { Appended, EventStore } from '../kernel/ports/event-store.js';
 import { type Content, MAX_INLINE_BYTES, type PayloadStore } from '../kernel/ports/payload-store.js';
 import type { CommandContext, Folded, Outcome } from '../kernel/ports/sessions.js';
-import { callerGone } from '../kernel/rpc.js';
+import { callerDisconnected } from '../kernel/rpc.js';
 import type { StreamName } from '../kernel/stream.js';
 import { InFlightAppends } from './in-flight.js';
 import { type FoldedState, StreamState } from './stream-state.js';
@@ -96,18 +96,18 @@ export class StreamSession<State, Command, Event, Refusal> {
   }
 
   /** Computes an answer from the durable state; on a shared log, from all that any process had recorded before. */
-  read<Answer>(look: (folded: Folded<State>) => Answer): Promise<Answer> {
-    return this.#read(this.#state.nextTicket(), look);
+  read<Answer>(select: (folded: Folded<State>) => Answer): Promise<Answer> {
+    return this.#read(this.#state.nextTicket(), select);
   }
 
   /** Computes an answer from the durable state that this process knows. */
-  readKnown<Answer>(look: (folded: Folded<State>) => Answer): Promise<Answer> {
-    return this.#read(BEFORE_ALL, look);
+  readKnown<Answer>(select: (folded: Folded<State>) => Answer): Promise<Answer> {
+    return this.#read(BEFORE_ALL, select);
   }
 
-  #read<Answer>(ticket: number, look: (folded: Folded<State>) => Answer): Promise<Answer> {
+  #read<Answer>(ticket: number, select: (folded: Folded<State>) => Answer): Promise<Answer> {
     return new Promise((resolve, reject) =>
-      this.#enqueue({ kind: 'read', ticket, look: (folded) => resolve(look(folded)), reject }),
+      this.#enqueue({ kind: 'read', ticket, select: (folded) => resolve(select(folded)), reject }),
     );
   }
 
@@ -193,7 +193,7 @@ export class StreamSession<State, Command, Event, Refusal> {
   /** Lets a read see the durable state. Later commands wait meanwhile, so that none of their events are in it. */
   #show(turn: ReadTurn<State>, folded: FoldedState<State>): Promise<void> | undefined {
     if (!this.#inFlight.isEmpty || this.#writer.mayLackEvents(turn.ticket)) return this.#takeAtHead(turn);
-    turn.look({ ...folded, position: this.#state.position });
+    turn.select({ ...folded, position: this.#state.position });
     return undefined;
   }
 
@@ -206,7 +206,7 @@ export class StreamSession<State, Command, Event, Refusal> {
   }
 
   #decide(turn: CommandTurn<Command, Refusal>, folded: FoldedState<State>): Promise<void> | undefined {
-    if (turn.context.isCancelled?.() === true) throw callerGone();
+    if (turn.context.isCancelled?.() === true) throw callerDisconnected();
     const prior = this.#state.priorUseBy(turn);
     if (prior === 'another') throw keyTaken();
     if (prior === 'same') {

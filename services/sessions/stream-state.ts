@@ -153,20 +153,20 @@ export class StreamState<State, Command, Event, Refusal> {
 
   /** @throws {StreamParked} when the event cannot be decoded; nothing is folded then. */
   #foldRecorded(folded: FoldedState<State>, recorded: RecordedEvent): void {
-    const { about, event } = this.#decode(recorded);
+    const { metadata: metadata, event } = this.#decode(recorded);
     folded.state = this.#source.aggregate.decider.evolve(folded.state, event);
     folded.revision = recorded.revision;
-    rememberKey(folded, about);
+    rememberKey(folded, metadata);
     this.#position = recorded.position;
-    this.#recordedAtMs = Math.max(this.#recordedAtMs, about.recordedAtMs);
+    this.#recordedAtMs = Math.max(this.#recordedAtMs, metadata.recordedAtMs);
   }
 
-  #decode(recorded: RecordedEvent): { readonly about: EventMetadata; readonly event: Event } {
+  #decode(recorded: RecordedEvent): { readonly metadata: EventMetadata; readonly event: Event } {
     const { codec } = this.#source.aggregate;
     try {
       return readingEvent(recorded, () => {
-        const about = metadataOf(recorded);
-        return { about, event: codec.decode(recorded.type, recorded.data, about.schema) };
+        const metadata = metadataOf(recorded);
+        return { metadata: metadata, event: codec.decode(recorded.type, recorded.data, metadata.schema) };
       });
     } catch (error) {
       if (error instanceof StreamParked) this.#park(error);
@@ -231,9 +231,9 @@ export class StreamState<State, Command, Event, Refusal> {
   }
 
   /** Folds the events of a command of this process, which the stream has or will have up to `revision`. */
-  apply(folded: FoldedState<State>, events: readonly Event[], about: EventMetadata, revision: bigint): void {
+  apply(folded: FoldedState<State>, events: readonly Event[], metadata: EventMetadata, revision: bigint): void {
     const { decider } = this.#source.aggregate;
-    rememberKey(folded, about);
+    rememberKey(folded, metadata);
     for (const event of events) folded.state = decider.evolve(folded.state, event);
     folded.revision = revision;
     if (this.isPresumedAbsent) this.#known = { kind: 'folded', folded };
@@ -245,6 +245,6 @@ export class StreamState<State, Command, Event, Refusal> {
   }
 }
 
-const rememberKey = (folded: { keys?: KnownKeys }, about: EventMetadata): void => {
-  if (about.idempotency !== undefined) noteKey((folded.keys ??= new Map()), about);
+const rememberKey = (folded: { keys?: KnownKeys }, metadata: EventMetadata): void => {
+  if (metadata.idempotency !== undefined) noteKey((folded.keys ??= new Map()), metadata);
 };

@@ -23,7 +23,7 @@ export type ReadTurn<State> = {
   /** The number of its turn in the stream, from 1; 0 when the state as it is folded is new enough. */
   readonly ticket: number;
   /** Computes the answer while no command changes the state. */
-  readonly look: (folded: Folded<State>) => void;
+  readonly select: (folded: Folded<State>) => void;
   readonly reject: (error: unknown) => void;
 };
 

@@ -62,8 +62,8 @@ const linked = async (partial: string, path: string): Promise<boolean> => {
 const assertionOf = (folder: string): (() => void) => {
   const { changed } = pathIdentity(folder);
   return () => {
-    const what = changed();
-    if (what !== undefined) throw new Error(what);
+    const change = changed();
+    if (change !== undefined) throw new Error(change);
   };
 };
 

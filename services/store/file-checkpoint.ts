@@ -15,7 +15,7 @@ const positionIn = (text: string, wanted: string): bigint => {
   return logId === wanted && /^\d{1,19}\n$/u.test(position) ? BigInt(position.trim()) : 0n;
 };
 
-const unlessThere = (error: unknown): void => {
+const ignoreExisting = (error: unknown): void => {
   if (fileErrorCode(error) !== 'EEXIST') throw error;
 };
 
@@ -42,7 +42,7 @@ export const fileCheckpoint = ({ directory, name, logId }: FileCheckpoint): Chec
   const path = join(folder, name);
   const home = pathIdentity(directory);
   const write = async (position: bigint): Promise<void> => {
-    await mkdir(folder).catch(unlessThere); // not recursive: a removed data directory must stay removed
+    await mkdir(folder).catch(ignoreExisting); // not recursive: a removed data directory must stay removed
     // A file name per process: other processes may write the same checkpoint.
     const partial = `${path}.${process.pid}`;
     await writeFile(partial, `${logId} ${position}\n`);

@@ -32,14 +32,14 @@ const write = (file: string, key: Uint8Array): void => {
  * it at once.
  */
 const make = (file: string): void => {
-  const own = `${file}.${randomBytes(6).toString('hex')}`;
-  write(own, randomBytes(KEY_BYTES));
+  const written = `${file}.${randomBytes(6).toString('hex')}`;
+  write(written, randomBytes(KEY_BYTES));
   try {
-    linkSync(own, file);
+    linkSync(written, file);
   } catch (error) {
     if (fileErrorCode(error) !== 'EEXIST') throw error;
   } finally {
-    rmSync(own, { force: true });
+    rmSync(written, { force: true });
   }
 };
 

@@ -33,8 +33,8 @@ export const pathIdentity = (path: string): PathIdentity => {
 /** Describes what happened to the first path that has changed; `undefined` when none has. */
 export const firstChanged = (identities: readonly PathIdentity[]): string | undefined => {
   for (const { changed } of identities) {
-    const what = changed();
-    if (what !== undefined) return what;
+    const change = changed();
+    if (change !== undefined) return change;
   }
   return undefined;
 };

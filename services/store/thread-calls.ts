@@ -44,14 +44,14 @@ export const callsTo = <Store extends Methods<Store>>(worker: Worker, what: stri
     waiting.clear();
   };
   worker.on('message', ({ call, result, error }: ThreadAnswer) => {
-    const asked = waiting.get(call);
+    const pending = waiting.get(call);
     waiting.delete(call);
-    if (error === undefined) asked?.resolve(result);
-    else asked?.reject(new StoreUnavailable(`${what}: ${error}`));
+    if (error === undefined) pending?.resolve(result);
+    else pending?.reject(new StoreUnavailable(`${what}: ${error}`));
   });
   worker.on('error', failAll);
   worker.on('exit', () => failAll());
-  const ask = (method: string, args: readonly unknown[]): Promise<unknown> =>
+  const callThread = (method: string, args: readonly unknown[]): Promise<unknown> =>
     new Promise((resolve, reject) => {
       if (end) throw end;
       calls += 1;
@@ -62,9 +62,9 @@ export const callsTo = <Store extends Methods<Store>>(worker: Worker, what: stri
     call:
       (method) =>
       (...args) =>
-        ask(method, args) as never,
+        callThread(method, args) as never,
     close: async () => {
-      await ask('close', []);
+      await callThread('close', []);
       await exited;
     },
   };
@@ -79,8 +79,8 @@ export const answerCalls = (store: Readonly<Record<string, unknown>>): void => {
       return { call, error: errorText(error) };
     }
   };
-  parentPort?.on('message', (asked: ThreadCall) => {
-    parentPort?.postMessage(answered(asked));
-    if (asked.method === 'close') parentPort?.close();
+  parentPort?.on('message', (pending: ThreadCall) => {
+    parentPort?.postMessage(answered(pending));
+    if (pending.method === 'close') parentPort?.close();
   });
 };

@@ -45,8 +45,8 @@ const createTask = async (
   const id = await newVersionOf('TASK', sent, (version) =>
     sessions.read(taskAggregate, taskStream(version), ({ revision }) => revision >= 0n),
   );
-  const barred = await projects.check(id.project, id.domain);
-  if (barred !== undefined) throw barred;
+  const refusal = await projects.check(id.project, id.domain);
+  if (refusal !== undefined) throw refusal;
   const command = await registrationOf(id, { taskTypes, limits: await limitsOf(id.project, id.domain) });
   const outcome = await sessions.handle(taskAggregate, taskStream(id), command, contextOf(call));
   call.answeredAt(outcome.position);

@@ -49,7 +49,7 @@ describe('the log in an event store that cannot always be reached', () => {
   beforeAll(async () => {
     server = await startLogServer(directory);
     proxy = await startProxy(server.address);
-    store = await eventstoreEventStore({ url: urlOf(proxy.address), onTrouble: (error) => troubles.push(error) });
+    store = await eventstoreEventStore({ url: urlOf(proxy.address), onFailure: (error) => troubles.push(error) });
   });
   afterAll(async () => {
     await store.close();
@@ -217,7 +217,7 @@ describe('the log in an event store that cannot always be reached', () => {
     const troubled: unknown[] = [];
     const opening = eventstoreEventStore({
       url: urlOf(proxy.address),
-      onTrouble: (error) => {
+      onFailure: (error) => {
         troubled.push(error);
         proxy.open();
       },

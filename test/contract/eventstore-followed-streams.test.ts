@@ -47,7 +47,7 @@ describe('a subscription to one stream of an event store', () => {
       const plan = { stream, from: 'start', direction: 'forwards', count: undefined, filter: undefined } as const;
       const subscription = await openSubscription(
         { log, rules: noStreamRules, present: storedForm, now: Date.now },
-        { ...plan, form: 'string', saysEnds: false },
+        { ...plan, form: 'string', supportsRange: false },
         {
           send: (answer) => {
             const { content } = fromBinary(ReadRespSchema, answer);

@@ -33,7 +33,7 @@ describe('a cluster of which no node can be found for seconds', () => {
     network = await startProxy(node.address);
     store = await eventstoreEventStore({
       url: `esdb://${NOWHERE},${network.address}?tls=false`,
-      onTrouble: (error) => troubles.push(error),
+      onFailure: (error) => troubles.push(error),
     });
   });
   afterAll(async () => {

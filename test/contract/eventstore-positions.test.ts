@@ -41,7 +41,7 @@ describe('an event store whose positions are byte offsets', () => {
     operator = EventStoreDBClient.connectionString(cluster.url());
     store = await eventstoreEventStore({
       url: cluster.url(),
-      onTrouble: (error) => troubles.push(error),
+      onFailure: (error) => troubles.push(error),
       onDrop: () => drops.push(1),
     });
     for (const text of ['one', 'two', 'three'])

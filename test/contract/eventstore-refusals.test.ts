@@ -117,7 +117,7 @@ describe('an event store that refuses calls, falls silent or gets a new log id',
   /** Expects a subscription to get the events before and after its connections are harmed, each once and in order. */
   const expectDeliveredAgain = async (url: string, harm: () => void): Promise<void> => {
     const troubles: unknown[] = [];
-    const store = await eventstoreEventStore({ url, onTrouble: (error) => troubles.push(error) });
+    const store = await eventstoreEventStore({ url, onFailure: (error) => troubles.push(error) });
     const stream = fresh();
     const given = Array.from({ length: 4 }, event);
     const beside = await eventstoreEventStore({ url: urlOf(log.address) });

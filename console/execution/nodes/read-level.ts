@@ -1,6 +1,6 @@
 import type { NodeExecution } from '../../../proto/gen/platformidl/admin/node_execution_pb.js';
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
-import { ask } from '../../server/call.js';
+import { callRpc } from '../../server/call.js';
 import type { ReadLevel } from './node-levels.js';
 
 const PAGE_NODES = 5_000;
@@ -11,7 +11,11 @@ export const readLevel: ReadLevel = async ({ seen: { id, asOf }, parent, signal 
   const nodes: NodeExecution[] = [];
   let [token, known] = ['', undefined as bigint | undefined];
   do {
-    const { message, position = 0n } = await ask(AdminService.method.listNodeExecutions, { ...request, token }, signal);
+    const { message, position = 0n } = await callRpc(
+      AdminService.method.listNodeExecutions,
+      { ...request, token },
+      signal,
+    );
     nodes.push(...message.nodeExecutions);
     ({ token } = message);
     known = known === undefined || position < known ? position : known;

@@ -50,8 +50,8 @@ export const segmentsOf = (span: Span | undefined): Segments => {
   const segments = new Map<string, Segment[]>();
   const addNode = (node: Span, nodeId: string): void => {
     addAll(node.spans, nodeId);
-    const own = segments.get(nodeId) ?? [];
-    segments.set(nodeId, [...own, ...gapsOf(node, own)]);
+    const known = segments.get(nodeId) ?? [];
+    segments.set(nodeId, [...known, ...gapsOf(node, known)]);
   };
   const addAll = (spans: readonly Span[], nodeId: string): void => {
     for (const each of spans) {

@@ -4,7 +4,7 @@ import { jsonOf } from '../../../interface/values/json-of.js';
 import type { Literal } from '../../../proto/gen/platformidl/core/literals_pb.js';
 import { type LiteralType, LiteralTypeSchema, SimpleType } from '../../../proto/gen/platformidl/core/types_pb.js';
 import { entryOfJson } from './entry.js';
-import { own } from './own.js';
+import { ownValue } from './own.js';
 
 /** The members of a struct with their types, and the names of those that must be given. */
 export type Members = { readonly types: Readonly<Record<string, LiteralType>>; readonly required: readonly string[] };
@@ -111,7 +111,7 @@ export const memberValues = (
   if (typeof json !== 'object' || json === null || Array.isArray(json)) return undefined;
   const values: Record<string, Literal> = {};
   for (const [name, value] of Object.entries(json)) {
-    const type = own(types, name);
+    const type = ownValue(types, name);
     const entry = type && entryOfJson(type, value);
     if (!entry?.literal) return undefined;
     values[name] = entry.literal;

@@ -1,3 +1,3 @@
 /** The value that a record itself has for a name, which may be one that all objects have, such as `constructor`. */
-export const own = <Value>(values: Readonly<Record<string, Value>>, name: string): Value | undefined =>
+export const ownValue = <Value>(values: Readonly<Record<string, Value>>, name: string): Value | undefined =>
   Object.hasOwn(values, name) ? values[name] : undefined;

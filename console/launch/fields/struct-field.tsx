@@ -4,7 +4,7 @@ import { typeInWords } from '../../../interface/values/type-text.js';
 import type { Literal } from '../../../proto/gen/platformidl/core/literals_pb.js';
 import { type Entry, entryOfStruct, type PartsProps } from './entry.js';
 import type { Members } from './members.js';
-import { own } from './own.js';
+import { ownValue } from './own.js';
 
 type StructFieldProps = PartsProps & {
   readonly members: Members;
@@ -21,7 +21,7 @@ export const StructField = ({ id, label, type, members, values, change, Part }: 
   const edit = (name: string, entry: Entry): void => {
     const next = { ...entries, [name]: entry };
     setEntries(next);
-    const parts = Object.keys(members.types).map((each) => [each, own(next, each) ?? {}] as const);
+    const parts = Object.keys(members.types).map((each) => [each, ownValue(next, each) ?? {}] as const);
     change(entryOfStruct(type, parts, members.required));
   };
   return Object.entries(members.types).map(([name, member]) => (
@@ -33,7 +33,7 @@ export const StructField = ({ id, label, type, members, values, change, Part }: 
         id={`${id}-${name}`}
         label={`${label}, ${name}`}
         type={member}
-        initial={own(first, name)}
+        initial={ownValue(first, name)}
         change={(entry) => edit(name, entry)}
       />
     </div>

@@ -66,7 +66,7 @@ const twoInstances = (template: TaskTemplate, id: Identifier): CompiledWorkflowC
 };
 
 /** True when a task's template says that it makes its graph at run time; templates of the Python SDK do not say so. */
-const saysDynamic = (template: TaskTemplate): boolean =>
+const isMarkedDynamic = (template: TaskTemplate): boolean =>
   template.type.includes('dynamic') ||
   template.config['dynamic'] === 'true' ||
   template.metadata?.tags['dynamic'] === 'true';
@@ -79,7 +79,7 @@ export const dynamicClosureOf = (
 ): CompiledWorkflowClosure | undefined => {
   const { id } = template;
   if (!id || position.plainTask === id.name) return undefined;
-  return run.dynamicClosure(id.name) ?? (saysDynamic(template) ? twoInstances(template, id) : undefined);
+  return run.dynamicClosure(id.name) ?? (isMarkedDynamic(template) ? twoInstances(template, id) : undefined);
 };
 
 /** Walks a node whose task makes a graph; the graph is walked below the node. */
@@ -90,8 +90,8 @@ export function* walkDynamic(
   inputs: Literals,
 ): Walk<WalkOutcome> {
   const { template } = dynamic;
-  const of = attemptAt(at, template, 0);
-  yield* beginAttempt(run, of, inputs);
+  const attemptRef = attemptAt(at, template, 0);
+  yield* beginAttempt(run, attemptRef, inputs);
   yield* reportNode(run, at, Phase.RUNNING, { isParent: true });
   const closure = yield* reportedClosure(run, at, dynamic.closure);
   yield* reportNode(run, at, Phase.DYNAMIC_RUNNING, { isParent: true, isDynamic: true, ...withClosure(at, closure) });
@@ -103,7 +103,7 @@ export function* walkDynamic(
   };
   if (!closure.primary) throw new TypeError(`the dynamic closure of ${at.id} has no primary workflow`);
   const end = yield* run.walkGraph(run, position, closure.primary, inputs);
-  yield* endAttempt(run, of, end);
+  yield* endAttempt(run, attemptRef, end);
   return end;
 }
 

@@ -28,49 +28,55 @@ export type MapTask = {
 };
 
 /** For each attempt of one element, true when it fails. The last entry is the element's result. */
-type Fate = readonly boolean[];
+type ElementAttempts = readonly boolean[];
 
-const fateOf = (run: ExecutionWalk, at: NodeAt, map: MapTask, index: number): Fate => {
+const simulatedElement = (run: ExecutionWalk, at: NodeAt, map: MapTask, index: number): ElementAttempts => {
   const attempts = maxAttempts(map.inner, map.template);
-  const fate: boolean[] = [];
+  const attemptFailures: boolean[] = [];
   do {
-    fate.push(simulateFailure(run, attemptAt(at, map.template, fate.length), index + 1) !== undefined);
-  } while (fate.at(-1) === true && fate.length < attempts);
-  return fate;
+    attemptFailures.push(
+      simulateFailure(run, attemptAt(at, map.template, attemptFailures.length), index + 1) !== undefined,
+    );
+  } while (attemptFailures.at(-1) === true && attemptFailures.length < attempts);
+  return attemptFailures;
 };
 
-const hasSucceeded = (fate: Fate): boolean => fate.at(-1) === false;
+const hasSucceeded = (attemptFailures: ElementAttempts): boolean => attemptFailures.at(-1) === false;
 
 /** An external resource for one attempt of an element. Clients show the part of a log's name after the first hyphen. */
-const resource = (of: AttemptAt, index: number, attempt: number, phase: Phase): Resource => ({
-  externalId: `${of.at.id}-${of.attempt}-n${index}-${attempt}`,
+const resource = (attemptRef: AttemptAt, index: number, attempt: number, phase: Phase): Resource => ({
+  externalId: `${attemptRef.at.id}-${attemptRef.attempt}-n${index}-${attempt}`,
   index,
   retryAttempt: attempt,
   phase,
-  logs: [{ uri: `https://logs.example.org/${of.at.id}/${index}/${attempt}`, name: `Element-${index}-${attempt}` }],
+  logs: [
+    { uri: `https://logs.example.org/${attemptRef.at.id}/${index}/${attempt}`, name: `Element-${index}-${attempt}` },
+  ],
 });
 
 /** The resources of the elements that have an n-th attempt, with the phase that `phase` returns for their outcome. */
 const resources = (
-  of: AttemptAt,
-  fates: readonly Fate[],
+  attemptRef: AttemptAt,
+  elements: readonly ElementAttempts[],
   attempt: number,
   phase: (hasFailed: boolean) => Phase,
 ): Resource[] =>
-  fates.flatMap((fate, index) => {
-    const hasFailed = fate[attempt];
-    return hasFailed === undefined ? [] : [resource(of, index, attempt, phase(hasFailed))];
+  elements.flatMap((attemptFailures, index) => {
+    const hasFailed = attemptFailures[attempt];
+    return hasFailed === undefined ? [] : [resource(attemptRef, index, attempt, phase(hasFailed))];
   });
 
-function* runElements(run: ExecutionWalk, of: AttemptAt, fates: readonly Fate[]): Walk<void> {
-  const rounds = Math.max(1, ...fates.map((fate) => fate.length));
+function* runElements(run: ExecutionWalk, attemptRef: AttemptAt, elements: readonly ElementAttempts[]): Walk<void> {
+  const rounds = Math.max(1, ...elements.map((attemptFailures) => attemptFailures.length));
   let phaseVersion = 0;
   const running = (externalResources: Resource[]): Walk<void> =>
-    reportTask(run, of, Phase.RUNNING, { phaseVersion: phaseVersion++, metadata: { externalResources } });
+    reportTask(run, attemptRef, Phase.RUNNING, { phaseVersion: phaseVersion++, metadata: { externalResources } });
   for (let attempt = 0; attempt < rounds; attempt++) {
-    yield* running(resources(of, fates, attempt, () => Phase.QUEUED));
-    yield* running(resources(of, fates, attempt, () => Phase.RUNNING));
-    yield* running(resources(of, fates, attempt, (hasFailed) => (hasFailed ? Phase.FAILED : Phase.SUCCEEDED)));
+    yield* running(resources(attemptRef, elements, attempt, () => Phase.QUEUED));
+    yield* running(resources(attemptRef, elements, attempt, () => Phase.RUNNING));
+    yield* running(
+      resources(attemptRef, elements, attempt, (hasFailed) => (hasFailed ? Phase.FAILED : Phase.SUCCEEDED)),
+    );
   }
 }
 
@@ -81,14 +87,18 @@ function* runElements(run: ExecutionWalk, of: AttemptAt, fates: readonly Fate[])
 const elementType = (map: MapTask, type: LiteralType): LiteralType =>
   map.array.isOriginalSubNodeInterface !== true && type.type.case === 'collectionType' ? type.type.value : type;
 
-const outputsOf = (run: ExecutionWalk, at: NodeAt, map: MapTask, fates: readonly Fate[]): Literals => {
+const outputsOf = (run: ExecutionWalk, at: NodeAt, map: MapTask, elements: readonly ElementAttempts[]): Literals => {
   const variables = Object.entries(map.template.interface?.outputs?.variables ?? {});
   const element = (type: LiteralType, name: string, index: number): Literal =>
     drawLiteral(randomSource(run.seed, at.id, 0, index, name), elementType(map, type));
   return Object.fromEntries(
     variables.map(([name, { type }]) => [
       name,
-      collection(fates.map((fate, index) => (type && hasSucceeded(fate) ? element(type, name, index) : noneLiteral()))),
+      collection(
+        elements.map((attemptFailures, index) =>
+          type && hasSucceeded(attemptFailures) ? element(type, name, index) : noneLiteral(),
+        ),
+      ),
     ]),
   );
 };
@@ -98,17 +108,20 @@ const AS_ARRAY = { taskType: 'container_array', plugin: 'k8s-array' } as const;
 
 /** Walks an array node over a task: one task execution, with the elements as its external resources. */
 export function* walkMapTask(run: ExecutionWalk, at: NodeAt, map: MapTask, inputs: Literals): Walk<WalkOutcome> {
-  const of = { ...attemptAt(at, map.template, 0), ...AS_ARRAY };
-  const fates = Array.from({ length: map.size }, (_, index) => fateOf(run, at, map, index));
-  const failures = fates.filter((fate) => !hasSucceeded(fate)).length;
-  yield* reportTask(run, of, Phase.QUEUED, { ...withInputs(inputs), reasons: [{ reason: 'elements submitted' }] });
+  const attemptRef = { ...attemptAt(at, map.template, 0), ...AS_ARRAY };
+  const elements = Array.from({ length: map.size }, (_, index) => simulatedElement(run, at, map, index));
+  const failures = elements.filter((attemptFailures) => !hasSucceeded(attemptFailures)).length;
+  yield* reportTask(run, attemptRef, Phase.QUEUED, {
+    ...withInputs(inputs),
+    reasons: [{ reason: 'elements submitted' }],
+  });
   yield* reportNode(run, at, NodePhase.RUNNING, { isArray: true });
-  yield* runElements(run, of, fates);
+  yield* runElements(run, attemptRef, elements);
   const message = `${failures} of ${map.size} elements failed, ${map.needed} must succeed`;
   const end: WalkOutcome =
     map.size - failures < map.needed
       ? { kind: 'failed', error: failure('ElementsFailed', message) }
-      : { kind: 'succeeded', outputs: outputsOf(run, at, map, fates) };
-  yield* endAttempt(run, of, end);
+      : { kind: 'succeeded', outputs: outputsOf(run, at, map, elements) };
+  yield* endAttempt(run, attemptRef, end);
   return end;
 }

@@ -25,10 +25,10 @@ const asTimeout = (run: ExecutionWalk, at: NodeAt, template: TaskTemplate, end: 
 export function* walkTask(run: ExecutionWalk, at: NodeAt, template: TaskTemplate, inputs: Literals): Walk<WalkOutcome> {
   const attempts = maxAttempts(at.node, template);
   for (let attempt = 0; ; attempt++) {
-    const of = attemptAt(at, template, attempt);
-    yield* beginAttempt(run, of, inputs);
+    const attemptRef = attemptAt(at, template, attempt);
+    yield* beginAttempt(run, attemptRef, inputs);
     if (attempt === 0) yield* reportNode(run, at, Phase.RUNNING);
-    const end = yield* finishAttempt(run, of, template);
+    const end = yield* finishAttempt(run, attemptRef, template);
     if (end.kind !== 'failed') return end;
     if (attempt + 1 >= attempts) return asTimeout(run, at, template, end);
     // The same phase again: it carries the error that caused the retry, and is answered ALREADY_EXISTS.

@@ -11,8 +11,8 @@ const MAX_VALUES = 1_000;
 /** Characters of a filter that an error message quotes. */
 const SHOWN = 200;
 
-const refusedPiece = (text: string, why: string): Error =>
-  invalid('filters', `'${text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text}' ${why}`);
+const refusedPiece = (text: string, reason: string): Error =>
+  invalid('filters', `'${text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text}' ${reason}`);
 
 /** One whitespace character after the comma is not part of the value, unless the value consists of it. */
 const trimmed = (text: string): string => (/^\s./su.test(text) ? text.slice(1) : text);

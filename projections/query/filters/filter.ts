@@ -60,7 +60,7 @@ const split = (field: string): { prefix: string; name: string } => {
   return isPrefix ? { prefix, name: rest.join('.') } : { prefix: '', name: field };
 };
 
-const elsewhere = (columns: Columns, entities: LinkedEntities, prefix: string, name: string): Column => {
+const linkedColumn = (columns: Columns, entities: LinkedEntities, prefix: string, name: string): Column => {
   const other = columns.links?.[prefix] === undefined ? undefined : entities.get(prefix)?.columns;
   const column = other && columnNamed(other, name);
   if (!column || column.filter === false || column.part !== undefined)
@@ -77,10 +77,10 @@ const placed = (columns: Columns, entities: LinkedEntities, piece: FilterPiece):
   const column = columnNamed(columns, isOwn ? name : piece.field);
   if (column && column.filter !== false) return { piece, column, name, entity: '' };
   if (isOwn) throw notAColumn(columns.shortName, name, ownFilterFields(columns));
-  return { piece, column: elsewhere(columns, entities, prefix, name), name, entity: prefix };
+  return { piece, column: linkedColumn(columns, entities, prefix, name), name, entity: prefix };
 };
 
-const own = (column: Column, condition: Condition): FilterTerm => ({ condition, column });
+const termOf = (column: Column, condition: Condition): FilterTerm => ({ condition, column });
 
 const grouped = <Item>(items: readonly Item[], by: (item: Item) => string): readonly (readonly Item[])[] => {
   const groups = new Map<string, Item[]>();
@@ -117,10 +117,10 @@ export const filtersOf = (columns: Columns, filters: string, entities = NO_ENTIT
   const all = parseFilters(filters).map((piece) => placed(columns, entities, piece));
   const inPairs = all.filter(({ column }) => column.part !== undefined);
   const linked = all.filter(({ entity }) => entity !== '');
-  const here = all.filter(({ column, entity }) => column.part === undefined && entity === '');
+  const direct = all.filter(({ column, entity }) => column.part === undefined && entity === '');
   return {
     terms: [
-      ...here.map(({ piece, column }) => own(column, comparisonOf(piece, column))),
+      ...direct.map(({ piece, column }) => termOf(column, comparisonOf(piece, column))),
       ...grouped(inPairs, pairOf).map(pairTerm),
       ...grouped(linked, ({ entity }) => entity).map((group) => linkTerm(columns, entities, group)),
     ],

@@ -17,7 +17,7 @@ export type GroupRun = { readonly group: ViewGroup; readonly target: Projector }
  * Called when a store is unavailable, with the number of consecutive failures; the work that failed is retried when the
  * promise resolves.
  */
-export type OnUnavailable = (why: StoreUnavailable, times: number) => Promise<void>;
+export type OnUnavailable = (fault: StoreUnavailable, times: number) => Promise<void>;
 
 /** Options of the run of a group. */
 export type GroupRunOptions = EventSources & {
@@ -80,12 +80,12 @@ const pageTaker = ({ log, codecs }: GroupRunOptions, target: Projector, take: Pr
   let growing: Pick<TakenBatch, 'count' | 'last'> = { count: 0, last: undefined };
   let seen = 0;
   return async (page) => {
-    const own = page.events.filter((event) => target.wants(event));
-    const last = own.findLast(({ stream }) => codecs.has(categoryOf(stream)));
-    growing = { count: growing.count + own.length, last: last ?? growing.last };
+    const wanted = page.events.filter((event) => target.wants(event));
+    const last = wanted.findLast(({ stream }) => codecs.has(categoryOf(stream)));
+    growing = { count: growing.count + wanted.length, last: last ?? growing.last };
     seen += page.events.length;
     const hasNext = page.hasNext ?? page.position < (await log.head());
-    if (!(await take(own, page.position, hasNext && seen < MAX_SEEN))) return undefined;
+    if (!(await take(wanted, page.position, hasNext && seen < MAX_SEEN))) return undefined;
     const taken = { ...growing, isAtHead: !hasNext };
     growing = { count: 0, last: undefined };
     seen = 0;
@@ -138,8 +138,8 @@ export const openViewGroup = async (options: GroupRunOptions, group: ViewGroup):
   // The group continues from the checkpoints and parked streams of the groups that its views were in.
   if (takeover !== undefined) await readStore.write(takeover);
   const gathers = isBuilding && { gathers: { ...BUILDING_GATHERS, events: options.buildingEvents ?? BUILDING_EVENTS } };
-  const own = { name, models, partitions, logId: log.logId, onPoison: 'park', ...gathers } as const;
-  const target = await projector({ ...options, ...own });
+  const identity = { name, models, partitions, logId: log.logId, onPoison: 'park', ...gathers } as const;
+  const target = await projector({ ...options, ...identity });
   await serially(() => retryParked(log, target));
   return { group, target };
 };

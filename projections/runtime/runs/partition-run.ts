@@ -56,9 +56,9 @@ const parkedIn = ({ inService, building }: Groups): readonly ParkedStream[] => {
 
 const buildingPositions = ({ building }: Groups): ReadonlyMap<string, bigint> => {
   const names = new Set(building.flatMap(({ group }) => group.models.map(({ collection }) => collection.name)));
-  const has = ({ group }: GroupRun, name: string): boolean =>
+  const hasCollection = ({ group }: GroupRun, name: string): boolean =>
     group.models.some(({ collection }) => collection.name === name);
-  return new Map([...names].map((name) => [name, positionOf(building.filter((run) => has(run, name)))]));
+  return new Map([...names].map((name) => [name, positionOf(building.filter((run) => hasCollection(run, name)))]));
 };
 
 /** The age of an event; 0 where the event does not say when it was recorded. */

@@ -62,8 +62,13 @@ const rebuildShares = async (options: RebuildOptions): Promise<Rebuilt> => {
   const { store } = fresh;
   await store.prepare(options.models.map(({ collection }) => collection));
   const position = await log.head(); // every share reads at least this far
-  const own = shareBuilder({ ...options, store, partitions, verifiedStreams: verifiedStreams / (others.length + 1) });
-  const shares = [own, ...others];
+  const ofThread = shareBuilder({
+    ...options,
+    store,
+    partitions,
+    verifiedStreams: verifiedStreams / (others.length + 1),
+  });
+  const shares = [ofThread, ...others];
   const progress = together(shares.length, onProgress);
   const inEach = async (step: 'build' | 'verify'): Promise<number> => {
     const counts = await Promise.all(shares.map((each, index) => each[step](progress(index))));

@@ -13,9 +13,9 @@ export type RunnerOptions = Omit<PartitionRunOptions, 'serially' | 'isClosed'> &
   /** Partitions assigned at the start; all by default. */
   readonly partitions?: readonly Partition[];
   /** Called when the views are rebuilt: they are of another log, ahead of a local log, or gone. */
-  readonly onStartOver?: (why: string) => void;
+  readonly onStartOver?: (reason: string) => void;
   /** Called at the start when the log ends before a checkpoint: the views wait until the log has caught up. */
-  readonly onWait?: (why: string) => void;
+  readonly onWait?: (reason: string) => void;
   /** Called when a write was refused because another process has moved a checkpoint. */
   readonly onRefused?: () => void;
 };
@@ -89,9 +89,9 @@ const prepareWhatIsGone = async (options: RunnerOptions, before: bigint): Promis
 };
 
 const startOver = async (options: RunnerOptions): Promise<void> => {
-  const why = await reasonToRebuild(options);
-  if (why === undefined) return;
-  options.onStartOver?.(why);
+  const reason = await reasonToRebuild(options);
+  if (reason === undefined) return;
+  options.onStartOver?.(reason);
   await options.readStore.clear();
 };
 
@@ -102,8 +102,8 @@ const startOver = async (options: RunnerOptions): Promise<void> => {
  */
 const assertSameLog = async (options: RunnerOptions): Promise<void> => {
   options.onRefused?.();
-  const why = await reasonToRebuild(options);
-  if (why !== undefined) throw new CheckpointMoved(`another process has moved the checkpoint, and ${why}`);
+  const reason = await reasonToRebuild(options);
+  if (reason !== undefined) throw new CheckpointMoved(`another process has moved the checkpoint, and ${reason}`);
 };
 
 /**

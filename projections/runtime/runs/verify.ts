@@ -67,8 +67,8 @@ const compare = async (store: ReadStore, model: ReadModel<unknown>, documents: F
     );
     const stored = new Map(found.map((each) => [each.key, each]));
     for (const [key, folded] of some) {
-      const why = difference(model, stored.get(key), folded, key);
-      if (why !== undefined) throw new Error(`the view ${model.collection.name} is wrong about ${key}: ${why}`);
+      const found = difference(model, stored.get(key), folded, key);
+      if (found !== undefined) throw new Error(`the view ${model.collection.name} is wrong about ${key}: ${found}`);
     }
   }
 };
@@ -98,8 +98,8 @@ export const verifier = (options: VerifyOptions): Verifier => {
     const all = folded;
     folded = [];
     for (const model of models) {
-      const own = all.filter(([of]) => of === model).map(([, document]) => document);
-      await compare(options.store, model, own);
+      const documents = all.filter(([of]) => of === model).map(([, document]) => document);
+      await compare(options.store, model, documents);
     }
   };
 
@@ -113,7 +113,7 @@ export const verifier = (options: VerifyOptions): Verifier => {
         if (entry) foldEntry(documents, entry);
       }
     }
-    for (const [model, own] of documents) for (const document of own) folded.push([model, document]);
+    for (const [model, each] of documents) for (const document of each) folded.push([model, document]);
     if (folded.length >= COMPARED) await finish();
   };
 

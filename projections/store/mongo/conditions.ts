@@ -32,7 +32,7 @@ export const filled = (type: FieldType = 'text'): Operators => FILLED[type];
 
 const isFilled = (value: FieldValue): boolean => value !== null;
 
-const among = ({ is, values }: Extract<FieldCondition, { is: 'in' | 'not in' }>, type: FieldType): Operators => {
+const membership = ({ is, values }: Extract<FieldCondition, { is: 'in' | 'not in' }>, type: FieldType): Operators => {
   if (is === 'in') return { $in: values.filter(isFilled) };
   return values.every(isFilled) ? { $nin: values, ...filled(type) } : NEVER;
 };
@@ -44,7 +44,7 @@ const compared = (is: '=' | '<>' | keyof typeof COMPARISONS, value: FieldValue, 
 };
 
 const operatorsOf = (condition: FieldCondition, type: FieldType): Operators => {
-  if ('values' in condition) return among(condition, type);
+  if ('values' in condition) return membership(condition, type);
   if ('pattern' in condition) {
     const expression = { $regex: likeExpression(condition.pattern) };
     return condition.is === 'like' ? expression : { $not: expression, ...filled(type) };

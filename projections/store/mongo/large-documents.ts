@@ -85,7 +85,7 @@ const sliceFields = (bytes: Uint8Array, { element, answer, state }: MessageLengt
   };
 };
 
-const own = ({ element, answer, state }: Pick<Row, 'element' | 'answer' | 'state'>): Bytes => ({
+const contentsOf = ({ element, answer, state }: Pick<Row, 'element' | 'answer' | 'state'>): Bytes => ({
   element: bytesOfBinary(element),
   ...(answer && { answer: bytesOfBinary(answer) }),
   ...(state && { state: bytesOfBinary(state) }),
@@ -109,7 +109,7 @@ export const loaded = async <Found extends Loadable>(
 ): Promise<{ readonly row: Found | Row; readonly bytes: Bytes }> => {
   let row: Found | Row = found;
   for (let looks = 0; looks < MAX_ATTEMPTS; looks += 1) {
-    if (row.large === undefined) return { row, bytes: own(row) };
+    if (row.large === undefined) return { row, bytes: contentsOf(row) };
     const ids = idsOf(name, row);
     const chunks = await chunksOf<Binary>(db, build)
       .find({ _id: { $in: [...ids] } })

@@ -38,12 +38,12 @@ const INDEX_KEYS_CONFLICT = 86;
 /** The collection that holds the description. */
 export const labelIn = (db: Db): MongoCollection<DatabaseLabel> => db.collection<DatabaseLabel>(ABOUT);
 
-const readable = (about: DatabaseLabel, shown: string): DatabaseLabel => {
-  if (about.format > FORMAT)
+const readable = (stored: DatabaseLabel, shown: string): DatabaseLabel => {
+  if (stored.format > FORMAT)
     throw new ReadStoreUnusable(
-      `a newer release has written the views in ${shown} (format ${about.format}, this one knows ${FORMAT}): start that one`,
+      `a newer release has written the views in ${shown} (format ${stored.format}, this one knows ${FORMAT}): start that one`,
     );
-  return about;
+  return stored;
 };
 
 /**
@@ -52,8 +52,8 @@ const readable = (about: DatabaseLabel, shown: string): DatabaseLabel => {
  * @throws {ReadStoreUnusable} when a newer release has written them.
  */
 export const readLabel = async (db: Db, shown: string): Promise<DatabaseLabel | undefined> => {
-  const about = await labelIn(db).findOne({ _id: 'views' });
-  return about ? readable(about, shown) : undefined;
+  const stored = await labelIn(db).findOne({ _id: 'views' });
+  return stored ? readable(stored, shown) : undefined;
 };
 
 /**
@@ -79,9 +79,9 @@ export const labelDatabase = async (
   build: Build = 0,
 ): Promise<DatabaseLabel> => {
   await labelIn(db).updateOne({ _id: 'views' }, { $setOnInsert: { format: FORMAT, logId, build } }, { upsert: true });
-  const about = (await readLabel(db, label)) ?? { _id: 'views', format: FORMAT, logId, build };
-  assertOf(about, logId, label);
-  return about;
+  const stored = (await readLabel(db, label)) ?? { _id: 'views', format: FORMAT, logId, build };
+  assertOf(stored, logId, label);
+  return stored;
 };
 
 const isCode = (error: unknown, ...codes: readonly number[]): boolean =>

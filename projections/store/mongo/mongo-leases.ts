@@ -81,8 +81,8 @@ export const mongoLeases = async (location: MongoLocation): Promise<MongoLeases>
       guarded(async () => {
         if (names.length === 0) return [];
         await takeFree(leases, names, owner, await serverTime(connection));
-        const own = await leases.find({ _id: { $in: [...names] }, owner }).toArray();
-        return own.map(({ _id }) => _id);
+        const leased = await leases.find({ _id: { $in: [...names] }, owner }).toArray();
+        return leased.map(({ _id }) => _id);
       }),
     held: (prefix) =>
       guarded(async () => {

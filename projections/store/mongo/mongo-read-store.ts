@@ -193,11 +193,11 @@ export const mongoReadStore = async (options: MongoReadStoreOptions): Promise<Mo
   const connection = await connect(location, connections);
   try {
     const { db, guarded } = connection;
-    const about = await guarded(async () =>
+    const stored = await guarded(async () =>
       logId === undefined ? readLabel(db, location.shown) : labelDatabase({ db, label: location.shown }, logId),
     );
-    if (about && readOf !== undefined) assertOf(about, readOf, location.shown);
-    return storeOf(connection, about?.build ?? 0, options);
+    if (stored && readOf !== undefined) assertOf(stored, readOf, location.shown);
+    return storeOf(connection, stored?.build ?? 0, options);
   } catch (error) {
     await connection.close();
     throw error;

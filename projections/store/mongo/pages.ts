@@ -70,12 +70,12 @@ const partsAfter = ({ fields }: Collection, query: Query): readonly Document[] =
   if (!after) return [{}];
   const path = storedPath(orderBy.field);
   const isUp = orderBy.direction === 'ascending';
-  const beyond = isUp ? '$gt' : '$lt';
-  const same = { [path]: { $eq: after.value }, _id: { [beyond]: after.key } };
+  const operator = isUp ? '$gt' : '$lt';
+  const same = { [path]: { $eq: after.value }, _id: { [operator]: after.key } };
   if (after.value !== null)
     return [
       same,
-      { [path]: { [beyond]: after.value } },
+      { [path]: { [operator]: after.value } },
       ...(isUp || excludesEmpty(query) ? [] : [{ [path]: { $eq: null } }]),
     ];
   return isUp ? [same, { [path]: filled(fields[orderBy.field]) }] : [same];
@@ -86,11 +86,14 @@ const pageQueriesOf = (collection: Collection, query: Query): readonly Omit<Page
   const direction = query.orderBy.direction === 'ascending' ? 1 : -1;
   const { index, search } = queryPlanOf(collection, query);
   const fields = query.where.filter(({ is }) => !search || is !== 'contains all');
-  const own = [mongoFilter(collection.fields, fields), ...(search ? [searchFilter(collection.searched, search)] : [])];
+  const conditions = [
+    mongoFilter(collection.fields, fields),
+    ...(search ? [searchFilter(collection.searched, search)] : []),
+  ];
   const searches = collection.searched ?? [];
   const hint = search ? searchIndexName(searches.indexOf(search.searched)) : index && indexName(index);
   return partsAfter(collection, query).map((condition) => ({
-    filter: joined([...own, condition]),
+    filter: joined([...conditions, condition]),
     sort: { [path]: direction, _id: direction },
     projection: { _id: 1, [path]: 1, element: 1, large: 1, position: 1, rewrites: 1 },
     skip: query.offset ?? 0,

@@ -66,12 +66,12 @@ export const counts = async (
   const query = storedQuery(given);
   const { index } = queryPlanOf(collection, query);
   const path = storedPath(by);
-  const own = mongoFilter(collection.fields, query.where);
+  const filter = mongoFilter(collection.fields, query.where);
   const rows = await db
     .collection(collectionName(collection, build))
     .aggregate<CountRow>(
       [
-        { $match: joined([own, { [path]: filled(collection.fields[by]) }]) },
+        { $match: joined([filter, { [path]: filled(collection.fields[by]) }]) },
         ...linkedDocumentStages(query.where, build),
         { $group: { _id: `$${path}`, count: { $sum: 1 } } },
       ],

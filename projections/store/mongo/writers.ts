@@ -24,21 +24,21 @@ const GONE_MS = 3_600_000;
 /** Creates the registry of a database's writing sessions, those of this process and of others. */
 export const writersIn = (db: Db): Writers => {
   const rows = db.collection<WriterRow>('writers');
-  const own = new Map<string, number>();
+  const numbers = new Map<string, number>();
 
   const note = async (session: ClientSession): Promise<void> => {
     const id = session.id?.id as UUID | undefined;
     if (id === undefined) return;
-    const notedAt = own.get(id.toString('hex'));
+    const notedAt = numbers.get(id.toString('hex'));
     if (notedAt !== undefined && performance.now() - notedAt < NOTE_EVERY_MS) return;
     await rows.updateOne({ _id: id }, { $currentDate: { seen: true } }, { upsert: true });
-    if (own.size === 0) await rows.deleteMany({ seen: { $lt: new Date(Date.now() - GONE_MS) } });
-    own.set(id.toString('hex'), performance.now());
+    if (numbers.size === 0) await rows.deleteMany({ seen: { $lt: new Date(Date.now() - GONE_MS) } });
+    numbers.set(id.toString('hex'), performance.now());
   };
 
   const endOthers = async (): Promise<void> => {
     const ids = (await rows.find().toArray()).map(({ _id }) => _id);
-    const others = ids.filter((id) => !own.has(id.toString('hex')));
+    const others = ids.filter((id) => !numbers.has(id.toString('hex')));
     if (others.length === 0) return;
     // Every user may end their own sessions. If the server still refuses, it ends the transactions itself after a
     // minute.
@@ -50,7 +50,7 @@ export const writersIn = (db: Db): Writers => {
   };
 
   const forget = (): void => {
-    for (const id of own.keys()) own.set(id, -Infinity);
+    for (const id of numbers.keys()) numbers.set(id, -Infinity);
   };
 
   return { note, endOthers, forget };

@@ -73,7 +73,7 @@ const compared = (column: string, is: string, value: FieldValue): Sql => {
   return { text: is === '<>' ? `${column} IS NOT NULL` : 'FALSE', values: [] };
 };
 
-const among = (column: string, is: 'in' | 'not in', values: readonly FieldValue[]): Sql => ({
+const membership = (column: string, is: 'in' | 'not in', values: readonly FieldValue[]): Sql => ({
   text: `${column} ${is.toUpperCase()} (SELECT value FROM json_each(?))`,
   values: [JSON.stringify(values)],
 });
@@ -97,7 +97,7 @@ export const conditionSql = (condition: Condition, column = columnOf(condition.f
   if ('collection' in condition) return keyOf(outer, condition);
   if ('where' in condition) return hasPair(outer, condition);
   if ('pattern' in condition) return matched(column, condition.is, condition.pattern);
-  if ('values' in condition) return among(column, condition.is, condition.values);
+  if ('values' in condition) return membership(column, condition.is, condition.values);
   if ('texts' in condition) return containing(column, condition.texts);
   if (condition.is === 'contains') return containing(column, [condition.value]);
   return compared(column, condition.is, condition.value);

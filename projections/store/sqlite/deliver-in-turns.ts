@@ -25,9 +25,9 @@ export const deliverInTurns = <Message>(deliver: (message: Message) => void): ((
     isOver(); // begins the time of this turn
     later[0]?.();
     // What awaits the message runs in microtasks, and the next tick after them.
-    queueMicrotask(() => process.nextTick(goOn));
+    queueMicrotask(() => process.nextTick(deliverNext));
   };
-  const goOn = (): void => {
+  const deliverNext = (): void => {
     later.shift();
     if (later.length === 0) return;
     if (isOver()) setImmediate(next);

@@ -54,14 +54,14 @@ export const queryCaller = (settings: QueryThreadSettings): QueryCaller => {
   const start = (): Worker => {
     const started = new Worker(new URL('./query-thread.js', import.meta.url), { workerData: settings });
     started.on('error', failAll);
-    const take = (answered: Answered): void => {
-      const asked = waiting.get(answered.id);
-      if (asked && receive(answered, asked)) waiting.delete(answered.id);
+    const receiveAnswer = (answered: Answered): void => {
+      const pending = waiting.get(answered.id);
+      if (pending && receive(answered, pending)) waiting.delete(answered.id);
     };
-    started.on('message', deliverInTurns(take));
+    started.on('message', deliverInTurns(receiveAnswer));
     return started;
   };
-  const ask = (called: QueryMethod, collection: Collection, query: Query): Promise<QueryAnswer> =>
+  const callThread = (called: QueryMethod, collection: Collection, query: Query): Promise<QueryAnswer> =>
     new Promise((resolve, reject) => {
       if (waiting.size >= MAX_WAITING) {
         reject(new TooManyQueries(`${MAX_WAITING} queries are waiting already`));
@@ -75,9 +75,11 @@ export const queryCaller = (settings: QueryThreadSettings): QueryCaller => {
     });
 
   return {
-    find: (collection, query) => ask({ method: 'find' }, collection, query) as Promise<Found>,
-    findDistinct: (collection, query) => ask({ method: 'findDistinct' }, collection, query) as Promise<FoundValues>,
-    countBy: (collection, query, by) => ask({ method: 'countBy', by }, collection, query) as Promise<ValueCounts>,
+    find: (collection, query) => callThread({ method: 'find' }, collection, query) as Promise<Found>,
+    findDistinct: (collection, query) =>
+      callThread({ method: 'findDistinct' }, collection, query) as Promise<FoundValues>,
+    countBy: (collection, query, by) =>
+      callThread({ method: 'countBy', by }, collection, query) as Promise<ValueCounts>,
     close: async () => {
       await worker?.terminate();
       failAll(new Error('closed'));

@@ -27,12 +27,12 @@ export const conditionsAfter = (query: Query): readonly Sql[] => {
   if (!after) return [{ text: 'TRUE', values: [] }];
   const column = columnOf(orderBy.field);
   const isUp = orderBy.direction === 'ascending';
-  const beyond = isUp ? '>' : '<';
+  const operator = isUp ? '>' : '<';
   if (after.value !== null) {
-    const filled = { text: `(${column}, key) ${beyond} (?, ?)`, values: [after.value, after.key] };
+    const filled = { text: `(${column}, key) ${operator} (?, ?)`, values: [after.value, after.key] };
     return isUp || excludesEmpty(query) ? [filled] : [filled, { text: `${column} IS NULL`, values: [] }];
   }
-  const empty = { text: `${column} IS NULL AND key ${beyond} ?`, values: [after.key] };
+  const empty = { text: `${column} IS NULL AND key ${operator} ?`, values: [after.key] };
   return isUp ? [empty, { text: `${column} IS NOT NULL`, values: [] }] : [empty];
 };
 

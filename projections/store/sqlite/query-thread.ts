@@ -21,14 +21,14 @@ const assertInTime = ({ askedAt }: QueryRequest): void => {
     throw new TooManyQueries(`the query did not start within ${queryWaitMs} ms`);
 };
 
-const say = (answered: Answered, transferred: readonly ArrayBuffer[] = []): void =>
+const post = (answered: Answered, transferred: readonly ArrayBuffer[] = []): void =>
   parentPort?.postMessage(answered, [...transferred]);
 
 const find = async ({ id, collection, query }: QueryRequest): Promise<void> => {
-  const { add, flush } = slices((slice) => say({ id, slice }, [slice.bytes.buffer]));
+  const { add, flush } = slices((slice) => post({ id, slice }, [slice.bytes.buffer]));
   const next = await store.findEach(collection, query, add);
   flush();
-  say({ id, found: next ? { next } : {} });
+  post({ id, found: next ? { next } : {} });
 };
 
 const answer = async (asked: QueryRequest): Promise<void> => {
@@ -36,11 +36,11 @@ const answer = async (asked: QueryRequest): Promise<void> => {
   try {
     assertInTime(asked);
     if (asked.method === 'find') await find(asked);
-    else if (asked.method === 'countBy') say({ id, counts: await store.countBy(collection, query, asked.by) });
-    else say({ id, values: await store.findDistinct(collection, query) });
+    else if (asked.method === 'countBy') post({ id, counts: await store.countBy(collection, query, asked.by) });
+    else post({ id, values: await store.findDistinct(collection, query) });
   } catch (error) {
     const unknown = (): Fault => new StoreUnavailable(errorText(error));
-    say({ id, fault: crossingOf(error instanceof Fault ? error : unknown()) });
+    post({ id, fault: crossingOf(error instanceof Fault ? error : unknown()) });
   }
 };
 

@@ -138,8 +138,8 @@ function* eachSortValue(sortValues: SortValues, query: Query): Generator<FieldVa
     yield* some;
     const last = some.at(-1);
     if (some.length < limit || last === undefined) return;
-    const beyond = { is: isUp(query) ? '>' : '<', value: last };
-    bounds = [...bounds.filter(({ is }) => is.startsWith('>') !== isUp(query)), beyond];
+    const pageBound = { is: isUp(query) ? '>' : '<', value: last };
+    bounds = [...bounds.filter(({ is }) => is.startsWith('>') !== isUp(query)), pageBound];
     limit = more;
     more = Math.min(2 * more, MAX_SORT_VALUES);
   }

@@ -30,7 +30,7 @@ const DESCRIBED = `
   SELECT name, text FROM claims JOIN descriptions USING (name, owner)
   WHERE substr(name, 1, length(:prefix)) = :prefix AND until > :now`;
 
-const DAMAGE = { what: 'the leases', remedy: `remove ${LEASES_FILE} while no process runs` };
+const DAMAGE = { shown: 'the leases', remedy: `remove ${LEASES_FILE} while no process runs` };
 
 const leasesCall = <Result>(work: () => Result): Promise<Result> => driverCall(work, DAMAGE);
 

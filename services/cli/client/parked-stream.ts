@@ -34,8 +34,8 @@ const COLUMNS: Columns = [
 export const lineOf = ({ stream, position, reason, inViews, inProcess, ...retry }: ShownStream): string => {
   const by = [...(inViews ? ['views'] : []), ...(inProcess ? ['process'] : [])].join(', ');
   const { retryRequestedAt: at, retryRequestedBy: caller } = retry;
-  const asked = at === undefined ? '' : `  ${coloured(`retried ${at}${caller && ` by ${caller}`}`, 'grey')}`;
-  return `${cell(position, 10)}  ${cell(by, 14)}  ${oneLine(stream)}  ${oneLine(reason)}${asked}`;
+  const retryText = at === undefined ? '' : `  ${coloured(`retried ${at}${caller && ` by ${caller}`}`, 'grey')}`;
+  return `${cell(position, 10)}  ${cell(by, 14)}  ${oneLine(stream)}  ${oneLine(reason)}${retryText}`;
 };
 
 /**

@@ -28,7 +28,7 @@ export type SandboxFlags = {
   readonly poll: boolean;
 };
 
-const say = (text: string): void => {
+const print = (text: string): void => {
   process.stdout.write(`${text}\n`);
 };
 
@@ -47,11 +47,11 @@ const LAUNCH = {
 };
 
 const greet = (configuration: Configuration, server: Running, access: SandboxAccess | undefined): void => {
-  const how = access ? 'with authentication' : 'no authentication';
-  say(`flightlog sandbox: ${how}, for trying things out\n\n${addresses(configuration, server)}\n`);
+  const mode = access ? 'with authentication' : 'no authentication';
+  print(`flightlog sandbox: ${mode}, for trying things out\n\n${addresses(configuration, server)}\n`);
   if (!access) return;
   const { id, secret } = access.user;
-  say(`Sign in at ${server.http}/console as ${id} with the password ${secret}, which is valid for this run only.\n`);
+  print(`Sign in at ${server.http}/console as ${id} with the password ${secret}, which is valid for this run only.\n`);
 };
 
 /** The absolute path of the program, so that a printed command works in any folder. */
@@ -72,7 +72,7 @@ const tokenCommand = (http: string, { samples: { id, secret } }: SandboxAccess):
 const suggest = ({ http, data }: Running, outbox: string, access: SandboxAccess | undefined): void => {
   const executions = `${http}/api/v1/executions`;
   const curl = `${curlFor(http)}${access ? ' -H "authorization: Bearer $TOKEN"' : ''}`;
-  say(`
+  print(`
 Three commands to try, in another terminal${access ? ', with a token' : ''}:
 ${access ? tokenCommand(http, access) : ''}
   ${curl} ${executions}/${SAMPLE_EXECUTION}
@@ -93,11 +93,11 @@ const counted = (count: number): string => `${count} execution${count === 1 ? ''
  */
 const registerInEmptyLog = async ({ isEmpty, executions }: Running, plane: ControlPlane): Promise<void> => {
   if (!isEmpty && !(await areSamplesIncomplete(plane))) {
-    say(`Found ${counted(executions)}; nothing was registered again.`);
+    print(`Found ${counted(executions)}; nothing was registered again.`);
     return;
   }
   const registered = await registerSamples(plane);
-  say(`Registered ${registered} sample tasks, workflows and launch plans, and launched ${SAMPLE_EXECUTION}.`);
+  print(`Registered ${registered} sample tasks, workflows and launch plans, and launched ${SAMPLE_EXECUTION}.`);
 };
 
 const startEngine = (
@@ -188,13 +188,15 @@ export const runSandbox = async (given: Configuration, flags: SandboxFlags): Pro
   const server = await startServer(configuration, logger);
   const stopped = onStopSignals();
   greet(configuration, server, access);
-  const own = { ...configuration, logger };
-  await Promise.race([registerInEmptyLog(server, planeFor(server, access?.samples, own)), server.failed]);
-  const engine = startEngine(server, flags, { logger, plane: planeFor(server, access?.engine, own) });
+  const planeOptions = { ...configuration, logger };
+  await Promise.race([registerInEmptyLog(server, planeFor(server, access?.samples, planeOptions)), server.failed]);
+  const engine = startEngine(server, flags, { logger, plane: planeFor(server, access?.engine, planeOptions) });
   suggest(server, configuration.notifications.outbox, access);
   await Promise.race([stopped, engine.ended, server.failed]);
-  say('\nStopping; Ctrl-C again ends at once.');
+  print('\nStopping; Ctrl-C again ends at once.');
   await engine.stop();
   await server.close();
-  say(server.lost() === undefined ? 'Stopped. The data is kept.' : `Stopped. The data is not kept: ${server.lost()}.`);
+  print(
+    server.lost() === undefined ? 'Stopped. The data is kept.' : `Stopped. The data is not kept: ${server.lost()}.`,
+  );
 };

@@ -102,8 +102,8 @@ const bindingProblems = (scope: GraphScope, data: BindingData, wanted: LiteralTy
   if (variantsOf(wanted)) return unionProblems(scope, data, wanted);
   const inner = innerOf(wanted, many.kind);
   if (inner !== undefined) return many.elements.flatMap((element) => bindingProblems(scope, element, inner));
-  const what = many.kind === 'collectionType' ? 'list' : 'map';
-  return [compileProblem('MismatchingBindings', `a ${what} is bound where ${typeText(wanted)} is expected`)];
+  const kind = many.kind === 'collectionType' ? 'list' : 'map';
+  return [compileProblem('MismatchingBindings', `a ${kind} is bound where ${typeText(wanted)} is expected`)];
 };
 
 /**

@@ -49,9 +49,9 @@ const closedEdges = (nodes: readonly Node[], outputs: Set<string>): Edges => {
 
 /** The edges of a template that has its start and end nodes: by data and by explicit order alike, sorted. */
 export const connectionsOf = ({ nodes, failureNode, outputs }: WorkflowTemplate): ConnectionSet => {
-  const own = nodes.filter(({ id }) => id !== START && id !== END);
-  const edges = closedEdges(own, upstreamOf({ inputs: outputs, upstreamNodeIds: [] }));
-  const inside = [...own.flatMap(insideEdges), ...(failureNode ? neededBy(failureNode) : [])];
+  const inner = nodes.filter(({ id }) => id !== START && id !== END);
+  const edges = closedEdges(inner, upstreamOf({ inputs: outputs, upstreamNodeIds: [] }));
+  const inside = [...inner.flatMap(insideEdges), ...(failureNode ? neededBy(failureNode) : [])];
   return create(ConnectionSetSchema, {
     downstream: idLists(reversed(edges)),
     upstream: idLists(new Map([...edges, ...inside])),

@@ -58,8 +58,8 @@ export const upstreamOf = ({ inputs, upstreamNodeIds }: Pick<Node, 'inputs' | 'u
  * one of them.
  */
 export const waitsFor = (node: Node): Set<string> => {
-  const own = upstreamOf(node);
-  if (node.target.case !== 'branchNode') return own;
-  for (const inner of alternativesOf(node.target.value)) waitsFor(inner).forEach((id) => own.add(id));
-  return own;
+  const upstream = upstreamOf(node);
+  if (node.target.case !== 'branchNode') return upstream;
+  for (const inner of alternativesOf(node.target.value)) waitsFor(inner).forEach((id) => upstream.add(id));
+  return upstream;
 };

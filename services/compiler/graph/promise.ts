@@ -59,6 +59,6 @@ export const promiseSource = (scope: GraphScope, promise: OutputReference): Sour
   if (outputs === undefined) return undefined;
   const type = outputType(outputs, promise.var);
   if (type !== undefined) return walked(type, promise);
-  const what = nodeId === START ? 'the workflow has no input' : `node ${nodeId} has no output`;
-  return { problem: compileProblem('VariableNameNotFound', `${what} ${promise.var}`) };
+  const problem = nodeId === START ? 'the workflow has no input' : `node ${nodeId} has no output`;
+  return { problem: compileProblem('VariableNameNotFound', `${problem} ${promise.var}`) };
 };

@@ -76,9 +76,9 @@ export const containerResources = (asked: Resources | undefined, platform: Platf
     limits: limits.filter((entry) => !isKnown(entry)),
   });
   for (const { name, key, isAlways } of RESOURCES) {
-    const own = { request: valueIn(requests, name), limit: valueIn(limits, name) };
+    const ofTask = { request: valueIn(requests, name), limit: valueIn(limits, name) };
     const level = { byDefault: given(platform.defaults?.[key]), most: given(platform.limits?.[key]) };
-    const bounds = boundsOf(own, level) ?? (isAlways ? NOTHING : undefined);
+    const bounds = boundsOf(ofTask, level) ?? (isAlways ? NOTHING : undefined);
     if (bounds === undefined) continue;
     result.requests.push(create(Resources_ResourceEntrySchema, { name, value: bounds.request }));
     result.limits.push(create(Resources_ResourceEntrySchema, { name, value: bounds.limit }));

@@ -59,7 +59,7 @@ type Seen = { readonly pairs: Map<Schema, Map<Schema, boolean>>; depth: number; 
 const MAX_DEPTH = 200;
 const MAX_COMPARISONS = 100_000;
 
-const below = (a: Side, b: Side, keyword: string, seen: Seen): boolean => {
+const offersAt = (a: Side, b: Side, keyword: string, seen: Seen): boolean => {
   const inA = schemaAt(a.schema, keyword);
   const inB = schemaAt(b.schema, keyword);
   return !inA || !inB || offers({ root: a.root, schema: inA }, { root: b.root, schema: inB }, seen);
@@ -82,7 +82,7 @@ const compared = (a: Side, b: Side, seen: Seen): boolean => {
   const { type, enum: values } = b.schema;
   if (type !== undefined && !sameJson(a.schema['type'], type)) return false;
   if (values !== undefined && !sameJson(a.schema['enum'], values)) return false;
-  return hasProperties(a, b, seen) && below(a, b, 'items', seen) && below(a, b, 'additionalProperties', seen);
+  return hasProperties(a, b, seen) && offersAt(a, b, 'items', seen) && offersAt(a, b, 'additionalProperties', seen);
 };
 
 const offersNew = (a: Side, b: Side, seen: Seen): boolean => {

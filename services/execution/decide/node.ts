@@ -20,8 +20,9 @@ const missingParentTask = (
 ): ExecutionRefusal | undefined => {
   if (parentTask === undefined) return undefined;
   const { nodeId, taskId, retryAttempt } = parentTask;
-  const own = parentTask.execution;
-  const isHere = own.project === execution.project && own.domain === execution.domain && own.name === execution.name;
+  const parent = parentTask.execution;
+  const isHere =
+    parent.project === execution.project && parent.domain === execution.domain && parent.name === execution.name;
   const task = isHere ? taskAttemptIn(state.nodes.get(nodeId), taskId, retryAttempt) : undefined;
   return task === undefined ? taskNotFound(nodeId, taskId, retryAttempt) : undefined;
 };

@@ -61,8 +61,8 @@ const assertPlace = async ({ projects }: LaunchServices, { project, domain, name
   if (project === '') throw missing('project');
   if (domain === '') throw missing('domain');
   if (name !== '') assertExecutionName(name);
-  const barred = await projects.check(project, domain);
-  if (barred !== undefined) throw barred;
+  const refusal = await projects.check(project, domain);
+  if (refusal !== undefined) throw refusal;
 };
 
 const invalidArgument = (problem: string): RpcError => new RpcError('INVALID_ARGUMENT', problem);

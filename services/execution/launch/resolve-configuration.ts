@@ -50,12 +50,12 @@ export const assertConfig = ({ metadata, maxParallelism, qualityOfService }: Exe
 };
 
 const assertPool = (sources: EngineSources, { project, domain }: ExecutionId): void => {
-  const asked = sources.spec.clusterAssignment?.clusterPoolName ?? '';
+  const requested = sources.spec.clusterAssignment?.clusterPoolName ?? '';
   const assigned = assignedPool(sources);
-  if (asked !== '' && assigned !== '' && asked !== assigned)
+  if (requested !== '' && assigned !== '' && requested !== assigned)
     throw new RpcError(
       'INVALID_ARGUMENT',
-      `execution with project [${project}] and domain [${domain}] cannot run on cluster pool [${asked}]: ` +
+      `execution with project [${project}] and domain [${domain}] cannot run on cluster pool [${requested}]: ` +
         `it is assigned to [${assigned}]`,
     );
 };
@@ -93,15 +93,15 @@ export const resolveConfiguration = async (
     domain,
     inheritedLabel: inherited.clusterLabel ?? '',
   };
-  const own = resolveConfig({ spec, plan, attributes: attributes.configs, platform: platform.config, principal });
+  const resolved = resolveConfig({ spec, plan, attributes: attributes.configs, platform: platform.config, principal });
   // FlyteAdmin limits labels and annotations only for executions of launch plans, not for those of a single task. It
   // does not count the labels of the project.
   if (isPlan) {
-    assertEntries('labels', own.labels, platform.maxLabels, uncountedLabels(spec));
-    assertEntries('annotations', own.annotations, platform.maxAnnotations);
+    assertEntries('labels', resolved.labels, platform.maxLabels, uncountedLabels(spec));
+    assertEntries('annotations', resolved.annotations, platform.maxAnnotations);
   }
   assertPool(sources, id);
-  const config = withProjectLabels(own, status.kind === 'active' ? status.labels : {});
+  const config = withProjectLabels(resolved, status.kind === 'active' ? status.labels : {});
   const places = [status.kind === 'active' ? status.read : undefined, ...target.read, attributes.read];
   return { config, engine: resolveEngineSettings(sources), read: places.filter((place) => place !== undefined) };
 };

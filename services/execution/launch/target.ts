@@ -59,8 +59,8 @@ const taskTarget = async (services: TargetServices, id: Identifier): Promise<Tar
   const version = versionOf('TASK', id);
   const task: CompiledTask | undefined = await services.definitions.task(id);
   if (task?.template === undefined) throw versionNotFound('TASK', version);
-  const barred = await services.projects.check(id.project, id.domain);
-  if (barred !== undefined) throw barred;
+  const refusal = await services.projects.check(id.project, id.domain);
+  if (refusal !== undefined) throw refusal;
   const { template, expectedInputs } = singleTaskWorkflow(task.template);
   if (template.id === undefined) throw missing('id of the task');
   return {

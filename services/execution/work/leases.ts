@@ -42,7 +42,7 @@ type Lease = { readonly id: ExecutionId; readonly number: number; readonly sessi
 /** The outcome of an attempt to lease: the number of the lease, or the kind of the refusal. */
 export type LeaseOutcome =
   | { readonly kind: 'leased'; readonly number: number; readonly position: bigint }
-  | { readonly kind: 'refused'; readonly why: string };
+  | { readonly kind: 'refused'; readonly reason: string };
 
 /** The size of the cache of decoded workflows in memory, in bytes. */
 const CACHED_BYTES = 64 * 1024 * 1024;
@@ -77,11 +77,11 @@ export class ExecutionLeases {
   ): Promise<LeaseOutcome> {
     const { sessions, aggregate } = this.#services;
     const outcome = await this.#handle(id, { type: 'LeaseWork', id, to, ...terms }, to.engine);
-    if (outcome.kind === 'refused') return { kind: 'refused', why: outcome.refusal.kind };
+    if (outcome.kind === 'refused') return { kind: 'refused', reason: outcome.refusal.kind };
     const number = await sessions.readKnown(aggregate, executionStream(id), ({ state: { lease } }) =>
       lease?.session === to.session ? lease.number : undefined,
     );
-    if (number === undefined) return { kind: 'refused', why: 'lease-lost' };
+    if (number === undefined) return { kind: 'refused', reason: 'lease-lost' };
     return { kind: 'leased', number, position: outcome.position };
   }
 
@@ -121,12 +121,12 @@ export class ExecutionLeases {
   /** Reads from the state of an execution if the session still holds the lease; otherwise `undefined`. */
   #whileHeld<Answer>(
     { id, number, session }: Lease,
-    look: (state: ExecutionState) => Answer,
+    select: (state: ExecutionState) => Answer,
   ): Promise<{ readonly answer: Answer } | undefined> {
     const { sessions, aggregate } = this.#services;
     return sessions.read(aggregate, executionStream(id), ({ state }) =>
       state.lease?.isHeld === true && state.lease.number === number && state.lease.session === session
-        ? { answer: look(state) }
+        ? { answer: select(state) }
         : undefined,
     );
   }

@@ -69,5 +69,5 @@ export const incoming = (call: GrpcCall, limits: RequestLimits, hasOneMessage: b
   call,
   limits,
   hasOneMessage,
-  refuse: (why) => refuse(call, rpcFailureOf(why)),
+  refuse: (error) => refuse(call, rpcFailureOf(error)),
 });

@@ -17,17 +17,17 @@ const HTTP2_BEGINS = Buffer.from('PRI');
 const detectProtocol = (socket: Socket, { http2, http1 }: ProtocolHandlers, limitMs: number): void => {
   const late = setTimeout(() => socket.destroy(), limitMs);
   socket.once('close', () => clearTimeout(late));
-  const look = (): void => {
+  const chooseProtocol = (): void => {
     const bytes = socket.read(HTTP2_BEGINS.length) as Buffer | null;
     if (bytes === null) return; // fewer bytes have arrived
-    socket.off('readable', look);
+    socket.off('readable', chooseProtocol);
     socket.unshift(bytes);
     if (bytes.equals(HTTP2_BEGINS)) {
       clearTimeout(late);
       http2(socket);
     } else http1(socket);
   };
-  socket.on('readable', look);
+  socket.on('readable', chooseProtocol);
 };
 
 /** The address of a server, and the limits and transport security of its connections. */

@@ -52,15 +52,15 @@ const limitsOf = (maxMessageBytes: number): RequestLimits => ({
 });
 
 /** A gRPC call, and the signal that its client has gone or that it has ended. */
-type OpenCall = { readonly path: string; readonly grpcCall: GrpcCall; readonly gone: AbortSignal };
+type OpenCall = { readonly path: string; readonly grpcCall: GrpcCall; readonly disconnected: AbortSignal };
 
-const encodedCall = ({ path, grpcCall, gone }: OpenCall, limits: RequestLimits): EncodedCall => {
+const encodedCall = ({ path, grpcCall, disconnected }: OpenCall, limits: RequestLimits): EncodedCall => {
   const { socket, header } = grpcCall;
-  const reader = { gone, maxStallMs: undefined };
+  const reader = { disconnected, maxStallMs: undefined };
   return {
     path,
     header,
-    gone,
+    disconnected,
     peer: { address: socket.remoteAddress ?? '', port: socket.remotePort ?? 0 },
     certificate: () => clientCertificateOn(socket),
     request: () => onlyMessage(incoming(grpcCall, limits, true)),
@@ -78,20 +78,20 @@ const trailerOf = ({ code, message, trailers }: FailedStatus): Trailer => ({
 type Serving = Pick<EncodedHosting, 'statusOf'> & { readonly limits: RequestLimits };
 
 const handlerOf = (path: string, handle: EncodedHandler, { limits, statusOf }: Serving): GrpcHandler => {
-  const answer = async (grpcCall: GrpcCall, gone: AbortController): Promise<void> => {
-    const call = encodedCall({ path, grpcCall, gone: gone.signal }, limits);
+  const answer = async (grpcCall: GrpcCall, disconnected: AbortController): Promise<void> => {
+    const call = encodedCall({ path, grpcCall, disconnected: disconnected.signal }, limits);
     try {
       await withinDeadline(grpcCall.deadline, () => handle(call));
       endAnswer(grpcCall, { 'grpc-status': '0' });
     } catch (thrown) {
       if (!isGone(grpcCall)) endAnswer(grpcCall, trailerOf(statusOf(thrown, path)));
     }
-    gone.abort(); // after a missed deadline the handler still runs
+    disconnected.abort(); // after a missed deadline the handler still runs
   };
   return (grpcCall) => {
-    const gone = new AbortController();
-    grpcCall.stream.once('close', () => gone.abort());
-    void answer(grpcCall, gone);
+    const disconnect = new AbortController();
+    grpcCall.stream.once('close', () => disconnect.abort());
+    void answer(grpcCall, disconnect);
   };
 };
 

@@ -13,7 +13,7 @@ import { decode } from '../decode.js';
 import { type Endpoint, endpointOf } from '../routes.js';
 
 /** The interval at which the status is checked for watchers, in milliseconds. */
-const LOOK_MS = 500;
+const CHECK_MS = 500;
 
 // The empty name stands for the server; probes of existing installations use `flyteadmin`.
 const NAMES = new Set(['', 'flyteadmin']);
@@ -31,8 +31,8 @@ const encoded = (status: Serving): Uint8Array => toBinary(HealthCheckResponseSch
 /** Makes `grpc.health.v1.Health`: SERVING while `isReady()` is true and the server is not shutting down. */
 export const healthService = (isReady: () => boolean): HealthService => {
   const { check, watch } = Health.method;
-  const looks = new EventEmitter().setMaxListeners(0);
-  const timer = setInterval(() => looks.emit('look'), LOOK_MS).unref();
+  const statusChecks = new EventEmitter().setMaxListeners(0);
+  const timer = setInterval(() => statusChecks.emit('check'), CHECK_MS).unref();
   let isShuttingDown = false;
   const now = () => (!isShuttingDown && isReady() ? Serving.SERVING : Serving.NOT_SERVING);
 
@@ -47,7 +47,7 @@ export const healthService = (isReady: () => boolean): HealthService => {
       yield encoded(sent);
     }
     while (!isShuttingDown) {
-      await once(looks, 'look', { signal });
+      await once(statusChecks, 'check', { signal });
       if (sent === Serving.SERVICE_UNKNOWN || sent === now()) continue;
       sent = now();
       yield encoded(sent);
@@ -69,7 +69,7 @@ export const healthService = (isReady: () => boolean): HealthService => {
     shutDown: () => {
       isShuttingDown = true;
       clearInterval(timer);
-      looks.emit('look');
+      statusChecks.emit('check');
     },
   };
 };

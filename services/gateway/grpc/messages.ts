@@ -1,7 +1,7 @@
 import type { ServerHttp2Stream } from 'node:http2';
 
 import { HEAD_BYTES } from '../../kernel/encoding/grpc-frame.js';
-import { callerGone, RpcError } from '../../kernel/rpc.js';
+import { callerDisconnected, RpcError } from '../../kernel/rpc.js';
 import { type GrpcCall, isGone } from './call.js';
 import { tooLarge, decompress } from './encoding.js';
 import { type RequestTimer, inflatedBytes, timeRequest } from '../incoming.js';
@@ -20,7 +20,7 @@ export type Incoming = {
   /** The request is one message; its memory is held until the call has ended. */
   readonly hasOneMessage: boolean;
   /** Ends the call with an error when a message does not arrive in time. */
-  readonly refuse: (why: RpcError) => void;
+  readonly refuse: (error: RpcError) => void;
 };
 
 /** A message that is partly received. */
@@ -78,7 +78,7 @@ const begin = async ({ call, limits, refuse }: Incoming, head: Buffer): Promise<
 const fill = (message: Message, chunk: Buffer, at: number): number => {
   const count = chunk.copy(message.bytes, message.filled, at);
   message.filled += count;
-  message.arriving.came();
+  message.arriving.onBytes();
   return at + count;
 };
 
@@ -94,13 +94,13 @@ const chunksOf = async function* (stream: ServerHttp2Stream, first: Buffer | und
     // Without this option the end of the requests would end the answers too.
     yield* stream.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>;
   } catch {
-    throw callerGone();
+    throw callerDisconnected();
   }
 };
 
 /** The error of a request that ended too early. The stream reports a reset by the client as an end, too. */
 const endedEarly = ({ call }: Incoming): RpcError =>
-  isGone(call) ? callerGone() : new RpcError('INVALID_ARGUMENT', 'no whole message in the request');
+  isGone(call) ? callerDisconnected() : new RpcError('INVALID_ARGUMENT', 'no whole message in the request');
 
 /** The part of the next message that has been received. */
 type Receiving = { readonly head: Buffer; headBytes: number; message: Message | undefined };
@@ -214,7 +214,7 @@ export const onlyMessage = (incoming: Incoming): Promise<Buffer> =>
   new Promise((resolve, reject) => {
     const { stream } = incoming.call;
     let whole: Buffer | undefined;
-    const leave = (): void => reject(callerGone());
+    const leave = (): void => reject(callerDisconnected());
     const end = (): void => {
       stream.off('close', leave); // each call is closed: no error is made for one that has arrived
       if (whole === undefined) reject(endedEarly(incoming));

@@ -88,13 +88,13 @@ const answers = async function* (
  * valid credentials may call it.
  */
 export const reflection = (): Endpoint => {
-  const aliases = PACKAGES.filter((name) => name !== OWN_PACKAGE).map((as) => ({ of: OWN_PACKAGE, as }));
+  const aliases = PACKAGES.filter((name) => name !== OWN_PACKAGE).map((alias) => ({ packageName: OWN_PACKAGE, alias }));
   // Made for the first request: to encode all files is a twentieth of the work of a start, and few clients ask.
   let files: ReflectedFiles | undefined;
   const filesNow = (): ReflectedFiles =>
     (files ??= reflectedFiles(
       [...services, Health, ServerReflection],
-      [...aliases, { of: REFLECTION, as: OLD_REFLECTION }],
+      [...aliases, { packageName: REFLECTION, alias: OLD_REFLECTION }],
     ));
   const method = ServerReflection.method.serverReflectionInfo;
   const open = (requests: AsyncIterable<Uint8Array>) => answers(filesNow(), requests);

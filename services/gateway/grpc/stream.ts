@@ -1,5 +1,5 @@
 import { frameOf, framesOf } from '../../kernel/encoding/grpc-frame.js';
-import { callerGone } from '../../kernel/rpc.js';
+import { callerDisconnected } from '../../kernel/rpc.js';
 import { clientCertificateOn } from '../client-certificate.js';
 import { type DispatchedCall, openCall, type ReceivedCall } from '../dispatch/call.js';
 import type { Sent } from '../dispatch/dispatch.js';
@@ -42,7 +42,7 @@ const requestsOf = async function* (
 /** A streaming gRPC call, and the signal that the client is gone or the call has failed. */
 type Streaming = {
   readonly grpcCall: GrpcCall;
-  readonly gone: AbortSignal;
+  readonly disconnected: AbortSignal;
   readonly shutdown: AbortSignal;
   readonly hosting: Hosting;
 };
@@ -50,18 +50,19 @@ type Streaming = {
 /** Runs the handler, and yields its answers as they are sent. */
 const framedAnswers = async function* (
   call: DispatchedCall,
-  { grpcCall, gone, hosting }: Streaming,
+  { grpcCall, disconnected, hosting }: Streaming,
 ): AsyncIterable<Uint8Array> {
   const { endpoint, request } = call;
   const { stream } = endpoint;
   if (!stream) throw unimplemented(endpoint);
   if (stream.takes === 'follow')
     // Such an RPC has only one request, which is received already.
-    yield* stream.follow(request as Uint8Array, call, { form: 'messages', gone });
+    yield* stream.follow(request as Uint8Array, call, { form: 'messages', disconnected });
   else if (stream.takes === 'stream')
-    for await (const answer of stream.open(requestsOf(call, grpcCall, hosting), call, gone)) yield frameOf(answer);
+    for await (const answer of stream.open(requestsOf(call, grpcCall, hosting), call, disconnected))
+      yield frameOf(answer);
   else
-    for await (const answers of stream.open(batchesOf(incoming(grpcCall, hosting, false)), call, gone))
+    for await (const answers of stream.open(batchesOf(incoming(grpcCall, hosting, false)), call, disconnected))
       yield framesOf(answers);
 };
 
@@ -69,10 +70,10 @@ const maxStallOf = ({ stream }: Endpoint): MaxStall => (stream?.takes === 'follo
 
 /** Runs the handler and sends what it yields. */
 const answerAll = async (call: DispatchedCall, streaming: Streaming): Promise<Sent> => {
-  const { grpcCall, gone } = streaming;
+  const { grpcCall, disconnected } = streaming;
   // Some clients, such as those in Rust, wait for the headers before they send their first message.
-  if (call.endpoint.stream !== undefined && !gone.aborted) beginAnswer(grpcCall);
-  const reader = { gone, maxStallMs: maxStallOf(call.endpoint) };
+  if (call.endpoint.stream !== undefined && !disconnected.aborted) beginAnswer(grpcCall);
+  const reader = { disconnected, maxStallMs: maxStallOf(call.endpoint) };
   let length = 0;
   try {
     for await (const framed of framedAnswers(call, streaming)) {
@@ -80,13 +81,13 @@ const answerAll = async (call: DispatchedCall, streaming: Streaming): Promise<Se
       length += framed.length;
     }
   } catch (thrown) {
-    if (gone.aborted) throw callerGone();
+    if (disconnected.aborted) throw callerDisconnected();
     throw thrown;
   }
   return { length };
 };
 
-const open = (endpoint: Endpoint, { grpcCall, gone, shutdown, hosting }: Streaming): DispatchedCall =>
+const open = (endpoint: Endpoint, { grpcCall, disconnected, shutdown, hosting }: Streaming): DispatchedCall =>
   openCall({
     endpoint,
     transport: 'grpc',
@@ -96,7 +97,7 @@ const open = (endpoint: Endpoint, { grpcCall, gone, shutdown, hosting }: Streami
     header: grpcCall.header,
     peer: () => grpcCall.socket.remoteAddress ?? '',
     certificate: () => clientCertificateOn(grpcCall.socket),
-    isCancelled: () => gone.aborted,
+    isCancelled: () => disconnected.aborted,
     receive: () => receive(endpoint, grpcCall, hosting),
     reserveMemory: () => Promise.resolve(),
     reserveAnswer: () => undefined, // no budget: each message waits until the client reads
@@ -106,20 +107,20 @@ const open = (endpoint: Endpoint, { grpcCall, gone, shutdown, hosting }: Streami
 
 /** Makes the handler of a streaming RPC. `shutdown` is aborted when the server begins to shut down. */
 export const streamHandler = (endpoint: Endpoint, hosting: Hosting, shutdown: AbortSignal): GrpcHandler => {
-  const answer = async (grpcCall: GrpcCall, gone: AbortController): Promise<void> => {
-    const streaming = { grpcCall, gone: gone.signal, shutdown, hosting };
+  const answer = async (grpcCall: GrpcCall, disconnected: AbortController): Promise<void> => {
+    const streaming = { grpcCall, disconnected: disconnected.signal, shutdown, hosting };
     try {
       await hosting.dispatch(open(endpoint, streaming), (call) => answerAll(call, streaming));
       endAnswer(grpcCall, { 'grpc-status': '0' });
     } catch (thrown) {
-      gone.abort(); // after a missed deadline the handler still runs
+      disconnected.abort(); // after a missed deadline the handler still runs
       refuse(grpcCall, rpcFailureOf(thrown, endpoint.method));
     }
     closeInTime(grpcCall.stream, maxStallOf(endpoint), hangUpOn(grpcCall));
   };
   return (grpcCall) => {
-    const gone = new AbortController();
-    grpcCall.stream.once('close', () => gone.abort());
-    void answer(grpcCall, gone);
+    const disconnect = new AbortController();
+    grpcCall.stream.once('close', () => disconnect.abort());
+    void answer(grpcCall, disconnect);
   };
 };

@@ -21,7 +21,7 @@ export const hangUpOn =
     stream.destroy();
   };
 
-type Reader = { readonly gone: AbortSignal; readonly maxStallMs: MaxStall };
+type Reader = { readonly disconnected: AbortSignal; readonly maxStallMs: MaxStall };
 
 /**
  * Writes framed messages, and waits while the client does not read.
@@ -31,7 +31,7 @@ type Reader = { readonly gone: AbortSignal; readonly maxStallMs: MaxStall };
 export const write = async (
   call: GrpcCall,
   framed: Uint8Array,
-  { gone: signal, maxStallMs }: Reader,
+  { disconnected: signal, maxStallMs }: Reader,
 ): Promise<void> => {
   signal.throwIfAborted();
   beginAnswer(call);

@@ -58,8 +58,8 @@ const pathParameters = (binding: RouteBinding, names: readonly string[], schemas
     const field = path.at(-1);
     const schema = field ? schemas.ofValue(field) : {};
     const name = names[at] ?? nameOf(path);
-    const own = name === nameOf(path) ? undefined : `\`${nameOf(path)}\` of the request.`;
-    const text = [commentOf(path), own].filter((each) => each !== undefined).join(' ');
+    const alias = name === nameOf(path) ? undefined : `\`${nameOf(path)}\` of the request.`;
+    const text = [commentOf(path), alias].filter((each) => each !== undefined).join(' ');
     const example = parameterExamples[name];
     return {
       name,

@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 
 import { NO_TOKEN, UNKNOWN_CERTIFICATE } from '../../kernel/ports/authentication.js';
 import { certificateOf } from './client-certificate.js';
-import { callerGone, type FollowRoute, RpcError, type StreamRoute } from '../../kernel/rpc.js';
+import { callerDisconnected, type FollowRoute, RpcError, type StreamRoute } from '../../kernel/rpc.js';
 import { type Deadline, type DispatchedCall, noteOf, openCall, type ReceivedCall } from '../dispatch/call.js';
 import type { ReceivedRequest } from '../dispatch/target.js';
 import { timeoutOf } from '../dispatch/deadline.js';
@@ -98,11 +98,11 @@ const receive = async (exchange: Exchange, hosting: Hosting): Promise<ReceivedCa
   bytes: bodyOf(exchange.request).length,
 });
 
-const goneFrom = (reply: FastifyReply): AbortSignal => {
-  const gone = new AbortController();
-  if (reply.raw.destroyed) gone.abort();
-  reply.raw.once('close', () => gone.abort());
-  return gone.signal;
+const disconnection = (reply: FastifyReply): AbortSignal => {
+  const disconnected = new AbortController();
+  if (reply.raw.destroyed) disconnected.abort();
+  reply.raw.once('close', () => disconnected.abort());
+  return disconnected.signal;
 };
 
 /** Sends the answers of an RPC that follows the log, as Server-Sent Events, until the client disconnects. */
@@ -111,8 +111,11 @@ const sendFollowed = (
   call: DispatchedCall,
   reply: FastifyReply,
 ): Promise<Sent> => {
-  const gone = goneFrom(reply);
-  return sendEvents(reply, follow(call.request as Uint8Array, call, { form: 'events', gone }), { gone, maxStallMs });
+  const disconnected = disconnection(reply);
+  return sendEvents(reply, follow(call.request as Uint8Array, call, { form: 'events', disconnected: disconnected }), {
+    disconnected: disconnected,
+    maxStallMs,
+  });
 };
 
 const streamBody = (
@@ -126,7 +129,7 @@ const streamBody = (
     ? bodyMessages(endpoint, bodyOf(request), dialects.read)
     : [readRequest(request, addressed, dialects.read)];
   const { maxMessageBytes: maxBytes } = hosting;
-  return answerStream({ endpoint, stream, messages, call, dialects, maxBytes }, goneFrom(reply));
+  return answerStream({ endpoint, stream, messages, call, dialects, maxBytes }, disconnection(reply));
 };
 
 const isBody = (body: Uint8Array | string | Sent): body is Uint8Array | string =>
@@ -229,7 +232,7 @@ export const requestFault = (error: unknown, maxBytes: number): unknown => {
     case 'FST_ERR_BAD_URL':
       return new RpcError('INVALID_ARGUMENT', 'malformed path');
     case 'ECONNRESET': // while receiving the body; the answer cannot be delivered
-      return callerGone();
+      return callerDisconnected();
     default:
       return error;
   }

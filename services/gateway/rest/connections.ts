@@ -15,7 +15,7 @@ export type IdleConnections = {
   readonly end: (graceMs: number) => Promise<void>;
 };
 
-const LOOK_MS = 5;
+const POLL_MS = 5;
 
 /**
  * Lets the server read the requests that have arrived. A connection counts as idle until its request is read, and idle
@@ -67,7 +67,7 @@ export const idleConnections = (server: Server): IdleConnections => {
 
   const untilNone = async (ms: number): Promise<void> => {
     const until = performance.now() + ms;
-    while (all().length > 0 && performance.now() < until) await pause(LOOK_MS);
+    while (all().length > 0 && performance.now() < until) await pause(POLL_MS);
   };
   return {
     all,

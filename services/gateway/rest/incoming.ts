@@ -34,7 +34,7 @@ const reservationOf = ({ raw }: FastifyRequest, reply: FastifyReply, requests: M
 /** Closes the connection when the body does not arrive in time, without an answer: such a client would not read it. */
 const watchBody = (raw: IncomingMessage, stallTimeoutMs: number): void => {
   const arriving = timeRequest(stallTimeoutMs, () => raw.destroy());
-  raw.on('data', arriving.came).once('end', arriving.end).once('close', arriving.end);
+  raw.on('data', arriving.onBytes).once('end', arriving.end).once('close', arriving.end);
 };
 
 /** Passes on a body of unknown length. Above the uncounted size, it waits for the memory of the largest body. */
@@ -76,13 +76,13 @@ export const boundBodies = (app: FastifyInstance, limits: Limits): void => {
       done(null, payload);
       return;
     }
-    const goOn = (): void => {
+    const readBody = (): void => {
       done(null, payload);
       watchBody(request.raw, requests.limits.stallTimeoutMs); // last, because a 'data' listener starts the flow
     };
     reservationOf(request, reply, requests)
       .reserve(bytes)
-      .then(goOn, (error: unknown) => done(error as Error));
+      .then(readBody, (error: unknown) => done(error as Error));
   });
 };
 

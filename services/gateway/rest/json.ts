@@ -26,15 +26,18 @@ const registry = createRegistry(...new Set(services.flatMap(({ file }) => withDe
 /** The reason that the decoder gives; for an enum also its values. */
 const reasonOf = (thrown: unknown): string => {
   const text = errorText(thrown);
-  const why = text.replace(/^cannot decode (?:\w+ )?\S+ from JSON: /, '');
+  const reason = text.replace(/^cannot decode (?:\w+ )?\S+ from JSON: /, '');
   const [, name = ''] = /^cannot decode enum (\S+) from JSON: /u.exec(text) ?? [];
   const values = registry.getEnum(name)?.values.map((value) => value.name);
-  return values === undefined ? why : `${why} is not one of ${values.join(', ')}`;
+  return values === undefined ? reason : `${reason} is not one of ${values.join(', ')}`;
 };
 
 const refusal = (field: string, thrown: unknown): RpcError => {
-  const why = reasonOf(thrown);
-  return new RpcError('INVALID_ARGUMENT', field ? `invalid value for ${field}: ${why}` : `invalid request: ${why}`);
+  const reason = reasonOf(thrown);
+  return new RpcError(
+    'INVALID_ARGUMENT',
+    field ? `invalid value for ${field}: ${reason}` : `invalid request: ${reason}`,
+  );
 };
 
 /** The JSON type of a body that is no object, with its article; `undefined` for an object. */

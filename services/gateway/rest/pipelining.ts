@@ -64,14 +64,14 @@ export const requestOrder = (): RequestOrder => {
     const before = (arrived.get(socket) ?? 0) - Number(isBodyMissing(socket));
     const hasArrived = (): boolean => !isBodyMissing(socket) && (arrived.get(socket) ?? 0) > before;
     let { bytesRead } = socket;
-    const look = (): void => {
+    const check = (): void => {
       if (socket.destroyed || hasArrived()) return;
-      const goesOn = isBodyMissing(socket) && socket.bytesRead > bytesRead;
+      const isArriving = isBodyMissing(socket) && socket.bytesRead > bytesRead;
       ({ bytesRead } = socket);
-      if (goesOn || reading.isBehind(socket)) setTimeout(look, waitMs).unref();
+      if (isArriving || reading.isBehind(socket)) setTimeout(check, waitMs).unref();
       else then();
     };
-    setTimeout(look, waitMs).unref();
+    setTimeout(check, waitMs).unref();
   };
   return {
     keep: (app) => {

@@ -34,7 +34,7 @@ const HEADERS = {
 export const sendEvents = async (
   reply: FastifyReply,
   events: AsyncIterable<Uint8Array>,
-  { gone, maxStallMs }: { readonly gone: AbortSignal; readonly maxStallMs: MaxStall },
+  { disconnected: disconnected, maxStallMs }: { readonly disconnected: AbortSignal; readonly maxStallMs: MaxStall },
 ): Promise<Sent> => {
   const hangUp = (): void => void reply.raw.destroy();
   const begin = (): void => {
@@ -45,12 +45,12 @@ export const sendEvents = async (
   try {
     for await (const some of events) {
       begin();
-      if (!reply.raw.write(some)) await drained(reply.raw, gone, { maxStallMs, hangUp });
+      if (!reply.raw.write(some)) await drained(reply.raw, disconnected, { maxStallMs, hangUp });
     }
   } catch (thrown) {
     if (!reply.sent) throw thrown;
     reply.raw.destroy();
-    if (!gone.aborted) throw thrown;
+    if (!disconnected.aborted) throw thrown;
   }
   begin();
   reply.raw.end();

@@ -164,11 +164,11 @@ const GRACE_MS = 50;
 const close = async (app: FastifyInstance, idle: IdleConnections, drainMs: number): Promise<void> => {
   const until = performance.now() + drainMs;
   await idle.end(Math.min(GRACE_MS, drainMs / 2)); // two waits, each of at most this time
-  const look = (): void => {
+  const closeIdle = (): void => {
     if (performance.now() < until) for (const socket of idle.all()) socket.destroy();
     else app.server.closeAllConnections();
   };
-  const timers = [setInterval(look, IDLE_CHECK_MS), setTimeout(look, Math.max(0, until - performance.now()))];
+  const timers = [setInterval(closeIdle, IDLE_CHECK_MS), setTimeout(closeIdle, Math.max(0, until - performance.now()))];
   await app.close();
   timers.forEach(clearInterval);
 };

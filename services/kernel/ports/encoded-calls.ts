@@ -31,7 +31,7 @@ export interface EncodedCall {
    */
   readonly send: (answer: Uint8Array) => Promise<void>;
   /** Aborted when the client has disconnected or the call has ended. */
-  readonly gone: AbortSignal;
+  readonly disconnected: AbortSignal;
 }
 
 /** Serves a call, which ends with OK when the promise resolves. */

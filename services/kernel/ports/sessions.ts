@@ -67,7 +67,7 @@ export interface Sessions {
   read<State, Command, Event, Refusal, Answer>(
     aggregate: Aggregate<State, Command, Event, Refusal>,
     stream: StreamName,
-    look: (folded: Folded<State>) => Answer,
+    select: (folded: Folded<State>) => Answer,
   ): Promise<Answer>;
 
   /**
@@ -77,7 +77,7 @@ export interface Sessions {
   readKnown<State, Command, Event, Refusal, Answer>(
     aggregate: Aggregate<State, Command, Event, Refusal>,
     stream: StreamName,
-    look: (folded: Folded<State>) => Answer,
+    select: (folded: Folded<State>) => Answer,
   ): Promise<Answer>;
 }
 

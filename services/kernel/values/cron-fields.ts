@@ -1,6 +1,6 @@
 /** One of the five fields of a cron expression. */
 type FieldKind = {
-  readonly of: string;
+  readonly unit: string;
   readonly least: number;
   readonly greatest: number;
   /** Names of the numbers from `least` on. */
@@ -12,11 +12,11 @@ const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', '
 const WEEKDAYS = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'];
 
 const KINDS: readonly FieldKind[] = [
-  { of: 'minute', least: 0, greatest: 59, names: [] },
-  { of: 'hour', least: 0, greatest: 23, names: [] },
-  { of: 'day of the month', least: 1, greatest: 31, names: [] },
-  { of: 'month', least: 1, greatest: 12, names: MONTHS },
-  { of: 'day of the week', least: 0, greatest: 7, names: WEEKDAYS },
+  { unit: 'minute', least: 0, greatest: 59, names: [] },
+  { unit: 'hour', least: 0, greatest: 23, names: [] },
+  { unit: 'day of the month', least: 1, greatest: 31, names: [] },
+  { unit: 'month', least: 1, greatest: 12, names: MONTHS },
+  { unit: 'day of the week', least: 0, greatest: 7, names: WEEKDAYS },
 ];
 
 /** A part of a field, which is a list of parts: any value, a value or a range, each with a step or without. */
@@ -34,16 +34,16 @@ const numberOf = ({ least, names }: FieldKind, text: string, which: 'indexOf' | 
 const rangeProblem = (kind: FieldKind, part: string, [from, to]: readonly [string, string]): string | undefined => {
   const first = numberOf(kind, from, 'indexOf');
   const last = from === to ? first : numberOf(kind, to, 'lastIndexOf');
-  const { of, least, greatest } = kind;
-  if (Number.isNaN(first + last)) return `failed to parse [${part}] in the field of the ${of}`;
+  const { unit, least, greatest } = kind;
+  if (Number.isNaN(first + last)) return `failed to parse [${part}] in the field of the ${unit}`;
   if (Math.min(first, last) < least || Math.max(first, last) > greatest)
-    return `${part} is outside of ${least} to ${greatest} in the field of the ${of}`;
+    return `${part} is outside of ${least} to ${greatest} in the field of the ${unit}`;
   return first > last ? `beginning of range is beyond its end: ${part}` : undefined;
 };
 
 const partProblem = (kind: FieldKind, part: string): string | undefined => {
   const [whole, from, to = from, step] = PART.exec(part) ?? [];
-  if (whole === undefined) return `failed to parse [${part}] in the field of the ${kind.of}`;
+  if (whole === undefined) return `failed to parse [${part}] in the field of the ${kind.unit}`;
   if (Number(step) === 0) return `step of range should be a positive number: ${part}`;
   return from === undefined || to === undefined ? undefined : rangeProblem(kind, part, [from, to]);
 };

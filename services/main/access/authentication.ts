@@ -63,11 +63,11 @@ const grantsOf = (
 ): (() => Iterable<Grant>) => {
   const read = bindings?.readerOf(identity.principal);
   if (!read) return () => byClaims;
-  let known: { readonly of: ReturnType<typeof read>; readonly grants: readonly Grant[] } | undefined;
+  let known: { readonly bindings: ReturnType<typeof read>; readonly grants: readonly Grant[] } | undefined;
   return function* () {
     yield* byClaims;
     const current = read();
-    if (current !== known?.of) known = { of: current, grants: grantsByBindings(identity, current) };
+    if (current !== known?.bindings) known = { bindings: current, grants: grantsByBindings(identity, current) };
     yield* known.grants;
   };
 };

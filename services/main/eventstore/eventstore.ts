@@ -102,8 +102,8 @@ const openAdmissions = ({ authentication, logger, ...services }: AdmittingParts)
 };
 
 const portTaken = (logger: Logger): ServedEventstore => {
-  const why = `port ${USUAL_EVENTSTORE_PORT} is in use`;
-  logger.info(`the EventStoreDB protocol is not served: ${why}; set eventstore_port to another port`);
+  const reason = `port ${USUAL_EVENTSTORE_PORT} is in use`;
+  logger.info(`the EventStoreDB protocol is not served: ${reason}; set eventstore_port to another port`);
   return unserved;
 };
 
@@ -130,8 +130,8 @@ export const startEventstore = async (
     workerData: { directory, location, source, ...served, admissions } satisfies EventstoreThreadData,
     transferList: admissions ? [port2, admissions] : [port2],
   });
-  const ask = (request: EventstoreThreadRequest): void => worker.postMessage(request);
-  tls?.onChange(ask);
+  const post = (request: EventstoreThreadRequest): void => worker.postMessage(request);
+  tls?.onChange(post);
   const failed = new Promise<never>((_, reject) => {
     worker.once('error', (error) =>
       reject(new OperatorError(`the EventStoreDB protocol has failed: ${error.message}`, { cause: error })),
@@ -150,12 +150,12 @@ export const startEventstore = async (
     address: `${host.includes(':') ? `[${host}]` : host}:${bound}`,
     failed,
     groups: readOnce(async () => {
-      ask('groups');
+      post('groups');
       const [groups] = (await once(worker, 'message')) as [readonly GroupFigures[]];
       return groups;
     }),
     close: async () => {
-      ask('close');
+      post('close');
       await exited;
       port1.close();
     },

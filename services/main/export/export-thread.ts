@@ -35,7 +35,7 @@ const STANDBY_MS = 10_000;
 const REPORT_MS = 1_000;
 
 const { directory, location, source, connection, topics, format, partitions } = workerData as ExportThreadData;
-const say = (message: ExportThreadMessage): void => parentPort?.postMessage(message);
+const post = (message: ExportThreadMessage): void => parentPort?.postMessage(message);
 
 const log = await openLog(source);
 const egress = exportToKafka({
@@ -47,11 +47,11 @@ const egress = exportToKafka({
   categories: [...codecs.keys()],
   worker: workerName(),
   standbyMs: STANDBY_MS,
-  onFailure: (error, times) => say({ failure: errorText(error), times, isOfConnection: isOfConnection(error) }),
-  onTakenOver: (takenOver) => say({ takenOver }),
-  trace: (trace) => say({ trace }),
+  onFailure: (error, times) => post({ failure: errorText(error), times, isOfConnection: isOfConnection(error) }),
+  onTakenOver: (takenOver) => post({ takenOver }),
+  trace: (trace) => post({ trace }),
 });
-const reports = setInterval(() => say({ lagMs: egress.lagMs() }), REPORT_MS);
+const reports = setInterval(() => post({ lagMs: egress.lagMs() }), REPORT_MS);
 
 parentPort?.once('message', () => {
   void (async () => {
@@ -66,5 +66,5 @@ try {
   await egress.ended;
 } catch (error) {
   if (!(error instanceof ExportRefused)) throw error;
-  say({ refused: error.message });
+  post({ refused: error.message });
 }

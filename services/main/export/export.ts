@@ -59,22 +59,22 @@ const messageLog = (logger: Logger, brokers: readonly string[]): ((message: Expo
 };
 
 /** The state of the thread, as of its last message. */
-type ExportState = { readonly lagMs: number; readonly trouble?: string };
+type ExportState = { readonly lagMs: number; readonly problem?: string };
 
 const stateAfter = (state: ExportState, message: ExportThreadMessage, brokers: readonly string[]): ExportState => {
   if ('failure' in message) {
     const { failure, isOfConnection } = message;
     // Reasons of connections name no address, such as "Closed connection".
-    return { ...state, trouble: isOfConnection ? `Kafka at ${brokers.join(', ')}: ${failure}` : failure };
+    return { ...state, problem: isOfConnection ? `Kafka at ${brokers.join(', ')}: ${failure}` : failure };
   }
   if (!('lagMs' in message)) return state;
   // An export that is not behind by a notable time counts as recovered from its failure.
   return message.lagMs < NOTABLE_LAG_MS ? { lagMs: message.lagMs } : { ...state, lagMs: message.lagMs };
 };
 
-const checkOf = ({ lagMs, trouble }: ExportState): Check => {
-  if (lagMs < NOTABLE_LAG_MS && trouble === undefined) return { name: 'export', state: 'well', lagMs };
-  return { name: 'export', state: 'degraded', why: trouble ?? 'events of the log wait to be published', lagMs };
+const checkOf = ({ lagMs, problem }: ExportState): Check => {
+  if (lagMs < NOTABLE_LAG_MS && problem === undefined) return { name: 'export', state: 'well', lagMs };
+  return { name: 'export', state: 'degraded', why: problem ?? 'events of the log wait to be published', lagMs };
 };
 
 /**

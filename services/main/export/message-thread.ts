@@ -31,18 +31,18 @@ const BYTES_AHEAD = 2_000_000;
 const PAGE_BYTES = 50_000;
 
 const { directory, location, source, format, wanted } = workerData as MessageThreadData;
-const say = (message: MessageThreadMessage, handedOver: readonly ArrayBuffer[] = []): void =>
+const post = (message: MessageThreadMessage, handedOver: readonly ArrayBuffer[] = []): void =>
   parentPort?.postMessage(message, [...handedOver]);
 
 const waiting: number[] = [];
-let goOn: () => void = () => undefined;
+let resumeReading: () => void = () => undefined;
 let isClosing = false;
 let close = (): Promise<void> => Promise.resolve();
 
 parentPort?.on('message', (command: MessageThreadCommand) => {
   if (command === 'taken') waiting.shift();
   else isClosing = true;
-  goOn();
+  resumeReading();
   if (command === 'close') void close().then(() => process.exit(0));
 });
 
@@ -55,8 +55,8 @@ const subscription = messagesHere({ log, format, dataEncoder: wholeEventEncoder(
   async (messages, position) => {
     const page = packedMessages(messages);
     waiting.push(Math.max(PAGE_BYTES, page.values.length));
-    say({ page, position }, [page.values.buffer]);
-    while (isFull() && !isClosing) await new Promise<void>((resolve) => (goOn = resolve));
+    post({ page, position }, [page.values.buffer]);
+    while (isFull() && !isClosing) await new Promise<void>((resolve) => (resumeReading = resolve));
   },
 );
 close = async () => {
@@ -64,4 +64,4 @@ close = async () => {
   await log.close();
   await payloads.close();
 };
-subscription.ended.catch((failure: unknown) => say({ failure: asError(failure) }));
+subscription.ended.catch((failure: unknown) => post({ failure: asError(failure) }));

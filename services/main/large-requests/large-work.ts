@@ -48,8 +48,8 @@ export const largeWork = <Against extends object, Answer>(options: {
       if (waiting > 0 && waiting + request.length > MAX_WAITING_BYTES) throw tooMany();
       waiting += request.length;
       // A copy, because the bytes may be a slice of a larger buffer, all of which would be sent.
-      const asked = { ...against, request: new Uint8Array(request) };
-      return thread.ask(asked).finally(() => (waiting -= request.length));
+      const posted = { ...against, request: new Uint8Array(request) };
+      return thread.ask(posted).finally(() => (waiting -= request.length));
     },
     close: () => thread.close(),
   };

@@ -21,12 +21,12 @@ const { directory, location, source, taskTypes, workflowLimits } = workerData as
 const log = await openLog(source);
 const { decider, codec } = launchPlanAggregate;
 
-const readLaunchPlan: DefinitionsOptions['readLaunchPlan'] = async (stream, look) => {
+const readLaunchPlan: DefinitionsOptions['readLaunchPlan'] = async (stream, select) => {
   let state = decider.initial();
   for await (const page of log.readStream(stream)) {
     for (const event of page) state = decider.evolve(state, decodeEvent(codec, event));
   }
-  return look({ state });
+  return select({ state });
 };
 
 const payloads = await openPayloads({ directory, location });

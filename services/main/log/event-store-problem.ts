@@ -24,7 +24,7 @@ export const permanentProblem = ({ message, cause }: Error): string | undefined 
 const HINT = 'an EventStoreDB must listen at the address, with TLS unless the address has tls=false';
 
 /** Logs that the event store cannot be reached, or that its log ends early, at most once in 5 s. */
-export const troubleIn = (logger: Pick<Logger, 'warn'>): ((error: unknown) => void) => {
+export const failureLog = (logger: Pick<Logger, 'warn'>): ((error: unknown) => void) => {
   let lastSaid = 0;
   return (error) => {
     if (Date.now() - lastSaid < 5_000) return;
@@ -33,7 +33,7 @@ export const troubleIn = (logger: Pick<Logger, 'warn'>): ((error: unknown) => vo
       logger.warn(error.message);
       return;
     }
-    const why = error instanceof Error ? error.message : 'it accepts calls and does not answer them';
-    logger.warn({ why, hint: HINT }, 'the event store (event_store) cannot be reached; retrying');
+    const reason = error instanceof Error ? error.message : 'it accepts calls and does not answer them';
+    logger.warn({ why: reason, hint: HINT }, 'the event store (event_store) cannot be reached; retrying');
   };
 };

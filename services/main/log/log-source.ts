@@ -12,7 +12,7 @@ import { type LogReaderSource, sqliteLogReader } from '../../store/log/sqlite-lo
 import type { Configuration } from '../../config/configuration.js';
 import { openLogger } from '../logger.js';
 import { forSetting } from '../../config/operator-errors.js';
-import { permanentProblem, troubleIn } from './event-store-problem.js';
+import { permanentProblem, failureLog as failureLog } from './event-store-problem.js';
 
 /** The location of the log, for a process or a thread that reads it. It can be sent to any thread. */
 export type LogSource =
@@ -78,8 +78,8 @@ const openEventstore = async (
 ): Promise<EventStoreOfServer> => {
   const { eventstoreEventStore } = await import('../../store/eventstore/eventstore-event-store.js');
   if (!logger) return eventstoreEventStore({ url, ...how });
-  const onTrouble = troubleIn(logger);
-  return eventstoreEventStore({ url, ...how, onTrouble, onDrop, onWait: waitingFor(onTrouble) });
+  const onFailure = failureLog(logger);
+  return eventstoreEventStore({ url, ...how, onFailure, onDrop, onWait: waitingFor(onFailure) });
 };
 
 /**

@@ -64,8 +64,8 @@ export const watchLag = (
   return {
     check: () => {
       const check = lagCheck('log', lag, { maxMs: MAX_LAG_MS, otherwise: 'down' });
-      const why = denied();
-      return why === undefined || check.state !== 'well' ? check : { ...check, state: 'down', why };
+      const denial = denied();
+      return denial === undefined || check.state !== 'well' ? check : { ...check, state: 'down', why: denial };
     },
     ended: warm.ended,
     close: async () => {

@@ -88,17 +88,17 @@ export const openTails = (data: ViewsThreadData): Tails => {
   };
 
   return {
-    async *open(request, { form, gone }) {
+    async *open(request, { form, disconnected }) {
       if (open.size >= MAX_TAILS)
         throw new RpcError('RESOURCE_EXHAUSTED', `this process has ${MAX_TAILS} tails already`);
       worker ??= start();
       const id = (count += 1);
       const tail: Open = { messages: [], wake: () => undefined };
       open.set(id, tail);
-      gone.addEventListener('abort', () => tail.wake());
+      disconnected.addEventListener('abort', () => tail.wake());
       send({ open: id, request, form });
       try {
-        for (let next = await nextOf(tail, gone); next; next = await nextOf(tail, gone)) {
+        for (let next = await nextOf(tail, disconnected); next; next = await nextOf(tail, disconnected)) {
           if ('ended' in next) throw next.ended;
           if (next.failure) throw tailErrorOf(next.failure);
           if (next.answers) yield next.answers;

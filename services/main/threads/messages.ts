@@ -72,10 +72,10 @@ export const askOver = <Question, Answer>(channel: ChannelEnd): Questions<Questi
   const send = batchMessages((messages) => channel.postMessage(messages));
   let count = 0;
   const settle = (answered: Answered<Answer>): void => {
-    const asked = waiting.get(answered.id);
+    const pending = waiting.get(answered.id);
     waiting.delete(answered.id);
-    if ('answer' in answered) asked?.resolve(answered.answer);
-    else asked?.reject(errorOf(answered.failure));
+    if ('answer' in answered) pending?.resolve(answered.answer);
+    else pending?.reject(errorOf(answered.failure));
   };
   channel.on('message', (message) => (message as readonly Answered<Answer>[]).forEach(settle));
   return {
@@ -104,6 +104,6 @@ export const answerOver = (channel: ChannelEnd, work: (question: never) => unkno
   };
   const send = batchMessages((messages) => channel.postMessage(messages));
   channel.on('message', (message) => {
-    for (const asked of message as readonly Asked<never>[]) void answerTo(asked).then(send);
+    for (const pending of message as readonly Asked<never>[]) void answerTo(pending).then(send);
   });
 };

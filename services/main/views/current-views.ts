@@ -8,7 +8,7 @@ import type { Sharing } from '../coordination.js';
 import type { Foundation } from '../foundation.js';
 import { models } from '../models.js';
 import { openReadStore, untilReachable, viewsKey } from './read-stores.js';
-import { dutiesOf, standsAlone } from '../../config/roles.js';
+import { dutiesOf, isStandalone } from '../../config/roles.js';
 import { forSetting } from '../../config/operator-errors.js';
 import { type RunningViews, startViews } from './views.js';
 import type { UnprojectedEvents, WantedDocuments } from '../../../projections/runtime/unprojected-events.js';
@@ -63,7 +63,7 @@ export const catchUp = async (
  * the views are in its data directory.
  */
 const isAlone = ({ role, read_store: views }: Configuration, { log }: Foundation): boolean =>
-  standsAlone(role) && (log.source.kind === 'embedded' || views.kind === 'sqlite');
+  isStandalone(role) && (log.source.kind === 'embedded' || views.kind === 'sqlite');
 
 /** The work that this process shares with others, by its configuration. */
 export const sharingOf = (configuration: Configuration, foundation: Foundation): Sharing => ({
@@ -95,20 +95,26 @@ export const openCurrentViews = async (
 ): Promise<CurrentViews> => {
   const { source, log } = foundation;
   const head = await log.store.head();
-  const own = await startProjecting(configuration, foundation, logger);
-  const failed = own?.failed ?? never;
+  const projecting = await startProjecting(configuration, foundation, logger);
+  const failed = projecting?.failed ?? never;
   const { logId } = log.store;
   await Promise.race([untilReachable(source, logId, logger), failed]);
   const readStore = await forSetting(viewsKey(source.views), () => openReadStore(source, 'serve', logId));
-  const views = own && isAlone(configuration, foundation) ? own : storedViews({ readStore, models, logId, timer });
-  await catchUp(views, head, { failed, until: views === own ? Infinity : performance.now() + CATCH_UP_MS }, logger);
+  const views =
+    projecting && isAlone(configuration, foundation) ? projecting : storedViews({ readStore, models, logId, timer });
+  await catchUp(
+    views,
+    head,
+    { failed, until: views === projecting ? Infinity : performance.now() + CATCH_UP_MS },
+    logger,
+  );
   return {
     readStore,
     views,
     failed,
     close: async () => {
-      await own?.close();
-      if (views !== own) await views.close();
+      await projecting?.close();
+      if (views !== projecting) await views.close();
       await readStore.close();
     },
   };

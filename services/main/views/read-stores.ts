@@ -121,11 +121,11 @@ const LOOKS_AT_TABLES = 40;
  * Makes a function that is called with the obstacle of each attempt, and says whether to give up. Attempts before the
  * file was there do not count.
  */
-export const patience = (): ((why: Error) => boolean) => {
-  let looks = 0;
-  return (why) => {
-    looks = why instanceof DataDirectoryUnusable ? looks + 1 : 0;
-    return looks > LOOKS_AT_TABLES;
+export const retryLimit = (): ((fault: Error) => boolean) => {
+  let unusableReads = 0;
+  return (fault) => {
+    unusableReads = fault instanceof DataDirectoryUnusable ? unusableReads + 1 : 0;
+    return unusableReads > LOOKS_AT_TABLES;
   };
 };
 
@@ -141,12 +141,12 @@ const WHERE_FROM =
 export const untilReachable = async (source: ReadStoreSource, logId: string, logger: Logger): Promise<void> => {
   const isHere = source.views.kind === 'sqlite';
   const text = isHere ? WHERE_FROM : 'the read store (read_store) cannot be reached; retrying';
-  const isGivenUp = patience();
+  const isGivenUp = retryLimit();
   for (let times = 0; ; times += 1) {
-    const why = await forSetting(viewsKey(source.views), () => obstacle(source, logId));
-    if (!why) return;
-    if (isGivenUp(why)) throw new OperatorError(`data: ${why.message}`, { cause: why });
-    if (!isHere || times % 40 === 1) logger.warn({ why: why.message, ...(!isHere && { hint: HINT }) }, text);
+    const fault = await forSetting(viewsKey(source.views), () => obstacle(source, logId));
+    if (!fault) return;
+    if (isGivenUp(fault)) throw new OperatorError(`data: ${fault.message}`, { cause: fault });
+    if (!isHere || times % 40 === 1) logger.warn({ why: fault.message, ...(!isHere && { hint: HINT }) }, text);
     await setTimeout(isHere ? 250 : Math.min(250 * 2 ** times, MAX_PAUSE_MS));
   }
 };

@@ -25,7 +25,7 @@ export type RebuildThreadMessage =
   | { readonly failure: string; readonly cause?: string };
 
 const { directory, location, partitions, verifiedStreams } = workerData as RebuildThreadData;
-const say = (message: RebuildThreadMessage): void => parentPort?.postMessage(message);
+const post = (message: RebuildThreadMessage): void => parentPort?.postMessage(message);
 
 const failureOf = (error: unknown): RebuildThreadMessage => {
   if (error instanceof Fault) return crossingOf(error);
@@ -41,9 +41,9 @@ const builder = shareBuilder({ log, payloads, models, codecs, store, partitions,
 
 const take = async (step: RebuildStep): Promise<void> => {
   try {
-    say({ done: await builder[step]((progress) => say({ progress })) });
+    post({ done: await builder[step]((progress) => post({ progress })) });
   } catch (error) {
-    say(failureOf(error));
+    post(failureOf(error));
   }
 };
 

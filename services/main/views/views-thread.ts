@@ -44,14 +44,14 @@ const PAUSE_MS = 25;
 const MAX_PAUSE_MS = 2_000;
 
 const { directory, location, source, isShared } = workerData as ProjectingThreadData;
-const say = (message: ViewsThreadMessage): void => parentPort?.postMessage(message);
+const post = (message: ViewsThreadMessage): void => parentPort?.postMessage(message);
 
 const log = await openLog(source);
 const payloads = await openPayloads({ directory, location });
 const readStore = await forSetting(viewsKey((workerData as ProjectingThreadData).views), () =>
   openViews(workerData as ProjectingThreadData, {
     logId: log.logId,
-    onUnknown: ({ message }, times) => say({ unavailable: message, times }),
+    onUnknown: ({ message }, times) => post({ unavailable: message, times }),
   }),
 );
 const projections = await runProjections({
@@ -64,12 +64,12 @@ const projections = await runProjections({
   now: Date.now,
   pauseAfterLarge: () => setTimeout(PAUSE_MS),
   pauseAfterBuilding: () => setTimeout(PAUSE_MS),
-  onProgress: say,
-  onStartOver: (startOver) => say({ startOver }),
-  onWait: (waits) => say({ waits }),
-  onRefused: () => say({ refused: true }),
+  onProgress: post,
+  onStartOver: (startOver) => post({ startOver }),
+  onWait: (waits) => post({ waits }),
+  onRefused: () => post({ refused: true }),
   onUnavailable: async ({ message }, times) => {
-    say({ unavailable: message, times });
+    post({ unavailable: message, times });
     await setTimeout(Math.min(100 * 2 ** times, MAX_PAUSE_MS));
   },
 });
@@ -88,9 +88,9 @@ const sharing =
     timers: systemTimers,
     onAssigned: async (partitions) => {
       await projections.assign(partitions.map(Number));
-      say({ partitions });
+      post({ partitions });
     },
-    onFailure: (error) => say({ unshared: errorText(error) }),
+    onFailure: (error) => post({ unshared: errorText(error) }),
   });
 
 parentPort?.once('message', () => {

@@ -10,7 +10,7 @@ import type { ProjectingThreadData, ViewsThreadMessage } from './views-thread.js
 /** The views of this process, written by a thread of its own. */
 export interface RunningViews extends Views {
   /** Why the views cannot be written now; `undefined` when they can. */
-  trouble(): string | undefined;
+  problem(): string | undefined;
   /** The number of streams that are parked because they cannot be projected. */
   parked(): number;
   /** The lowest position of the views in service, of the partitions that are assigned to this process now. */
@@ -48,7 +48,7 @@ const buildingNotice = (logger: Logger): ((building: readonly string[]) => void)
 };
 
 /** Logs a message of the thread that is not progress. */
-const say = (message: Exclude<ViewsThreadMessage, RunProgress>, logger: Logger): void => {
+const logMessage = (message: Exclude<ViewsThreadMessage, RunProgress>, logger: Logger): void => {
   if ('startOver' in message) logger.warn(`${message.startOver}: they are folded from the log again`);
   else if ('waits' in message) logger.warn({ why: message.waits }, 'the views wait for the log');
   else if ('refused' in message)
@@ -70,24 +70,24 @@ export const startViews = async (data: ProjectingThreadData, logger: Logger): Pr
     const timer = setTimeout(run, afterMs);
     return () => clearTimeout(timer);
   });
-  const sayWhenBehind = lagWarning(logger);
-  const sayWhatIsBuilt = buildingNotice(logger);
+  const warnWhenBehind = lagWarning(logger);
+  const logBuilding = buildingNotice(logger);
   let lowest = 0n;
   let parked = 0;
-  let trouble: string | undefined;
+  let problem: string | undefined;
   const onMessage = (message: ViewsThreadMessage): void => {
     if (!('position' in message)) {
-      if ('unavailable' in message) trouble = message.unavailable;
-      say(message, logger);
+      if ('unavailable' in message) problem = message.unavailable;
+      logMessage(message, logger);
       return;
     }
     if (message.parked > parked) logger.error({ streams: message.parked }, 'the views have parked streams');
-    trouble = undefined;
+    problem = undefined;
     parked = message.parked;
     lowest = message.position;
     views.setPositions(message.position, message.building);
-    sayWhatIsBuilt(views.building());
-    sayWhenBehind(message.lagMs);
+    logBuilding(views.building());
+    warnWhenBehind(message.lagMs);
   };
   const failed = new Promise<never>((_, reject) => {
     worker.once('error', (error) =>
@@ -100,7 +100,7 @@ export const startViews = async (data: ProjectingThreadData, logger: Logger): Pr
   await Promise.race([once(worker, 'message'), failed]);
   return {
     ...views,
-    trouble: () => trouble,
+    problem: () => problem,
     parked: () => parked,
     lowest: () => lowest,
     failed,

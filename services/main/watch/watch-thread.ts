@@ -62,7 +62,7 @@ const open = (request: WatchRequest): Opened => {
 const waits = positionWaits({ hasReached: (asked) => position >= asked, maxWaiting: MAX_WATCHERS });
 const reach = (asked: bigint): Promise<void> => reachPosition({ waits, position: () => position }, asked);
 
-const hub = openWatchHub({ open, reach, encode: encodedAnswer, say: (message) => parentPort?.postMessage(message) });
+const hub = openWatchHub({ open, reach, encode: encodedAnswer, send: (message) => parentPort?.postMessage(message) });
 const following = log.subscribe({ after: position, filter }, (page) => {
   // Set before the page is folded: a list that is opened meanwhile starts after this page, which it does not get.
   ({ position } = page);

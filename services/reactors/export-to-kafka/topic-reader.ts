@@ -73,14 +73,14 @@ const readUntil = (
   });
 
 /** Interval in milliseconds of the check that a topic still has the records to read. */
-const LOOK_MS = 2_000;
+const CHECK_MS = 2_000;
 
 /** Rejects when a topic loses the records that are to be read: the client would wait for them for ever. */
 const watchEnds = (kafka: Kafka, topics: readonly string[], ends: Ends) => {
   let fail: (error: Error) => void = () => undefined;
   const deleted = new Promise<never>((_, reject) => (fail = reject));
   deleted.catch(() => undefined); // no unhandled rejection after the race was lost
-  const look = async (): Promise<void> => {
+  const check = async (): Promise<void> => {
     const now = await endsOf(kafka, topics).catch((error: unknown): Ends | undefined =>
       errorTypesIn(error).includes('UNKNOWN_TOPIC_OR_PARTITION') ? new Map() : undefined,
     );
@@ -92,7 +92,7 @@ const watchEnds = (kafka: Kafka, topics: readonly string[], ends: Ends) => {
         ),
       );
   };
-  const timer = setInterval(() => void look(), LOOK_MS);
+  const timer = setInterval(() => void check(), CHECK_MS);
   return { deleted, close: () => clearInterval(timer) };
 };
 

@@ -66,7 +66,7 @@ const obstacleTo = async (
 export const fireTick = (options: FireOptions): ((open: OpenTick) => Promise<WorkResult>) => {
   const { sessions, launcher, settingsOf, timers } = options;
 
-  const look = (open: OpenTick) =>
+  const readTick = (open: OpenTick) =>
     sessions.read(scheduleAggregate, scheduleStream(open.plan), ({ state }) => ({
       isOpen: state.open.has(tickKey(open.tick)),
       isBehind: [...state.open.values()].some(({ atMs }) => atMs < open.tick.atMs),
@@ -78,7 +78,10 @@ export const fireTick = (options: FireOptions): ((open: OpenTick) => Promise<Wor
   const unlaunched = async ({ plan, tick }: OpenTick, reason: string): Promise<FireOutcome> =>
     (await launcher.launched({ plan, ...tick })) ?? { kind: 'skipped', reason };
 
-  const outcomeOf = async (open: OpenTick, found: Awaited<ReturnType<typeof look>>): Promise<FireOutcome | 'wait'> => {
+  const outcomeOf = async (
+    open: OpenTick,
+    found: Awaited<ReturnType<typeof readTick>>,
+  ): Promise<FireOutcome | 'wait'> => {
     const { plan, tick } = open;
     const reason = await obstacleTo(options, open, found.isSchedulePaused);
     if (reason !== undefined) return unlaunched(open, reason);
@@ -92,7 +95,7 @@ export const fireTick = (options: FireOptions): ((open: OpenTick) => Promise<Wor
   };
 
   return async (open) => {
-    const found = await look(open);
+    const found = await readTick(open);
     if (!found.isOpen) return undefined;
     const outcome = await outcomeOf(open, found);
     if (outcome === 'wait') return { againAtMs: timers.now() + (found.isBehind ? BEHIND_MS : QUEUED_MS) };

@@ -211,9 +211,9 @@ export const fireSchedules = (options: FireSchedulesOptions): MeasuredReactor =>
   };
 
   const endResumed = options.parked.onResumed(() => {
-    const again = [...parked.values()];
+    const resumed = [...parked.values()];
     parked.clear();
-    again.forEach(requestDecision);
+    resumed.forEach(requestDecision);
   });
   const started = start();
   return {

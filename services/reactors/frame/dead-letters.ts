@@ -35,7 +35,7 @@ export interface DeadLetters {
    * The dead letters to retry at the start: an operator has asked for it, or a parked stream may have become readable
    * with an upgrade.
    */
-  again(): readonly DeadLetterRecord[];
+  retrying(): readonly DeadLetterRecord[];
   /**
    * Records that work is given up.
    *
@@ -88,7 +88,7 @@ export const NO_DEAD_LETTERS: DeadLetters = {
   has: () => false,
   isSkipped: () => false,
   count: () => 0,
-  again: () => [],
+  retrying: () => [],
   record: () => Promise.reject(new Error('this reactor gives nothing up')),
   settle: () => Promise.resolve(),
   ended: Promise.resolve(),
@@ -110,8 +110,8 @@ const knownLetters = (name: string, onRetry: (letter: DeadLetterRecord) => void)
     known.revision = each.revision;
     known.state = decider.evolve(known.state, event);
     if (!known.isLive || event.type !== 'DeadLetterRetryRequested') return;
-    const asked = letterAt(known.state, event.data.position);
-    if (asked) onRetry(asked);
+    const letter = letterAt(known.state, event.data.position);
+    if (letter) onRetry(letter);
   };
 
   /**
@@ -181,7 +181,7 @@ export const deadLetters =
       has: (event) => known.state.open.has(letterKey(event)) || known.state.skipped.has(letterKey(event)),
       isSkipped: (event) => known.state.skipped.has(letterKey(event)),
       count: () => known.state.open.size,
-      again: () => [...known.state.open.values()].filter((letter) => letter.isRetrying || isOfParked(letter)),
+      retrying: () => [...known.state.open.values()].filter((letter) => letter.isRetrying || isOfParked(letter)),
       record,
       settle: async (event) => {
         const letter = known.state.open.get(letterKey(event));

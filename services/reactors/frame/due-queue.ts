@@ -45,11 +45,11 @@ export const dueQueue = <Entry extends Due>(): DueQueue<Entry> => {
       pushed += 1;
       let at = heap.length;
       while (at > 0) {
-        const above = (at - 1) >> 1;
-        const parent = heap[above];
+        const parentAt = (at - 1) >> 1;
+        const parent = heap[parentAt];
         if (parent === undefined || isBefore(parent, placed)) break;
         heap[at] = parent;
-        at = above;
+        at = parentAt;
       }
       heap[at] = placed;
     },

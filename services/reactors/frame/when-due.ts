@@ -111,7 +111,7 @@ const working = <Item>(
 ) => {
   const { log, timers, givingUp, itemOf } = options;
   /** The dead letters that are being tried again; true for one that has to be tried once more after that. */
-  const again = new Map<string, boolean>();
+  const retrying = new Map<string, boolean>();
 
   // The checkpoint has passed dead letters, so that their positions hold nothing.
   const end = (due: DueEvent<Item>): void => {
@@ -119,8 +119,8 @@ const working = <Item>(
       positions.end(due.position);
       return;
     }
-    const isOnceMore = again.get(letterKey(due)) === true;
-    again.delete(letterKey(due));
+    const isOnceMore = retrying.get(letterKey(due)) === true;
+    retrying.delete(letterKey(due));
     if (isOnceMore) tryAgain(due);
   };
 
@@ -137,7 +137,7 @@ const working = <Item>(
     const worked = due.item === undefined ? undefined : await options.work(due.item);
     if (worked !== undefined) return worked;
     await letters.settle(due);
-    if (due.isAgain) again.set(letterKey(due), false);
+    if (due.isAgain) retrying.set(letterKey(due), false);
     return undefined;
   };
 
@@ -158,12 +158,12 @@ const working = <Item>(
 
   /** Tries a dead letter again at once; after the try that runs, if there is one, unless that one does the work. */
   const tryAgain = (letter: FailedEvent): void => {
-    const isRunning = again.has(letterKey(letter));
-    again.set(letterKey(letter), isRunning);
+    const isRunning = retrying.has(letterKey(letter));
+    retrying.set(letterKey(letter), isRunning);
     if (!isRunning) queue.add({ ...letter, isAgain: true }, timers.now());
   };
   const letters = givingUp?.deadLetters(tryAgain) ?? NO_DEAD_LETTERS;
-  const start = letters.ready().then(() => letters.again().forEach(tryAgain));
+  const start = letters.ready().then(() => letters.retrying().forEach(tryAgain));
   start.catch(() => undefined); // not unhandled: the first page waits for it
   return { queue, letters, start };
 };

@@ -59,7 +59,7 @@ export interface WorkQueue<Item> {
 /** With this many failed items waiting for a retry, no new items are started. */
 const MAX_FAILED = 1_000;
 /** The longest time in milliseconds until the clock is read again: it may have been set forward. */
-const LOOK_MS = 30_000;
+const MAX_TIMER_MS = 30_000;
 
 /**
  * An item in the queue. `sinceMs` is when it was first due, `attempts` how often in a row it has failed, and
@@ -117,7 +117,7 @@ const worker = <Item>(
 ) => {
   const counted = { dead: 0 };
 
-  const again = (entry: Entry<Item>): void => {
+  const retryLater = (entry: Entry<Item>): void => {
     const attempts = entry.attempts + 1;
     const dueMs = timers.now() + retryDelayMs(retry, attempts, random());
     failed.push({ ...entry, attempts, failedAtMs: entry.failedAtMs ?? timers.now(), dueMs });
@@ -133,7 +133,7 @@ const worker = <Item>(
     onFailure(error);
     if (error instanceof StreamParked) return onParked?.(entry.item, error, entry.attempts + 1);
     if (giveUp === undefined || !isHopeless(entry)) {
-      again(entry);
+      retryLater(entry);
       return;
     }
     await giveUp(entry.item, error, entry.attempts + 1);
@@ -149,7 +149,7 @@ const worker = <Item>(
     } catch (error) {
       await failedWith(entry, error).catch((cause: unknown) => {
         onFailure(cause);
-        again(entry);
+        retryLater(entry);
       });
     }
   };
@@ -181,7 +181,7 @@ export const workQueue = <Item>(options: WorkQueueOptions<Item>): WorkQueue<Item
     }
     const nextMs = open.nextMs();
     if (state.isClosed || running.size >= concurrency || nextMs === Infinity) return;
-    state.cancel = timers.after(Math.min(nextMs - timers.now(), LOOK_MS), pump);
+    state.cancel = timers.after(Math.min(nextMs - timers.now(), MAX_TIMER_MS), pump);
   };
 
   return {

@@ -86,7 +86,7 @@ const context = (commandId: string = randomUUID()) => ({ actor: 'launch-plan-slo
 /** Makes the `Slots` that send their commands through the sessions of this process. */
 export const launchPlanSlots = (options: SlotsOptions): Slots => {
   const { sessions, now } = options;
-  const passes = new Map<StreamName, Promise<boolean>>();
+  const releases = new Map<StreamName, Promise<boolean>>();
 
   const release = async (
     stream: StreamName,
@@ -113,9 +113,9 @@ export const launchPlanSlots = (options: SlotsOptions): Slots => {
 
   // Requests that are refused at the same time share one pass over the holders.
   const releaseAllUnneeded = (stream: StreamName): Promise<boolean> => {
-    const pass = passes.get(stream) ?? releaseEach(stream).finally(() => passes.delete(stream));
-    passes.set(stream, pass);
-    return pass;
+    const releasing = releases.get(stream) ?? releaseEach(stream).finally(() => releases.delete(stream));
+    releases.set(stream, releasing);
+    return releasing;
   };
 
   /** True when a slot is free now: another request may have released one between the refusal and this check. */

@@ -93,7 +93,11 @@ const ticksUntilNow = ({ segments, ticksOf, nowMs }: DueFacts, afterMs: number):
 const isMissed = ({ atMs }: Pick<Tick, 'atMs'>, { nowMs }: DueFacts): boolean => nowMs - atMs > ON_TIME_MS;
 
 /** The reason that a tick is not fired, regardless of other ticks; `undefined` for one that may be fired. */
-const barred = ({ atMs, segment }: Tick, facts: DueFacts, { paused, skips }: DecidedFacts): SkipReason | undefined => {
+const skipReason = (
+  { atMs, segment }: Tick,
+  facts: DueFacts,
+  { paused, skips }: DecidedFacts,
+): SkipReason | undefined => {
   const { nowMs, archived, catchUp } = facts;
   if (archived.some((span) => isWithin(span, atMs))) return 'archived';
   if (paused.some((span) => isWithin(span, atMs))) return 'paused';
@@ -128,7 +132,7 @@ const missedAfter = (facts: DueFacts, decided: DecidedFacts, afterMs: number, mo
     while (fromMs < endMs && count < most) {
       const atMs = ticksOf(segment).after(fromMs);
       if (atMs === undefined || atMs > endMs) break;
-      const isBarred = barred({ atMs, segment }, facts, decided) !== undefined;
+      const isBarred = skipReason({ atMs, segment }, facts, decided) !== undefined;
       if (!isBarred) count += 1;
       fromMs = isBarred ? barredUntil({ atMs, segment }, facts, decided) : atMs;
     }
@@ -170,7 +174,7 @@ const joined = (ticks: readonly Tick[], reasons: ReadonlyMap<Tick, SkipReason>):
 const reasonsOf = (ticks: readonly Tick[], facts: DueFacts, decided: DecidedFacts): ReadonlyMap<Tick, SkipReason> => {
   const reasons = new Map<Tick, SkipReason>();
   for (const tick of ticks) {
-    const reason = barred(tick, facts, decided);
+    const reason = skipReason(tick, facts, decided);
     if (reason !== undefined) reasons.set(tick, reason);
   }
   const missed = ticks.filter((tick) => !reasons.has(tick) && isMissed(tick, facts));

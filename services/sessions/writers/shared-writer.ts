@@ -92,10 +92,10 @@ export class SharedWriter<State, Command, Event, Refusal> implements Writer<Stat
   #batchFailed(batch: readonly InFlight<Command, Refusal>[], error: unknown): void {
     const { stream, inFlight, startAgain } = this.#parts;
     this.#isSending = false;
-    const again = new RevisionConflict(`${stream} has another revision than expected`, error);
+    const conflict = new RevisionConflict(`${stream} has another revision than expected`, error);
     const isTooLargeTogether = error instanceof AppendTooLarge && batch.length > 1;
-    for (const entry of inFlight.entries) entry.result = { error: again };
-    for (const entry of batch) entry.result = { error: isTooLargeTogether ? again : error };
+    for (const entry of inFlight.entries) entry.result = { error: conflict };
+    for (const entry of batch) entry.result = { error: isTooLargeTogether ? conflict : error };
     this.#unbatchedFor = UNBATCHED_AFTER_CONFLICT;
     startAgain(inFlight.endFailed());
   }
@@ -113,10 +113,10 @@ export class SharedWriter<State, Command, Event, Refusal> implements Writer<Stat
   ): Promise<void> {
     const { state } = this.#parts;
     const ticket = state.lastTicket;
-    const { encoded, about } = state.encode(turn, decided);
+    const { encoded, metadata: metadata } = state.encode(turn, decided);
     const appended = await this.#appendOnce(folded.revision, encoded);
     if (appended === undefined) return this.#afterConflict(turn);
-    state.apply(folded, decided.events, about, appended.revision);
+    state.apply(folded, decided.events, metadata, appended.revision);
     state.noteCurrentFor(ticket);
     this.#unbatchedFor = Math.max(0, this.#unbatchedFor - 1);
     this.#parts.onDurable(appended);

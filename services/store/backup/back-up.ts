@@ -88,9 +88,9 @@ const hexOf = (id: Uint8Array): string => Buffer.from(id).toString('hex');
  */
 const assertContinued = async (log: EventLog, target: ObjectTarget, before: Manifest | undefined): Promise<void> => {
   if (before === undefined) return;
-  const refuse = (why: string): never => {
+  const refuse = (reason: string): never => {
     throw new DataDirectoryUnusable(
-      `backup ${target.shown} is of another log: ${why}; choose an empty folder or bucket`,
+      `backup ${target.shown} is of another log: ${reason}; choose an empty folder or bucket`,
     );
   };
   if (before.logId !== log.logId) refuse(`of ${before.logId}, and this one is ${log.logId}`);

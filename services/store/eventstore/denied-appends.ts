@@ -7,7 +7,7 @@ export interface DeniedAppends {
   /** Records the result of an append, and returns or throws it unchanged. */
   noted(append: Promise<Appended>): Promise<Appended>;
   /** Returns the reason of the last denial; `undefined` before any, and when an append or a probe has succeeded since. */
-  why(): string | undefined;
+  reason(): string | undefined;
   /** Ends the probes. */
   close(): void;
 }
@@ -44,7 +44,7 @@ export const deniedAppends = (probe: () => Promise<unknown>): DeniedAppends => {
         throw error;
       }
     },
-    why: () => denial,
+    reason: () => denial,
     close: () => {
       isClosed = true;
       clearTimeout(timer);

@@ -29,7 +29,7 @@ export type EventstoreOptions = {
    */
   readonly retries?: boolean;
   /** Is called with the reason each time a subscription breaks; it is retried. */
-  readonly onTrouble?: (error: unknown) => void;
+  readonly onFailure?: (error: unknown) => void;
   /** Is called when the live subscription has ended because this process was too slow to read it; it is reopened. */
   readonly onDrop?: () => void;
   /**
@@ -64,12 +64,12 @@ const unlessStopped = async <Result>(work: Promise<Result>, onWait: OnWait): Pro
   let timer: NodeJS.Timeout | undefined;
   let silences = 0;
   const stopped = new Promise<never>((_, reject) => {
-    const look = (): void => {
+    const onSilence = (): void => {
       silences += 1;
       if (silences >= MAX_SILENCES) reject(unanswered());
       else void onWait().then(() => timer?.refresh(), reject);
     };
-    timer = setTimeout(look, SILENCE_MS);
+    timer = setTimeout(onSilence, SILENCE_MS);
   });
   try {
     return await Promise.race([work, stopped]);
@@ -128,10 +128,10 @@ export const eventstoreEventStore = async ({
   url,
   writes = false,
   retries = true,
-  onTrouble = () => undefined,
+  onFailure = () => undefined,
   onDrop = () => undefined,
   onWait = (error) => {
-    onTrouble(error);
+    onFailure(error);
     return Promise.resolve();
   },
 }: EventstoreOptions): Promise<EventStoreOfServer> => {
@@ -143,7 +143,7 @@ export const eventstoreEventStore = async ({
   });
   const appends = (retries ? appender : appenderInOrder)(appendClient(nodeConnection(settings)));
   const denied = deniedAppends(async () => (await reads.client()).appendToStream(PROBED_STREAM, []));
-  const feed = liveFeed(reads, { onTrouble, onDrop });
+  const feed = liveFeed(reads, { onFailure, onDrop });
   const subscriptions = new Set<Subscription>();
   let isClosed = false;
   const head = () => throwing(headOf(reads));
@@ -158,7 +158,7 @@ export const eventstoreEventStore = async ({
     },
     subscribe: (options, onPage) => {
       const read = (asked: typeof options, upTo: bigint) => readLogUpTo(reads, asked, upTo);
-      const subscription = subscribe({ head, read, feed, onTrouble }, options, onPage);
+      const subscription = subscribe({ head, read, feed, onFailure }, options, onPage);
       const forget = (): boolean => subscriptions.delete(subscription);
       subscriptions.add(subscription);
       subscription.ended.then(forget, forget);
@@ -170,7 +170,7 @@ export const eventstoreEventStore = async ({
       if (isClosed) throw new StoreUnavailable('the event store is closed');
       return denied.noted(appends.append(append));
     },
-    denied: () => denied.why(),
+    denied: () => denied.reason(),
     close: async () => {
       isClosed = true;
       denied.close();

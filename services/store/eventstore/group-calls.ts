@@ -63,13 +63,13 @@ export const groupCalls = (url: string): GroupCalls => {
       throw readFault(error);
     }
   };
-  const how = (client: NodeClient, deadline: number): [Metadata, CallOptions] =>
+  const callArguments = (client: NodeClient, deadline: number): [Metadata, CallOptions] =>
     (client as unknown as Internals).callArguments({ requiresLeader: true }, { deadline });
 
   return {
     ask: async (path, request) => {
       const { stub, client } = await leader();
-      const [metadata, options] = how(client, Date.now() + settings.deadlineMs);
+      const [metadata, options] = callArguments(client, Date.now() + settings.deadlineMs);
       return new Promise((resolve, reject) => {
         const answered = (error: ServiceError | null, answer?: Buffer): void => {
           noteLeader(client, error);
@@ -81,7 +81,7 @@ export const groupCalls = (url: string): GroupCalls => {
     },
     open: async (path) => {
       const { stub, client } = await leader();
-      const call = stub.makeBidiStreamRequest(path, asIs, asIs, ...how(client, Infinity));
+      const call = stub.makeBidiStreamRequest(path, asIs, asIs, ...callArguments(client, Infinity));
       return call.once('error', (error: ServiceError) => noteLeader(client, error));
     },
     close: () => connection.close(),

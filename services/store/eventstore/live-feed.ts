@@ -31,7 +31,7 @@ const BATCH_PAUSE_MS = 5;
 /** Callbacks about the state of the subscription. */
 export type FeedEvents = {
   /** Is called with the reason each time the subscription breaks. */
-  readonly onTrouble: (error: unknown) => void;
+  readonly onFailure: (error: unknown) => void;
   /** Is called when the subscription ends for unread events; it is reopened, and no event is lost. */
   readonly onDrop: () => void;
 };
@@ -50,7 +50,7 @@ const eventsAfter = (position: bigint, answers: readonly ReadAnswer[]): readonly
  * log grows, and when it ends because this process was too slow to read it. Listeners notice only a pause, and none in
  * the last case.
  */
-export const liveFeed = (connection: NodeConnection, { onTrouble, onDrop }: FeedEvents): StoreFeed => {
+export const liveFeed = (connection: NodeConnection, { onFailure, onDrop }: FeedEvents): StoreFeed => {
   const listeners = new Set<Listener>();
   let position: bigint | undefined;
   let read: EventRead | undefined;
@@ -83,17 +83,17 @@ export const liveFeed = (connection: NodeConnection, { onTrouble, onDrop }: Feed
   };
 
   const run = async (): Promise<void> => {
-    const goesOn = (): boolean => !isClosed;
+    const isOpen = (): boolean => !isClosed;
     let pauseMs: number = PAUSE_MS.first;
-    while (goesOn()) {
+    while (isOpen()) {
       const before = position;
-      const why: unknown = await take(position ?? 0n).catch((error: unknown) => error);
-      if (isSlowConsumer(why)) onDrop();
-      else if (goesOn()) onTrouble(why);
+      const failure: unknown = await take(position ?? 0n).catch((error: unknown) => error);
+      if (isSlowConsumer(failure)) onDrop();
+      else if (isOpen()) onFailure(failure);
       read?.close();
-      if (position !== before && isSlowConsumer(why)) continue;
+      if (position !== before && isSlowConsumer(failure)) continue;
       pauseMs = position === before ? Math.min(PAUSE_MS.most, pauseMs * 2) : PAUSE_MS.first;
-      if (goesOn()) await pause(pauseMs);
+      if (isOpen()) await pause(pauseMs);
     }
   };
 

@@ -43,8 +43,8 @@ const eventsBefore = async (
   maxCount: number,
 ): Promise<RecordedEvent[]> => {
   const found: RecordedEvent[] = [];
-  const asked = { direction: BACKWARDS, from: before ?? 'end', count: maxCount, ...LEADER } as const;
-  for await (const events of eventsOf(connection, asked)) found.push(...events);
+  const options = { direction: BACKWARDS, from: before ?? 'end', count: maxCount, ...LEADER } as const;
+  for await (const events of eventsOf(connection, options)) found.push(...events);
   return found;
 };
 

@@ -12,7 +12,7 @@ export type Sources = {
   readonly read: (options: ReadLogOptions, upTo: bigint) => AsyncIterable<LogPage>;
   readonly feed: StoreFeed;
   /** Is called with the reason each time the subscription breaks; it is retried. */
-  readonly onTrouble: (error: unknown) => void;
+  readonly onFailure: (error: unknown) => void;
 };
 
 type OnPage = (page: LogPage, isLive: boolean) => Promise<void> | void;
@@ -115,7 +115,7 @@ export const subscribe = (sources: Sources, options: Omit<ReadLogOptions, 'limit
     } catch (error) {
       // `next` is after the page of a handler that has failed: a retry would leave the page out.
       if (handler.hasFailed() || !(error instanceof StoreUnavailable)) throw error;
-      sources.onTrouble(error);
+      sources.onFailure(error);
       await pause(RETRY_MS, undefined, { signal: ending.signal }).catch(() => undefined);
     } finally {
       buffer?.stop();

@@ -132,10 +132,10 @@ export const headFor = (head: LogHeads, wantsHot: () => boolean): LogHead => {
 };
 
 /**
- * File change notifications arrive before the commit is visible: the reader looks again after each of these delays, in
+ * File change notifications arrive before the commit is visible: the listener is called after each of these delays, in
  * milliseconds.
  */
-const LOOKS_MS = [1, 5, 25, 100] as const;
+const NOTIFY_AFTER_MS = [1, 5, 25, 100] as const;
 
 /**
  * Watches the files of a folder.
@@ -151,30 +151,30 @@ const watcherOf = (folder: string, onChange: (name: string | null) => void): FSW
   }
 };
 
-/** The head of a log that another process writes; file system notifications trigger a look at it. */
+/** The head of a log that another process writes; its listeners are called soon after the files change. */
 export const headOfFile = (path: string, position: () => number): LogHead => ({
   position,
   onMove: (listener) => {
-    const looks = new Set<NodeJS.Timeout>();
-    const lookSoon = (): void => {
-      if (looks.size > 0) return;
-      for (const ms of LOOKS_MS) {
-        const look = setTimeout(() => {
-          looks.delete(look);
+    const timers = new Set<NodeJS.Timeout>();
+    const notifySoon = (): void => {
+      if (timers.size > 0) return;
+      for (const ms of NOTIFY_AFTER_MS) {
+        const timer = setTimeout(() => {
+          timers.delete(timer);
           listener();
         }, ms);
-        looks.add(look);
+        timers.add(timer);
       }
     };
     // Watches the folder and not the file: the write-ahead log comes and goes with its writer.
     const watcher = watcherOf(dirname(path), (name) => {
-      if (name === null || name.startsWith(basename(path))) lookSoon();
+      if (name === null || name.startsWith(basename(path))) notifySoon();
     });
     const fallback = setInterval(listener, FALLBACK_MS);
     return () => {
       watcher?.close();
       clearInterval(fallback);
-      for (const look of looks) clearTimeout(look);
+      for (const timer of timers) clearTimeout(timer);
     };
   },
 });

@@ -143,12 +143,12 @@ export const logRows = (db: Database, heads?: KindHeads): LogRows => {
   let likely = PAGE_ROWS;
 
   const rows = (sql: string, values: readonly (string | number)[], limit: number): RowPage => {
-    const asked = Math.min(limit, likely);
-    const found = statement(sql).all(...values, asked) as unknown as EventRow[];
+    const maxRows = Math.min(limit, likely);
+    const found = statement(sql).all(...values, maxRows) as unknown as EventRow[];
     const kept = fitting(found);
     const isCut = kept < found.length;
     likely = isCut ? kept : Math.min(PAGE_ROWS, likely * 2);
-    return { events: found.slice(0, kept).map(recorded), isLast: !isCut && found.length < asked };
+    return { events: found.slice(0, kept).map(recorded), isLast: !isCut && found.length < maxRows };
   };
 
   const pageOf = ({ events, isLast }: RowPage, upTo: number): LogPage => {

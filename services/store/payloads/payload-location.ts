@@ -26,14 +26,14 @@ const NO_CREDENTIALS = 'must not have credentials in it; they come from the envi
 
 const hasCredentials = ({ username, password }: URL): boolean => username !== '' || password !== '';
 
-const whyNotEndpoint = (endpoint: string): string | undefined => {
+const endpointProblem = (endpoint: string): string | undefined => {
   const url = parse(endpoint);
   if (url && hasCredentials(url)) return NO_CREDENTIALS; // messages name the endpoint
   if (/^https?:$/u.test(url?.protocol ?? '')) return undefined;
   return `has an endpoint that is no http or https address: ${JSON.stringify(endpoint)}`;
 };
 
-const whyNot = (url: URL): string | undefined => {
+const urlProblem = (url: URL): string | undefined => {
   if (!BUCKET.test(url.hostname)) return 'has no valid bucket: s3://BUCKET/PREFIX';
   if (hasCredentials(url)) return NO_CREDENTIALS;
   if (url.port !== '') return `has port ${url.port} after its bucket: name a server with ?endpoint=http://HOST:PORT`;
@@ -41,7 +41,7 @@ const whyNot = (url: URL): string | undefined => {
   if (unknown !== undefined)
     return `has an unknown parameter ${JSON.stringify(unknown)}; there are endpoint and region`;
   const endpoint = url.searchParams.get('endpoint');
-  return endpoint === null ? undefined : whyNotEndpoint(endpoint);
+  return endpoint === null ? undefined : endpointProblem(endpoint);
 };
 
 const prefixOf = ({ pathname }: URL): string | undefined => {
@@ -62,7 +62,7 @@ export const payloadLocation = (text: string): PayloadLocation | string => {
   if (text === 'file:') return { kind: 'file' };
   const url = parse(text);
   if (url?.protocol !== 's3:') return 'must be file: or s3://BUCKET/PREFIX?endpoint=URL&region=NAME';
-  const wrong = whyNot(url);
+  const wrong = urlProblem(url);
   if (wrong !== undefined) return wrong;
   const prefix = prefixOf(url);
   if (prefix === undefined) return 'has a percent-encoding that is not UTF-8';

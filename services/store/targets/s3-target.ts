@@ -16,11 +16,11 @@ type ObjectAddress = {
   readonly client: S3Client;
   readonly Bucket: string;
   readonly Key: string;
-  readonly what: string;
+  readonly shown: string;
 };
 
-const versionOf = ({ client, Bucket, Key, what }: ObjectAddress): Promise<Version | undefined> =>
-  fromS3(`${what} cannot be read`, async () => {
+const versionOf = ({ client, Bucket, Key, shown }: ObjectAddress): Promise<Version | undefined> =>
+  fromS3(`${shown} cannot be read`, async () => {
     const { Body, ETag: tag = '' } = await client.send(new GetObjectCommand({ Bucket, Key }));
     return { bytes: (await Body?.transformToByteArray()) ?? new Uint8Array(), tag };
   });
@@ -33,12 +33,12 @@ const isConflict = (error: unknown): boolean =>
 
 /** @returns the tag of the new version; `undefined` when the object is no longer of the version `tag`. */
 const putAfter = (
-  { client, Bucket, Key, what }: ObjectAddress,
+  { client, Bucket, Key, shown }: ObjectAddress,
   Body: Uint8Array,
   tag: string | undefined,
 ): Promise<string | undefined> => {
   const condition = tag === undefined ? { IfNoneMatch: '*' } : { IfMatch: tag };
-  return callS3(`${what} cannot be written`, async () => {
+  return callS3(`${shown} cannot be written`, async () => {
     try {
       return (await client.send(new PutObjectCommand({ Bucket, Key, Body, ...condition }))).ETag;
     } catch (error) {
@@ -80,7 +80,7 @@ export const s3Target = async (location: S3Location, purpose: string): Promise<O
     client,
     Bucket,
     Key: `${prefix}${path}`,
-    what: `${purpose} ${shown}${path}`,
+    shown: `${purpose} ${shown}${path}`,
   });
   return {
     shown,

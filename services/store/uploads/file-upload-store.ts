@@ -31,11 +31,11 @@ export type FileUploads = {
 
 /** The content of an upload was rejected. */
 class Unfit extends Error {
-  readonly why: LinkRefusal;
+  readonly reason: LinkRefusal;
 
-  constructor(why: LinkRefusal) {
-    super(why);
-    this.why = why;
+  constructor(reason: LinkRefusal) {
+    super(reason);
+    this.reason = reason;
   }
 }
 
@@ -165,7 +165,7 @@ export const fileUploadStore = ({ directory, maxBytes, publicUrl, now }: FileUpl
     try {
       await store(file, body, [claims.md5, stated.md5]);
     } catch (error) {
-      if (error instanceof Unfit) return error.why;
+      if (error instanceof Unfit) return error.reason;
       if (IN_THE_WAY.has(fileErrorCode(error))) return 'upload-exists';
       throw unavailable(file, error);
     }

@@ -59,7 +59,7 @@ export const presigned = async (client: S3Client, asked: Promise<unknown>, expir
     const unhoistableHeaders = new Set(Object.keys(request.headers).filter((name) => name.startsWith('x-amz-meta-')));
     return urlOf(await (signer as Presigner).presign(request, { expiresIn, unhoistableHeaders }));
   } catch (error) {
-    const why = errorText(error);
-    throw new StoreUnavailable(`a link cannot be signed: ${why}`, error);
+    const reason = errorText(error);
+    throw new StoreUnavailable(`a link cannot be signed: ${reason}`, error);
   }
 };

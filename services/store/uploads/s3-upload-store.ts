@@ -40,8 +40,8 @@ export const s3UploadStore = (
     keyOf: (nativeUrl) => (nativeUrl.startsWith(base) ? uploadAt(nativeUrl.slice(base.length)) : undefined),
     find: async (key) => {
       const object = objectOf(key);
-      const ask = () => client.send(new HeadObjectCommand(object));
-      const found = await fromS3(`upload ${object.Key} cannot be looked up`, ask);
+      const headObject = () => client.send(new HeadObjectCommand(object));
+      const found = await fromS3(`upload ${object.Key} cannot be looked up`, headObject);
       return (
         found && {
           isTooLarge: (found.ContentLength ?? 0) > maxBytes,

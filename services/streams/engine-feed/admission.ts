@@ -29,23 +29,23 @@ const NONE_KEPT: Kept = { kept: [], aborting: new Map() };
  * leases were read. Executions that are open on the board, and there not to be aborted, are not read: the board itself
  * sends their ends and aborts.
  */
-const tellMissed = (
+const sendMissed = (
   { leases, onFailure }: Pick<FeedServices, 'leases' | 'onFailure'>,
-  board: Pick<WorkBoard, 'engines' | 'isOpen' | 'isAborting' | 'tellEnd'>,
+  board: Pick<WorkBoard, 'engines' | 'isOpen' | 'isAborting' | 'sendEnd'>,
   { engine, kept, aborting }: Kept & { readonly engine: JoinedEngine },
 ): void => {
   const held = kept.map((each) => namedLease(each, engine));
   const missed = new Set(held.filter(({ id }) => board.isAborting(id) && !aborting.has(executionStream(id))));
-  const tell = async (): Promise<void> => {
+  const sendMissing = async (): Promise<void> => {
     for (const lease of held) {
       if (board.engines.get(engine.id.session) !== engine) return; // its stream was replaced or has ended
       if (board.isOpen(lease.id) && !missed.has(lease)) continue;
       const found = await leases.held(lease);
-      if (found?.ended !== undefined) board.tellEnd(engine, lease.id, found.ended);
+      if (found?.ended !== undefined) board.sendEnd(engine, lease.id, found.ended);
       else if (found?.abort && missed.has(lease)) sendAbort(engine, lease, found.abort);
     }
   };
-  tell().catch((thrown: unknown) => {
+  sendMissing().catch((thrown: unknown) => {
     onFailure(thrown);
     engine.sendQueue.end(new RpcError('UNAVAILABLE', 'an execution of the engine cannot be read: join again'));
   });
@@ -126,7 +126,7 @@ const admission = (services: FeedServices, board: WorkBoard): Admit => {
     sendQueue.send({ case: 'joined', value: { session: id.session, leases: kept, ...times } });
     for (const send of aborting.values()) send();
     // Only now: an execution may have ended, or its abort have been requested, since its lease was read.
-    tellMissed(services, board, { engine, kept, aborting });
+    sendMissed(services, board, { engine, kept, aborting });
     board.giveBackUnheld(engine);
     engine.free = joining.places;
     board.distribute();

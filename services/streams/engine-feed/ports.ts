@@ -16,7 +16,7 @@ import type { ExecutionId } from '../../kernel/execution-id.js';
 /** The outcome of an attempt to lease: the number of the lease, or the reason of the refusal. */
 export type Leased =
   | { readonly kind: 'leased'; readonly number: number; readonly position: bigint }
-  | { readonly kind: 'refused'; readonly why: string };
+  | { readonly kind: 'refused'; readonly reason: string };
 
 /** A lease, and the session that holds it or says so. */
 export type HeldLease = { readonly id: ExecutionId; readonly number: number; readonly session: string };

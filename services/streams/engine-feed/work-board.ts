@@ -177,7 +177,7 @@ export class WorkBoard {
   }
 
   /** Tells an engine that an execution which it holds has ended. Sends nothing when the engine has no launch of it. */
-  tellEnd({ held, sendQueue }: JoinedEngine, id: ExecutionId, phase: Phase): void {
+  sendEnd({ held, sendQueue }: JoinedEngine, id: ExecutionId, phase: Phase): void {
     const stream = executionStream(id);
     const lease = held.get(stream);
     if (lease === undefined) return;
@@ -297,7 +297,7 @@ export class WorkBoard {
     this.#offers.forget(item);
     for (const engine of this.engines.values()) {
       engine.rejected.delete(item.stream);
-      this.tellEnd(engine, item.id, phase);
+      this.sendEnd(engine, item.id, phase);
     }
   }
 

@@ -137,13 +137,13 @@ export class WorkOffers {
     engine.deciding.delete(item.stream);
     if (outcome === true) return;
     engine.free += 1;
-    const goOn = (): void => {
+    const offerNext = (): void => {
       giveBackUnknown(item); // while the offer was decided, an earlier lease may have been folded
       if (outcome === 'failed') waitAgain(item);
       distribute(); // another execution may have waited for the place
     };
-    if (outcome === 'failed') setTimeout(goOn, RETRY_MS).unref();
-    else goOn();
+    if (outcome === 'failed') setTimeout(offerNext, RETRY_MS).unref();
+    else offerNext();
   }
 
   /** Leases an execution to an engine, and sends the launch. Returns whether a launch was sent. */

@@ -99,7 +99,7 @@ export class WorkSubscription {
 
   #broken(error: unknown): void {
     if (!this.#isComplete) return; // closed, or the other subscription has broken before
-    const tell = (): void => this.#services.onBroken(error);
-    this.#stop().then(tell, tell);
+    const reportBroken = (): void => this.#services.onBroken(error);
+    this.#stop().then(reportBroken, reportBroken);
   }
 }

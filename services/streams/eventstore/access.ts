@@ -21,8 +21,8 @@ export type ClientAccess = {
   readonly assertGroupsAdministered: () => void;
 };
 
-const denied = (why: string): never => {
-  throw new RpcError('PERMISSION_DENIED', why);
+const denied = (reason: string): never => {
+  throw new RpcError('PERMISSION_DENIED', reason);
 };
 
 /** Allows everything, for a log server (`--role log`), which has no control plane. */

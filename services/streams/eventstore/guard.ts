@@ -65,7 +65,7 @@ const expired = (): RpcError => new RpcError('UNAUTHENTICATED', 'the credentials
 
 /** An admitted call that has not ended. */
 type OpenCall = {
-  readonly asked: AskingCall;
+  readonly request: AskingCall;
   /** The caller as it was admitted last. */
   admitted: Admitted;
   /** Ends the call with the error. */
@@ -83,9 +83,9 @@ const assertNotExpired = ({ expiresAt = Infinity }: Admitted): void => {
  * Admits the caller of an open call again. While the authentication fails without refusing the caller, because the
  * issuer of the token or a store cannot be asked, the caller stays admitted, until its credentials expire.
  */
-const readmitOpen = async (call: OpenCall, again: Promise<Admitted>): Promise<void> => {
+const readmitOpen = async (call: OpenCall, readmitted: Promise<Admitted>): Promise<void> => {
   try {
-    call.admitted = await again;
+    call.admitted = await readmitted;
   } catch (error) {
     if (refusesCaller(error)) throw error;
   }
@@ -101,11 +101,11 @@ const openCalls = (admissions: Admissions) => {
   const readmit = (): void => {
     const known = new Map<string, Promise<Admitted>>();
     for (const call of open) {
-      const { asked, refuse } = call;
-      const key = JSON.stringify([asked.authorization, asked.certificate, asked.permission]);
-      const again = known.get(key) ?? admissions.admit(asked);
-      known.set(key, again);
-      readmitOpen(call, again).catch((error: unknown) => {
+      const { request, refuse } = call;
+      const key = JSON.stringify([request.authorization, request.certificate, request.permission]);
+      const readmitted = known.get(key) ?? admissions.admit(request);
+      known.set(key, readmitted);
+      readmitOpen(call, readmitted).catch((error: unknown) => {
         if (error instanceof RpcError) refuse(error);
       });
     }
@@ -149,11 +149,11 @@ const refusal = () => {
 export const guarding = (admissions: Admissions): ((path: string, handle: EncodedHandler) => EncodedHandler) => {
   const open = openCalls(admissions);
 
-  const run = async (call: EncodedCall, asked: AskingCall, handle: EncodedHandler): Promise<void> => {
-    const admitted = await admissions.admit(asked);
+  const run = async (call: EncodedCall, request: AskingCall, handle: EncodedHandler): Promise<void> => {
+    const admitted = await admissions.admit(request);
     assertNotExpired(admitted);
     const { refuse, refused } = refusal();
-    const openCall: OpenCall = { asked, admitted, refuse };
+    const openCall: OpenCall = { request, admitted, refuse };
     open.add(openCall);
     let code = 'OK';
     try {
@@ -163,7 +163,7 @@ export const guarding = (admissions: Admissions): ((path: string, handle: Encode
       throw thrown;
     } finally {
       open.remove(openCall);
-      admissions.ended(asked, admitted, call.gone.aborted ? 'CANCELLED' : code);
+      admissions.ended(request, admitted, call.disconnected.aborted ? 'CANCELLED' : code);
     }
   };
 

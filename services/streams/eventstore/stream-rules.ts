@@ -167,12 +167,12 @@ class KeptRules implements StreamRulesTable {
 
   of(stream: string): StreamRules | Promise<StreamRules> {
     if (!this.#isRuled(stream)) return NO_RULES;
-    const own = this.#known(stream) ?? this.#reads.get(stream) ?? this.#read(stream);
-    if (!stream.startsWith(METADATA_PREFIX)) return own;
+    const rules = this.#known(stream) ?? this.#reads.get(stream) ?? this.#read(stream);
+    if (!stream.startsWith(METADATA_PREFIX)) return rules;
     const ofStream = this.of(stream.slice(METADATA_PREFIX.length));
-    return own instanceof Promise || ofStream instanceof Promise
-      ? Promise.all([own, ofStream]).then(([one, other]) => rulesOfMetadata(one, other))
-      : rulesOfMetadata(own, ofStream);
+    return rules instanceof Promise || ofStream instanceof Promise
+      ? Promise.all([rules, ofStream]).then(([one, other]) => rulesOfMetadata(one, other))
+      : rulesOfMetadata(rules, ofStream);
   }
 
   take(event: RuleEvent): void {

@@ -23,7 +23,11 @@ export type HistorySources = { readonly log: Pick<EventLog, 'readStream'>; reado
 /** The place of a transition: the revision of its event, and its index among the transitions of the event. */
 type Place = { readonly revision: bigint; readonly index: number };
 
-type Found = Place & { readonly own: Transition; readonly event: ExecutionEvent; readonly recorded: RecordedEvent };
+type Found = Place & {
+  readonly transition: Transition;
+  readonly event: ExecutionEvent;
+  readonly recorded: RecordedEvent;
+};
 
 const DEFAULT_LIMIT = 100;
 const MAX_LIMIT = 1_000;
@@ -54,8 +58,8 @@ const msOf = (time: Timestamp | undefined, otherwise: number): number => (time ?
 type Matches = (transition: Transition) => boolean;
 
 /** Tests that a value is among the requested ones; true for every value when none are requested. */
-const among = <Value>(asked: readonly Value[], of: (transition: Transition) => Value): Matches =>
-  asked.length === 0 ? () => true : (each) => asked.includes(of(each));
+const isAmong = <Value>(requested: readonly Value[], valueOf: (transition: Transition) => Value): Matches =>
+  requested.length === 0 ? () => true : (each) => requested.includes(valueOf(each));
 
 /** Makes the test whether a transition matches all the filters of a request. */
 const matching = (request: TransitionListRequest): Matches => {
@@ -64,11 +68,11 @@ const matching = (request: TransitionListRequest): Matches => {
   const from = msOf(request.recordedFrom, -Infinity);
   const before = msOf(request.recordedBefore, Infinity);
   const tests: readonly Matches[] = [
-    among(entities, ({ entity }) => entity),
-    among(nodeId === '' ? [] : [nodeId], (each) => each.nodeId),
-    among(phases, ({ phase }) => phase),
-    among(types, ({ type }) => type),
-    among(principal === '' ? [] : [principal], (each) => each.principal),
+    isAmong(entities, ({ entity }) => entity),
+    isAmong(nodeId === '' ? [] : [nodeId], (each) => each.nodeId),
+    isAmong(phases, ({ phase }) => phase),
+    isAmong(types, ({ type }) => type),
+    isAmong(principal === '' ? [] : [principal], (each) => each.principal),
     ({ samePhase }) => !(changesOnly && samePhase),
     ({ recordedAt }) => msOf(recordedAt, 0) >= from && msOf(recordedAt, 0) < before,
   ];
@@ -98,9 +102,15 @@ const search = async (
     isThere ||= page.length > 0;
     for (const recorded of page) {
       const { event, transitions } = await transitionsOf(recorded, payloads);
-      const placed = transitions.map((own, index) => ({ own, index, event, recorded, revision: recorded.revision }));
+      const placed = transitions.map((transition, index) => ({
+        transition,
+        index,
+        event,
+        recorded,
+        revision: recorded.revision,
+      }));
       if (newestFirst) placed.reverse();
-      found.push(...placed.filter((each) => isPast(each, after, newestFirst) && matches(each.own)));
+      found.push(...placed.filter((each) => isPast(each, after, newestFirst) && matches(each.transition)));
       if (found.length > limit) return { found, isThere };
     }
   }
@@ -131,7 +141,8 @@ export const listTransitions = async (
   const [first] = shown;
   const last = shown.at(-1);
   const transitions: Transition[] = [];
-  for (const each of shown) transitions.push(each.index === 0 ? await withReason(each, sources.payloads) : each.own);
+  for (const each of shown)
+    transitions.push(each.index === 0 ? await withReason(each, sources.payloads) : each.transition);
   return create(TransitionListSchema, {
     transitions,
     token: last && found.length > limit ? tokenOf(last) : '',

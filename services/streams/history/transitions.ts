@@ -104,19 +104,19 @@ export const transitionsOf = async (recorded: RecordedEvent, payloads: PayloadSt
   const { principal = '', reason = '' } = askedBy(event);
   const fixed = whenAndWho(recorded);
   const shared = { ...fixed, type: event.type, ...(fixed.principal === '' && { principal }) };
-  const own = create(TransitionSchema, {
+  const transition = create(TransitionSchema, {
     ...shared,
     phase: flatFields(recorded).phase ?? '',
     reason,
     ...subjectOf(event),
   });
   const closed = closedBy(event);
-  if (!closed) return { event, transitions: [own] };
+  if (!closed) return { event, transitions: [transition] };
   const further = await closedIn(recorded, closed, payloads);
-  const at = { occurredAt: own.occurredAt ?? fixed.occurredAt };
+  const at = { occurredAt: transition.occurredAt ?? fixed.occurredAt };
   return {
     event,
-    transitions: [own, ...further.map((each) => create(TransitionSchema, { ...shared, ...at, ...each }))],
+    transitions: [transition, ...further.map((each) => create(TransitionSchema, { ...shared, ...at, ...each }))],
   };
 };
 
@@ -141,13 +141,13 @@ const reasonIn = ({ entity }: EngineReport, message: Uint8Array): string => {
 export const withReason = async (
   {
     event,
-    own,
+    transition,
     recorded,
-  }: { readonly event: ExecutionEvent; readonly own: Transition; readonly recorded: RecordedEvent },
+  }: { readonly event: ExecutionEvent; readonly transition: Transition; readonly recorded: RecordedEvent },
   payloads: PayloadStore,
 ): Promise<Transition> => {
   const report = isReport(event) ? event.data : undefined;
   const message = report && (await bytesOf(report.message, payloads));
-  const reason = report && message ? readingEvent(recorded, () => reasonIn(report, message)) : own.reason;
-  return { ...own, reason: reason.slice(0, MAX_REASON) };
+  const reason = report && message ? readingEvent(recorded, () => reasonIn(report, message)) : transition.reason;
+  return { ...transition, reason: reason.slice(0, MAX_REASON) };
 };

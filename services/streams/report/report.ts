@@ -39,13 +39,13 @@ const rejectOnShutdown = (shutdown: AbortSignal | undefined, over: AbortSignal):
 const report = async function* (
   requests: AsyncIterable<readonly Uint8Array[]>,
   call: Call,
-  gone: AbortSignal,
+  disconnected: AbortSignal,
 ): AsyncGenerator<readonly Uint8Array[]> {
   const answers = openAnswerQueue(MAX_EVENTS);
   const inFlight = openInFlight(call);
   const over = new AbortController();
   const isOver = (): boolean => over.signal.aborted;
-  gone.addEventListener('abort', () => answers.end(), { once: true });
+  disconnected.addEventListener('abort', () => answers.end(), { once: true });
   const takeAllUntilShutdown = async (): Promise<void> => {
     try {
       await Promise.race([

@@ -62,11 +62,13 @@ const pairOf = (label: string): readonly [string, string] => {
 
 type Test = (event: RecordedEvent) => boolean;
 
-const among = (asked: readonly string[], of: (event: RecordedEvent) => string | undefined): readonly Test[] =>
-  asked.length === 0 ? [] : [(event) => asked.includes(of(event) ?? '')];
+const amongRequested = (
+  requested: readonly string[],
+  valueOf: (event: RecordedEvent) => string | undefined,
+): readonly Test[] => (requested.length === 0 ? [] : [(event) => requested.includes(valueOf(event) ?? '')]);
 
-const only = (asked: string, of: (event: RecordedEvent) => string | undefined): readonly Test[] =>
-  among(asked === '' ? [] : [asked], of);
+const only = (requested: string, valueOf: (event: RecordedEvent) => string | undefined): readonly Test[] =>
+  amongRequested(requested === '' ? [] : [requested], valueOf);
 
 /**
  * Makes the test of the filters of a request. An execution whose labels cannot be read matches any labels: an event too
@@ -80,13 +82,13 @@ export const tailFilter = (request: TailRequest, labelsOf: LabelsOf): Matches =>
   assertPhaseNames(request.phases);
   const labels = request.labels.map(pairOf);
   const tests: readonly Test[] = [
-    ...among(request.categories, ({ stream }) => categoryOf(stream)),
-    ...among(request.types, ({ type }) => type),
+    ...amongRequested(request.categories, ({ stream }) => categoryOf(stream)),
+    ...amongRequested(request.types, ({ type }) => type),
     ...only(request.project, ({ stream }) => segmentsOf(stream)[0]),
     ...only(request.domain, ({ stream }) => segmentsOf(stream)[1]),
     ...only(request.name, (event) => flatFields(event).execution),
     ...only(request.nodeId, (event) => flatFields(event).node),
-    ...among(request.phases, (event) => flatFields(event).phase),
+    ...amongRequested(request.phases, (event) => flatFields(event).phase),
   ];
   return (event) => {
     if (!tests.every((test) => test(event))) return false;

@@ -128,7 +128,7 @@ const sectionOf = (section: Section): string =>
         `\`${keyOf(setting)}\``,
         `\`${setting.variable}\``,
         defaultCell(setting),
-        setting.about,
+        setting.description,
       ]),
     ),
   ].join('\n\n');
@@ -144,7 +144,7 @@ ${SECTIONS.map(sectionOf).join('\n\n')}
 /** The mark of a setting without a default, which needs a value before it is used. */
 export const NO_DEFAULT = '# no default';
 
-const entryOf = ({ path, about, byDefault }: Setting, depth: number): readonly string[] => {
+const entryOf = ({ path, description: about, byDefault }: Setting, depth: number): readonly string[] => {
   const indent = '  '.repeat(depth);
   const value = byDefault === undefined ? NO_DEFAULT : yamlOf(byDefault);
   const comment = depth === 0 ? '# ' : `#${indent}# `;

@@ -88,7 +88,7 @@ describe('an engine of the feed', () => {
       const leased = create(WorkLeasedSchema, { id: idOf(name), number: BigInt(number), session });
       await append(name, 'WorkLeased', toBinary(WorkLeasedSchema, leased));
       await onLeased(name);
-      return (refusals -= 1) >= 0 ? { kind: 'refused', why: 'leased' } : { kind: 'leased', number, position: 1n };
+      return (refusals -= 1) >= 0 ? { kind: 'refused', reason: 'leased' } : { kind: 'leased', number, position: 1n };
     },
     giveBack: async ({ id: { name }, number }: HeldLease) => {
       await onGiveBack();

@@ -65,7 +65,7 @@ describe('an engine with one free place', () => {
   it('gets the next execution when another process has leased the first', async () => {
     const lease: OfferServices['leases']['lease'] = ({ name }) =>
       Promise.resolve(
-        name === 'first' ? { kind: 'refused', why: 'leased' } : { kind: 'leased', number: 1, position: 1n },
+        name === 'first' ? { kind: 'refused', reason: 'leased' } : { kind: 'leased', number: 1, position: 1n },
       );
     expect(await firstLaunch({ lease })).toBe('second');
   });

@@ -125,7 +125,7 @@ const engineOf = (fixture: string, refuse: (report: string) => CallError | undef
   return { start, workers, active, sent, state, logger, retries, errors };
 };
 
-const isLost = (why: string) => [expect.objectContaining({ name: 'ExecutionLost', why }) as unknown];
+const isLost = (reason: string) => [expect.objectContaining({ name: 'ExecutionLost', reason }) as unknown];
 
 describe('an engine', () => {
   it('whose lease is lost sends nothing more, also while the execution waits', async () => {

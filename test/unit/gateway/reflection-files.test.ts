@@ -27,7 +27,7 @@ const file = create(FileDescriptorProtoSchema, {
 });
 
 const service = createFileRegistry(file, () => file_google_protobuf_descriptor.proto).getService('one.Service')!;
-const files = reflectedFiles([service], [{ of: 'one', as: 'two' }]);
+const files = reflectedFiles([service], [{ packageName: 'one', alias: 'two' }]);
 
 describe('the reflected files of a package with an alias', () => {
   it.each(['one', 'two'])('list the extensions of a message once, under its name in %s', (name) => {

@@ -23,7 +23,7 @@ const endless = (chunks = Infinity) => {
     method: ExecutionWatchService.method.watch,
     takes: 'follow',
     maxStallMs: 100,
-    async *follow(_request, _call, { gone }) {
+    async *follow(_request, _call, { disconnected: gone }) {
       try {
         for (given = 0; given < chunks && !gone.aborted; given += 1)
           yield await Promise.resolve(new Uint8Array(CHUNK_BYTES));
@@ -50,7 +50,7 @@ it('a stream that ends without an event is answered with no events', async () =>
 it('a stream is ended when its client leaves before the first event, and other requests are answered', async () => {
   const { route } = endless();
   const [steps, leaving] = [new EventEmitter(), new AbortController()];
-  const follow: FollowRoute['follow'] = async function* (_request, _call, { gone }) {
+  const follow: FollowRoute['follow'] = async function* (_request, _call, { disconnected: gone }) {
     steps.emit('opened');
     await once(gone, 'abort');
     steps.emit('left');

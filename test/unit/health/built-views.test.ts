@@ -2,14 +2,14 @@ import { expect, it } from 'vitest';
 import { viewsCheck } from '../../../services/health/checks.js';
 import { viewLags } from '../../../services/main/metrics.js';
 
-const lag = { ms: () => 10, trouble: () => undefined, endsEarly: () => false, close: () => undefined };
+const lag = { ms: () => 10, problem: () => undefined, endsEarly: () => false, close: () => undefined };
 const well = { name: 'views', state: 'well', lagMs: 10 } as const;
 
 it('views that are being built are named in the check, unless there is a worse reason', () => {
   expect(viewsCheck(lag, { building: [] }, 'down')).toEqual(well);
   const why = 'being built from the log: tasks, signals';
   expect(viewsCheck(lag, { building: ['tasks', 'signals'] }, 'degraded')).toEqual({ ...well, state: 'degraded', why });
-  expect(viewsCheck(lag, { building: ['tasks'], trouble: 'disk is full' }, 'down').why).toBe('disk is full');
+  expect(viewsCheck(lag, { building: ['tasks'], problem: 'disk is full' }, 'down').why).toBe('disk is full');
 });
 
 it('the lag of a view that is being built is the time since that was first seen; the others have the lag of the process', () => {

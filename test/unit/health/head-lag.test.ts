@@ -22,7 +22,7 @@ it('a log that ends before the position that was read makes a process not ready,
   const lag = headLag(log, () => 9n);
   try {
     await until(
-      () => Promise.resolve(lag.trouble()),
+      () => Promise.resolve(lag.problem()),
       (trouble) => trouble !== undefined,
     );
     const check = () => lagCheck('log', lag, { maxMs: 0, otherwise: 'degraded' });
@@ -31,7 +31,7 @@ it('a log that ends before the position that was read makes a process not ready,
     state.head = 9n;
     await until(
       () => Promise.resolve(lagCheck('log', lag, { maxMs: 5_000, otherwise: 'down' })),
-      ({ state: said }) => said === 'well' && lag.trouble() === undefined,
+      ({ state: said }) => said === 'well' && lag.problem() === undefined,
     );
   } finally {
     lag.close();
@@ -46,7 +46,7 @@ it('views without a projector, which count as read to the largest position, are 
       () => Promise.resolve(state.reads),
       (reads) => reads >= 2,
     );
-    expect(lag.trouble()).toBeUndefined();
+    expect(lag.problem()).toBeUndefined();
   } finally {
     lag.close();
   }

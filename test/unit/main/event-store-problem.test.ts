@@ -1,12 +1,12 @@
 import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
 import { LogEndsEarly } from '../../../services/kernel/log-readers/log-end.js';
-import { troubleIn } from '../../../services/main/log/event-store-problem.js';
+import { failureLog } from '../../../services/main/log/event-store-problem.js';
 
 /** The line that is logged of an error of an event store. */
 const logged = (error: unknown): Record<string, unknown> => {
   let line = '{}';
-  troubleIn(pino({}, { write: (text) => (line = text) }))(error);
+  failureLog(pino({}, { write: (text) => (line = text) }))(error);
   return JSON.parse(line) as Record<string, unknown>;
 };
 

@@ -83,7 +83,7 @@ describe('the list of named consumers', () => {
 
   const configured = (source: string, group: string): ConfiguredGroup => ({
     ...{ source, group, id: randomUUID(), settings: {} as never, filter: undefined, parkedFrom: 0n },
-    start: { asked: 'start', after: source === '$all' ? 0n : -1n },
+    start: { requestedStart: 'start', after: source === '$all' ? 0n : -1n },
   });
 
   const created = async (group: ConfiguredGroup): Promise<void> => {

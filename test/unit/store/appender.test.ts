@@ -44,7 +44,7 @@ describe('an append to an event store that is denied', () => {
   it('is noted as denied when its outcome is unknown', async () => {
     const appends = deniedAppends(() => Promise.resolve());
     await expect(appends.noted(Promise.reject(new OutcomeUnknown('denied', denied())))).rejects.toThrow('denied');
-    expect(appends.why()).toBe('denied');
+    expect(appends.reason()).toBe('denied');
     appends.close();
   });
 });

@@ -45,7 +45,11 @@ describe('a stream whose oldest events are too old', () => {
   const reading = () => ({ log: store, rules, present: storedForm, now: () => NOW_MS });
 
   const revisions = async (from: From, direction: 'forwards' | 'backwards', count: number) => {
-    const plan = { ...{ stream, from, direction, count, filter: undefined }, form: 'string', saysEnds: false } as const;
+    const plan = {
+      ...{ stream, from, direction, count, filter: undefined },
+      form: 'string',
+      supportsRange: false,
+    } as const;
     const found: (bigint | undefined)[] = [];
     for await (const answer of readOnce(reading(), plan)) {
       const { content } = fromBinary(ReadRespSchema, answer);
@@ -74,7 +78,7 @@ describe('a stream whose oldest events are too old', () => {
     const plan = { stream, from: 'start', direction: 'forwards', count: undefined, filter: undefined } as const;
     const subscription = await openSubscription(
       reading(),
-      { ...plan, form: 'string', saysEnds: false },
+      { ...plan, form: 'string', supportsRange: false },
       { send, subscriptionId: 'id' },
     );
     await subscription.close();

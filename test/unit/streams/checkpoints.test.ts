@@ -67,7 +67,7 @@ describe('the checkpoints of a subscription with a filter', () => {
       return Promise.resolve();
     };
     const options = { send, subscriptionId: 'id' };
-    const subscription = await openSubscription(reading, { ...plan, form: 'string', saysEnds: true }, options);
+    const subscription = await openSubscription(reading, { ...plan, form: 'string', supportsRange: true }, options);
     await whenCaughtUp;
     await subscription.close();
     return checkpoints;

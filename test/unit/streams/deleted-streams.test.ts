@@ -110,7 +110,7 @@ describe('a stream that was deleted', () => {
     const plan = { stream, from: 'start', direction: 'forwards', count: undefined, filter: undefined } as const;
     const subscription = await openSubscription(
       reading,
-      { ...plan, form: 'string', saysEnds: true },
+      { ...plan, form: 'string', supportsRange: true },
       {
         send: () => Promise.resolve(void (sent += 1)),
         subscriptionId: 'id',

@@ -40,7 +40,7 @@ describe('an open call', () => {
       header: () => undefined,
       peer: { address: '' },
       certificate: () => undefined,
-      gone: new AbortController().signal,
+      disconnected: new AbortController().signal,
     } as unknown as EncodedCall;
     open(call).catch((error: unknown) => (ended.code = (error as RpcError).code));
     await vi.advanceTimersByTimeAsync(0);

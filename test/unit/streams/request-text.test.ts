@@ -148,7 +148,7 @@ describe('a NUL in a text of a request on the EventStoreDB port', () => {
         yield requestWith(method.input, path);
         await Promise.resolve();
       };
-      const call = { requests, gone: new AbortController().signal } as Partial<EncodedCall> as EncodedCall;
+      const call = { requests, disconnected: new AbortController().signal } as Partial<EncodedCall> as EncodedCall;
       const begun = new AbortController().signal;
       const consume = forwardedConsumeHandler(calls, storedForm, { begun, overdue: begun });
       await expect(consume(call)).rejects.toEqual(refusal(field));

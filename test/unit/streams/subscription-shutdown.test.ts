@@ -52,7 +52,7 @@ describe('a subscription that is sent its history when the server shuts down', (
       header: () => undefined,
       request: () => Promise.resolve(Buffer.from(toBinary(ReadReqSchema, create(ReadReqSchema, request)))),
       send: () => Promise.resolve(),
-      gone: new AbortController().signal,
+      disconnected: new AbortController().signal,
     } as unknown as EncodedCall;
     const services = { log, rules: noStreamRules, present: storedForm, now: Date.now };
     const served = readHandler(services, { begun: begun.signal, overdue: overdue.signal })(call);

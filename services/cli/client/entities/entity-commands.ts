@@ -15,22 +15,22 @@ import type { ListedKind, ListFlags } from './list.js';
 
 const DEFAULT_LIMIT = 25;
 
-const LISTED: Readonly<Record<ListedKind, { readonly about: string; readonly examples: readonly string[] }>> = {
+const LISTED: Readonly<Record<ListedKind, { readonly description: string; readonly examples: readonly string[] }>> = {
   executions: {
-    about: 'print executions: name, phase, launch plan, times, principal, and why it ended',
+    description: 'print executions: name, phase, launch plan, times, principal, and why it ended',
     examples: [
       "list executions --filter 'eq(phase,FAILED)' --limit 10",
       "list executions --filter 'gte(created_at,2026-03-02T00:00:00Z)' --sort duration",
       'list executions -o name',
     ],
   },
-  workflows: { about: 'print versions of workflows', examples: ['list workflows', 'list workflows hello.wf'] },
+  workflows: { description: 'print versions of workflows', examples: ['list workflows', 'list workflows hello.wf'] },
   'launch-plans': {
-    about: 'print versions of launch plans: state, schedule and next fire time',
+    description: 'print versions of launch plans: state, schedule and next fire time',
     examples: ["list launch-plans --filter 'eq(state,1)'"],
   },
-  tasks: { about: 'print versions of tasks', examples: ['list tasks hello.say --sort version'] },
-  projects: { about: 'print projects and their domains', examples: ['list projects -o yaml'] },
+  tasks: { description: 'print versions of tasks', examples: ['list tasks hello.say --sort version'] },
+  projects: { description: 'print projects and their domains', examples: ['list projects -o yaml'] },
 };
 
 const withListing = (command: Command): Command =>
@@ -48,8 +48,11 @@ const singularOf = (kind: ListedKind): string => kind.slice(0, -1);
 
 const addList = (program: Command): void => {
   const list = program.command('list').description('print a list of what there is');
-  for (const [kind, { about, examples }] of Object.entries(LISTED) as [ListedKind, (typeof LISTED)[ListedKind]][]) {
-    const command = list.command(kind).alias(singularOf(kind)).description(about);
+  for (const [kind, { description: description, examples }] of Object.entries(LISTED) as [
+    ListedKind,
+    (typeof LISTED)[ListedKind],
+  ][]) {
+    const command = list.command(kind).alias(singularOf(kind)).description(description);
     if (kind === 'projects') withConnection(command);
     else withScope(command, `the ${kind.replace('-', ' ')}`);
     if (kind !== 'projects' && kind !== 'executions') command.argument('[name]', 'versions of this name only', '');

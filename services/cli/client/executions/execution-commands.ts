@@ -36,8 +36,8 @@ const addLaunch = (program: Command): void => {
       });
 };
 
-const executionOf = (program: Command, verb: string, about: string): Command =>
-  program.command(verb).description(about).command('execution').alias('executions').description(about);
+const executionOf = (program: Command, verb: string, description: string): Command =>
+  program.command(verb).description(description).command('execution').alias('executions').description(description);
 
 const addAgain = (program: Command): void => {
   withExamples(withInputs(ofNew(executionOf(program, 'relaunch', 'launch an execution again'))), [
@@ -49,8 +49,8 @@ const addAgain = (program: Command): void => {
       const { relaunch } = await import('./launch.js');
       await relaunch(name, flags);
     });
-  const about = 'launch again an execution that did not succeed, without the nodes that have succeeded';
-  withExamples(ofNew(executionOf(program, 'recover', about)), ['recover execution f4rj8 --wait'])
+  const description = 'launch again an execution that did not succeed, without the nodes that have succeeded';
+  withExamples(ofNew(executionOf(program, 'recover', description)), ['recover execution f4rj8 --wait'])
     .argument(...NAME)
     .action(async (name: string, flags: NewFlags) => {
       const { recover } = await import('./launch.js');

@@ -97,9 +97,9 @@ export const statesOf = async function* (
 const EXIT_CODES: Readonly<Record<string, number>> = { SUCCEEDED: 0, FAILED: 3, ABORTED: 4, TIMED_OUT: 5 };
 
 /** The end of an execution: its phase and why, and the exit code that stands for it. */
-export type ExecutionEnd = { readonly phase: string; readonly why: string; readonly exitCode: number };
+export type ExecutionEnd = { readonly phase: string; readonly reason: string; readonly exitCode: number };
 
 export const endOf = (execution: Execution | undefined): ExecutionEnd => {
   const phase = execution ? phaseOf(execution) : 'UNDEFINED';
-  return { phase, why: execution ? errorOrCause(execution) : '', exitCode: EXIT_CODES[phase] ?? 1 };
+  return { phase, reason: execution ? errorOrCause(execution) : '', exitCode: EXIT_CODES[phase] ?? 1 };
 };

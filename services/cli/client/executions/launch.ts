@@ -107,17 +107,17 @@ const changed = async (
   const kind: DefinitionKind = spec.launchPlan.resourceType === ResourceType.TASK ? 'task' : 'launch-plan';
   const target = await readDefinition(connection, kind, spec.launchPlan);
   const before = fullInputs?.literals ?? {};
-  const asked = target.inputs.map((input) => ({
+  const inputs = target.inputs.map((input) => ({
     ...input,
     isRequired: input.isRequired && !Object.hasOwn(before, input.name),
   }));
   const names = new Set(target.inputs.map(({ name }) => name));
   const kept = Object.fromEntries(Object.entries(before).filter(([name]) => names.has(name)));
-  const literals = { ...kept, ...literalsOf(asked, given) };
+  const literals = { ...kept, ...literalsOf(inputs, given) };
   const metadata = create(ExecutionMetadataSchema, { mode: Mode.RELAUNCH, referenceExecution: id });
   // As after RelaunchExecution, the cache is used again if the execution had ignored it.
-  const again = { ...spec, metadata, overwriteCache: false };
-  return createExecution(connection, id, name, { target, literals, spec: again });
+  const relaunched = { ...spec, metadata, overwriteCache: false };
+  return createExecution(connection, id, name, { target, literals, spec: relaunched });
 };
 
 /**

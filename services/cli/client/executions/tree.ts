@@ -62,9 +62,9 @@ export type TreeLine = { readonly node: NodeExecution; readonly depth: number };
 /** The nodes in the order of the tree, without the start and the end of the graph. */
 export const linesOf = (nodes: readonly NodeExecution[]): readonly TreeLine[] => {
   const inside = byParent(nodes.filter(isOfPerson));
-  const below = (parent: string, depth: number): readonly TreeLine[] =>
-    (inside.get(parent) ?? []).flatMap((node) => [{ node, depth }, ...below(idOf(node), depth + 1)]);
-  return below('', 0);
+  const linesBelow = (parent: string, depth: number): readonly TreeLine[] =>
+    (inside.get(parent) ?? []).flatMap((node) => [{ node, depth }, ...linesBelow(idOf(node), depth + 1)]);
+  return linesBelow('', 0);
 };
 
 /** The name of the phase of a node. */
@@ -88,15 +88,15 @@ const SIGNS: Readonly<Record<string, string>> = {
 const PHASE_WIDTH = 16;
 const TIME_WIDTH = 8;
 
-type Row = { readonly name: string; readonly phase: string; readonly time: string; readonly why: string };
+type Row = { readonly name: string; readonly phase: string; readonly time: string; readonly reason: string };
 
-const rowText = ({ name, phase, time, why }: Row, nameWidth: number, width: number): string => {
+const rowText = ({ name, phase, time, reason }: Row, nameWidth: number, width: number): string => {
   const left = nameWidth + PHASE_WIDTH + TIME_WIDTH + 6;
   return [
     cell(shortened(name, nameWidth), nameWidth),
     cell(`${SIGNS[phase] ?? '○'} ${phase}`, PHASE_WIDTH, colourOf(phase)),
     coloured(time.padEnd(TIME_WIDTH), 'grey'),
-    shortened(oneLine(why), Math.max(0, width - left)),
+    shortened(oneLine(reason), Math.max(0, width - left)),
   ]
     .join('  ')
     .trimEnd();
@@ -113,13 +113,13 @@ export const treeText = ({ execution, nodes }: ExecutionState, width = Infinity)
     name: execution.id?.name ?? '',
     phase: phaseOf(execution),
     time: lengthText(execution.closure?.duration),
-    why: errorOrCause(execution),
+    reason: errorOrCause(execution),
   };
   const rows = linesOf(nodes).map(({ node, depth }) => ({
     name: `${'  '.repeat(depth + 1)}${nodeName(node)}`,
     phase: nodePhaseOf(node),
     time: lengthText(node.closure?.duration),
-    why: nodeError(node),
+    reason: nodeError(node),
   }));
   const all = [head, ...rows];
   const nameWidth = Math.min(

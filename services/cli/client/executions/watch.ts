@@ -46,17 +46,19 @@ const inPlace = (): Display => {
   };
 };
 
-type Shown = { readonly name: string; readonly phase: string; readonly why: string };
+type Shown = { readonly name: string; readonly phase: string; readonly reason: string };
 
 const shownOf = ({ execution, nodes }: ExecutionState): readonly Shown[] => [
-  ...(execution ? [{ name: execution.id?.name ?? '', phase: phaseOf(execution), why: errorOrCause(execution) }] : []),
+  ...(execution
+    ? [{ name: execution.id?.name ?? '', phase: phaseOf(execution), reason: errorOrCause(execution) }]
+    : []),
   ...nodes
     .filter(isOfPerson)
-    .map((node) => ({ name: `  ${nodeName(node)}`, phase: nodePhaseOf(node), why: nodeError(node) })),
+    .map((node) => ({ name: `  ${nodeName(node)}`, phase: nodePhaseOf(node), reason: nodeError(node) })),
 ];
 
-const lineOf = (at: string, { name, phase, why }: Shown): string =>
-  [coloured(at, 'grey'), cell(name, 24), cell(phase, 10, colourOf(phase)), oneLine(why)].join('  ').trimEnd();
+const lineOf = (at: string, { name, phase, reason }: Shown): string =>
+  [coloured(at, 'grey'), cell(name, 24), cell(phase, 10, colourOf(phase)), oneLine(reason)].join('  ').trimEnd();
 
 /** Prints a line for each phase that has changed. */
 const asLines = (): Display => {
@@ -71,7 +73,7 @@ const asLines = (): Display => {
   };
 };
 
-const sayLost = (): void => {
+const printLost = (): void => {
   process.stderr.write('flightlog: the connection was lost; trying again\n');
 };
 
@@ -79,7 +81,7 @@ const sayLost = (): void => {
 const followAsText = async (connection: Connection, id: ExecutionId): Promise<ExecutionEnd> => {
   const show = process.stdout.isTTY ? inPlace() : asLines();
   let last: Execution | undefined;
-  for await (const state of statesOf(connection, id, sayLost)) {
+  for await (const state of statesOf(connection, id, printLost)) {
     show(state);
     last = state.execution;
   }
@@ -98,7 +100,7 @@ type Printer = (answer: WatchResponse) => void;
 /** Follows an execution and prints each answer of its watch, until it ends. */
 const followAnswers = async (connection: Connection, id: ExecutionId, printAnswer: Printer): Promise<ExecutionEnd> => {
   let last: Execution | undefined;
-  for await (const answer of answersOf(connection, id, sayLost)) {
+  for await (const answer of answersOf(connection, id, printLost)) {
     printAnswer(answer);
     last = answer.executions.at(-1) ?? last;
   }
@@ -150,10 +152,10 @@ const asLinesOfExecutions = (): Printer => {
   const phases = new Map<string, string>();
   return ({ executions, recordedAt }) => {
     for (const execution of executions) {
-      const [name, phase, why] = [execution.id?.name ?? '', phaseOf(execution), errorOrCause(execution)];
+      const [name, phase, reason] = [execution.id?.name ?? '', phaseOf(execution), errorOrCause(execution)];
       if (phases.get(name) === phase) continue;
       phases.set(name, phase);
-      print(lineOf(momentText(recordedAt ?? execution.closure?.updatedAt), { name, phase, why }));
+      print(lineOf(momentText(recordedAt ?? execution.closure?.updatedAt), { name, phase, reason }));
     }
   };
 };
@@ -184,5 +186,5 @@ export const watchExecutions = ({
     const { project, domain } = flags;
     const watched = { project, domain, filters: filter.join('+'), labels };
     const printAnswer = printerOfExecutions(form);
-    for await (const answer of answersOf(connection, watched, sayLost)) printAnswer(answer);
+    for await (const answer of answersOf(connection, watched, printLost)) printAnswer(answer);
   });

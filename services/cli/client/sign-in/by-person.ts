@@ -32,7 +32,7 @@ type Issuer = {
 
 const lockFile = (): string => `${tokensFile()}.lock`;
 
-const say = (text: string): void => void process.stderr.write(`${oneLine(text)}\n`);
+const printNote = (text: string): void => void process.stderr.write(`${oneLine(text)}\n`);
 
 /** The code flow with PKCE (RFC 7636): the browser comes back to an address of this machine. */
 const byBrowser = async ({ configuration, redirectUri, parameters }: Issuer): Promise<TokenEndpointResponse> => {
@@ -45,7 +45,7 @@ const byBrowser = async ({ configuration, redirectUri, parameters }: Issuer): Pr
     code_challenge_method: 'S256',
   });
   const returned = await returnFromBrowser(new URL(redirectUri), state, () => {
-    say(`Sign in at ${address.href}`);
+    printNote(`Sign in at ${address.href}`);
     openInBrowser(address);
   });
   return authorizationCodeGrant(configuration, returned, { pkceCodeVerifier: verifier, expectedState: state });
@@ -54,7 +54,7 @@ const byBrowser = async ({ configuration, redirectUri, parameters }: Issuer): Pr
 /** The device flow (RFC 8628): the person enters a code in a browser on another machine. */
 const byDevice = async ({ configuration, parameters }: Issuer): Promise<TokenEndpointResponse> => {
   const device = await initiateDeviceAuthorization(configuration, parameters);
-  say(`Sign in at ${device.verification_uri} with the code ${device.user_code}`);
+  printNote(`Sign in at ${device.verification_uri} with the code ${device.user_code}`);
   return pollDeviceAuthorizationGrant(configuration, device);
 };
 
@@ -72,7 +72,7 @@ const issuerOf = async (profile: Profile, transport: Transport): Promise<Issuer>
   };
 };
 
-const keep = ({ address }: Profile, tokens: TokenEndpointResponse, known?: string): string => {
+const save = ({ address }: Profile, tokens: TokenEndpointResponse, known?: string): string => {
   const refreshToken = tokens.refresh_token ?? known;
   saveTokens(address, {
     accessToken: tokens.access_token,
@@ -91,13 +91,13 @@ const renewed = async (profile: Profile, transport: Transport): Promise<string |
   if (known === undefined) return undefined;
   const { configuration, parameters } = await issuerOf(profile, transport);
   const tokens = await refreshTokenGrant(configuration, known, parameters).catch(() => undefined);
-  return tokens && keep(profile, tokens, known);
+  return tokens && save(profile, tokens, known);
 };
 
 const signInAs = async (flow: SignInFlow, profile: Profile, transport: Transport): Promise<string> => {
   const issuer = await issuerOf(profile, transport);
   const { issuer: name } = issuer.configuration.serverMetadata();
-  return keep(profile, await callIssuer(name, 'run the command again to sign in', () => FLOWS[flow](issuer)));
+  return save(profile, await callIssuer(name, 'run the command again to sign in', () => FLOWS[flow](issuer)));
 };
 
 /**

@@ -61,8 +61,8 @@ export const saveTokens = (address: Address, tokens: SavedTokens): void => {
   try {
     writeAll({ ...readAll(), [keyOf(address)]: tokens });
   } catch (error) {
-    const why = errorText(error);
-    process.stderr.write(`flightlog: the next command signs in again, because the tokens cannot be saved: ${why}\n`);
+    const reason = errorText(error);
+    process.stderr.write(`flightlog: the next command signs in again, because the tokens cannot be saved: ${reason}\n`);
   }
 };
 

@@ -45,7 +45,7 @@ export const nodeChannel = (node: NodeAddress, settings: NodeSettings, name: str
  *
  * @throws the gRPC error of the call, after `timeoutMs` at the latest.
  */
-export const ask = <Input extends DescMessage, Output extends DescMessage>(
+export const callOnce = <Input extends DescMessage, Output extends DescMessage>(
   channel: Channel,
   { parent, name, input, output }: DescMethodUnary<Input, Output>,
   timeoutMs: number,

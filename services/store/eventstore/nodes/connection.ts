@@ -46,12 +46,12 @@ export interface NodeConnection {
 const WAIT_AFTER_LOSS_MS = 2_000;
 
 /** The state of a search for a node. */
-type Search = { readonly sinceMs: number; round: Promise<NodeClient>; trouble?: unknown };
+type Search = { readonly sinceMs: number; round: Promise<NodeClient>; failure?: unknown };
 
 /** Throws when an attempt of the search has failed and the search began `waitMs` ago or earlier. */
-const throwAfter = (waitMs: number, { sinceMs, trouble }: Search): void => {
-  if (trouble === undefined || performance.now() - sinceMs < waitMs) return;
-  throw permanentFault(trouble) ?? new NodeUnreached(trouble);
+const throwAfter = (waitMs: number, { sinceMs, failure }: Search): void => {
+  if (failure === undefined || performance.now() - sinceMs < waitMs) return;
+  throw permanentFault(failure) ?? new NodeUnreached(failure);
 };
 
 type OnLoss = (client: NodeClient, leader?: NodeAddress) => void;
@@ -107,8 +107,8 @@ export const nodeConnection = (settings: NodeSettings): NodeConnection => {
         client.onDisconnect(() => lose(client));
         watchNode(client, settings, (leader) => lose(client, leader));
       },
-      (trouble: unknown) => {
-        if (!ending.signal.aborted) search = next(settings.discoveryIntervalMs, { sinceMs: looked.sinceMs, trouble });
+      (failure: unknown) => {
+        if (!ending.signal.aborted) search = next(settings.discoveryIntervalMs, { sinceMs: looked.sinceMs, failure });
       },
     );
     return going;

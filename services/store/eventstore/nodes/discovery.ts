@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { type ClusterInfo, Gossip } from '../../../../proto/gen/event_store/client/gossip_pb.js';
 import { hostAndPort, type NodeAddress } from '../address.js';
 import { textOf } from '../eventstore-fault.js';
-import { ask, nodeChannel } from './channel.js';
+import { callOnce, nodeChannel } from './channel.js';
 import { leaderOf } from './leader.js';
 import type { NodeSettings } from './settings.js';
 
@@ -31,7 +31,7 @@ const seedsOf = async ({ hosts, isDiscovered }: NodeSettings): Promise<readonly 
 const membersBy = async (seed: Seed, settings: NodeSettings): Promise<ClusterInfo> => {
   const { channel, cut } = nodeChannel(seed, settings, seed.name);
   try {
-    return await ask(channel, Gossip.method.read, settings.gossipTimeoutMs);
+    return await callOnce(channel, Gossip.method.read, settings.gossipTimeoutMs);
   } finally {
     channel.close();
     cut();
@@ -39,10 +39,10 @@ const membersBy = async (seed: Seed, settings: NodeSettings): Promise<ClusterInf
 };
 
 /** The error of a search in which no node has answered, with the error of each node. */
-const noAnswer = (seeds: readonly Seed[], asked: readonly PromiseSettledResult<void>[]): AggregateError => {
-  const reasons = asked.map((each): unknown => (each.status === 'rejected' ? each.reason : undefined));
-  const why = seeds.map((seed, i) => `${hostAndPort(seed)} (${textOf(reasons[i])})`);
-  return new AggregateError(reasons, `no node of the cluster answers: ${why.join(', ')}`);
+const noAnswer = (seeds: readonly Seed[], gossips: readonly PromiseSettledResult<void>[]): AggregateError => {
+  const reasons = gossips.map((each): unknown => (each.status === 'rejected' ? each.reason : undefined));
+  const failures = seeds.map((seed, i) => `${hostAndPort(seed)} (${textOf(reasons[i])})`);
+  return new AggregateError(reasons, `no node of the cluster answers: ${failures.join(', ')}`);
 };
 
 /**
@@ -54,11 +54,11 @@ const clusterLeader = async (settings: NodeSettings): Promise<NodeAddress> => {
   const answers: ClusterInfo[] = [];
   let named = (): void => undefined;
   const first = new Promise<void>((resolve) => (named = resolve));
-  const asked = seeds.map(async (seed) => {
+  const gossips = seeds.map(async (seed) => {
     answers.push(await membersBy(seed, settings));
     if (leaderOf(answers)) named();
   });
-  const all = Promise.allSettled(asked);
+  const all = Promise.allSettled(gossips);
   await Promise.race([all, first.then(() => pause(OTHERS_MS))]);
   const leader = leaderOf(answers);
   if (leader) return leader;

@@ -2,7 +2,7 @@ import { convertToCommandError } from '@eventstore/db-client';
 import { type Channel, status } from '@grpc/grpc-js';
 import { ServerFeatures } from '../../../../proto/gen/event_store/client/server_features_pb.js';
 import { StoreUnavailable } from '../../../kernel/fault.js';
-import { ask } from './channel.js';
+import { callOnce } from './channel.js';
 
 /** The first release that reports when a subscription has caught up, which filtered reads need. */
 const OLDEST = '23.10';
@@ -36,7 +36,7 @@ const ANSWER_MS = 3_000;
  */
 export const serverVersion = async (channel: Channel): Promise<string | undefined> => {
   try {
-    return (await ask(channel, ServerFeatures.method.getSupportedMethods, ANSWER_MS)).eventStoreServerVersion;
+    return (await callOnce(channel, ServerFeatures.method.getSupportedMethods, ANSWER_MS)).eventStoreServerVersion;
   } catch (error) {
     if ((error as { readonly code?: unknown }).code === status.UNIMPLEMENTED) return undefined;
     throw error instanceof Error ? convertToCommandError(error) : error;

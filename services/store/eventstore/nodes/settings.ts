@@ -53,8 +53,8 @@ const pings = (parameters: Parameters, name: string): number | undefined => {
   return ms < 0 ? undefined : ms;
 };
 
-const unusable = (why: string, cause?: unknown): StoreUnavailable =>
-  new StoreUnavailable(`the connection string cannot be used: ${why}`, cause);
+const unusable = (reason: string, cause?: unknown): StoreUnavailable =>
+  new StoreUnavailable(`the connection string cannot be used: ${reason}`, cause);
 
 const secured = (parameters: Parameters): SecureContext => {
   try {

@@ -1,6 +1,6 @@
 import { Gossip } from '../../../../proto/gen/event_store/client/gossip_pb.js';
 import type { NodeAddress } from '../address.js';
-import { ask } from './channel.js';
+import { callOnce } from './channel.js';
 import { isCluster } from './discovery.js';
 import { leaderOf } from './leader.js';
 import type { NodeClient } from './node-client.js';
@@ -14,7 +14,7 @@ const ANSWER_MS = 3_000;
 /** Asks a node for the leader; a single node that answers is its own leader. */
 const leaderBy = async (client: NodeClient, settings: NodeSettings): Promise<NodeAddress | undefined> => {
   const channel = await client.getChannel();
-  if (isCluster(settings)) return leaderOf([await ask(channel, Gossip.method.read, ANSWER_MS)]);
+  if (isCluster(settings)) return leaderOf([await callOnce(channel, Gossip.method.read, ANSWER_MS)]);
   await serverVersion(channel);
   return client.node;
 };
@@ -27,16 +27,16 @@ const leaderBy = async (client: NodeClient, settings: NodeSettings): Promise<Nod
  * names, if any.
  */
 export const watchNode = (client: NodeClient, settings: NodeSettings, onLoss: (leader?: NodeAddress) => void): void => {
-  const look = async (): Promise<void> => {
+  const check = async (): Promise<void> => {
     if (client.isAbandoned) return;
     try {
       const leader = await leaderBy(client, settings);
-      if (leader?.host === client.node.host && leader.port === client.node.port) lookLater();
+      if (leader?.host === client.node.host && leader.port === client.node.port) checkLater();
       else onLoss(leader);
     } catch {
       onLoss();
     }
   };
-  const lookLater = (): void => void setTimeout(() => void look(), ASK_EVERY_MS).unref();
-  lookLater();
+  const checkLater = (): void => void setTimeout(() => void check(), ASK_EVERY_MS).unref();
+  checkLater();
 };

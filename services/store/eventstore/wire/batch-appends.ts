@@ -43,10 +43,10 @@ const appendStream = (client: NodeClient, onEnd: () => void): BatchAppends => {
 
   const take = (message: Buffer): void => {
     const { correlation, result } = appendAnswer(message);
-    const asked = waiting.get(correlation); // absent for a second answer, which servers may send
+    const pending = waiting.get(correlation); // absent for a second answer, which servers may send
     waiting.delete(correlation);
-    if (result instanceof Error) asked?.reject(result);
-    else asked?.resolve(result);
+    if (result instanceof Error) pending?.reject(result);
+    else pending?.resolve(result);
   };
 
   /** Appends wait in the order in which they were sent. */

@@ -56,8 +56,8 @@ const statusError = (headers: IncomingHttpHeaders): Error | undefined => {
 /** The error of a call that ended without a status. */
 const lost = (stream: ClientHttp2Stream, failure: Error | undefined, http: number | undefined): Error => {
   const ended = http === undefined || http === HTTP_STATUS_OK ? `code ${stream.rstCode}` : `HTTP status ${http}`;
-  const why = failure?.message ?? `the node has ended the call with ${ended}`;
-  return serviceError(status.UNAVAILABLE, stream.pending ? `No connection established: ${why}` : why);
+  const reason = failure?.message ?? `the node has ended the call with ${ended}`;
+  return serviceError(status.UNAVAILABLE, stream.pending ? `No connection established: ${reason}` : reason);
 };
 
 /** Serves one call on an open HTTP/2 stream. */

@@ -5,7 +5,7 @@ import { contradictionIn, type GroupSettings } from './settings.js';
 /** The start of a group without progress. */
 export type GroupStart = {
   /** Revision or position as the client gave it; `end` was the end of the source at that time. */
-  readonly asked: 'start' | 'end' | bigint;
+  readonly requestedStart: 'start' | 'end' | bigint;
   /** The revision or position after which the group reads. */
   readonly after: bigint;
 };

@@ -140,7 +140,7 @@ const consume = (consuming: Consuming, call: EncodedCall): Promise<void> =>
         if (isOver) return;
       }
     };
-    call.gone.addEventListener('abort', end, { once: true });
+    call.disconnected.addEventListener('abort', end, { once: true });
     takeAll().then(end, fail);
   });
 

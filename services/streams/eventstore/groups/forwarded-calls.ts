@@ -111,7 +111,7 @@ const presented = async (bytes: Buffer, present: EventDataEncoder): Promise<Buff
 const forwardRequests = async (call: EncodedCall, forwarded: ClientDuplexStream<Buffer, Buffer>): Promise<void> => {
   for await (const bytes of call.requests()) {
     decodedRequest(ReadReqSchema, bytes);
-    if (!forwarded.write(bytes)) await once(forwarded, 'drain', { signal: call.gone });
+    if (!forwarded.write(bytes)) await once(forwarded, 'drain', { signal: call.disconnected });
   }
   forwarded.end();
 };
@@ -119,7 +119,7 @@ const forwardRequests = async (call: EncodedCall, forwarded: ClientDuplexStream<
 const consume = async (calls: GroupCalls, call: EncodedCall, present: EventDataEncoder): Promise<void> => {
   const forwarded = await calls.open(rpcPath(read));
   const cancel = (): void => forwarded.cancel();
-  call.gone.addEventListener('abort', cancel, { once: true });
+  call.disconnected.addEventListener('abort', cancel, { once: true });
   let refusal: RpcError | undefined;
   forwardRequests(call, forwarded).catch((error: unknown) => {
     if (error instanceof RpcError) refusal = error;

@@ -10,7 +10,7 @@ type Info = MessageInitShape<typeof SubscriptionInfoSchema>;
 const positionText = (source: string, position: bigint): string =>
   source === ALL ? `C:${position}/P:${position}` : String(position);
 
-const startText = (source: string, { asked }: GroupStart): string => {
+const startText = (source: string, { requestedStart: asked }: GroupStart): string => {
   if (typeof asked === 'bigint') return positionText(source, asked);
   return positionText(source, asked === 'start' ? 0n : -1n);
 };

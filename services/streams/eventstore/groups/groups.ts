@@ -29,7 +29,7 @@ const CLOSE_MS = 1_000;
 
 /** A group to be created, or to be changed: a change keeps the filter that the group has. */
 export type NewGroup = Pick<ConfiguredGroup, 'source' | 'group' | 'settings' | 'filter'> & {
-  readonly from: GroupStart['asked'];
+  readonly from: GroupStart['requestedStart'];
 };
 
 /** Finds the start of a group without progress: a number that a client gives is that of the first event. */
@@ -38,9 +38,9 @@ const startOf = async (
   { source, from }: Pick<NewGroup, 'source' | 'from'>,
 ): Promise<GroupStart> => {
   const beginning = source === ALL ? 0n : -1n;
-  if (typeof from === 'bigint') return { asked: from, after: from > 0n ? from - 1n : beginning };
+  if (typeof from === 'bigint') return { requestedStart: from, after: from > 0n ? from - 1n : beginning };
   const last = from === 'end' ? await groupSource(services, { source, filter: undefined }).last() : undefined;
-  return { asked: from, after: last ?? beginning };
+  return { requestedStart: from, after: last ?? beginning };
 };
 
 const dropped = (name: GroupName): GroupFailure => new GroupFailure('persistent-subscription-dropped', name);
@@ -136,9 +136,9 @@ export class GroupRegistry {
    *
    * @param overdue when aborted, answers of consumers that are not recorded yet are dropped.
    */
-  closeAll(why: (name: GroupName) => unknown, overdue?: AbortSignal): Promise<void> {
+  closeAll(errorFor: (name: GroupName) => unknown, overdue?: AbortSignal): Promise<void> {
     return this.#inTurn(async () => {
-      await Promise.all([...this.#opened.values()].map(({ group }) => this.#close(group, why(group), overdue)));
+      await Promise.all([...this.#opened.values()].map(({ group }) => this.#close(group, errorFor(group), overdue)));
       await this.#watch.end();
     });
   }
@@ -189,10 +189,10 @@ export class GroupRegistry {
     return running;
   }
 
-  async #close(name: GroupName, why: unknown, overdue?: AbortSignal): Promise<void> {
+  async #close(name: GroupName, error: unknown, overdue?: AbortSignal): Promise<void> {
     const open = this.#opened.get(groupKeyOf(name));
     this.#opened.delete(groupKeyOf(name));
-    await open?.close(why, overdue);
+    await open?.close(error, overdue);
   }
 }
 

@@ -156,9 +156,9 @@ export class RunningGroup {
    * Ends all consumers with the error, and records their answers. Answers that cannot be recorded before `overdue` is
    * aborted are dropped: their events come again.
    */
-  async close(why: unknown, overdue?: AbortSignal): Promise<void> {
+  async close(error: unknown, overdue?: AbortSignal): Promise<void> {
     if (overdue) void aborted(overdue).then(() => this.#closing.abort());
-    this.#endAll(why);
+    this.#endAll(error);
     this.#proceed();
     const { reader, parker, recorder, replayer } = this.#workers;
     await parker.idle();
@@ -280,11 +280,11 @@ export class RunningGroup {
     this.#proceed();
   }
 
-  #endAll(why: unknown): void {
+  #endAll(error: unknown): void {
     for (const [id, { connection }] of [...this.#connections]) {
       this.#connections.delete(id);
       this.#state.disconnect(id);
-      connection.fail(why);
+      connection.fail(error);
     }
   }
 

@@ -20,9 +20,13 @@ const opened = async (opening: Promise<Subscription>, { begun }: Shutdown): Prom
   }
 };
 
-const untilGone = async ({ gone }: EncodedCall, subscription: Subscription, { begun }: Shutdown): Promise<void> => {
+const untilDisconnected = async (
+  { disconnected }: EncodedCall,
+  subscription: Subscription,
+  { begun }: Shutdown,
+): Promise<void> => {
   try {
-    await unlessSignalled(Promise.race([subscription.ended, aborted(gone)]), begun);
+    await unlessSignalled(Promise.race([subscription.ended, aborted(disconnected)]), begun);
   } finally {
     await subscription.close();
   }
@@ -40,7 +44,7 @@ const answer = async (reading: ReadServices, call: EncodedCall, shutdown: Shutdo
     return;
   }
   const opening = openSubscription(reading, plan, { send: call.send, subscriptionId: randomUUID() });
-  await untilGone(call, await opened(opening, shutdown), shutdown);
+  await untilDisconnected(call, await opened(opening, shutdown), shutdown);
 };
 
 /** Serves Read: reads and subscriptions. A shutdown ends subscriptions at once, and reads after the drain time. */

@@ -24,7 +24,7 @@ export type ReadPlan = {
   readonly filter: ReadFilter | undefined;
   readonly form: UuidForm;
   /** The client supports the messages about the first and last revision of a stream. */
-  readonly saysEnds: boolean;
+  readonly supportsRange: boolean;
 };
 
 /** The number that clients send for "the end" in fields that only hold a number. */
@@ -76,6 +76,6 @@ export const readPlan = ({ options }: ReadReq): ReadPlan => {
     count,
     filter: filterOption.case === 'filter' ? readFilterOf(filterOption.value, count === undefined) : undefined,
     form: uuidFormOf(uuidOption),
-    saysEnds: (controlOption?.compatibility ?? 0) >= 1,
+    supportsRange: (controlOption?.compatibility ?? 0) >= 1,
   };
 };

@@ -95,7 +95,7 @@ async function* shownEvents(
  * comes, also when a count ended the read. When a read forwards found no event, the next revision to read from comes
  * before it, unless the read began there.
  */
-function* endsOf({ direction, from, saysEnds }: CountedPlan, { first, last }: Extent, isEmpty: boolean) {
+function* endsOf({ direction, from, supportsRange: saysEnds }: CountedPlan, { first, last }: Extent, isEmpty: boolean) {
   if (!saysEnds) return;
   const begin = from === 'start' ? 0n : from;
   const next = begin !== 'end' && begin < first ? first : last + 1n;

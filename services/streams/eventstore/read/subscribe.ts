@@ -90,8 +90,8 @@ const afterRevision = async ({ log, rules }: ReadServices, stream: StreamName, f
   if (from === 'end') return last;
   const first = firstVisible(await rules.of(stream), last);
   const hidden = first > last ? last : first - 1n; // events that are appended from now on are sent in any case
-  const asked = from === 'start' ? -1n : from;
-  return asked > hidden ? asked : hidden;
+  const requested = from === 'start' ? -1n : from;
+  return requested > hidden ? requested : hidden;
 };
 
 /** The filter for live events of a stream; none without a dash in its name: a category is what precedes a dash. */

@@ -61,7 +61,7 @@ describe('leases of executions on a log', () => {
     const last = (await plane.registry.events()).at(-1)!;
     expect(metadataOf(last).actor).toBe('a');
     expect(given).toMatchObject({ position: last.position });
-    expect(await leases.lease(id, engine('b'), TERMS)).toEqual({ kind: 'refused', why: 'lease-held' });
+    expect(await leases.lease(id, engine('b'), TERMS)).toEqual({ kind: 'refused', reason: 'lease-held' });
     expect(await leases.lease(id, engine('b'), { ...TERMS, over: 1 })).toMatchObject({ kind: 'leased', number: 2 });
   });
 
@@ -73,7 +73,7 @@ describe('leases of executions on a log', () => {
       return sessions.readKnown(...given);
     };
     const overtaken = opened({ sessions: { ...sessions, readKnown } });
-    expect(await overtaken.lease(id, engine('a'), TERMS)).toEqual({ kind: 'refused', why: 'lease-lost' });
+    expect(await overtaken.lease(id, engine('a'), TERMS)).toEqual({ kind: 'refused', reason: 'lease-lost' });
   });
 
   it('are given back by their session', async () => {

@@ -6,7 +6,7 @@ import { type Dispatch, dispatcher, type Interceptor } from '../../../../service
 import { memoryBudget } from '../../../../services/gateway/dispatch/memory-budget.js';
 import { awaitPosition, readPosition } from '../../../../services/gateway/dispatch/min-position.js';
 import { positionTokens } from '../../../../services/gateway/position-token.js';
-import { callerGone, type Route, route, RpcError } from '../../../../services/kernel/rpc.js';
+import { callerDisconnected, type Route, route, RpcError } from '../../../../services/kernel/rpc.js';
 import { type PositionWaits, positionWaits } from '../../../../services/reference/position-waits.js';
 import { admission } from '../../../../services/sessions/admission.js';
 import { callOf } from './calls.js';
@@ -70,7 +70,7 @@ describe('the deadline of a call', () => {
   ])('is what ends a command that is given up when it has passed: %s', async (code, message, ms) => {
     const late = callOf(getTask, { deadline: { ms, message: 'too late' }, startedAt: performance.now() - 2_000 });
     // A command that waits for its turn finds out that its time is over while a timer cannot fire.
-    await expect(dispatcher([deadline])(late, () => Promise.reject(callerGone()))).rejects.toMatchObject({
+    await expect(dispatcher([deadline])(late, () => Promise.reject(callerDisconnected()))).rejects.toMatchObject({
       code,
       message,
     });

@@ -16,7 +16,7 @@ const SETTINGS: ConfiguredGroup['settings'] = {
   ...{ liveBufferSize: 100, readBatchSize: 10, historyBufferSize: 100, strategy: 'RoundRobin' },
 };
 
-const START: ConfiguredGroup['start'] = { asked: 'start', after: -1n };
+const START: ConfiguredGroup['start'] = { requestedStart: 'start', after: -1n };
 
 const creating = (source: string, group: string): GroupEvent => ({
   type: 'PersistentSubscriptionCreated',

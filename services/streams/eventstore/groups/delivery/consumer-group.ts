@@ -119,8 +119,8 @@ export class ConsumerGroup<Content> {
   /** The time at which {@link expire} is needed next; `undefined` when no event can be late. */
   nextDueMs(): number | undefined {
     if (this.#rules.messageTimeoutMs <= 0) return undefined;
-    const dues = this.#pending.sent().map(({ dueMs }) => dueMs);
-    return dues.length === 0 ? undefined : Math.min(...dues);
+    const dueTimes = this.#pending.sent().map(({ dueMs }) => dueMs);
+    return dueTimes.length === 0 ? undefined : Math.min(...dueTimes);
   }
 
   /** Takes the next event to be sent; `undefined` when nothing can be sent. */

@@ -21,21 +21,21 @@ const MAX_REMEMBERED = 20_000;
 /** Makes an empty set of sent events. Above {@link MAX_REMEMBERED} ids, it forgets those of events that timed out. */
 export const sentIds = (isInFlight: (at: bigint) => boolean): SentIds => {
   const sent = new Map<string, readonly bigint[]>();
-  const keep = (id: string, places: readonly bigint[]): void => {
+  const setPlaces = (id: string, places: readonly bigint[]): void => {
     if (places.length === 0) sent.delete(id);
     else sent.set(id, places);
   };
   return {
     add: (event, at) => {
       const id = hexText(event.id);
-      keep(id, [...(sent.get(id) ?? []).filter((place) => place !== at && isInFlight(place)), at]);
+      setPlaces(id, [...(sent.get(id) ?? []).filter((place) => place !== at && isInFlight(place)), at]);
       if (sent.size <= MAX_REMEMBERED) return;
-      for (const [each, places] of sent) keep(each, places.filter(isInFlight));
+      for (const [each, places] of sent) setPlaces(each, places.filter(isInFlight));
     },
     take: (id) => {
       const places = sent.get(id) ?? [];
       const at = places.find(isInFlight) ?? places[0];
-      keep(
+      setPlaces(
         id,
         places.filter((place) => place !== at),
       );
