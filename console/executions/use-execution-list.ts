@@ -15,9 +15,9 @@ const PAGE_ROWS = 500;
 /** Maximum number of pages that are read of a range; when it has more, `more` reads on after them. */
 const MAX_PAGES = 10;
 
-type Asked = { readonly scope: Scope; readonly filters: string; readonly signal?: AbortSignal };
+type ListRequest = { readonly scope: Scope; readonly filters: string; readonly signal?: AbortSignal };
 
-const readPage = ({ scope, filters, signal }: Asked, token = ''): Promise<ExecutionList> =>
+const readPage = ({ scope, filters, signal }: ListRequest, token = ''): Promise<ExecutionList> =>
   call(
     AdminService.method.listExecutions,
     { ...newestExecutions(scope, token === '' ? FIRST_ROWS : PAGE_ROWS), filters, token },
@@ -25,8 +25,8 @@ const readPage = ({ scope, filters, signal }: Asked, token = ''): Promise<Execut
   );
 
 /** Reads the executions of a range; the token is not empty when it has more than `MAX_PAGES` pages. */
-const readRange = async (asked: Asked, range: CreatedRange): Promise<ExecutionList> => {
-  const within = { ...asked, filters: filtersWithin(asked.filters, range) };
+const readRange = async (request: ListRequest, range: CreatedRange): Promise<ExecutionList> => {
+  const within = { ...request, filters: filtersWithin(request.filters, range) };
   const executions: Execution[] = [];
   let token = '';
   for (let page = 0; page < MAX_PAGES && (page === 0 || token !== ''); page += 1) {

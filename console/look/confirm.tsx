@@ -66,25 +66,25 @@ const Asked = <Subject,>(props: AskedProps<Subject>): ReactNode => {
  */
 export const Confirm = <Subject,>(props: ConfirmProps<Subject>): ReactNode => {
   const { subject, question, act, isDisabled = false } = props;
-  const [asked, setAsked] = useState<{ readonly subject: Subject } | undefined>();
-  const about = asked ? asked.subject : subject;
-  const close = (): void => setAsked(undefined);
-  const sending = useSending(() => act(about), close);
+  const [shown, setShown] = useState<{ readonly subject: Subject } | undefined>();
+  const shownSubject = shown ? shown.subject : subject;
+  const close = (): void => setShown(undefined);
+  const sending = useSending(() => act(shownSubject), close);
   const turn = (isOpen: boolean): void => {
     if (isOpen && isDisabled) return;
-    sending.unlessSent(() => setAsked(isOpen ? { subject } : undefined));
+    sending.unlessSent(() => setShown(isOpen ? { subject } : undefined));
   };
   const { button, closed } = useKeptFocus();
   const { action, isDanger } = question(subject);
   return (
-    <Dialog.Root open={asked !== undefined} onOpenChange={turn}>
+    <Dialog.Root open={shown !== undefined} onOpenChange={turn}>
       {/* Not `disabled`, which would lose the focus when the state changes while the button has it. */}
       <Dialog.Trigger ref={button} className={buttonOf(isDanger)} aria-disabled={isDisabled}>
         {action} …
       </Dialog.Trigger>
       <Dialog.Portal>
         <Dialog.Overlay className="overlay" />
-        <Asked {...props} subject={about} sending={sending} closed={closed} />
+        <Asked {...props} subject={shownSubject} sending={sending} closed={closed} />
       </Dialog.Portal>
     </Dialog.Root>
   );

@@ -89,7 +89,7 @@ export const callRpc = async <Input extends DescMessage, Output extends DescMess
 /**
  * Calls an RPC, and gives the message of its answer.
  *
- * @throws as `ask` does.
+ * @throws as `callRpc` does.
  */
 export const call = async <Input extends DescMessage, Output extends DescMessage>(
   method: DescMethodUnary<Input, Output>,

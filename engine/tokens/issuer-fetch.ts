@@ -25,10 +25,10 @@ const answerOf = async (request: ClientRequest): Promise<Response> => {
  * answer is not complete within 10 seconds.
  */
 export const issuerFetch =
-  (own: IssuerOptions): CustomFetch =>
+  (issuerOptions: IssuerOptions): CustomFetch =>
   async (url, { method, headers, body }) => {
     const signal = AbortSignal.timeout(ANSWER_MS);
-    const options = { method, headers: Object.fromEntries(new Headers(headers)), signal, ...own };
+    const options = { method, headers: Object.fromEntries(new Headers(headers)), signal, ...issuerOptions };
     const request = url.startsWith('https:') ? requestHttps(url, options) : requestHttp(url, options);
     request.end(body instanceof URLSearchParams ? body.toString() : undefined);
     try {

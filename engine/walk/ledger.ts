@@ -61,8 +61,8 @@ export const createLedger = (): Ledger => {
 
   const isUnder = (nodeId: string, parent: string): boolean => {
     if (parent === '') return true;
-    for (let here = nodes.get(nodeId); here; here = nodes.get(here.parent)) {
-      if (here.parent === parent) return true;
+    for (let current = nodes.get(nodeId); current; current = nodes.get(current.parent)) {
+      if (current.parent === parent) return true;
     }
     return false;
   };

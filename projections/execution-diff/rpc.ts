@@ -106,9 +106,9 @@ const differingOf = async (
 ): Promise<readonly Differing[]> => {
   const [before, after] = [await answersIn(sides.before, kind, keys), await answersIn(sides.after, kind, keys)];
   const further = kind.entity === HistoryEntity.EXECUTION ? await inputsOf(sides) : undefined;
-  const asked = { isAsked: isAskedBy(request), ...(further && { further }) };
+  const options = { isAsked: isAskedBy(request), ...(further && { further }) };
   return keys.flatMap((key): readonly Differing[] => {
-    const found = entityDiff(kind, { before: before.get(key), after: after.get(key) }, asked);
+    const found = entityDiff(kind, { before: before.get(key), after: after.get(key) }, options);
     return found ? [[[index, key], found]] : [];
   });
 };

@@ -92,9 +92,9 @@ export const readAttempts = async (
   return attempts.toSorted((a, b) => (a.id?.retryAttempt ?? 0) - (b.id?.retryAttempt ?? 0));
 };
 
-const ifPresent = async <Value>(asked: Promise<Value>): Promise<Value | undefined> => {
+const ifPresent = async <Value>(reading: Promise<Value>): Promise<Value | undefined> => {
   try {
-    return await asked;
+    return await reading;
   } catch (error) {
     if (error instanceof RpcError && error.code === 'NOT_FOUND') return undefined;
     throw error;

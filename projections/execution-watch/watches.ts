@@ -171,7 +171,7 @@ export const openWatches = ({ openThread, encode, executions }: WatchesOptions):
       disconnected.addEventListener('abort', watcher.wake);
       watchers += 1;
       count += 1;
-      const caller = { id: count, request, form, disconnected: disconnected, watcher, readList };
+      const caller = { id: count, request, form, disconnected, watcher, readList };
       try {
         yield* answersTo({ ...caller, thread, encode, executions, reached });
       } finally {

@@ -119,14 +119,14 @@ export const lastPositionOf =
   };
 
 /** True for the first time that a call is to wait for something. */
-type IsFirstWait = (call: Call, what: string) => boolean;
+type IsFirstWait = (call: Call, key: string) => boolean;
 
 const firstWaits = (): IsFirstWait => {
   const waits = new WeakMap<Call, Set<string>>();
-  return (call, what) => {
+  return (call, key) => {
     const known = waits.get(call) ?? new Set();
-    if (known.has(what)) return false;
-    waits.set(call, known.add(what));
+    if (known.has(key)) return false;
+    waits.set(call, known.add(key));
     return true;
   };
 };

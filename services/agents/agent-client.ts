@@ -150,16 +150,8 @@ export const agentClient = (agent: Agent, maxMessageBytes: number): AgentClient 
           if (answer && !error) resolve(answer);
           else reject(call.isCancelled() || !error ? callerGone : refusal(agent, error));
         };
-        const grpcCall = client.makeUnaryRequest(
-          path,
-          asIs,
-          asIs,
-          asBuffer(request),
-          new Metadata(),
-          options,
-          answered,
-        );
-        call.onEnd?.(() => grpcCall.cancel());
+        const unary = client.makeUnaryRequest(path, asIs, asIs, asBuffer(request), new Metadata(), options, answered);
+        call.onEnd?.(() => unary.cancel());
       }).then((answer) => understood(agent, method, answer)),
     exchange,
     close: () => client.close(),

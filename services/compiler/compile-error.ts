@@ -45,7 +45,7 @@ export const errorsInto = (errors: CompileError[]): Findings => ({
 
 export const compileProblem = (code: CompileErrorCode, text: string): CompileProblem => ({ code, text });
 
-export const required = (what: string): CompileProblem => compileProblem('ValueRequired', `${what} is required`);
+export const required = (field: string): CompileProblem => compileProblem('ValueRequired', `${field} is required`);
 
 /** Maximum number of errors that the text lists; the text says how many more there are. */
 const MAX_LINES = 100;

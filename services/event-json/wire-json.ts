@@ -62,7 +62,7 @@ const jsonOf = (field: DescField): Pick<FieldWriter, 'key' | 'isLeftOutAsZero' |
   return { key: Buffer.from(`${name}:`), isLeftOutAsZero: isImplicit(field) && !zero, zero };
 };
 
-/** The writers of a message's fields; `own` gives another writer for some of them. */
+/** The writers of a message's fields; `shapeOf` gives another writer for some of them. */
 const fieldsOf = (
   schema: DescMessage,
   compile: Compile,

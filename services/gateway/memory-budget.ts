@@ -84,9 +84,9 @@ const MAX_WAITING = 1_000;
 const RETRY_AFTER_MS = 1_000;
 
 const exhaustedError =
-  (what: (where: string) => string): Exhausted =>
+  (textFor: (where: string) => string): Exhausted =>
   (where) =>
-    new RpcError('RESOURCE_EXHAUSTED', what(where), [], RETRY_AFTER_MS);
+    new RpcError('RESOURCE_EXHAUSTED', textFor(where), [], RETRY_AFTER_MS);
 
 // While nothing else is held, a call of any size is admitted: one above the limit would otherwise never get in.
 const isOwnFull = ({ reader, ledger }: Account, bytes: number): boolean =>

@@ -96,10 +96,10 @@ export const watchLog = (log: Pick<EventLog, 'head'>): { readonly check: () => C
 /** A check names at most this many streams. */
 const MAX_NAMED = 3;
 
-const counted = (what: string, count: number, names: readonly string[]): string => {
+const counted = (condition: string, count: number, names: readonly string[]): string => {
   const some = names.slice(0, MAX_NAMED).join(', ');
   const list = names.length > MAX_NAMED ? `${some}, …` : some;
-  return `streams that ${what}: ${count}${list && ` (${list})`}`;
+  return `streams that ${condition}: ${count}${list && ` (${list})`}`;
 };
 
 /**

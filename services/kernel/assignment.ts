@@ -48,17 +48,17 @@ export const shareOf = (parts: readonly string[], workers: readonly string[], wo
 
 type State = {
   isClosed: boolean;
-  own: readonly string[];
+  assigned: readonly string[];
   /** The leases that are to be released once `onAssigned` resolves. */
   surplus: readonly string[];
-  /** False while `onAssigned` has yet to resolve for `own`. */
+  /** False while `onAssigned` has yet to resolve for `assigned`. */
   isSettled: boolean;
   stopWaiting: () => void;
 };
 
 const newState = (): State => ({
   isClosed: false,
-  own: [],
+  assigned: [],
   surplus: [],
   isSettled: true,
   stopWaiting: () => undefined,
@@ -86,11 +86,11 @@ export const assignPartitions = ({
     return [...new Set(held.values())];
   };
 
-  const assign = async (own: readonly string[]): Promise<void> => {
-    if (state.isSettled && isSame(own, state.own)) return;
-    state.own = own;
+  const assign = async (assigned: readonly string[]): Promise<void> => {
+    if (state.isSettled && isSame(assigned, state.assigned)) return;
+    state.assigned = assigned;
     state.isSettled = false;
-    await onAssigned(partitions.filter((_, at) => own.includes(names[at] ?? '')));
+    await onAssigned(partitions.filter((_, at) => assigned.includes(names[at] ?? '')));
     state.isSettled = true;
   };
 
@@ -98,7 +98,7 @@ export const assignPartitions = ({
     const share = shareOf(names, await workers(), worker);
     // Before the assignment, which may reject: the leases that this process keeps are renewed in any case.
     const taken = await leases.take(share, worker);
-    state.surplus = [...state.surplus, ...state.own].filter((name) => !share.includes(name));
+    state.surplus = [...state.surplus, ...state.assigned].filter((name) => !share.includes(name));
     await assign(taken);
     if (state.surplus.length > 0) await leases.release(state.surplus, worker);
     state.surplus = [];
@@ -126,9 +126,9 @@ export const assignPartitions = ({
       state.isClosed = true;
       state.stopWaiting();
       await renewing;
-      const { own, surplus } = state;
+      const { assigned, surplus } = state;
       await assign([]);
-      await leases.release([...own, ...surplus, presence], worker).catch(onFailure);
+      await leases.release([...assigned, ...surplus, presence], worker).catch(onFailure);
     },
   };
 };

@@ -84,17 +84,17 @@ const ACKNOWLEDGED_WAIT_MS = 500;
 /**
  * Waits until the position that the caller of a read asks for has been folded.
  *
- * @param what the data that is read, as the beginning of the error's text, such as `the attributes`.
+ * @param dataName the data that is read, as the beginning of the error's text, such as `the attributes`.
  * @throws {RpcError} UNAVAILABLE when that takes more than 2 seconds; RESOURCE_EXHAUSTED when too many calls wait.
  * @throws {Fault} when the log cannot be read.
  */
 export const reachMinPosition = async (
   following: Pick<LogFollower, 'reached'>,
   { minPosition }: Pick<Call, 'minPosition'>,
-  what: string,
+  dataName: string,
 ): Promise<void> => {
   if (minPosition === undefined || (await following.reached(minPosition, MIN_POSITION_WAIT_MS))) return;
-  throw new RpcError('UNAVAILABLE', `${what} have not reached position ${minPosition.toString()} yet`);
+  throw new RpcError('UNAVAILABLE', `${dataName} have not reached position ${minPosition.toString()} yet`);
 };
 
 /** Waits until the events that this process has acknowledged in a category have been folded, at most half a second. */

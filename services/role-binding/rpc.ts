@@ -82,12 +82,12 @@ const keyOf = ({ principal, role, project, domain, issuer }: GrantedRole): strin
 const tokenOf = (binding: GrantedRole): string => Buffer.from(keyOf(binding)).toString('base64url');
 const keyIn = (token: string): string => Buffer.from(token, 'base64url').toString();
 
-const counts = (given: string, asked: string): boolean => asked === '' || given === '' || given === asked;
+const counts = (given: string, requested: string): boolean => requested === '' || given === '' || given === requested;
 
-const countsIn = (asked: RoleBindingListRequest, { principal, project, domain }: GrantedRole): boolean =>
-  (asked.principal === '' || principal === asked.principal) &&
-  counts(project, named(asked.project)) &&
-  counts(domain, named(asked.domain));
+const countsIn = (request: RoleBindingListRequest, { principal, project, domain }: GrantedRole): boolean =>
+  (request.principal === '' || principal === request.principal) &&
+  counts(project, named(request.project)) &&
+  counts(domain, named(request.domain));
 
 const list = async ({ recorded }: RoleBindingServices, request: RoleBindingListRequest, call: Call) => {
   const limit = limitOf(request);

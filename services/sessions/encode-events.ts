@@ -114,5 +114,5 @@ export const encodeEvents = <S, C, E, R>(
     const { type, data } = aggregate.codec.encode(event, format);
     encoded.push({ id, type, data, metadata: metadataJson });
   }
-  return { encoded, metadata: metadata };
+  return { encoded, metadata };
 };

@@ -166,7 +166,7 @@ export class StreamState<State, Command, Event, Refusal> {
     try {
       return readingEvent(recorded, () => {
         const metadata = metadataOf(recorded);
-        return { metadata: metadata, event: codec.decode(recorded.type, recorded.data, metadata.schema) };
+        return { metadata, event: codec.decode(recorded.type, recorded.data, metadata.schema) };
       });
     } catch (error) {
       if (error instanceof StreamParked) this.#park(error);

@@ -99,9 +99,9 @@ const prepare = (directory: string): void => {
   }
 };
 
-const locked = (directory: string, file: string, how: LockMode): FileLock | undefined => {
+const locked = (directory: string, file: string, mode: LockMode): FileLock | undefined => {
   try {
-    return lockFile(file, how);
+    return lockFile(file, mode);
   } catch (error) {
     throw unusable(directory, `${file}: ${fileProblem(error)}`, error);
   }
@@ -114,16 +114,16 @@ const locked = (directory: string, file: string, how: LockMode): FileLock | unde
  * @throws {DataDirectoryInUse} when a lock that excludes this one is held already, by this process or another.
  * @throws {DataDirectoryUnusable} when the directory cannot be created or written.
  */
-export const lockDataDirectory = async (path: string, how: LockMode = 'alone'): Promise<DataDirectoryLock> => {
+export const lockDataDirectory = async (path: string, mode: LockMode = 'alone'): Promise<DataDirectoryLock> => {
   const directory = resolve(path);
   prepare(directory);
   const pidFile = join(directory, HOLDER);
-  const file = locked(directory, join(directory, LOCK), how);
+  const file = locked(directory, join(directory, LOCK), mode);
   if (!file) throw new DataDirectoryInUse(`data directory ${directory} is in use by ${await holderOf(pidFile)}`);
   const release = (): void => {
     if (!held.delete(lock)) return;
     try {
-      if (how === 'alone') rmSync(pidFile, { force: true });
+      if (mode === 'alone') rmSync(pidFile, { force: true });
     } finally {
       file.close();
     }

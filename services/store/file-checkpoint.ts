@@ -22,11 +22,11 @@ const ignoreExisting = (error: unknown): void => {
 /** The text of a file; empty when there is no such file. */
 const textOf = async (path: string): Promise<string> => (await ifExists(readFile(path, 'utf8'))) ?? '';
 
-const faulty = async <Result>(what: string, work: () => Promise<Result>): Promise<Result> => {
+const faulty = async <Result>(failureText: string, work: () => Promise<Result>): Promise<Result> => {
   try {
     return await work();
   } catch (error) {
-    throw new StoreUnavailable(`${what}: ${errorText(error)}`, error);
+    throw new StoreUnavailable(`${failureText}: ${errorText(error)}`, error);
   }
 };
 

@@ -26,11 +26,11 @@ const BEGIN: Readonly<Record<LockMode, string>> = {
  * @returns `undefined` when a lock that excludes this one is held already, by this process or another.
  * @throws {Error} of SQLite when the file cannot be used.
  */
-export const lockFile = (file: string, how: LockMode): FileLock | undefined => {
+export const lockFile = (file: string, mode: LockMode): FileLock | undefined => {
   let db: InstanceType<typeof DatabaseSync> | undefined;
   try {
     db = new DatabaseSync(file);
-    db.exec(BEGIN[how]);
+    db.exec(BEGIN[mode]);
     return db;
   } catch (error) {
     db?.close();

@@ -57,26 +57,26 @@ const reasonOf = (error: unknown): string => {
  * Runs a request, and converts its errors. The status 404 is one of them: a proxy may answer so while it does not reach
  * the object store, and then nothing was written or listed.
  *
- * @param what says what cannot be done if the request fails, such as `payload a/b cannot be stored`.
+ * @param failureText says what cannot be done if the request fails, such as `payload a/b cannot be stored`.
  * @throws {StoreUnavailable} for every error.
  */
-export const callS3 = async <Result>(what: string, work: () => Promise<Result>): Promise<Result> => {
+export const callS3 = async <Result>(failureText: string, work: () => Promise<Result>): Promise<Result> => {
   try {
     return await work();
   } catch (error) {
-    throw new StoreUnavailable(`${what}: ${reasonOf(error)}`, error);
+    throw new StoreUnavailable(`${failureText}: ${reasonOf(error)}`, error);
   }
 };
 
 /**
  * Runs a request for an object that may not exist, and converts its errors.
  *
- * @param what as in {@link callS3}.
+ * @param failureText as in {@link callS3}.
  * @returns `undefined` when the object does not exist.
  * @throws {StoreUnavailable} for all other errors.
  */
-export const fromS3 = <Result>(what: string, work: () => Promise<Result>): Promise<Result | undefined> =>
-  callS3(what, () =>
+export const fromS3 = <Result>(failureText: string, work: () => Promise<Result>): Promise<Result | undefined> =>
+  callS3(failureText, () =>
     work().catch((error: unknown) => {
       if (isMissing(error)) return undefined;
       throw error;

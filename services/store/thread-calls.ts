@@ -30,16 +30,16 @@ type Waiting = { readonly resolve: (result: unknown) => void; readonly reject: (
 /**
  * Calls the methods of a store on its thread.
  *
- * @param what names the store in errors.
+ * @param storeName names the store in errors.
  * @throws {StoreUnavailable} from every method, when it throws on the thread, and when the thread has ended.
  */
-export const callsTo = <Store extends Methods<Store>>(worker: Worker, what: string): ThreadCalls<Store> => {
+export const callsTo = <Store extends Methods<Store>>(worker: Worker, storeName: string): ThreadCalls<Store> => {
   const waiting = new Map<number, Waiting>();
   const exited = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
   let calls = 0;
   let end: Error | undefined;
   const failAll = (cause?: unknown): void => {
-    const reason = (end ??= new StoreUnavailable(`the thread of the ${what} has ended`, cause));
+    const reason = (end ??= new StoreUnavailable(`the thread of the ${storeName} has ended`, cause));
     for (const { reject } of waiting.values()) reject(reason);
     waiting.clear();
   };
@@ -47,7 +47,7 @@ export const callsTo = <Store extends Methods<Store>>(worker: Worker, what: stri
     const pending = waiting.get(call);
     waiting.delete(call);
     if (error === undefined) pending?.resolve(result);
-    else pending?.reject(new StoreUnavailable(`${what}: ${error}`));
+    else pending?.reject(new StoreUnavailable(`${storeName}: ${error}`));
   });
   worker.on('error', failAll);
   worker.on('exit', () => failAll());

@@ -12,7 +12,7 @@ export type Level = { readonly nodes: readonly NodeExecution[]; readonly positio
 export type AskedLevel = { readonly seen: ExecutionAsOf; readonly parent: string; readonly signal: AbortSignal };
 
 /** Reads the nodes below a parent that match filters of the interface; all of them with empty filters. */
-export type ReadLevel = (asked: AskedLevel, filters: string) => Promise<Level>;
+export type ReadLevel = (level: AskedLevel, filters: string) => Promise<Level>;
 
 const least = (one: bigint, other: bigint): bigint => (one < other ? one : other);
 
@@ -36,7 +36,7 @@ const nodeEventOf = ({ data, lastEventId }: TailMessage): NodeEvent => {
 /** The nodes of an execution that a page shows while it runs. */
 export type NodeLevels = {
   /** Gives the nodes below a parent; reads only what has changed. */
-  readonly read: (asked: AskedLevel) => Promise<readonly NodeExecution[]>;
+  readonly read: (level: AskedLevel) => Promise<readonly NodeExecution[]>;
   /**
    * The time after which a query asks again, because the views were behind the events when it read the nodes below
    * these parents. A past state does not change: it is not asked for again.
@@ -52,21 +52,21 @@ export const nodeLevels = (readLevel: ReadLevel): NodeLevels => {
   const levels = new Map<string, Level>();
   // The parents whose nodes were read from views that did not have all events yet.
   const behind = new Set<string>();
-  const current = async (asked: AskedLevel, before: Level | undefined): Promise<Level> => {
+  const current = async (requested: AskedLevel, before: Level | undefined): Promise<Level> => {
     const ids = before && changed.after(before.position);
-    if (!before || !ids) return readLevel(asked, '');
+    if (!before || !ids) return readLevel(requested, '');
     if (ids.length === 0) return before;
     const until = changed.last();
-    const { nodes, position } = await readLevel(asked, `value_in(node_id,${ids.join(';')})`);
+    const { nodes, position } = await readLevel(requested, `value_in(node_id,${ids.join(';')})`);
     // The page may not have received all events up to the position of the answer; the others change nodes, too.
     return { nodes: mergedNodes(before.nodes, nodes), position: least(position, until) };
   };
   return {
-    read: async (asked) => {
-      if (asked.seen.asOf !== '') return (await readLevel(asked, '')).nodes;
-      const { parent } = asked;
+    read: async (requested) => {
+      if (requested.seen.asOf !== '') return (await readLevel(requested, '')).nodes;
+      const { parent } = requested;
       const until = changed.last();
-      const level = await current(asked, levels.get(parent));
+      const level = await current(requested, levels.get(parent));
       levels.set(parent, level);
       if (level.position < until) behind.add(parent);
       else behind.delete(parent);

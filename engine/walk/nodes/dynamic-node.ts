@@ -108,14 +108,18 @@ export function* walkDynamic(
 }
 
 /** The closure that an earlier engine has reported for the node, which may differ from the one of this engine. */
-function* reportedClosure(run: ExecutionWalk, at: NodeAt, own: CompiledWorkflowClosure): Walk<CompiledWorkflowClosure> {
-  if (run.known.nodes.get(at.id)?.phase !== Phase.DYNAMIC_RUNNING) return own;
+function* reportedClosure(
+  run: ExecutionWalk,
+  at: NodeAt,
+  made: CompiledWorkflowClosure,
+): Walk<CompiledWorkflowClosure> {
+  if (run.known.nodes.get(at.id)?.phase !== Phase.DYNAMIC_RUNNING) return made;
   const found = yield* awaitAnswer<CompiledWorkflowClosure | undefined>((reply) => ({
     kind: 'read-dynamic',
     nodeId: at.id,
     reply,
   }));
-  return found ?? own;
+  return found ?? made;
 }
 
 const withClosure = (at: NodeAt, closure: CompiledWorkflowClosure): Parameters<typeof reportNode>[3] => ({

@@ -140,10 +140,10 @@ export const valueAtPath = (
   value: PlainValue | undefined,
   path: readonly (string | number)[],
 ): PlainValue | undefined => {
-  let here = value;
+  let current = value;
   for (const step of path) {
-    if (here === null || typeof here !== 'object') return undefined;
-    here = (here as Readonly<Record<string | number, PlainValue>>)[step];
+    if (current === null || typeof current !== 'object') return undefined;
+    current = (current as Readonly<Record<string | number, PlainValue>>)[step];
   }
-  return here;
+  return current;
 };

@@ -27,9 +27,9 @@ const isSchema = (value: JsonValue | undefined): value is Schema =>
 const resolveSchema = (schema: Schema, root: Schema): Schema => {
   const reference = schema['$ref'];
   if (typeof reference !== 'string') return schema;
-  let here: JsonValue | undefined = root;
-  for (const step of reference.replace(/^#\//, '').split('/')) here = isSchema(here) ? here[step] : undefined;
-  return isSchema(here) ? here : {};
+  let current: JsonValue | undefined = root;
+  for (const step of reference.replace(/^#\//, '').split('/')) current = isSchema(current) ? current[step] : undefined;
+  return isSchema(current) ? current : {};
 };
 
 const ofProperties = (draw: RandomSource, schema: Schema, root: Schema, depth: number): PlainValue => {

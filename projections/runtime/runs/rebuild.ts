@@ -52,7 +52,7 @@ const together = (shares: number, onProgress: OnRebuildProgress): ((index: numbe
     const { phase } = progress;
     const all = [...latest.values()].filter((each) => each.phase === phase);
     if (all.length < shares) return;
-    const sum = (what: 'done' | 'total' | 'count'): number => all.reduce((total, each) => total + each[what], 0);
+    const sum = (field: 'done' | 'total' | 'count'): number => all.reduce((total, each) => total + each[field], 0);
     onProgress({ phase, done: sum('done'), total: sum('total'), count: sum('count') });
   };
 };

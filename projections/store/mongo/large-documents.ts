@@ -108,7 +108,7 @@ export const loaded = async <Found extends Loadable>(
   found: Found,
 ): Promise<{ readonly row: Found | Row; readonly bytes: Bytes }> => {
   let row: Found | Row = found;
-  for (let looks = 0; looks < MAX_ATTEMPTS; looks += 1) {
+  for (let attempts = 0; attempts < MAX_ATTEMPTS; attempts += 1) {
     if (row.large === undefined) return { row, bytes: contentsOf(row) };
     const ids = idsOf(name, row);
     const chunks = await chunksOf<Binary>(db, build)

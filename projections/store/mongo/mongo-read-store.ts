@@ -53,8 +53,8 @@ type Method = 'find' | 'findDistinct';
 
 type Queries = Pick<MongoReadStore, 'find' | 'findDistinct' | 'countBy' | 'explain' | 'examined'>;
 
-const sumOf = (explanations: readonly ExplainedQuery[], what: 'keys' | 'documents'): number =>
-  explanations.reduce((sum, each) => sum + each[what], 0);
+const sumOf = (explanations: readonly ExplainedQuery[], field: 'keys' | 'documents'): number =>
+  explanations.reduce((sum, each) => sum + each[field], 0);
 
 const queries = ({ db, guarded }: MongoConnection, build: Build, limitMs: number): Queries => {
   const reader = (): PageReader => ({ db, build, until: performance.now() + limitMs });

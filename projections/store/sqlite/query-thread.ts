@@ -31,12 +31,12 @@ const find = async ({ id, collection, query }: QueryRequest): Promise<void> => {
   post({ id, found: next ? { next } : {} });
 };
 
-const answer = async (asked: QueryRequest): Promise<void> => {
-  const { id, collection, query } = asked;
+const answer = async (request: QueryRequest): Promise<void> => {
+  const { id, collection, query } = request;
   try {
-    assertInTime(asked);
-    if (asked.method === 'find') await find(asked);
-    else if (asked.method === 'countBy') post({ id, counts: await store.countBy(collection, query, asked.by) });
+    assertInTime(request);
+    if (request.method === 'find') await find(request);
+    else if (request.method === 'countBy') post({ id, counts: await store.countBy(collection, query, request.by) });
     else post({ id, values: await store.findDistinct(collection, query) });
   } catch (error) {
     const unknown = (): Fault => new StoreUnavailable(errorText(error));
@@ -44,4 +44,4 @@ const answer = async (asked: QueryRequest): Promise<void> => {
   }
 };
 
-parentPort?.on('message', (asked: QueryRequest) => void answer(asked));
+parentPort?.on('message', (request: QueryRequest) => void answer(request));

@@ -123,10 +123,10 @@ export const sqliteQueries = (db: Database, limitMs: number): SqliteQueries => {
   const firstRow = ({ text, values }: Sql): unknown => statement(text).get(...values);
 
   // One more row than requested shows whether more follow. Iterators are always read to their end.
-  const eachRow = (run: PlannedQuery, asked: Query, take: (row: PageRow) => void): boolean => {
-    const query = { ...asked, limit: asked.limit + 1 };
-    let missing = query.limit;
-    for (const row of searchedRows<PageRow>(reader, run, query) ?? indexedRows(rowsOf, run, query)) {
+  const eachRow = (run: PlannedQuery, query: Query, take: (row: PageRow) => void): boolean => {
+    const extended = { ...query, limit: query.limit + 1 };
+    let missing = extended.limit;
+    for (const row of searchedRows<PageRow>(reader, run, extended) ?? indexedRows(rowsOf, run, extended)) {
       missing -= 1;
       if (missing > 0) take(row);
     }

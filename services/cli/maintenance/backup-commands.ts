@@ -4,10 +4,10 @@ import type { BackupFlags, RestoreFlags } from './backup.js';
 import { TARGET_VALUES } from './object-target.js';
 import type { DataCommands } from './payload-commands.js';
 
-const foreignFlag = (what: string) =>
+const foreignFlag = (treatment: string) =>
   [
     '--foreign <category...>',
-    `categories of streams that other programs write to the log: their events are ${what}, and not searched for payloads; a category that is unknown and not named here is an error`,
+    `categories of streams that other programs write to the log: their events are ${treatment}, and not searched for payloads; a category that is unknown and not named here is an error`,
   ] as const;
 
 /** Parses where a restore puts payloads and uploads. @throws {InvalidArgumentError} which commander prints. */

@@ -78,9 +78,9 @@ const newPassword = async (): Promise<string> => {
   return hashPassword(password);
 };
 
-const without = <Entry>(records: ReadonlyMap<string, Entry>, name: string, what: string): Map<string, Entry> => {
+const without = <Entry>(records: ReadonlyMap<string, Entry>, name: string, kind: string): Map<string, Entry> => {
   const left = new Map(records);
-  if (!left.delete(name)) throw new OperatorError(`there is no ${what} ${name}`);
+  if (!left.delete(name)) throw new OperatorError(`there is no ${kind} ${name}`);
   return left;
 };
 

@@ -82,7 +82,7 @@ export const areSamplesIncomplete = async (plane: ControlPlane): Promise<boolean
   const { id } = fromBinary(TaskCreateRequestSchema, (await recorded('', FIRST)).bytes);
   const [project = '', domain = '', name = ''] = SAMPLE_EXECUTION.split('/');
   const client = openChannel(plane);
-  const exists = (asked: Request): Promise<boolean> => isOk(client, asked, status.NOT_FOUND);
+  const exists = (request: Request): Promise<boolean> => isOk(client, request, status.NOT_FOUND);
   try {
     const hasBegun = await exists(request(AdminService.method.getTask, id ? { id } : {}));
     return hasBegun && !(await exists(request(AdminService.method.getExecution, { id: { project, domain, name } })));

@@ -69,8 +69,8 @@ const isKnown = ({ name }: Entry): boolean => RESOURCES.some((known) => known.na
  * else its request; both at most the platform's limit, and the request at most the limit. Zero counts as not given. Other
  * resources stay as they were asked for.
  */
-export const containerResources = (asked: Resources | undefined, platform: PlatformResources): Resources => {
-  const { requests = [], limits = [] } = asked ?? {};
+export const containerResources = (requested: Resources | undefined, platform: PlatformResources): Resources => {
+  const { requests = [], limits = [] } = requested ?? {};
   const result = create(ResourcesSchema, {
     requests: requests.filter((entry) => !isKnown(entry)),
     limits: limits.filter((entry) => !isKnown(entry)),

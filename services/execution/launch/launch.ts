@@ -218,12 +218,17 @@ const planned = async (services: LaunchServices, id: ExecutionId, { request, giv
   return { target, created };
 };
 
-const launchAs = async (services: LaunchServices, id: ExecutionId, asked: Launch, actor: Actor): Promise<Launched> => {
+const launchAs = async (
+  services: LaunchServices,
+  id: ExecutionId,
+  launchRequest: Launch,
+  actor: Actor,
+): Promise<Launched> => {
   const { sessions, aggregate } = services;
   const stream = executionStream(id);
   const before = await recordedBefore(sessions, aggregate, stream, actor);
   if (before !== undefined) return { kind: 'launched', id, position: before };
-  const { target, created } = await planned(services, id, asked, actor.principal);
+  const { target, created } = await planned(services, id, launchRequest, actor.principal);
   const taken = await slotFor(services, target, id);
   if ('refusal' in taken) return refused(id, taken.refusal);
   if (taken.slot !== undefined) created.slotAttempt = taken.slot.attempt;
@@ -240,7 +245,7 @@ const launchAs = async (services: LaunchServices, id: ExecutionId, asked: Launch
  *
  * @throws {RpcError} of a temporary failure, and {@link Fault}: neither means that the request is wrong.
  */
-export const launch = (services: LaunchServices, asked: Launch, actor: Actor): Promise<Launched> => {
-  const id = idOf(services, asked.request, actor);
-  return errorsAsRefusals(id, () => launchAs(services, id, asked, actor));
+export const launch = (services: LaunchServices, launchRequest: Launch, actor: Actor): Promise<Launched> => {
+  const id = idOf(services, launchRequest.request, actor);
+  return errorsAsRefusals(id, () => launchAs(services, id, launchRequest, actor));
 };

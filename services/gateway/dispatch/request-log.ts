@@ -20,8 +20,8 @@ export const requestLog = (log: RequestLog): Interceptor => {
     const { endpoint, transport, requestId, principal, requestBytes, traceParent, startedAt } = call;
     const { project } = endpoint.targetOf(call.request);
     const ms = Math.round((performance.now() - startedAt) * 1_000) / 1_000;
-    const about = { requestId, rpc: endpoint.name, transport, principal, project };
-    log[level]({ ...about, code, ms, requestBytes, answerBytes, traceParent }, 'request');
+    const context = { requestId, rpc: endpoint.name, transport, principal, project };
+    log[level]({ ...context, code, ms, requestBytes, answerBytes, traceParent }, 'request');
   };
   return (call, next) => {
     const level = levelOf(call.endpoint);

@@ -40,13 +40,13 @@ const withDependencies = (files: ReflectedFiles, file: ReflectedFile, sent: Set<
 };
 
 const answerOf = (files: ReflectedFiles, { messageRequest: asked }: Request, sent: Set<string>): Answer => {
-  const answerWith = (file: ReflectedFile | undefined, what: string): Answer =>
+  const answerWith = (file: ReflectedFile | undefined, requested: string): Answer =>
     file
       ? {
           case: 'fileDescriptorResponse',
           value: { fileDescriptorProto: [...withDependencies(files, file, sent)] },
         }
-      : refusal('NOT_FOUND', `${what} is not known`);
+      : refusal('NOT_FOUND', `${requested} is not known`);
   switch (asked.case) {
     case 'fileByFilename':
       return answerWith(files.byName(asked.value), `file ${asked.value}`);

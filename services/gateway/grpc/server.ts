@@ -16,13 +16,17 @@ import type { Endpoint } from '../routes.js';
 const pathOf = (method: DescMethod, callersPackage: string): string =>
   `/${method.parent.typeName.replace(/^platformidl(?=\.)/, callersPackage)}/${method.name}`;
 
-const servedBy = (hosting: Hosting, own: readonly Endpoint[], shutdown: AbortSignal): ReadonlyMap<string, Served> => {
+const servedBy = (
+  hosting: Hosting,
+  endpoints: readonly Endpoint[],
+  shutdown: AbortSignal,
+): ReadonlyMap<string, Served> => {
   const handlerOf = (endpoint: Endpoint): GrpcHandler =>
     endpoint.method.methodKind === 'unary'
       ? unaryHandler(endpoint, hosting)
       : streamHandler(endpoint, hosting, shutdown);
   const served = new Map<string, Served>();
-  for (const endpoint of [...hosting.routes, ...own]) {
+  for (const endpoint of [...hosting.routes, ...endpoints]) {
     const handle = handlerOf(endpoint);
     for (const callersPackage of PACKAGES) {
       served.set(pathOf(endpoint.method, callersPackage), { handle, callersPackage });

@@ -112,8 +112,8 @@ const sendFollowed = (
   reply: FastifyReply,
 ): Promise<Sent> => {
   const disconnected = disconnection(reply);
-  return sendEvents(reply, follow(call.request as Uint8Array, call, { form: 'events', disconnected: disconnected }), {
-    disconnected: disconnected,
+  return sendEvents(reply, follow(call.request as Uint8Array, call, { form: 'events', disconnected }), {
+    disconnected,
     maxStallMs,
   });
 };

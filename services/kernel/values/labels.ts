@@ -24,8 +24,8 @@ const keyProblem = (key: string): string | undefined => {
   return prefix ?? nameProblem(key.slice(slash + 1));
 };
 
-const refuse = (what: string, text: string, problem: string | undefined): void => {
-  if (problem !== undefined) throw new RpcError('INVALID_ARGUMENT', `invalid label ${what} [${text}]: ${problem}`);
+const refuse = (part: string, text: string, problem: string | undefined): void => {
+  if (problem !== undefined) throw new RpcError('INVALID_ARGUMENT', `invalid label ${part} [${text}]: ${problem}`);
 };
 
 /**

@@ -49,12 +49,12 @@ const FIGURES_WAIT_MS = 2_000;
 
 /** Shares one read of the figures among concurrent callers; gives an empty list when they do not come in time. */
 const readOnce = (groups: ServedEventstore['groups']): ServedEventstore['groups'] => {
-  let asked: Promise<readonly GroupFigures[]> | undefined;
+  let figures: Promise<readonly GroupFigures[]> | undefined;
   return () => {
-    asked ??= groups()
+    figures ??= groups()
       .catch(() => [])
-      .finally(() => (asked = undefined));
-    return Promise.race([asked, setTimeout(FIGURES_WAIT_MS, [], { ref: false })]);
+      .finally(() => (figures = undefined));
+    return Promise.race([figures, setTimeout(FIGURES_WAIT_MS, [], { ref: false })]);
   };
 };
 

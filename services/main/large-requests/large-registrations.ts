@@ -63,8 +63,8 @@ export const largeRegistrations = (data: RegistrationThreadData): LargeRegistrat
     workerData: data,
     tooMany: 'too many large registrations wait to be compiled; nothing was recorded',
   });
-  const compiled = async <Asked extends LargeRegistration>(request: Uint8Array, asked: Asked) =>
-    (await thread.ask(request, asked)) as Registered[Asked['kind']];
+  const compiled = async <Asked extends LargeRegistration>(request: Uint8Array, registration: Asked) =>
+    (await thread.ask(request, registration)) as Registered[Asked['kind']];
 
   const ofTask = headOf(TaskCreateRequestSchema, taskHead);
   return {

@@ -28,7 +28,7 @@ type SentExecution = Partial<ExecutionId> | undefined;
 type SentNode = Exclude<MessageInitShape<typeof NodeExecutionIdentifierSchema>, { readonly $typeName: string }>;
 
 /** The identifiers in the requests of the reads, under the names of their fields. */
-type Asked = {
+type PastRequest = {
   readonly id?: SentExecution & SentNode & { readonly nodeExecutionId?: SentNode };
   readonly workflowExecutionId?: SentExecution;
   readonly nodeExecutionId?: SentNode;
@@ -39,9 +39,9 @@ type Asked = {
 const streamOf = (sent: SentExecution, field?: string) =>
   executionStream(completeExecutionId(sent as ExecutionId, field));
 
-const ofExecution = ({ id }: Asked): NeededPrefix => ({ stream: streamOf(id), models: [executions] });
+const ofExecution = ({ id }: PastRequest): NeededPrefix => ({ stream: streamOf(id), models: [executions] });
 
-const ofNode = ({ id }: Asked): NeededPrefix => {
+const ofNode = ({ id }: PastRequest): NeededPrefix => {
   const { executionId, nodeId } = nodeIdOf(id as never);
   const stream = executionStream(executionId);
   const node = nodeExecutionKey(stream, nodeId);
@@ -58,19 +58,19 @@ const ofAttempts = (sent: SentNode | undefined, filters = ''): NeededPrefix => {
   return { stream, models: filters === '' ? [taskExecutions] : executionModels, part: under, isWanted };
 };
 
-const ofNodes = ({ workflowExecutionId, filters = '' }: Asked): NeededPrefix => ({
+const ofNodes = ({ workflowExecutionId, filters = '' }: PastRequest): NeededPrefix => ({
   stream: streamOf(workflowExecutionId, 'execution_id'),
   models: filters === '' ? [nodeExecutions] : executionModels,
 });
 
-const ofNodesOfTask = ({ taskExecutionId }: Asked): NeededPrefix => ({
+const ofNodesOfTask = ({ taskExecutionId }: PastRequest): NeededPrefix => ({
   stream: ofAttempts(taskExecutionId?.nodeExecutionId).stream,
   models: executionModels,
 });
 
-const ofTask = ({ id }: Asked): NeededPrefix => ofAttempts(id?.nodeExecutionId);
+const ofTask = ({ id }: PastRequest): NeededPrefix => ofAttempts(id?.nodeExecutionId);
 
-const NEEDS: Readonly<Partial<Record<keyof typeof AdminService.method, (asked: Asked) => NeededPrefix>>> = {
+const NEEDS: Readonly<Partial<Record<keyof typeof AdminService.method, (request: PastRequest) => NeededPrefix>>> = {
   getExecution: ofExecution,
   getExecutionData: ofExecution,
   getNodeExecution: ofNode,

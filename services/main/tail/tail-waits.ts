@@ -19,6 +19,6 @@ export const tailWaits = (
   const lookAhead = async (): Promise<void> => {
     head = await log.head();
   };
-  const waits = positionWaits({ hasReached: (asked) => position() >= asked, lookAhead });
-  return (asked) => reachPosition({ waits, position, ...(maxLagMs !== undefined && { maxLagMs }) }, asked);
+  const waits = positionWaits({ hasReached: (requested) => position() >= requested, lookAhead });
+  return (requested) => reachPosition({ waits, position, ...(maxLagMs !== undefined && { maxLagMs }) }, requested);
 };

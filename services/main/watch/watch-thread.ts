@@ -59,8 +59,8 @@ const open = (request: WatchRequest): Opened => {
 };
 
 // Without reads of the log: a subscription to executions brings every position, also those of other categories.
-const waits = positionWaits({ hasReached: (asked) => position >= asked, maxWaiting: MAX_WATCHERS });
-const reach = (asked: bigint): Promise<void> => reachPosition({ waits, position: () => position }, asked);
+const waits = positionWaits({ hasReached: (requested) => position >= requested, maxWaiting: MAX_WATCHERS });
+const reach = (requested: bigint): Promise<void> => reachPosition({ waits, position: () => position }, requested);
 
 const hub = openWatchHub({ open, reach, encode: encodedAnswer, send: (message) => parentPort?.postMessage(message) });
 const following = log.subscribe({ after: position, filter }, (page) => {

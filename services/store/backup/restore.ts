@@ -157,12 +157,12 @@ const moveIntoPlace = async (from: string, directory: string): Promise<void> => 
 };
 
 /** @throws {DataDirectoryUnusable} for an error of the file system, such as a full disk; other errors as they are. */
-const writing = async (what: string, work: () => Promise<void>): Promise<void> => {
+const writing = async (path: string, work: () => Promise<void>): Promise<void> => {
   try {
     await work();
   } catch (error) {
     if (error instanceof Fault || fileErrorCode(error) === '') throw error;
-    throw new DataDirectoryUnusable(`${what} cannot be restored: ${errorText(error)}`, error);
+    throw new DataDirectoryUnusable(`${path} cannot be restored: ${errorText(error)}`, error);
   }
 };
 

@@ -66,10 +66,10 @@ export const s3UploadRestorer = (location: S3Location): UploadRestorer => {
   return {
     restore: async ({ path, sizeBytes: ContentLength }, content) => {
       const object = { Bucket, Key: `${prefix}${path.slice(UPLOADS.length)}` };
-      const what = `upload ${object.Key} cannot be restored`;
-      if (await fromS3(what, () => client.send(new HeadObjectCommand(object)))) return;
+      const failureText = `upload ${object.Key} cannot be restored`;
+      if (await fromS3(failureText, () => client.send(new HeadObjectCommand(object)))) return;
       const put = new PutObjectCommand({ ...object, ContentLength, Body: Readable.from(content) });
-      await callS3(what, () => client.send(put));
+      await callS3(failureText, () => client.send(put));
     },
     close: () => client.destroy(),
   };

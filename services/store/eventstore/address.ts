@@ -33,7 +33,7 @@ const oneOf = (...values: readonly string[]): Accepted => ({
   pattern: new RegExp(`^(?:${values.join('|')})$`, 'u'),
   text: values.join(' or '),
 });
-const words = (what: string): Accepted => ({ pattern: /./u, text: what });
+const words = (text: string): Accepted => ({ pattern: /./u, text });
 
 /** The parameters of a connection string. */
 const PARAMETERS: Readonly<Record<string, Accepted>> = {

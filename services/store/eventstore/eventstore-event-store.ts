@@ -157,7 +157,7 @@ export const eventstoreEventStore = async ({
       yield* readLogUpTo(reads, options, await head());
     },
     subscribe: (options, onPage) => {
-      const read = (asked: typeof options, upTo: bigint) => readLogUpTo(reads, asked, upTo);
+      const read = (from: typeof options, upTo: bigint) => readLogUpTo(reads, from, upTo);
       const subscription = subscribe({ head, read, feed, onFailure }, options, onPage);
       const forget = (): boolean => subscriptions.delete(subscription);
       subscriptions.add(subscription);

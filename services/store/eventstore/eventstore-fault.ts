@@ -136,8 +136,8 @@ export const isSlowConsumer = (error: unknown): boolean => /Consumer too slow/iu
  * Makes the fault of an operation that is not tried again: `OutcomeUnknown` when it may have been written,
  * `StoreUnavailable` when it was not.
  */
-export const retriesUsedUpFault = (what: string, error: unknown, mayBeWritten: boolean): Fault => {
-  const text = `${what}: ${textOf(error)}`;
+export const retriesUsedUpFault = (failureText: string, error: unknown, mayBeWritten: boolean): Fault => {
+  const text = `${failureText}: ${textOf(error)}`;
   return mayBeWritten ? new OutcomeUnknown(text, error) : new StoreUnavailable(text, error);
 };
 

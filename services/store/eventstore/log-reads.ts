@@ -56,13 +56,13 @@ const isAsked = ({ after, isInclusive, filter }: ReadFrom, event: RecordedEvent)
   (event.position > after || (isInclusive === true && event.position === after)) && isWanted(filter, event);
 
 /** Reads every event, up to a position or to the end of what the node has. */
-async function* readWhole(connection: NodeConnection, asked: ReadFrom, upTo: bigint): AsyncGenerator<LogPage> {
-  for await (const page of pagesOf(connection, { from: readStart(asked.start), ...LEADER })) {
+async function* readWhole(connection: NodeConnection, options: ReadFrom, upTo: bigint): AsyncGenerator<LogPage> {
+  for await (const page of pagesOf(connection, { from: readStart(options.start), ...LEADER })) {
     const inside = page.filter(({ position }) => position <= upTo);
     const isOver = inside.length < page.length;
     const seen = isOver ? upTo : page.at(-1)?.position;
-    if (seen !== undefined && seen >= asked.after)
-      yield { events: inside.filter((event) => isAsked(asked, event)), position: seen };
+    if (seen !== undefined && seen >= options.after)
+      yield { events: inside.filter((event) => isAsked(options, event)), position: seen };
     if (isOver) return;
   }
 }
@@ -87,12 +87,12 @@ export const serverFilter = ({ categories, types }: EventFilter): Filter => {
 };
 
 /** Reads the event at the start position of an inclusive read, because subscriptions start after their position. */
-const firstOf = async (connection: NodeConnection, asked: ReadFrom): Promise<readonly RecordedEvent[]> => {
-  if (asked.isInclusive !== true || asked.start !== asked.after) return [];
+const firstOf = async (connection: NodeConnection, options: ReadFrom): Promise<readonly RecordedEvent[]> => {
+  if (options.isInclusive !== true || options.start !== options.after) return [];
   const found: RecordedEvent[] = [];
-  const first = { from: readStart(asked.start), count: 1, ...LEADER } as const;
+  const first = { from: readStart(options.start), count: 1, ...LEADER } as const;
   for await (const events of eventsOf(connection, first))
-    found.push(...events.filter((event) => isAsked(asked, event)));
+    found.push(...events.filter((event) => isAsked(options, event)));
   return found;
 };
 
@@ -106,18 +106,18 @@ const isEndBy = (answer: ReadAnswer, upTo: bigint): boolean => {
  * Reads the events that match a filter. The server supports filters only in subscriptions, so this is a subscription
  * that ends when it has caught up. It is on the leader, which has every event that any node has shown.
  */
-async function* readFiltered(connection: NodeConnection, asked: Filtered, upTo: bigint): AsyncGenerator<LogPage> {
-  const first = await firstOf(connection, asked);
-  if (first.length > 0) yield { events: first, position: asked.after };
-  const filter = serverFilter(asked.filter);
-  const read = await openRead(connection, { from: readStart(asked.start), filter, isSubscription: true, ...LEADER });
+async function* readFiltered(connection: NodeConnection, options: Filtered, upTo: bigint): AsyncGenerator<LogPage> {
+  const first = await firstOf(connection, options);
+  if (first.length > 0) yield { events: first, position: options.after };
+  const filter = serverFilter(options.filter);
+  const read = await openRead(connection, { from: readStart(options.start), filter, isSubscription: true, ...LEADER });
   try {
     for (;;) {
       const answers = await read.next();
       if (answers.length === 0) throw new Error('the event store has ended the subscription');
       const events = answers.filter(isEvent);
       const isOver = answers.some((answer) => isEndBy(answer, upTo));
-      const inside = events.filter((event) => event.position <= upTo && isAsked(asked, event));
+      const inside = events.filter((event) => event.position <= upTo && isAsked(options, event));
       const position = isOver ? upTo : events.at(-1)?.position;
       if (position !== undefined) yield { events: inside, position };
       if (isOver) return;
@@ -133,11 +133,11 @@ const isBefore = ({ after, isInclusive }: Omit<ReadLogOptions, 'limit'>, upTo: b
   after < upTo || (after === upTo && isInclusive === true);
 
 /** Reads the log in the way that fits the filter; a filter that matches nothing needs no read. */
-async function* pagesFrom(connection: NodeConnection, asked: ReadFrom, upTo: bigint): AsyncGenerator<LogPage> {
-  const { filter } = asked;
-  if (filter === undefined) yield* readWhole(connection, asked, upTo);
+async function* pagesFrom(connection: NodeConnection, options: ReadFrom, upTo: bigint): AsyncGenerator<LogPage> {
+  const { filter } = options;
+  if (filter === undefined) yield* readWhole(connection, options, upTo);
   else if (isEmpty(filter)) yield { events: [], position: upTo };
-  else yield* readFiltered(connection, { ...asked, filter }, upTo);
+  else yield* readFiltered(connection, { ...options, filter }, upTo);
 }
 
 /** Reads pages after any position. The server refuses positions without an event; then the event before it is used. */

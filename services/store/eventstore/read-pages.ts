@@ -33,9 +33,9 @@ export const readStart = (position: bigint): bigint | 'start' => (position === 0
  *
  * @throws {StoreUnavailable} when there is none.
  */
-export const openRead = async (connection: NodeConnection, asked: ReadParameters): Promise<EventRead> => {
+export const openRead = async (connection: NodeConnection, parameters: ReadParameters): Promise<EventRead> => {
   try {
-    return eventRead(await connection.client(), asked);
+    return eventRead(await connection.client(), parameters);
   } catch (error) {
     throw readFault(error);
   }
@@ -45,8 +45,11 @@ export const openRead = async (connection: NodeConnection, asked: ReadParameters
 export const isEvent = (answer: ReadAnswer): answer is RecordedEvent => !('mark' in answer);
 
 /** The events of a read as they arrive, its errors as faults; none when the stream does not exist. */
-export async function* eventsOf(connection: NodeConnection, asked: ReadParameters): AsyncGenerator<RecordedEvent[]> {
-  const read = await openRead(connection, asked);
+export async function* eventsOf(
+  connection: NodeConnection,
+  parameters: ReadParameters,
+): AsyncGenerator<RecordedEvent[]> {
+  const read = await openRead(connection, parameters);
   try {
     for (;;) {
       const answers = await read.next();
@@ -62,9 +65,12 @@ export async function* eventsOf(connection: NodeConnection, asked: ReadParameter
 }
 
 /** Collects the events of a read into pages, all of them full but the last, which may have fewer events. */
-export async function* pagesOf(connection: NodeConnection, asked: ReadParameters): AsyncGenerator<RecordedEvent[]> {
+export async function* pagesOf(
+  connection: NodeConnection,
+  parameters: ReadParameters,
+): AsyncGenerator<RecordedEvent[]> {
   let rest: RecordedEvent[] = [];
-  for await (const events of eventsOf(connection, asked)) {
+  for await (const events of eventsOf(connection, parameters)) {
     rest = rest.length === 0 ? events : rest.concat(events);
     for (; rest.length >= PAGE_EVENTS; rest = rest.slice(PAGE_EVENTS)) yield rest.slice(0, PAGE_EVENTS);
   }

@@ -25,10 +25,10 @@ const faulty = (rows: LogRows, path: string): LogRows => {
   const fault = (error: unknown): Error => sqliteReadFault(path, error);
   return {
     head: () => throwing(fault, () => rows.head()),
-    streamPage: (...asked) => throwing(fault, () => rows.streamPage(...asked)),
-    logPage: (...asked) => throwing(fault, () => rows.logPage(...asked)),
+    streamPage: (...parameters) => throwing(fault, () => rows.streamPage(...parameters)),
+    logPage: (...parameters) => throwing(fault, () => rows.logPage(...parameters)),
     wantsHot: (filter) => throwing(fault, () => rows.wantsHot(filter)),
-    pageBefore: (...asked) => throwing(fault, () => rows.pageBefore(...asked)),
+    pageBefore: (...parameters) => throwing(fault, () => rows.pageBefore(...parameters)),
   };
 };
 

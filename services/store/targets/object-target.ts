@@ -44,11 +44,11 @@ export interface ObjectTarget {
 }
 
 /** @returns `undefined` when a file or folder of the operation does not exist. */
-const faulty = async <Result>(what: string, work: () => Promise<Result>): Promise<Result | undefined> => {
+const faulty = async <Result>(failureText: string, work: () => Promise<Result>): Promise<Result | undefined> => {
   try {
     return await ifExists(work());
   } catch (error) {
-    throw new StoreUnavailable(`${what}: ${errorText(error)}`, error);
+    throw new StoreUnavailable(`${failureText}: ${errorText(error)}`, error);
   }
 };
 

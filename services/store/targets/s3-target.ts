@@ -11,7 +11,7 @@ import { type ExclusiveObject, inUse, type ObjectTarget } from './object-target.
 /** A stored version of an object. */
 type Version = { readonly bytes: Uint8Array; readonly tag: string };
 
-/** An object in a bucket; `what` names it in messages. */
+/** An object in a bucket; `shown` names it in messages. */
 type ObjectAddress = {
   readonly client: S3Client;
   readonly Bucket: string;

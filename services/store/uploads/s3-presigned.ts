@@ -48,13 +48,13 @@ const urlOf = ({ protocol, hostname, port, path, query = {} }: Request): string 
  * Makes a link that does the same as a command, without credentials, until it expires. The headers of the command are
  * signed, so the user of the link has to send the same.
  *
- * @param asked result of a {@link linking} client for the command.
+ * @param signing result of a {@link linking} client for the command.
  * @param expiresIn in seconds.
  * @throws {StoreUnavailable} when the link cannot be signed, such as without credentials.
  */
-export const presigned = async (client: S3Client, asked: Promise<unknown>, expiresIn: number): Promise<string> => {
+export const presigned = async (client: S3Client, signing: Promise<unknown>, expiresIn: number): Promise<string> => {
   try {
-    const request = withoutFree(((await asked) as Kept).request);
+    const request = withoutFree(((await signing) as Kept).request);
     const signer: unknown = await client.config.signer();
     const unhoistableHeaders = new Set(Object.keys(request.headers).filter((name) => name.startsWith('x-amz-meta-')));
     return urlOf(await (signer as Presigner).presign(request, { expiresIn, unhoistableHeaders }));

@@ -78,9 +78,9 @@ const admission = (services: FeedServices, board: WorkBoard): Admit => {
     return id.session !== '' && (await sessions.renewals(id)) !== undefined && sessions.renew(id);
   };
 
-  const sessionOf = async (asked: EngineSessionId, principal: string): Promise<EngineSessionId> => {
-    if (await resumes(asked)) return asked;
-    const id = { ...asked, session: newSession() };
+  const sessionOf = async (requested: EngineSessionId, principal: string): Promise<EngineSessionId> => {
+    if (await resumes(requested)) return requested;
+    const id = { ...requested, session: newSession() };
     for (const earlier of board.sessions.namesakes(id))
       await sessions.end(earlier.id, 'another engine of this name has joined');
     await sessions.open(id, principal);

@@ -36,7 +36,7 @@ type HttpRequest = {
 /** A request for a page. */
 type PageRequest = { readonly query: URLSearchParams; readonly host: string | undefined };
 
-const PAGES: Readonly<Record<string, (node: ServedNode, asked: PageRequest) => PageAnswer | Promise<PageAnswer>>> = {
+const PAGES: Readonly<Record<string, (node: ServedNode, request: PageRequest) => PageAnswer | Promise<PageAnswer>>> = {
   '/info': () => json(nodeInfo()),
   '/gossip': async (node, { host }) => json(await nodeGossip(node, host)),
   '/health/live': (_node, { query }) => ({ status: liveStatus(query), body: '' }),

@@ -66,12 +66,12 @@ const scan = (cursor: Cursor, end: number): ReportedEvent => {
   return { sequence: BigInt.asUintN(64, sequence), method, request };
 };
 
-const readable = <Answer>(what: () => string, read: () => Answer): Answer => {
+const readable = <Answer>(described: () => string, read: () => Answer): Answer => {
   try {
     return read();
   } catch (error) {
     if (!(error instanceof Malformed)) throw error;
-    throw new RpcError('INVALID_ARGUMENT', `malformed ${what()}: ${error.message} at byte ${error.at}`);
+    throw new RpcError('INVALID_ARGUMENT', `malformed ${described()}: ${error.message} at byte ${error.at}`);
   }
 };
 

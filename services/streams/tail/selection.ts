@@ -94,7 +94,7 @@ export const tailFilter = (request: TailRequest, labelsOf: LabelsOf): Matches =>
     if (!tests.every((test) => test(event))) return false;
     if (labels.length === 0) return true;
     return labelsOf(event.stream).then(
-      (own) => own === 'unreadable' || labels.every(([key, value]) => own[key] === value),
+      (eventLabels) => eventLabels === 'unreadable' || labels.every(([key, value]) => eventLabels[key] === value),
     );
   };
 };

@@ -30,19 +30,19 @@ const connect = async (profile: Profile): Promise<Connection> => {
     if (next === undefined) throw error;
     token = next;
   };
-  const signedIn = async <Answer>(ask: (headers: Headers) => Promise<Answer>): Promise<Answer> => {
+  const signedIn = async <Answer>(send: (headers: Headers) => Promise<Answer>): Promise<Answer> => {
     try {
-      return await ask(headersOf());
+      return await send(headersOf());
     } catch (error) {
       await signIn(error);
-      return ask(headersOf());
+      return send(headersOf());
     }
   };
-  const streamed = async function* <Answer>(ask: (headers: Headers) => AsyncIterable<Answer>): AsyncIterable<Answer> {
+  const streamed = async function* <Answer>(open: (headers: Headers) => AsyncIterable<Answer>): AsyncIterable<Answer> {
     let hasBegun = false;
     for (let isSignedIn = false; ; isSignedIn = true) {
       try {
-        for await (const answer of ask(headersOf())) {
+        for await (const answer of open(headersOf())) {
           hasBegun = true;
           yield answer;
         }
@@ -59,11 +59,10 @@ const connect = async (profile: Profile): Promise<Connection> => {
   const { consoleUrl } = profile;
   return {
     call: (method, init, onUnread) =>
-      signedIn((own) => transport.call(method, create(method.input, init), own, onUnread)),
+      signedIn((headers) => transport.call(method, create(method.input, init), headers, onUnread)),
     open: (method, init, signal) =>
-      streamed((own) => transport.open(method, create(method.input, init), { headers: own, signal })),
-    tail: (init, signal) =>
-      streamed((own) => transport.tail(create(TailRequestSchema, init), { headers: own, signal })),
+      streamed((headers) => transport.open(method, create(method.input, init), { headers, signal })),
+    tail: (init, signal) => streamed((headers) => transport.tail(create(TailRequestSchema, init), { headers, signal })),
     consoleLink: (path) => (consoleUrl === undefined ? undefined : `${consoleUrl.replace(/\/$/u, '')}/console${path}`),
     close: () => transport.close(),
   };

@@ -63,24 +63,24 @@ const versionName = ({ id }: Versioned): string => `${id?.name ?? ''} ${id?.vers
 
 /** The list of each kind. */
 const LISTS = {
-  executions: async (connection: Connection, asked: ListRequestFields) => {
-    const page = await connection.call(AdminService.method.listExecutions, asked);
+  executions: async (connection: Connection, request: ListRequestFields) => {
+    const page = await connection.call(AdminService.method.listExecutions, request);
     const { executions: elements } = page;
     const shown = { elements, columns: EXECUTION_COLUMNS, name: ({ id }: (typeof elements)[0]) => id?.name ?? '' };
     return listed(ExecutionListSchema, page, shown);
   },
-  workflows: async (connection: Connection, asked: ListRequestFields) => {
-    const page = await connection.call(AdminService.method.listWorkflows, asked);
+  workflows: async (connection: Connection, request: ListRequestFields) => {
+    const page = await connection.call(AdminService.method.listWorkflows, request);
     const shown = { elements: page.workflows, columns: WORKFLOW_COLUMNS, name: versionName };
     return listed(WorkflowListSchema, page, shown);
   },
-  'launch-plans': async (connection: Connection, asked: ListRequestFields) => {
-    const page = await connection.call(AdminService.method.listLaunchPlans, asked);
+  'launch-plans': async (connection: Connection, request: ListRequestFields) => {
+    const page = await connection.call(AdminService.method.listLaunchPlans, request);
     const shown = { elements: page.launchPlans, columns: LAUNCH_PLAN_COLUMNS, name: versionName };
     return listed(LaunchPlanListSchema, page, shown);
   },
-  tasks: async (connection: Connection, asked: ListRequestFields) => {
-    const page = await connection.call(AdminService.method.listTasks, asked);
+  tasks: async (connection: Connection, request: ListRequestFields) => {
+    const page = await connection.call(AdminService.method.listTasks, request);
     return listed(TaskListSchema, page, { elements: page.tasks, columns: TASK_COLUMNS, name: versionName });
   },
   projects: async (connection: Connection, { id: _, ...asked }: ListRequestFields) => {

@@ -72,8 +72,8 @@ const resultFor = (input: TypedVariable, { texts, values }: GivenInputs): Result
   return isRequired ? { name, problem: `input ${name} (${typeInWords(type)}) is needed: --input ${name}=…` } : { name };
 };
 
-const unknownNames = (asked: readonly TypedVariable[], { texts, values }: GivenInputs): readonly string[] => {
-  const known = new Set(asked.map(({ name }) => name));
+const unknownNames = (expected: readonly TypedVariable[], { texts, values }: GivenInputs): readonly string[] => {
+  const known = new Set(expected.map(({ name }) => name));
   const others = known.size === 0 ? 'none can be given' : `those that can be given are ${[...known].join(', ')}`;
   return [...Object.keys(texts), ...Object.keys(values)]
     .filter((name) => !known.has(name))
@@ -81,13 +81,16 @@ const unknownNames = (asked: readonly TypedVariable[], { texts, values }: GivenI
 };
 
 /**
- * The literals of the inputs that were given, by their names; each is of the type that `asked` has for it.
+ * The literals of the inputs that were given, by their names; each is of the type that `expected` has for it.
  *
  * @throws {OperatorError} with a line for each input that is wrong, unknown or missing.
  */
-export const literalsOf = (asked: readonly TypedVariable[], given: GivenInputs): Readonly<Record<string, Literal>> => {
-  const results = asked.map((input) => resultFor(input, given));
-  const problems = [...unknownNames(asked, given), ...results.flatMap(({ problem }) => problem ?? [])];
+export const literalsOf = (
+  expected: readonly TypedVariable[],
+  given: GivenInputs,
+): Readonly<Record<string, Literal>> => {
+  const results = expected.map((input) => resultFor(input, given));
+  const problems = [...unknownNames(expected, given), ...results.flatMap(({ problem }) => problem ?? [])];
   if (problems.length > 0) throw new OperatorError(problems.join('\n'));
   return Object.fromEntries(results.flatMap(({ name, literal }) => (literal ? [[name, literal]] : [])));
 };

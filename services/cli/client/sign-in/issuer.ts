@@ -117,9 +117,13 @@ const failureIn = (error: unknown): Error | undefined =>
  * @param advice for the operator, when the issuer has refused.
  * @throws {OperatorError} with the code of the issuer and `advice`, or with the reason why it could not be asked.
  */
-export const callIssuer = async <Answer>(url: string, advice: string, ask: () => Promise<Answer>): Promise<Answer> => {
+export const callIssuer = async <Answer>(
+  url: string,
+  advice: string,
+  request: () => Promise<Answer>,
+): Promise<Answer> => {
   try {
-    return await ask();
+    return await request();
   } catch (cause) {
     const failure = failureIn(cause);
     for (const each of [cause, failure]) if (each instanceof OperatorError) throw each;

@@ -10,9 +10,9 @@ import { signInPerson, takeTokens } from './by-person.js';
 import { codeOf, discoveredIssuer, signInMetadata } from './issuer.js';
 import { errorText } from '../../../kernel/error-text.js';
 
-const atIssuer = async <Answer>(issuer: string, ask: () => Promise<Answer>): Promise<Answer> => {
+const atIssuer = async <Answer>(issuer: string, request: () => Promise<Answer>): Promise<Answer> => {
   try {
-    return await ask();
+    return await request();
   } catch (cause) {
     throw new OperatorError(`${issuer}: ${codeOf(cause)}`, { cause });
   }

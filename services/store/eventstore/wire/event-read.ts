@@ -38,8 +38,8 @@ const unanswered = (ms: number): StoreUnavailable =>
 type End = { readonly error?: Error | undefined };
 
 /** Opens a read or a subscription on the client's connection. */
-export const eventRead = (client: NodeClient, asked: ReadParameters): EventRead => {
-  const kind = asked.isLive === true ? 'live' : 'read';
+export const eventRead = (client: NodeClient, parameters: ReadParameters): EventRead => {
+  const kind = parameters.isLive === true ? 'live' : 'read';
   let waiting: ReadAnswer[] = [];
   let end: End | undefined;
   let isPaused = false;
@@ -72,8 +72,8 @@ export const eventRead = (client: NodeClient, asked: ReadParameters): EventRead 
       };
     });
 
-  const call: StreamingCall = client.open('Read', asked.requiresLeader === true, { onMessages, onEnd: finish });
-  call.end([encodedReadRequest(asked)]);
+  const call: StreamingCall = client.open('Read', parameters.requiresLeader === true, { onMessages, onEnd: finish });
+  call.end([encodedReadRequest(parameters)]);
 
   return {
     next: async () => {

@@ -66,10 +66,10 @@ const filterOption = (filter: Filter | undefined): NonNullable<Options['filterOp
 };
 
 /** Encodes the request of a read or subscription. */
-export const encodedReadRequest = (asked: ReadParameters): Buffer => {
-  const { direction = FORWARDS, count = Number.MAX_SAFE_INTEGER, isSubscription = false, filter } = asked;
+export const encodedReadRequest = (parameters: ReadParameters): Buffer => {
+  const { direction = FORWARDS, count = Number.MAX_SAFE_INTEGER, isSubscription = false, filter } = parameters;
   const options: Options = {
-    streamOption: streamOption(asked),
+    streamOption: streamOption(parameters),
     readDirection: direction === FORWARDS ? Forwards : Backwards,
     countOption: isSubscription ? { case: 'subscription', value: {} } : { case: 'count', value: BigInt(count) },
     filterOption: filterOption(filter),

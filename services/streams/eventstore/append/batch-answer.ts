@@ -107,9 +107,9 @@ const answerTo = (
   });
 
 /** Encodes the answer to an append that was written. */
-export const successAnswer = (asked: BatchAppendRequest, written: AppendResult): Buffer =>
-  answerTo(asked, { case: 'success', value: writtenFields(written) });
+export const successAnswer = (request: BatchAppendRequest, written: AppendResult): Buffer =>
+  answerTo(request, { case: 'success', value: writtenFields(written) });
 
 /** Encodes the answer to a failed append, always with stream and details: official clients fail without either. */
-export const failureAnswer = (asked: BatchAppendRequest, thrown: unknown): Buffer =>
-  answerTo(asked, { case: 'error', value: errorOf(thrown, asked.options) });
+export const failureAnswer = (request: BatchAppendRequest, thrown: unknown): Buffer =>
+  answerTo(request, { case: 'error', value: errorOf(thrown, request.options) });

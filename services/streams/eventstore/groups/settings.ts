@@ -30,22 +30,22 @@ const millisecondsOf = ({ case: unit, value }: Settings['messageTimeout'] | Sett
  *
  * @throws {RpcError} INVALID_ARGUMENT when they are absent.
  */
-export const groupSettingsOf = (asked: Settings | undefined): GroupSettings => {
-  if (asked === undefined) throw missing('options.settings');
-  const named = ConsumerStrategy[asked.namedConsumerStrategy] as string | undefined;
+export const groupSettingsOf = (requested: Settings | undefined): GroupSettings => {
+  if (requested === undefined) throw missing('options.settings');
+  const named = ConsumerStrategy[requested.namedConsumerStrategy] as string | undefined;
   return {
-    resolveLinks: asked.resolveLinks,
-    extraStatistics: asked.extraStatistics,
-    messageTimeoutMs: millisecondsOf(asked.messageTimeout),
-    maxRetryCount: asked.maxRetryCount,
-    checkpointAfterMs: millisecondsOf(asked.checkpointAfter),
-    minCheckpointCount: asked.minCheckpointCount,
-    maxCheckpointCount: asked.maxCheckpointCount,
-    maxSubscriberCount: asked.maxSubscriberCount,
-    liveBufferSize: asked.liveBufferSize,
-    readBatchSize: asked.readBatchSize,
-    historyBufferSize: asked.historyBufferSize,
-    strategy: asked.consumerStrategy === '' ? (named ?? 'RoundRobin') : asked.consumerStrategy,
+    resolveLinks: requested.resolveLinks,
+    extraStatistics: requested.extraStatistics,
+    messageTimeoutMs: millisecondsOf(requested.messageTimeout),
+    maxRetryCount: requested.maxRetryCount,
+    checkpointAfterMs: millisecondsOf(requested.checkpointAfter),
+    minCheckpointCount: requested.minCheckpointCount,
+    maxCheckpointCount: requested.maxCheckpointCount,
+    maxSubscriberCount: requested.maxSubscriberCount,
+    liveBufferSize: requested.liveBufferSize,
+    readBatchSize: requested.readBatchSize,
+    historyBufferSize: requested.historyBufferSize,
+    strategy: requested.consumerStrategy === '' ? (named ?? 'RoundRobin') : requested.consumerStrategy,
   };
 };
 
