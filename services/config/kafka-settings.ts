@@ -2,7 +2,18 @@ import * as z from 'zod';
 import { EXPORT_FORMATS } from '../reactors/export-to-kafka/message.js';
 import { count, flag, oneOrMore } from './setting-kinds.js';
 
-const broker = z.string().regex(/^\S+:\d{1,5}$/u, { error: 'must be HOST:PORT' });
+/** The Kafka client splits the text at its first colon, so that no IPv6 address can be in it. */
+const BROKER = /^[^\s:/]+:(?<port>\d{1,5})$/u;
+const MAX_PORT = 65_535;
+
+const isBroker = (text: string): boolean => {
+  const port = Number(BROKER.exec(text)?.groups?.['port'] ?? 0);
+  return port > 0 && port <= MAX_PORT;
+};
+
+const broker = z.string().refine(isBroker, {
+  error: 'must be HOST:PORT, with a port from 1 to 65535; for an IPv6 address name a host that has it',
+});
 
 const brokers = z.preprocess(
   (value) => (typeof value === 'string' ? value.split(',').map((each) => each.trim()) : value),
