@@ -47,12 +47,14 @@ const refused = (refusal: NotificationRefusal, ...events: readonly NotificationE
   events,
 });
 
-const givenUp = (message: MessageKey, reason: string, nowMs: number): NotificationEvent => ({
+/** `isUnknown` where the last attempt may have sent the message. */
+const givenUp = (message: MessageKey, reason: string, nowMs: number, isUnknown: boolean): NotificationEvent => ({
   type: 'NotificationGivenUp',
   data: create(NotificationGivenUpSchema, {
     message: create(NotificationMessageSchema, message),
     reason,
     givenUpAt: timestampFromMs(nowMs),
+    isUnknown,
   }),
 });
 
@@ -80,8 +82,8 @@ export const obstacle = (
   return undefined;
 };
 
-/** True when an attempt is recorded as running; {@link obstacle} has found that it runs for too long. */
-const isLost = (known: MessageState | undefined): boolean => known?.status.kind === 'sending';
+/** True when an attempt is recorded as running; it is lost where {@link obstacle} has found that it runs for too long. */
+const isSending = (known: MessageState | undefined): boolean => known?.status.kind === 'sending';
 
 const startOf = (
   known: MessageState | undefined,
@@ -92,7 +94,7 @@ const startOf = (
     message: create(NotificationMessageSchema, message),
     attempt,
     startedAt: timestampFromMs(nowMs),
-    isRepeat: isLost(known) || (known?.mayHaveArrived ?? false),
+    isRepeat: isSending(known) || (known?.mayHaveArrived ?? false),
     digest: known ? [] : [...digest],
   }),
 });
@@ -103,8 +105,8 @@ const begin = ({ messages }: NotificationState, command: BeginNotification): Ver
   if (known?.status.kind === 'sending' && known.status.attempt === attempt) return accepted();
   const refusal = known && obstacle(known, command);
   if (refusal) return refused(refusal);
-  if (known && isLost(known) && known.unknowns + 1 >= MAX_UNKNOWN)
-    return refused({ kind: 'finished' }, givenUp(message, TWICE_UNKNOWN, nowMs));
+  if (known && isSending(known) && known.unknowns + 1 >= MAX_UNKNOWN)
+    return refused({ kind: 'finished' }, givenUp(message, TWICE_UNKNOWN, nowMs, true));
   return accepted(startOf(known, command));
 };
 
@@ -113,10 +115,11 @@ const failed = (known: MessageState, command: EndNotification): Verdict => {
   if (outcome.kind === 'sent') return accepted();
   const { kind, reason } = outcome;
   const isUnknown = kind === 'unknown';
-  if (kind === 'refused') return accepted(givenUp(keyOf(known), reason, nowMs));
+  if (kind === 'refused') return accepted(givenUp(keyOf(known), reason, nowMs, false));
   if (isUnknown && known.unknowns + 1 >= MAX_UNKNOWN)
-    return accepted(givenUp(keyOf(known), `${TWICE_UNKNOWN}: ${reason}`, nowMs));
-  if (nextAttemptAtMs > giveUpAtMs) return accepted(givenUp(keyOf(known), `failed for too long: ${reason}`, nowMs));
+    return accepted(givenUp(keyOf(known), `${TWICE_UNKNOWN}: ${reason}`, nowMs, true));
+  if (nextAttemptAtMs > giveUpAtMs)
+    return accepted(givenUp(keyOf(known), `failed for too long: ${reason}`, nowMs, isUnknown));
   const data = create(NotificationFailedSchema, {
     messageId,
     attempt,
@@ -146,7 +149,7 @@ const end = ({ messages }: NotificationState, command: EndNotification): Verdict
 
 const giveUp = ({ messages }: NotificationState, { message, reason, nowMs }: GiveUpNotification): Verdict => {
   const known = messages.get(message.id);
-  return known && isFinished(known) ? accepted() : accepted(givenUp(message, reason, nowMs));
+  return known && isFinished(known) ? accepted() : accepted(givenUp(message, reason, nowMs, isSending(known)));
 };
 
 /** Records nothing for a message with an event: it was tried, given up or digested before. */

@@ -38,21 +38,8 @@ export const initialNotifications = (): NotificationState => ({ messages: new Ma
 
 const msOf = (time: Timestamp | undefined): number => (time ? timestampMs(time) : 0);
 
-/** If an attempt begins while an earlier one has no outcome, the outcome of the earlier one counts as unknown. */
-const started = (
-  before: MessageState | undefined,
-  message: NotificationMessage,
-  { attempt, startedAt, isRepeat, digest }: NotificationStarted,
-): MessageState => ({
-  message,
-  status: { kind: 'sending', attempt, sinceMs: msOf(startedAt) },
-  attempts: (before?.attempts ?? 0) + 1,
-  unknowns: (before?.unknowns ?? 0) + (before?.status.kind === 'sending' ? 1 : 0),
-  mayHaveArrived: isRepeat,
-  digest: before?.digest ?? digest,
-});
-
-const unsent = (
+/** A message in a new status; what else is known of it stays. */
+const inStatus = (
   before: MessageState | undefined,
   message: NotificationMessage,
   status: MessageStatus,
@@ -65,6 +52,22 @@ const unsent = (
   message,
   status,
 });
+
+/** If an attempt begins while an earlier one has no outcome, the outcome of the earlier one counts as unknown. */
+const started = (
+  before: MessageState | undefined,
+  message: NotificationMessage,
+  { attempt, startedAt, isRepeat, digest }: NotificationStarted,
+): MessageState => {
+  const after = inStatus(before, message, { kind: 'sending', attempt, sinceMs: msOf(startedAt) });
+  return {
+    ...after,
+    attempts: after.attempts + 1,
+    unknowns: after.unknowns + (before?.status.kind === 'sending' ? 1 : 0),
+    mayHaveArrived: isRepeat,
+    digest: before?.digest ?? digest,
+  };
+};
 
 const changed = (before: MessageState, event: NotificationEvent): MessageState => {
   if (event.type === 'NotificationSent') {
@@ -89,21 +92,20 @@ const withMessage = (
   switch (event.type) {
     case 'NotificationStarted':
       return started(before, message, event.data);
-    case 'NotificationGivenUp':
-      return unsent(before, message, {
-        kind: 'given-up',
-        reason: event.data.reason,
-        sinceMs: msOf(event.data.givenUpAt),
-      });
+    case 'NotificationGivenUp': {
+      const { reason, givenUpAt, isUnknown } = event.data;
+      const after = inStatus(before, message, { kind: 'given-up', reason, sinceMs: msOf(givenUpAt) });
+      return { ...after, mayHaveArrived: after.mayHaveArrived || isUnknown };
+    }
     case 'NotificationDigested': {
       const { digestId: id, digestExecution, digestedAt } = event.data;
       const execution = digestExecution ?? { project: '', domain: '', name: '' };
-      return unsent(before, message, { kind: 'digested', id, execution, sinceMs: msOf(digestedAt) });
+      return inStatus(before, message, { kind: 'digested', id, execution, sinceMs: msOf(digestedAt) });
     }
     case 'NotificationResendRequested': {
       const sinceMs = msOf(event.data.requestedAt);
       const status = { kind: 'waiting', reason: '', sinceMs, nextAttemptAtMs: sinceMs } as const;
-      return { ...unsent(before, message, status), unknowns: 0 };
+      return { ...inStatus(before, message, status), unknowns: 0 };
     }
     default:
       return before;

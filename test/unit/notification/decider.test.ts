@@ -53,9 +53,9 @@ const failed = (attempt: string, isUnknown = false): NotificationEvent => ({
     isUnknown,
   }),
 });
-const givenUp = (reason: string, atMs = NOW): NotificationEvent => ({
+const givenUp = (reason: string, { atMs = NOW, isUnknown = false } = {}): NotificationEvent => ({
   type: 'NotificationGivenUp',
-  data: create(NotificationGivenUpSchema, { message: recorded, reason, givenUpAt: timestampFromMs(atMs) }),
+  data: create(NotificationGivenUpSchema, { message: recorded, reason, givenUpAt: timestampFromMs(atMs), isUnknown }),
 });
 const resent: NotificationEvent = {
   type: 'NotificationResendRequested',
@@ -110,7 +110,7 @@ describe('an attempt', () => {
     const later = NOW + LOST_MS;
     given(started('a', 0), started('b', NOW, true))
       .when(begin('c', later))
-      .thenRefused({ kind: 'finished' }, givenUp(TWICE, later));
+      .thenRefused({ kind: 'finished' }, givenUp(TWICE, { atMs: later, isUnknown: true }));
   });
   it('waits until a failed message is due again', () => {
     given(started('a'), failed('a'))
@@ -150,12 +150,15 @@ describe('the end of an attempt', () => {
     given(started('a'))
       .when(end('a', NO, NOW + 4_999))
       .then(givenUp('failed for too long: no'));
+    given(started('a'))
+      .when(end('a', UNKNOWN, NOW + 4_999))
+      .then(givenUp('failed for too long: no', { isUnknown: true }));
   });
   it('lets a message that may have been sent be repeated once', () => {
     given(started('a')).when(end('a', UNKNOWN)).then(failed('a', true));
     given(started('a'), failed('a', true), started('b', NOW, true))
       .when(end('b', UNKNOWN))
-      .then(givenUp(`${TWICE}: no`));
+      .then(givenUp(`${TWICE}: no`, { isUnknown: true }));
   });
   it('of an attempt that was taken for lost counts when it sent the message, and not when it failed', () => {
     given(started('a'), started('b', NOW, true))
@@ -175,6 +178,13 @@ describe('a message', () => {
     given().when(giveUp).then(givenUp('too old'));
     given(givenUp('too old')).when(giveUp).thenNothing();
     given(started('a'), sent('a')).when(giveUp).thenNothing();
+  });
+  it('that was given up after an attempt whose outcome is unknown is sent on request as a repetition', () => {
+    const lost = givenUp('too old', { isUnknown: true });
+    given(started('a')).when(giveUp).then(lost);
+    given(started('a'), lost, resent)
+      .when(begin('b'))
+      .then(started('b', NOW, true));
   });
   it('that was sent is sent again on request, as a repetition', () => {
     given(started('a'), sent('a')).when(resend).then(resent);
