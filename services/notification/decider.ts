@@ -66,7 +66,8 @@ const keyOf = ({ message }: MessageState): MessageKey => ({
 
 const FINISHED: readonly MessageState['status']['kind'][] = ['sent', 'given-up', 'digested'];
 
-const isFinished = ({ status }: MessageState): boolean => FINISHED.includes(status.kind);
+/** True when nothing is to be sent any more, unless a request to send the message again follows. */
+export const isFinished = ({ status }: MessageState): boolean => FINISHED.includes(status.kind);
 
 /** The reason that an attempt cannot begin now; `undefined` when it can, and when the one that runs counts as lost. */
 export const obstacle = (

@@ -25,6 +25,8 @@ export type MessageState = {
   readonly attempts: number;
   /** Attempts of which it is not known whether they sent the message, since it was last asked for. */
   readonly unknowns: number;
+  /** The time at which it was last asked to be sent again, in milliseconds since 1970; 0 where it never was. */
+  readonly requestedAtMs: number;
   /** The recipient may have the message already. */
   readonly mayHaveArrived: boolean;
   /** The messages that this one stands for. */
@@ -46,6 +48,7 @@ const inStatus = (
 ): MessageState => ({
   attempts: 0,
   unknowns: 0,
+  requestedAtMs: 0,
   mayHaveArrived: false,
   digest: [],
   ...before,
@@ -105,7 +108,7 @@ const withMessage = (
     case 'NotificationResendRequested': {
       const sinceMs = msOf(event.data.requestedAt);
       const status = { kind: 'waiting', reason: '', sinceMs, nextAttemptAtMs: sinceMs } as const;
-      return { ...inStatus(before, message, status), unknowns: 0 };
+      return { ...inStatus(before, message, status), unknowns: 0, requestedAtMs: sinceMs };
     }
     default:
       return before;

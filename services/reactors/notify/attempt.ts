@@ -49,6 +49,10 @@ const opened = ({ limits, digest = NO_DIGESTS, ...rest }: ConfiguredChannel) => 
 
 type OpenChannel = ReturnType<typeof opened>;
 
+/** Only a message that was never tried joins a digest, or becomes one. */
+const placed = ({ key, content }: DueMessage, { digests }: OpenChannel, isKnown: boolean, nowMs: number): Placed =>
+  isKnown ? { kind: 'send', digest: [] } : digests.place(key, content, nowMs);
+
 const afterRefusal = (refusal: NotificationRefusal): WorkResult =>
   'againAtMs' in refusal ? { againAtMs: refusal.againAtMs } : undefined;
 
@@ -95,18 +99,17 @@ export const attempts = (options: AttemptOptions) => {
     return outcome.kind === 'refused' ? afterRefusal(outcome.refusal) : send(due, to, attempt);
   };
 
-  /** Only a message that was never tried joins a digest, or becomes one. */
-  const placed = ({ key, content }: DueMessage, { digests }: OpenChannel, isKnown: boolean): Placed =>
-    isKnown ? { kind: 'send', digest: [] } : digests.place(key, content, timers.now());
-
   /**
    * Makes one attempt to send a message, if it is due.
    *
    * @returns when the message is to be looked at again; `undefined` when it is finished.
    */
-  return async (due: DueMessage): Promise<WorkResult> => {
-    const { key, sinceMs } = due;
-    const { isKnown, refusal } = await known(key);
+  return async (asked: DueMessage): Promise<WorkResult> => {
+    const { key } = asked;
+    const { isKnown, refusal, requestedAtMs } = await known(key);
+    // After a restart, the event that the message is about may be read before the request to send it again.
+    const sinceMs = Math.max(asked.sinceMs, requestedAtMs);
+    const due = { ...asked, sinceMs };
     if (refusal?.kind === 'finished') {
       forgetDigest(due);
       return undefined;
@@ -116,7 +119,7 @@ export const attempts = (options: AttemptOptions) => {
     if (timers.now() - sinceMs > retry.giveUpAfterMs) return giveUp(due, 'it was due too long ago');
     // A message that cannot be sent now uses nothing of the limits of its channel.
     if (refusal) return afterRefusal(refusal);
-    const place = placed(due, to, isKnown);
+    const place = placed(due, to, isKnown, timers.now());
     if (place.kind === 'later') return { againAtMs: place.atMs };
     const permit = to.limit.take(timers.now());
     if (permit.kind === 'later') return { againAtMs: permit.atMs };

@@ -31,6 +31,8 @@ type KnownMessage = {
   /** The reason why no attempt can begin now; `undefined` when one can. */
   readonly refusal: NotificationRefusal | undefined;
   readonly count: number;
+  /** The time at which it was last asked to be sent again, in milliseconds since 1970; 0 where it never was. */
+  readonly requestedAtMs: number;
   readonly mayHaveArrived: boolean;
   readonly digest: readonly NotificationMessage[];
 };
@@ -64,9 +66,9 @@ export const messageRecords = ({ sessions, timers, timeoutMs, onOutcome }: Recor
   const known: MessageRecords['known'] = (key) =>
     sessions.read(notificationAggregate, notificationStream(key.execution), ({ state }) => {
       const message = state.messages.get(key.id);
-      const { attempts: count = 0, mayHaveArrived = false, digest = [] } = message ?? {};
+      const { attempts: count = 0, requestedAtMs = 0, mayHaveArrived = false, digest = [] } = message ?? {};
       const refusal = message && obstacle(message, { nowMs: timers.now(), lostAfterMs });
-      return { isKnown: message !== undefined, refusal, count, mayHaveArrived, digest };
+      return { isKnown: message !== undefined, refusal, count, requestedAtMs, mayHaveArrived, digest };
     });
 
   const recordOne = async (due: DueMessage, { execution, ...rest }: NotificationMessage): Promise<void> => {

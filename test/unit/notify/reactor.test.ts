@@ -401,6 +401,39 @@ describe('the messages about an execution', () => {
     expect(smtp.mails.map(({ content }) => content.includes('sent once more'))).toEqual([false, true]);
   });
 
+  it('that an operator asks for are sent by a process that reads the log from its beginning, also long after', async () => {
+    await failFor('ann@example.com');
+    timers.advance(DAY_MS + 1);
+    start();
+    await untilTypes('GivenUp');
+    await reactor?.close();
+    await resend();
+    start([], { checkpoint: fileCheckpoint({ directory, name: 'other', logId: store.logId }) });
+    await untilTypes('GivenUp', 'ResendRequested', 'Started', 'Sent');
+  });
+
+  it('are given up when their channel was removed while they waited', async () => {
+    start(['/broken']);
+    await failFor();
+    await untilTypes('Started', 'Failed');
+    await reactor?.close();
+    start();
+    await untilTypes('Started', 'Failed', 'GivenUp');
+    expect((await recorded()).at(-1)?.data).toMatchObject({ reason: 'there is no channel /broken' });
+  });
+
+  it('are tried again also after their rule was removed', async () => {
+    start(['/broken']);
+    await failFor();
+    await untilTypes('Started', 'Failed');
+    await reactor?.close();
+    start(['/broken'], { routing: { entries: { email: 'mail', slack: 'mail', pagerDuty: 'mail' }, rules: [] } });
+    await untilWaiting(1);
+    timers.advance(FIRST_RETRY_MS);
+    await untilTypes('Started', 'Failed', 'Started', 'Failed');
+    expect(hooks.posts).toHaveLength(2);
+  });
+
   it('are sent once by two processes', async () => {
     const other = openSessions({ store, payloads, now: () => timers.now() });
     start();
