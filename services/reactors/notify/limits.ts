@@ -31,6 +31,7 @@ export const channelLimit = ({ maxPerMinute, maxConcurrent }: Limits): ChannelLi
   return {
     take: (nowMs) => {
       if (running >= maxConcurrent) return { kind: 'later', atMs: nowMs + BUSY_MS };
+      dueMs = Math.min(dueMs, nowMs + burstMs + everyMs); // later only where the clock was set back
       if (nowMs < dueMs - burstMs) return { kind: 'later', atMs: Math.ceil(dueMs - burstMs) };
       dueMs = Math.max(nowMs, dueMs) + everyMs;
       running += 1;
