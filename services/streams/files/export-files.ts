@@ -1,4 +1,5 @@
 import type { RecordedEvent } from '../../kernel/event.js';
+import { LogEndsEarly } from '../../kernel/log-readers/log-end.js';
 import type { EventFilter, EventLog, LogPage } from '../../kernel/ports/event-store.js';
 import { type FileTarget, type Partitioning, resumeAt, type Description } from './description.js';
 import { dateOf, type EventRow } from './event-row.js';
@@ -36,7 +37,11 @@ export type Exported = {
 
 /** An opened export, which knows the position after which it continues. */
 export interface FileExport {
-  /** Writes all events up to the present end of the log. Once `isStopping` is true, it writes only what it has read. */
+  /**
+   * Writes all events up to the present end of the log. Once `isStopping` is true, it writes only what it has read.
+   *
+   * @throws {LogEndsEarly} when the log ends before a position that was exported, as after a restore of an older copy.
+   */
   run(isStopping: () => boolean): Promise<Exported>;
   /** All events up to this position are in files, or do not match. */
   readonly position: bigint;
@@ -97,6 +102,17 @@ const rowsBetween = async (
   return rows;
 };
 
+/**
+ * The head of the log.
+ *
+ * @throws {LogEndsEarly} when it is before a position that the export has reached.
+ */
+const headBeyond = async (position: bigint, log: FileExportOptions['log']): Promise<bigint> => {
+  const head = await log.head();
+  if (position > head) throw new LogEndsEarly(head, position);
+  return head;
+};
+
 const isParked = ({ unreadable }: EventRow): boolean => unreadable !== undefined;
 
 /**
@@ -106,7 +122,8 @@ const isParked = ({ unreadable }: EventRow): boolean => unreadable !== undefined
  *
  * @throws {DataDirectoryInUse} when another process exports to the same folder; for a bucket, `run` throws it.
  * @throws {DataDirectoryUnusable} when the place has files of another export.
- * @throws {StoreUnavailable} when the place cannot be used, or the events of a planned file cannot be read now.
+ * @throws {StoreUnavailable} when the place cannot be used, or the events of a planned file cannot be read now; as
+ * {@link LogEndsEarly} when the log ends before the last of them.
  */
 export const openFileExport = async (options: FileExportOptions): Promise<FileExport> => {
   const { log, target, description, format, filter, onProgress, onFile } = options;
@@ -122,7 +139,7 @@ export const openFileExport = async (options: FileExportOptions): Promise<FileEx
   };
 
   const run = async (isStopping: () => boolean): Promise<Exported> => {
-    const head = await log.head();
+    const head = await headBeyond(position, log);
     const all = { files: 0, events: 0, parked: 0, bytes: 0 };
     let read = position;
     const onRead = (upTo: bigint): boolean => {
@@ -142,7 +159,10 @@ export const openFileExport = async (options: FileExportOptions): Promise<FileEx
     return all;
   };
 
-  if (plan.pending !== undefined && plan.pending.last > position) await write(await rowsBetween(plan.pending, options));
+  if (plan.pending !== undefined && plan.pending.last > position) {
+    await headBeyond(plan.pending.last, log);
+    await write(await rowsBetween(plan.pending, options));
+  }
   return {
     run,
     get position() {

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import type { RecordedEvent } from '../../../../services/kernel/event.js';
 import { CorruptEvent, DataDirectoryInUse } from '../../../../services/kernel/fault.js';
+import { LogEndsEarly } from '../../../../services/kernel/log-readers/log-end.js';
 import type { EventStore } from '../../../../services/kernel/ports/event-store.js';
 import { codecs } from '../../../../services/main/models.js';
 import { folderTarget, inUse, type ObjectTarget } from '../../../../services/store/targets/object-target.js';
@@ -115,6 +116,28 @@ describe('an export of the log to files', () => {
     expect(first).not.toHaveProperty('attempt');
     expect(last).toMatchObject({ type: 'TerminationRequested', phase: 'ABORTING' });
     expect(last).toMatchObject({ occurred_at: last!['recorded_at'] });
+  });
+
+  it('refuses a log that ends before what was exported of it, as after a restore of an older copy', async () => {
+    const exported = newFolder();
+    await run(folderTarget(exported, 'export'));
+    const planned = newFolder();
+    const whole = folderTarget(planned, 'export');
+    const write: ObjectTarget['write'] = (path, bytes) =>
+      positionRangeOf(path) ? Promise.reject(new Error('interrupted')) : whole.write(path, bytes);
+    await expect(run({ ...whole, write })).rejects.toThrow('interrupted');
+    const older = await openEmptyLog();
+    try {
+      await older.store.append(executionStream('e'), 'no-stream', TIMES.slice(0, 1).map(event));
+      for (const folder of [exported, planned]) {
+        const again = run(folderTarget(folder, 'export'), { log: older.store });
+        await expect(again).rejects.toThrow(LogEndsEarly);
+      }
+    } finally {
+      await older.store.close();
+      rmSync(older.directory, { recursive: true });
+    }
+    expect(positionsIn(exported)).toEqual([1, 2, 3, 4, 5, 6]);
   });
 
   it('has each event once, wherever it was interrupted', async () => {
