@@ -130,6 +130,19 @@ describe.skipIf(kafkaBrokers === undefined)('the command flightlog export', () =
     }
   }, 120_000);
 
+  it('compares no topics that have the events of another log', async () => {
+    const prefix = newPrefix();
+    const env = { FLIGHTLOG_KAFKA_TOPIC_PREFIX: prefix };
+    const server = await startServerProcess({ data: await logOf(1), args: ['--kafka', kafkaBrokers!], env });
+    await until(
+      async () => eventsIn(await consume(prefix)).length,
+      (count) => count > 0,
+    );
+    await server.stop();
+    const { code, stderr } = await exportCommand(await logOf(1), prefix, ['reconcile']);
+    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining('of another log') as string });
+  });
+
   it('says which message of a topic is no CloudEvent', async () => {
     const data = await logOf(1);
     const topic = `${newPrefix()}-other`;

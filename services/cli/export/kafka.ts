@@ -113,11 +113,18 @@ export const exportReplay = (
     printSummary({ topic, events });
   });
 
-/** The position up to which the topics of the export must be complete: the lowest over the export's partitions. */
-const publishedUpTo = async ({ kafka, log, topics }: Opened): Promise<bigint> => {
-  const positions = [...(await readPositions(kafka, topics.prefix)).values()].filter(
-    ({ logId }) => logId === log.logId,
-  );
+/**
+ * The position up to which the topics of the export must be complete: the lowest over the export's partitions.
+ *
+ * @throws {OperatorError} when the topics have the events of another log.
+ */
+const publishedUpTo = async ({ kafka, log, topics: { prefix } }: Opened): Promise<bigint> => {
+  const positions = [...(await readPositions(kafka, prefix)).values()];
+  const other = positions.find(({ logId }) => logId !== log.logId);
+  if (other)
+    throw new OperatorError(
+      `the topics ${prefix}.* have the events of another log, ${other.logId}, and this one is ${log.logId}: name the prefix of this log's topics (kafka.topic_prefix)`,
+    );
   return positions.reduce((least, { position }) => (position < least ? position : least), positions[0]?.position ?? 0n);
 };
 
