@@ -7,6 +7,7 @@ describe('the location of payloads', () => {
     ['s3://bucket', { kind: 's3', bucket: 'bucket', prefix: '' }],
     ['s3://bucket/', { kind: 's3', bucket: 'bucket', prefix: '' }],
     ['s3://bucket/a/b', { kind: 's3', bucket: 'bucket', prefix: 'a/b/' }],
+    ['s3://bucket/team%231', { kind: 's3', bucket: 'bucket', prefix: 'team#1/' }],
     ['s3://bucket//a/?region=eu-west-1', { kind: 's3', bucket: 'bucket', prefix: 'a/', region: 'eu-west-1' }],
     [
       's3://bucket?endpoint=http://127.0.0.1:9000',
@@ -31,6 +32,7 @@ describe('the location of payloads', () => {
     ['s3://bucket?endpoint=here', 'no http or https address'],
     ['s3://bucket?endpoint=ftp://here', 'no http or https address'],
     ['s3://bucket/%ff', 'percent-encoding'],
+    ['s3://bucket/team#1', 'has a #, which would end its prefix: write %23'],
   ])('is refused with the reason: %j', (text, why) => {
     expect(payloadLocation(text)).toContain(why);
   });
