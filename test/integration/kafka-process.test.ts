@@ -59,9 +59,16 @@ describe.skipIf(kafkaBrokers === undefined)('a server with Kafka', () => {
     expect(code).toBe(0);
   }, 180_000);
 
-  it('ends with one line of error when its credentials are wrong', async () => {
+  it.each([
+    ['plain', 'it does not accept the credentials'],
+    ['scram-sha-512', 'it does not support the mechanism of authentication: set kafka.sasl_mechanism'],
+  ])('ends with one line of error when its credentials are wrong: %s', async (mechanism, why) => {
     const data = await logOf(1);
-    const env = { FLIGHTLOG_KAFKA_SASL_USERNAME: 'flightlog', FLIGHTLOG_KAFKA_SASL_PASSWORD: 'wrong' };
+    const env = {
+      FLIGHTLOG_KAFKA_SASL_MECHANISM: mechanism,
+      FLIGHTLOG_KAFKA_SASL_USERNAME: 'flightlog',
+      FLIGHTLOG_KAFKA_SASL_PASSWORD: 'wrong',
+    };
     const args = [
       'serve',
       '--insecure',
@@ -75,7 +82,8 @@ describe.skipIf(kafkaBrokers === undefined)('a server with Kafka', () => {
       'fatal',
     ];
     const { code, stderr } = await flightlog([...args, '--kafka', kafkaSaslBrokers!], { env }).ended;
-    expect(stderr).toMatch(/^flightlog: .*Kafka at \S+ cannot be used: it does not accept the credentials\n$/u);
+    expect(stderr).toMatch(/^flightlog: .*Kafka at \S+ cannot be used: .*\n$/u);
+    expect(stderr).toContain(`cannot be used: ${why}\n`);
     expect(code).toBe(1);
   });
 });

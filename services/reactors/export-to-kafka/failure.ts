@@ -43,6 +43,8 @@ const tlsRefusal = (clues: readonly Clues[]): string | undefined =>
 
 const refusalOf = (clues: readonly Clues[]): string | undefined => {
   if (clues.some(({ name }) => name === 'KafkaJSSASLAuthenticationError')) return 'it does not accept the credentials';
+  if (clues.some(({ type }) => type === 'UNSUPPORTED_SASL_MECHANISM'))
+    return 'it does not support the mechanism of authentication: set kafka.sasl_mechanism';
   const denied = clues.find(({ type }) => typeof type === 'string' && type.endsWith('_AUTHORIZATION_FAILED'));
   return denied ? `it does not permit what the export has to do: ${errorText(denied)}` : tlsRefusal(clues);
 };
