@@ -97,6 +97,8 @@ describe('the configuration', () => {
     ['projects', 'one', 'must be a list, such as [one, two]'],
     ['role', [], 'must not be empty'],
     ['nope', 1, 'is not a setting'],
+    ['notifications.timeout', '0s', 'must be above 0, and at most 24 days'],
+    ['notifications.timeout', '25d', 'must be above 0, and at most 24 days'],
     ['kafka.brokers.0', 'kafka-1:99999', 'must be HOST:PORT, with a port from 1 to 65535'],
     ['kafka.brokers.0', 'kafka-1:0', 'must be HOST:PORT, with a port from 1 to 65535'],
     ['kafka.brokers.0', '[::1]:9092', 'must be HOST:PORT, with a port from 1 to 65535; for an IPv6 address'],
