@@ -22,7 +22,7 @@ export type EventRow = {
   readonly domain?: string;
   readonly execution?: string;
   readonly node?: string;
-  readonly attempt?: number;
+  readonly attempt?: bigint;
   readonly phase?: string;
   readonly actor?: string;
   readonly command_id: string;
@@ -48,6 +48,11 @@ export type RowEncoder = {
 };
 
 const MICROS_PER_MS = 1_000n;
+
+const subjectOf = (event: RecordedEvent) => {
+  const { attempt, ...fields } = flatFields(event);
+  return { ...fields, ...(attempt !== undefined && { attempt: BigInt(attempt) }) };
+};
 
 /** @throws {UnknownEvent} when this release does not know the category, the type or its schema. */
 const decoded = (
@@ -88,7 +93,7 @@ const readableRow = async (event: RecordedEvent, encoder: RowEncoder): Promise<E
     recorded_at: recordedAt,
     command_id: commandId,
     body: await encoder.json(event),
-    ...flatFields(event),
+    ...subjectOf(event),
     ...(actor !== '' && { actor }),
     ...($correlationId !== undefined && { correlation_id: $correlationId }),
     ...($causationId !== undefined && { causation_id: $causationId }),

@@ -31,7 +31,7 @@ export const COLUMNS: readonly EventColumn[] = [
   optional('domain', 'text'),
   optional('execution', 'text'),
   optional('node', 'text'),
-  optional('attempt', 'int32'),
+  optional('attempt', 'int64'), // engines may report up to 2^32 - 1
   optional('phase', 'text'),
   optional('actor', 'text'),
   required('command_id', 'text'),

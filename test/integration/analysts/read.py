@@ -14,7 +14,7 @@ files = f"{folder}/**/*.{extension}"
 source = {
     "parquet": f"read_parquet('{files}', hive_partitioning = true)",
     "jsonl": f"read_json('{files}', hive_partitioning = true, columns = {{position: 'BIGINT', phase: 'VARCHAR', "
-    f"attempt: 'INTEGER', recorded_at: 'TIMESTAMPTZ', occurred_at: 'TIMESTAMPTZ', body: 'JSON', date: 'DATE'}})",
+    f"attempt: 'BIGINT', recorded_at: 'TIMESTAMPTZ', occurred_at: 'TIMESTAMPTZ', body: 'JSON', date: 'DATE'}})",
 }[extension]
 
 counted = duckdb.sql(f"""

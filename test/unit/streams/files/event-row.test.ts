@@ -4,6 +4,8 @@ import { CorruptEvent, StoreUnavailable, UnknownEvent } from '../../../../servic
 import type { StreamName } from '../../../../services/kernel/stream.js';
 import { codecs } from '../../../../services/main/models.js';
 import { rowOf } from '../../../../services/streams/files/event-row.js';
+import { jsonLines } from '../../../../services/streams/files/json-lines.js';
+import { parquet } from '../../../../services/streams/files/parquet.js';
 import { executionSamples } from '../../events/samples/executions.js';
 import { recordedIn } from '../../events/samples/sample.js';
 
@@ -24,6 +26,19 @@ describe('the row of an event', () => {
       expect(row.occurred_at / 1_000n).toBe(isReport ? BigInt(Date.parse(occurredAt)) : row.recorded_at / 1_000n);
     },
   );
+
+  it('of a report has the largest attempt that an engine can report, also in a file', async () => {
+    const sample = executionSamples.find(({ type }) => type === 'TaskPhaseReported')!;
+    const largest = { ...sample, data: { ...sample.data, attempt: 4_294_967_295 } };
+    const row = await rowOf(recordedIn(largest, 2, { at: 0, revision: 0 }), present);
+    expect(row.attempt).toBe(4_294_967_295n);
+    expect(Buffer.from(jsonLines.encode([row])).toString()).toContain('"attempt":4294967295,');
+    expect(
+      Buffer.from(parquet.encode([row]))
+        .subarray(0, 4)
+        .toString(),
+    ).toBe('PAR1');
+  });
 
   it('of a report that is stored as the older type EngineReported has the time of the report as the newer type has', async () => {
     const sample = executionSamples.find(({ type }) => type === 'NodePhaseReported')!;
