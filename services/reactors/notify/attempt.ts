@@ -53,9 +53,6 @@ type OpenChannel = ReturnType<typeof opened>;
 const placed = ({ key, content }: DueMessage, { digests }: OpenChannel, isKnown: boolean, nowMs: number): Placed =>
   isKnown ? { kind: 'send', digest: [] } : digests.place(key, content, nowMs);
 
-const afterRefusal = (refusal: NotificationRefusal): WorkResult =>
-  'againAtMs' in refusal ? { againAtMs: refusal.againAtMs } : undefined;
-
 /** Sends messages, each attempt recorded before and after it is made. */
 export const attempts = (options: AttemptOptions) => {
   const { timers, timeoutMs, retry, closing, random = Math.random, onOutcome } = options;
@@ -64,6 +61,12 @@ export const attempts = (options: AttemptOptions) => {
 
   /** Forgets the digest that the message is, if it is one; its members without an outcome are placed again. */
   const forgetDigest = ({ key }: DueMessage): void => channels.get(key.channel)?.digests.forget(key.id);
+
+  /** Another process may have finished the message, or be sending it. */
+  const afterRefusal = (due: DueMessage, refusal: NotificationRefusal): WorkResult => {
+    if (refusal.kind === 'finished') forgetDigest(due);
+    return 'againAtMs' in refusal ? { againAtMs: refusal.againAtMs } : undefined;
+  };
 
   const giveUp = async (due: DueMessage, reason: string): Promise<undefined> => {
     const { key } = due;
@@ -96,7 +99,7 @@ export const attempts = (options: AttemptOptions) => {
     const attempt = randomUUID();
     const begun = { message: due.key, attempt, nowMs: timers.now(), lostAfterMs, digest };
     const outcome = await handle(due, { type: 'BeginNotification', ...begun }, attempt);
-    return outcome.kind === 'refused' ? afterRefusal(outcome.refusal) : send(due, to, attempt);
+    return outcome.kind === 'refused' ? afterRefusal(due, outcome.refusal) : send(due, to, attempt);
   };
 
   /**
@@ -108,17 +111,13 @@ export const attempts = (options: AttemptOptions) => {
     const { key } = asked;
     const { isKnown, refusal, requestedAtMs } = await known(key);
     // After a restart, the event that the message is about may be read before the request to send it again.
-    const sinceMs = Math.max(asked.sinceMs, requestedAtMs);
-    const due = { ...asked, sinceMs };
-    if (refusal?.kind === 'finished') {
-      forgetDigest(due);
-      return undefined;
-    }
+    const due = { ...asked, sinceMs: Math.max(asked.sinceMs, requestedAtMs) };
+    if (refusal?.kind === 'finished') return afterRefusal(due, refusal);
     const to = channels.get(key.channel);
     if (!to) return giveUp(due, `there is no channel ${key.channel}`);
-    if (timers.now() - sinceMs > retry.giveUpAfterMs) return giveUp(due, 'it was due too long ago');
+    if (timers.now() - due.sinceMs > retry.giveUpAfterMs) return giveUp(due, 'it was due too long ago');
     // A message that cannot be sent now uses nothing of the limits of its channel.
-    if (refusal) return afterRefusal(refusal);
+    if (refusal) return afterRefusal(due, refusal);
     const place = placed(due, to, isKnown, timers.now());
     if (place.kind === 'later') return { againAtMs: place.atMs };
     const permit = to.limit.take(timers.now());

@@ -14,6 +14,7 @@ import type { ExecutionCommand } from '../../../services/execution/commands.js';
 import type { EventStore } from '../../../services/kernel/ports/event-store.js';
 import type { PayloadStore } from '../../../services/kernel/ports/payload-store.js';
 import type { Sessions } from '../../../services/kernel/ports/sessions.js';
+import type { BeginNotification } from '../../../services/notification/commands.js';
 import { notificationAggregate } from '../../../services/notification/decider.js';
 import {
   notificationCodec,
@@ -523,6 +524,37 @@ describe('many messages about one launch plan', () => {
     expect(outcomes.filter((outcome) => outcome === 'digested')).toHaveLength(1);
     expect(smtp.mails.at(-1)?.content).toContain('(and 2 more)');
     expect(smtp.mails.at(-1)?.content).toContain('sent once more');
+  });
+
+  it('are sent, too, when another process has given up the message that was to be their digest', async () => {
+    const handle = (async (...given: Parameters<Sessions['handle']>) => {
+      const [aggregate, of, begin] = given as unknown as [
+        typeof notificationAggregate,
+        typeof stream,
+        BeginNotification,
+      ];
+      const other = {
+        type: 'GiveUpNotification',
+        message: begin.message,
+        reason: 'too old',
+        nowMs: timers.now(),
+      } as const;
+      if (begin.digest?.length === 2)
+        await sessions.handle(aggregate, of, other, { actor: 'another', commandId: 'another' });
+      return sessions.handle(...given);
+    }) as Sessions['handle'];
+    await failMany();
+    start([], { sessions: { handle, read: sessions.read.bind(sessions) } });
+    await untilWaiting(3);
+    await until(
+      () => {
+        timers.advance(DIGEST.windowMs);
+        return Promise.resolve(reactor?.figures().waiting);
+      },
+      (waiting) => waiting === 0,
+    );
+    expect(await count('NotificationGivenUp')).toBe(1);
+    expect((await count('NotificationSent')) + (await count('NotificationDigested'))).toBe(4);
   });
 
   it('are all sent after the process has ended in the middle, and none twice', async () => {
