@@ -4,14 +4,13 @@ import { executionCodec } from '../../execution/events.js';
 import { decodeEvent, recordedMetadata } from '../../kernel/decode-event.js';
 import type { RecordedEvent } from '../../kernel/event.js';
 import type { StreamName } from '../../kernel/stream.js';
-import { notificationAggregate } from '../../notification/decider.js';
-import { notificationStream } from '../../notification/events.js';
 import { type MeasuredReactor, whenDue } from '../frame/when-due.js';
 import type { WorkResult } from '../frame/work-queue.js';
 import { longRunningContent, type NotifiableEvent, phaseBrought, readContent } from './message-content.js';
-import { messagesAbout } from './recipients.js';
+import { messagesAbout, withoutDuplicates } from './recipients.js';
+import { begunMessages } from './records.js';
 import { type NotifyOptions, sending } from './sending.js';
-import { EXECUTION_CATEGORY, type ExecutionId } from '../../kernel/execution-id.js';
+import { EXECUTION_CATEGORY } from '../../kernel/execution-id.js';
 
 export type LongRunningOptions = NotifyOptions & {
   /** Time in milliseconds, counted from when the phase RUNNING was recorded. */
@@ -41,19 +40,16 @@ export const notifyLongRunning = ({ isRunning, ...options }: LongRunningOptions)
   const { sessions, afterMs } = options;
   const { routing, send, reactorOf } = sending(options);
 
-  /** A message that was begun is finished, also when the execution has ended meanwhile. */
-  const hasBegun = (execution: ExecutionId): Promise<boolean> =>
-    sessions.read(notificationAggregate, notificationStream(execution), ({ state }) =>
-      [...state.messages.values()].some(({ message }) => message.runningLongerThan !== undefined),
-    );
-
+  /** The messages of rules; once the execution has ended, only those that were begun are finished. */
   const work = async ({ cause, recordedAtMs }: Item): Promise<WorkResult> => {
     const isDue = await isRunning(cause.stream);
     const found = await readContent(cause, options);
-    if (!found || (!isDue && !(await hasBegun(found.execution)))) return undefined;
+    if (!found) return undefined;
     const content = longRunningContent(found, afterMs);
-    const keys = messagesAbout(content, routing).map((key) => ({ ...key, runningLongerThan: durationFromMs(afterMs) }));
-    return send(keys, content, recordedAtMs + afterMs);
+    const begun = await begunMessages(sessions, content);
+    const runningLongerThan = durationFromMs(afterMs);
+    const wanted = isDue ? messagesAbout(content, routing).map((key) => ({ ...key, runningLongerThan })) : [];
+    return send(withoutDuplicates([...begun, ...wanted]), content, recordedAtMs + afterMs);
   };
 
   const filter = { categories: [EXECUTION_CATEGORY], types: TYPES };

@@ -1,22 +1,15 @@
 import { durationMs } from '@bufbuild/protobuf/wkt';
-import type { NotificationMessage } from '../../../proto/gen/platformidl/eventlog/notification_pb.js';
 import { executionCodec } from '../../execution/events.js';
 import { decodeEvent, recordedMetadata } from '../../kernel/decode-event.js';
 import type { RecordedEvent } from '../../kernel/event.js';
 import { type StreamName, streamName } from '../../kernel/stream.js';
 import type { MessageKey } from '../../notification/commands.js';
-import { isFinished, notificationAggregate } from '../../notification/decider.js';
-import { NOTIFICATION_CATEGORY, notificationCodec, notificationStream } from '../../notification/events.js';
+import { NOTIFICATION_CATEGORY, notificationCodec } from '../../notification/events.js';
 import { type MeasuredReactor, whenDue } from '../frame/when-due.js';
 import type { WorkResult } from '../frame/work-queue.js';
-import {
-  longRunningContent,
-  type MessageContent,
-  type NotifiableEvent,
-  phaseBrought,
-  readContent,
-} from './message-content.js';
-import { messagesAbout, phasesWithMessages } from './recipients.js';
+import { longRunningContent, type NotifiableEvent, phaseBrought, readContent } from './message-content.js';
+import { messagesAbout, phasesWithMessages, withoutDuplicates } from './recipients.js';
+import { begunMessages, keyOf } from './records.js';
 import { type NotifyOptions, sending } from './sending.js';
 import { EXECUTION_CATEGORY } from '../../kernel/execution-id.js';
 
@@ -27,14 +20,6 @@ const EXECUTION_TYPES = ['WorkflowPhaseReported', 'EngineReported', 'ExecutionEx
 
 /** Events that are worked on at a time. */
 const CONCURRENCY = 32;
-
-/** The key of a recorded message; `undefined` where it names no execution. */
-const keyOf = (message: NotificationMessage): MessageKey | undefined => {
-  if (!message.execution) return undefined;
-  const { project, domain, name } = message.execution;
-  const { id, revision, phase, channel, recipient, runningLongerThan } = message;
-  return { id, revision, phase, channel, recipient, execution: { project, domain, name }, runningLongerThan };
-};
 
 const resentIn = (event: RecordedEvent): Item | undefined => {
   const { type, data } = decodeEvent(notificationCodec, event);
@@ -63,23 +48,13 @@ export const notify = (options: NotifyOptions): MeasuredReactor => {
     return { cause: { stream: event.stream, revision: event.revision }, sinceMs: recordedMetadata(event).recordedAtMs };
   };
 
-  /** The messages about an event that have been begun and have no outcome; their rules may be removed since. */
-  const begun = ({ execution, revision }: MessageContent): Promise<readonly MessageKey[]> =>
-    options.sessions.read(notificationAggregate, notificationStream(execution), ({ state }) =>
-      [...state.messages.values()]
-        .filter((each) => !isFinished(each) && each.message.revision === revision && !each.message.runningLongerThan)
-        .flatMap(({ message }) => keyOf(message) ?? []),
-    );
-
-  const keysOf = async (content: MessageContent): Promise<readonly MessageKey[]> => {
-    const keys = [...(await begun(content)), ...messagesAbout(content, routing)];
-    return [...new Map(keys.map((key) => [key.id, key])).values()];
-  };
-
   const work = async ({ cause, sinceMs, resent }: Item): Promise<WorkResult> => {
     const content = await readContent(cause, options);
     if (!content) return undefined;
-    if (!resent) return send(await keysOf(content), content, sinceMs);
+    if (!resent) {
+      const begun = await begunMessages(options.sessions, content);
+      return send(withoutDuplicates([...begun, ...messagesAbout(content, routing)]), content, sinceMs);
+    }
     const { runningLongerThan } = resent;
     return send(
       [resent],

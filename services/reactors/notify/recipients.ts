@@ -73,6 +73,11 @@ const messageIdOf = ({ eventId, runningLongerThanMs }: MessageContent, { channel
   return sha256Hex(JSON.stringify([...about, channel, recipient])).slice(0, 32);
 };
 
+/** The keys, each id once. */
+export const withoutDuplicates = (keys: readonly MessageKey[]): readonly MessageKey[] => [
+  ...new Map(keys.map((key) => [key.id, key])).values(),
+];
+
 /**
  * The messages about an event, each to one recipient and none twice, in the order of the execution's entries and then
  * of the rules. None where the execution has disabled all of them.
@@ -87,5 +92,5 @@ export const messagesAbout = (content: MessageContent, routing: Routing): readon
     phase,
     ...to,
   }));
-  return [...new Map(keys.map((key) => [key.id, key])).values()];
+  return withoutDuplicates(keys);
 };

@@ -2,7 +2,7 @@ import type { NotificationMessage } from '../../../proto/gen/platformidl/eventlo
 import type { Outcome, Sessions } from '../../kernel/ports/sessions.js';
 import type { Timers } from '../../kernel/ports/timers.js';
 import type { MessageKey, NotificationCommand } from '../../notification/commands.js';
-import { notificationAggregate, type NotificationRefusal, obstacle } from '../../notification/decider.js';
+import { isFinished, notificationAggregate, type NotificationRefusal, obstacle } from '../../notification/decider.js';
 import { notificationStream } from '../../notification/events.js';
 import type { MessageContent } from './message-content.js';
 
@@ -13,6 +13,29 @@ export type DueMessage = {
   /** The time at which the message was first due, or asked for again; milliseconds since 1970. */
   readonly sinceMs: number;
 };
+
+/** The key of a recorded message; `undefined` where it names no execution. */
+export const keyOf = (message: NotificationMessage): MessageKey | undefined => {
+  if (!message.execution) return undefined;
+  const { project, domain, name } = message.execution;
+  const { id, revision, phase, channel, recipient, runningLongerThan } = message;
+  return { id, revision, phase, channel, recipient, execution: { project, domain, name }, runningLongerThan };
+};
+
+/**
+ * The messages about an event that have been begun and have no outcome. The rules that asked for them may be removed
+ * since.
+ */
+export const begunMessages = (
+  sessions: Pick<Sessions, 'read'>,
+  { execution, revision, runningLongerThanMs }: MessageContent,
+): Promise<readonly MessageKey[]> =>
+  sessions.read(notificationAggregate, notificationStream(execution), ({ state }) =>
+    [...state.messages.values()]
+      .filter((each) => !isFinished(each))
+      .flatMap(({ message }) => keyOf(message) ?? [])
+      .filter((key) => key.revision === revision && !key.runningLongerThan === (runningLongerThanMs === undefined)),
+  );
 
 type RecordsOptions = {
   readonly sessions: Pick<Sessions, 'handle' | 'read'>;

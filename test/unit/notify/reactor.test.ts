@@ -402,7 +402,7 @@ describe('the messages about an execution', () => {
     expect(smtp.mails.map(({ content }) => content.includes('sent once more'))).toEqual([false, true]);
   });
 
-  it('that an operator asks for are sent by a process that reads the log from its beginning, also long after', async () => {
+  it('are sent again on request, also when the log is read from its beginning long after the event', async () => {
     await failFor('ann@example.com');
     timers.advance(DAY_MS + 1);
     start();
@@ -579,8 +579,8 @@ describe('an execution that runs for long', () => {
   const HOUR_MS = 3_600_000;
   const isRunning = (of: typeof stream): Promise<boolean> =>
     sessions.read(executionAggregate({ payloads }), of, ({ state }) => state.phase === WORKFLOW.RUNNING);
-  const startLong = (): void => {
-    const rules = [{ ...rule('mail', []), longRunning: true, recipients: ['ann@example.com'] }];
+  const startLong = (...recipients: readonly string[]): void => {
+    const rules = [{ ...rule('mail', []), longRunning: true, recipients }];
     const routing = { entries: { email: 'mail', slack: 'mail', pagerDuty: 'mail' }, rules };
     reactor = notifyLongRunning({ ...optionsOf([], { routing }), afterMs: HOUR_MS, isRunning });
   };
@@ -590,12 +590,12 @@ describe('an execution that runs for long', () => {
   };
 
   it('causes one message by a rule that asks for it, also when the process ended meanwhile', async () => {
-    startLong();
+    startLong('ann@example.com');
     await run();
     await untilWaiting(1);
     timers.advance(HOUR_MS / 2);
     await reactor?.close();
-    startLong();
+    startLong('ann@example.com');
     await untilWaiting(1);
     expect(await types()).toEqual([]);
     timers.advance(HOUR_MS / 2);
@@ -607,7 +607,7 @@ describe('an execution that runs for long', () => {
   });
 
   it('causes no message when it ends before it has run for the configured time', async () => {
-    startLong();
+    startLong('ann@example.com');
     await run();
     await untilWaiting(1);
     await command(workflow('SUCCEEDED'));
@@ -616,8 +616,23 @@ describe('an execution that runs for long', () => {
     expect(await types()).toEqual([]);
   });
 
+  it('causes no further message once it has ended, and one that was begun is finished', async () => {
+    startLong('deferred@example.com');
+    await run();
+    await untilWaiting(1);
+    timers.advance(HOUR_MS);
+    await untilTypes('Started', 'Failed');
+    await command(workflow('SUCCEEDED'));
+    await reactor?.close();
+    startLong('deferred@example.com', 'bob@example.com');
+    await untilWaiting(1);
+    timers.advance(FIRST_RETRY_MS);
+    await untilTypes('Started', 'Failed', 'Started', 'Failed');
+    expect(smtp.mails).toEqual([]);
+  });
+
   it('causes a message that says the same when it is sent again', async () => {
-    startLong();
+    startLong('ann@example.com');
     await run();
     await untilWaiting(1);
     timers.advance(HOUR_MS);
