@@ -29,7 +29,8 @@ type Options = {
   readonly now: () => number;
 };
 
-type Remembered = { readonly caller: Caller; readonly until: number };
+/** A caller whose token was verified at the time `at`. */
+type Remembered = { readonly caller: Caller; readonly at: number; readonly until: number };
 
 const BEARER = /^bearer +(\S+) *$/iu;
 
@@ -47,7 +48,7 @@ export const bearerAuthentication = (options: Options): Authentication => {
   const verify = async (token: string, key: string): Promise<Caller> => {
     const { identity, until } = await verifier.verify(token);
     const caller = { identity, access: accessOf(identity) };
-    remembered.set(key, { caller, until });
+    remembered.set(key, { caller, at: now(), until });
     return caller;
   };
 
@@ -64,6 +65,9 @@ export const bearerAuthentication = (options: Options): Authentication => {
     if (first === undefined || second === undefined) return first ?? second;
     return verifier.isOurs(first) ? first : second;
   };
+
+  /** False for a verification that has ended, and for one of a later time: the clock was set back. */
+  const counts = ({ at, until }: Remembered): boolean => at <= now() && now() < until;
 
   // A comparison with the header of the last call costs a tenth of a hash, and an engine sends the same one each time.
   let last: (Remembered & { readonly authorization: string }) | undefined;
@@ -86,7 +90,7 @@ export const bearerAuthentication = (options: Options): Authentication => {
     if (token === undefined) return callerOfCertificate(certificate);
     const key = hash('sha256', token, 'base64');
     const known = remembered.get(key);
-    if (!known || known.until <= now()) return verifyOnce(token, key);
+    if (!known || !counts(known)) return verifyOnce(token, key);
     if (authorization !== undefined && bearerIn(authorization) === token) last = { ...known, authorization };
     return known.caller;
   };
@@ -94,7 +98,7 @@ export const bearerAuthentication = (options: Options): Authentication => {
   return {
     callerOf: (header, certificate) => {
       const authorization = header('authorization');
-      if (last !== undefined && last.authorization === authorization && last.until > now()) return last.caller;
+      if (last !== undefined && last.authorization === authorization && counts(last)) return last.caller;
       return callerOf(authorization, header, certificate);
     },
   };

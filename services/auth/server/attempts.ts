@@ -15,14 +15,16 @@ export interface Attempts {
 const MINUTE_MS = 60_000;
 const MAX_NAMES = 100_000;
 
-/** The attempts that a name has taken and not regained, as of a time in milliseconds since 1970. */
+/** The attempts that a name has taken and not regained, as of a time in milliseconds. */
 type Taken = { readonly count: number; readonly at: number };
 
 /**
  * Allows `perMinute` attempts for each name at once, and that many again in the course of every minute. The names used
  * last are remembered, up to 100,000 of them.
+ *
+ * @param now in milliseconds; by default a clock that is never set back, because that would hold every name back.
  */
-export const attemptLimit = (perMinute: number, now: () => number = Date.now): Attempts => {
+export const attemptLimit = (perMinute: number, now: () => number = () => performance.now()): Attempts => {
   const known = lru<string, Taken>(MAX_NAMES);
   const regainMs = MINUTE_MS / perMinute;
   const takenOf = (name: string): number => {

@@ -111,7 +111,7 @@ const answerAt = async (signIn: SignInServices, asked: PageRequest): Promise<voi
 /** Makes an authorization server, which owns `options.state`: its `close` closes the state, too. */
 export const authorizationServer = (options: AuthorizationServerOptions): AuthorizationServer => {
   const { state, lifetimes, isBehindProxy, now = Date.now, onError, onAttempt = () => undefined } = options;
-  const limits = signInLimits(options.failuresPerMinute, now);
+  const limits = signInLimits(options.failuresPerMinute, options.now);
   const addressOf = (request: IncomingMessage): string => clientAddress(request, isBehindProxy);
   // Each process reads the keys once an hour, so another one may sign with a replaced key for an hour; one more is margin.
   const publishedMs = lifetimes.accessSeconds * 1_000 + 2 * HOUR_MS;
@@ -133,7 +133,7 @@ export const authorizationServer = (options: AuthorizationServerOptions): Author
   let reloading: Promise<void> = Promise.resolve();
   /** Reloads the keys to find one that another process has made; at most once in ten seconds, so that unknown ids are cheap. */
   const newKeyOf = async (id: string): Promise<KeyObject | undefined> => {
-    if (now() - reloadedAt >= RELOAD_INTERVAL_MS) {
+    if (Math.abs(now() - reloadedAt) >= RELOAD_INTERVAL_MS) {
       reloadedAt = now();
       reloading = start();
     }

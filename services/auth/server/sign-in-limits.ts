@@ -50,7 +50,7 @@ const NAMES_PER_ADDRESS = 6;
 const keyOf = (name: string): string => hash('sha256', name, 'base64');
 
 /** Allows `perMinute` failures for each name, and six times as many for each address or IPv6 network. */
-export const signInLimits = (perMinute: number, now: () => number = Date.now): SignInLimits => {
+export const signInLimits = (perMinute: number, now?: () => number): SignInLimits => {
   const names = attemptLimit(perMinute, now);
   const networks = attemptLimit(perMinute * NAMES_PER_ADDRESS, now);
   const held = (limit: Attempts, key: string | undefined): number => (key === undefined ? 0 : limit.take(key));

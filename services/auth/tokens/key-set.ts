@@ -33,6 +33,8 @@ export const remoteKeys = ({ issuer, jwksUrl }: Source, { fetchJson, now }: Opti
   let triedAt = -Infinity;
   let fetching: Promise<void> | undefined;
   let failure: unknown;
+  /** The clock may have been set back since that time. */
+  const elapsedSince = (time: number): number => Math.abs(now() - time);
 
   const fetchKeys = async (): Promise<void> => {
     const url = jwksUrl ?? (await issuerDocument(issuer, fetchJson)).jwks_uri;
@@ -44,7 +46,7 @@ export const remoteKeys = ({ issuer, jwksUrl }: Source, { fetchJson, now }: Opti
   /** Fetches the keys unless that was tried a moment ago; a failure leaves the keys as they are. */
   const refresh = (): Promise<void> => {
     if (fetching) return fetching;
-    if (now() - triedAt < COOLDOWN_MS) return Promise.resolve();
+    if (elapsedSince(triedAt) < COOLDOWN_MS) return Promise.resolve();
     triedAt = now();
     fetching = fetchKeys()
       .catch((error: unknown) => {
@@ -58,7 +60,7 @@ export const remoteKeys = ({ issuer, jwksUrl }: Source, { fetchJson, now }: Opti
 
   return async (header, token) => {
     if (!find) await refresh();
-    else if (now() - fetchedAt > FRESH_MS) void refresh();
+    else if (elapsedSince(fetchedAt) > FRESH_MS) void refresh();
     if (!find) throw unreachable(issuer, failure);
     try {
       return await find(header, token);

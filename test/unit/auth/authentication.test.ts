@@ -46,6 +46,17 @@ describe('the caller of a call', () => {
     expect(state.verified).toEqual(['ours-1', 'ours-1']);
   });
 
+  it('is verified again after the clock was set back, because the verification would last too long', async () => {
+    const { ask, state } = opened();
+    const headers = { authorization: 'Bearer ours-1' };
+    state.now = 50;
+    await ask(headers);
+    await ask(headers);
+    state.now = 0;
+    await ask(headers);
+    expect(state.verified).toEqual(['ours-1', 'ours-1']);
+  });
+
   it('is the one of its own token, not the one of the call before', async () => {
     const { ask } = opened();
     const callers = ['ours-1', 'ours-1', 'ours-1', 'ours-2', 'ours-1'];

@@ -132,6 +132,14 @@ describe('the keys of an issuer', () => {
     expect(fetched).toHaveLength(3);
   });
 
+  it('are fetched again for a new key id after the clock of this server was set back', async () => {
+    const verifier = verifierOf({ jwksUrl: 'https://issuer.test/keys' });
+    await verifier.verify(await issuer.token());
+    issuer.rotate('second');
+    issuer.clock.now -= 3_600 * SECOND_MS;
+    await expect(verifier.verify(await issuer.token())).resolves.toBeDefined();
+  });
+
   it('still verify tokens after the issuer was away for a day', async () => {
     const verifier = verifierOf();
     await verifier.verify(await issuer.token());

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 
 import { attemptLimit } from '../../../../services/auth/server/attempts.js';
 
@@ -11,6 +11,8 @@ const given = () => {
 };
 
 describe('attempts', () => {
+  afterEach(() => vi.useRealTimers());
+
   it('beyond the limit of a minute must wait, each name for itself', () => {
     const { take } = given();
     expect(take(6)).toEqual([0, 0, 0, 0, 15, 15]);
@@ -31,5 +33,14 @@ describe('attempts', () => {
     take(4);
     limit.giveBack('alice');
     expect(take(2)).toEqual([0, 15]);
+  });
+
+  it('hold no name back because the clock of the machine is set back', () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    const limit = attemptLimit(4);
+    limit.take('alice');
+    limit.giveBack('alice');
+    vi.setSystemTime(Date.now() - 3_600_000);
+    expect(limit.take('alice')).toBe(0);
   });
 });
