@@ -51,24 +51,38 @@ const verified = (
 };
 
 /**
- * Verifies an opaque token by asking the issuers that have introspection, one after another. The answer must name the
- * audience, as a JWT must. An issuer that cannot be asked does not keep the next ones from knowing the token.
+ * Verifies an opaque token.
  *
  * @throws {RpcError} UNAUTHENTICATED when the token is malformed, no issuer knows it, or the one that does names another
  * audience or a past expiry; UNAVAILABLE when no issuer knows it, and one of them cannot be asked.
  */
-export const introspect = async (
-  token: string,
+export type Introspect = (token: string) => Promise<Verified>;
+
+/**
+ * Makes the verifier of opaque tokens. It asks the issuers that have introspection, one after another, and last those
+ * that did not answer when they were asked before: the tokens of the others do not wait for them. The answer must name
+ * the audience, as a JWT must.
+ */
+export const introspecting = (
   issuers: readonly RemoteIssuer[],
   { fetchJson, now }: { readonly fetchJson: FetchJson; readonly now: () => number },
-): Promise<Verified> => {
-  if (!BEARER.test(token)) throw unauthenticated('the token is malformed');
-  let failure: RpcError | undefined;
-  for (const issuer of issuers) {
-    const { introspection } = issuer;
-    const claims = introspection && (await ask(token, introspection, fetchJson));
-    if (claims instanceof RpcError) failure = claims;
-    else if (introspection && claims) return verified(claims, issuer, introspection, now());
-  }
-  throw failure ?? unauthenticated('no issuer knows the token, or it is no longer valid');
+): Introspect => {
+  const silent = new Set<RemoteIssuer>();
+  return async (token) => {
+    if (!BEARER.test(token)) throw unauthenticated('the token is malformed');
+    let failure: RpcError | undefined;
+    for (const issuer of [...issuers.filter((each) => !silent.has(each)), ...silent]) {
+      const { introspection } = issuer;
+      if (!introspection) continue;
+      const claims = await ask(token, introspection, fetchJson);
+      if (claims instanceof RpcError) {
+        silent.add(issuer);
+        failure = claims;
+        continue;
+      }
+      silent.delete(issuer);
+      if (claims) return verified(claims, issuer, introspection, now());
+    }
+    throw failure ?? unauthenticated('no issuer knows the token, or it is no longer valid');
+  };
 };

@@ -1,7 +1,7 @@
 import { decodeJwt, errors, jwtVerify } from 'jose';
 import type { LocalIssuer } from '../../kernel/ports/authentication.js';
 import { identityOf } from './claims.js';
-import { introspect } from './introspection.js';
+import { introspecting } from './introspection.js';
 import type { RemoteIssuer, Verified } from './issuer.js';
 import type { FetchJson } from './issuer-metadata.js';
 import { type FindKey, remoteKeys } from './key-set.js';
@@ -69,18 +69,19 @@ export const tokenVerifier = (
   { fetchJson, now }: { readonly fetchJson: FetchJson; readonly now: () => number },
 ): TokenVerifier => {
   const remote = issuers.map((issuer) => ({ ...issuer, find: remoteKeys(issuer, { fetchJson, now }) }));
-  const introspecting = issuers.filter(({ introspection }) => introspection !== undefined);
+  const knowsOpaque = issuers.some(({ introspection }) => introspection !== undefined);
+  const introspect = introspecting(issuers, { fetchJson, now });
   const trustedOf = (token: string): Trusted | undefined => {
     const claimed = unverified(token)?.iss;
     const own = local.find(({ issuer }) => issuer === claimed);
     return own ? trustedLocal(own) : remote.find(({ issuer }) => issuer === claimed);
   };
   return {
-    isOurs: (token) => (isJwt(token) ? trustedOf(token) !== undefined : introspecting.length > 0),
+    isOurs: (token) => (isJwt(token) ? trustedOf(token) !== undefined : knowsOpaque),
     verify: async (token) => {
-      if (!isJwt(token) && introspecting.length === 0)
+      if (!isJwt(token) && !knowsOpaque)
         throw unauthenticated('the token is no JWT, and no issuer that verifies other tokens is configured');
-      if (!isJwt(token)) return introspect(token, introspecting, { fetchJson, now });
+      if (!isJwt(token)) return introspect(token);
       const issuer = trustedOf(token);
       if (!issuer)
         throw unauthenticated(

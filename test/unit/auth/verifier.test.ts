@@ -253,4 +253,32 @@ describe('an opaque token', () => {
     });
     await expect(verifying(false)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
   });
+
+  it('is asked about last at an issuer that did not answer before, until it answers', async () => {
+    const issuerAt = (name: string): RemoteIssuer => ({
+      ...{ issuer: `https://${name}.test`, audience: ['flightlog'], algorithms: ['ES256'], clockSkewMs: 0 },
+      introspection: { url: name, clientId: 'a', clientSecret: 'b', cacheMs: 60_000 },
+    });
+    let asked: string[] = [];
+    const verifier = tokenVerifier([issuerAt('first'), issuerAt('second')], [], {
+      fetchJson: (name, request) => {
+        asked.push(name);
+        if (name === 'first' && isAway) return Promise.reject(new Error('away'));
+        const isKnown = (request!.body as URLSearchParams).get('token') === `of-${name}`;
+        return Promise.resolve({ active: isKnown, sub: 'ada', aud: 'flightlog' });
+      },
+      now: () => issuer.clock.now,
+    });
+    const askedFor = async (token: string): Promise<readonly string[]> => {
+      asked = [];
+      await verifier.verify(token);
+      return asked;
+    };
+    isAway = true;
+    expect(await askedFor('of-second')).toEqual(['first', 'second']);
+    expect(await askedFor('of-second')).toEqual(['second']);
+    isAway = false;
+    expect(await askedFor('of-first')).toEqual(['second', 'first']);
+    expect(await askedFor('of-first')).toEqual(['first']);
+  });
 });
