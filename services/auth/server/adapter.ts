@@ -58,9 +58,10 @@ const needsItsId = (kind: string): boolean => kind === 'DeviceCode';
 
 /** Stores one kind of the objects of `oidc-provider`. */
 const objectAdapter = (kind: string, state: AuthorizationState, now: () => number): Adapter => {
+  /** The grant goes first: a token that another request stores meanwhile is then removed as well, or has no grant. */
   const endGrant = async (grant: string): Promise<void> => {
-    await state.removeGrant(OF_A_GRANT, grant);
     await state.remove(GRANT, keyOf(grant));
+    await state.removeGrant(OF_A_GRANT, grant);
   };
   return {
     upsert: (id, payload, expiresIn) =>
