@@ -1,13 +1,19 @@
 const SERVER_ERROR = 500;
+const TOO_MANY_REQUESTS = 429;
+/** The messages of `fetch` where no answer came, and where the connection was cut off within one. */
+const CUT_OFF: readonly string[] = ['fetch failed', 'terminated'];
 /** The codes of an issuer that is away: that of the client library for a timeout, and that of fetching keys. */
 const AWAY: ReadonlySet<unknown> = new Set(['OAUTH_TIMEOUT', 'UNAVAILABLE']);
 
-/** True when an issuer could not be reached, was too slow or has failed; it has refused nothing then. */
+/** An issuer that is asked too often refuses this request, and not the person. */
+const isAwayStatus = (status: number): boolean => status >= SERVER_ERROR || status === TOO_MANY_REQUESTS;
+
+/** True when an issuer could not be reached, was too slow or busy, or has failed; it has refused nothing then. */
 export const isIssuerAway = (error: unknown): boolean => {
-  if (!(error instanceof Error)) return error instanceof Response && error.status >= SERVER_ERROR;
-  if (error instanceof TypeError && error.message === 'fetch failed') return true;
+  if (!(error instanceof Error)) return error instanceof Response && isAwayStatus(error.status);
+  if (error instanceof TypeError && CUT_OFF.includes(error.message)) return true;
   const { code, status = 0, cause } = error as Error & { readonly code?: unknown; readonly status?: number };
-  return AWAY.has(code) || status >= SERVER_ERROR || (cause !== undefined && isIssuerAway(cause));
+  return AWAY.has(code) || isAwayStatus(status) || (cause !== undefined && isIssuerAway(cause));
 };
 
 /** Codes are short words; a browser can bring any text in their place. */
