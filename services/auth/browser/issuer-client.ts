@@ -84,6 +84,8 @@ export type ExternalClient = {
 };
 
 const METADATA_MS = 600_000;
+/** The time after a failure in which the last metadata are used without another try, which may take ten seconds. */
+const PAUSE_MS = 60_000;
 
 /** An issuer that is slower than this counts as away. */
 const DISCOVERY_SECONDS = 10;
@@ -93,21 +95,23 @@ const authenticationOf = ({ clientSecret }: ExternalClient): ClientAuth =>
 
 /**
  * An issuer of another process. Its metadata are fetched when they are first needed, and when they are needed again
- * after ten minutes, once for all that wait. While that fails, the last metadata stay in use.
+ * after ten minutes, once for all that wait. While that fails, the last metadata stay in use, and it is tried again at
+ * most once a minute.
  */
 export const externalIssuer = (client: ExternalClient, now: () => number): IssuerClient => {
   const { issuer, clientId, scope, audience } = client;
-  let known: { readonly configuration: Configuration; readonly at: number } | undefined;
+  let known: { readonly configuration: Configuration; readonly until: number } | undefined;
   let asking: Promise<Configuration> | undefined;
   const discover = async (): Promise<Configuration> => {
     const options = { execute: isPlain(issuer) ? [allowPlain] : [], timeout: DISCOVERY_SECONDS };
     try {
       const configuration = await discovery(new URL(issuer), clientId, {}, authenticationOf(client), options);
-      known = { configuration, at: now() };
+      known = { configuration, until: now() + METADATA_MS };
       return configuration;
     } catch (error) {
-      if (known) return known.configuration;
-      throw error;
+      if (!known) throw error;
+      known = { ...known, until: now() + PAUSE_MS };
+      return known.configuration;
     } finally {
       asking = undefined;
     }
@@ -116,7 +120,7 @@ export const externalIssuer = (client: ExternalClient, now: () => number): Issue
     scope,
     audience,
     configuration: () => {
-      if (known && now() - known.at < METADATA_MS) return Promise.resolve(known.configuration);
+      if (known && now() < known.until) return Promise.resolve(known.configuration);
       return (asking ??= discover());
     },
   };
