@@ -10,6 +10,8 @@ import type { AuditTrail, StoredAuditEntry } from '../kernel/ports/audit-trail.j
 import { invalid, route, type Route } from '../kernel/rpc.js';
 
 const MAX_LIMIT = 1_000;
+/** The largest id that a store can have and compare. */
+const MAX_ID = 2n ** 63n - 1n;
 
 const limitOf = ({ limit }: AuditListRequest): number => {
   if (limit > MAX_LIMIT) throw invalid('limit', `${limit} is above ${MAX_LIMIT}`);
@@ -28,8 +30,9 @@ const messageOf = ({ atMs, lastAtMs, count, position, ...same }: StoredAuditEntr
 /** The route of the audit. Without a trail (no authentication) the list is empty. */
 export const auditRoutes = (trail: AuditTrail | undefined): readonly Route[] => [
   route(AuditService.method.list, async (request) => {
-    const { project, domain, actor, since, after } = request;
+    const { project, domain, actor, since } = request;
     const sinceMs = since ? timestampMs(since) : 0;
+    const after = request.after > MAX_ID ? MAX_ID : request.after;
     const entries = await trail?.list({ project, domain, actor, sinceMs, after, limit: limitOf(request) });
     return create(AuditListSchema, { entries: (entries ?? []).map(messageOf) });
   }),

@@ -80,7 +80,15 @@ const keyOf = ({ principal, role, project, domain, issuer }: GrantedRole): strin
 
 /** The page token: the key of the last binding of the page. */
 const tokenOf = (binding: GrantedRole): string => Buffer.from(keyOf(binding)).toString('base64url');
-const keyIn = (token: string): string => Buffer.from(token, 'base64url').toString();
+/** A JSON array of five texts. */
+const KEY = /^\[(?:"(?:[^"\\]|\\.)*",){4}"(?:[^"\\]|\\.)*"\]$/u;
+
+/** The key in a page token; empty for the first page. */
+const keyIn = (token: string): string => {
+  const key = Buffer.from(token, 'base64url').toString();
+  if (token !== '' && !KEY.test(key)) throw invalid('token', 'not a token of this list');
+  return key;
+};
 
 const counts = (given: string, requested: string): boolean => requested === '' || given === '' || given === requested;
 

@@ -300,6 +300,14 @@ describe('a role binding', () => {
     expect((await get('/api/v1/access/bindings?project=third', elsewhere)).http).toBe(403);
   });
 
+  it.each(['garbage', '!!!!', Buffer.from('["ada"]').toString('base64url')])(
+    'is not listed from the token %j of another list on',
+    async (token) => {
+      const { http, json } = await get(`/api/v1/access/bindings?token=${token}`, await server.as('root'));
+      expect([http, json['message']]).toEqual([400, 'invalid value for token: not a token of this list']);
+    },
+  );
+
   it('can be given, listed and revoked on the command line', async () => {
     const { authorization = '' } = await server.as('root');
     const flags = ['--server', server.ready.http, '--token-file', tokenFile(authorization)];
@@ -350,6 +358,7 @@ describe('the audit', () => {
     expect(JSON.stringify(found)).not.toContain('MARKED');
     expect(await entries(`since=${since}&actor=root`, root)).toHaveLength(1);
     expect(await entries(`project=third&after=${found[1]?.['id']}`, root)).toHaveLength(1);
+    expect(await entries(`after=${2n ** 64n - 1n}`, root)).toEqual([]);
   });
 
   it('of a project is shown to its administrators alone', async () => {
