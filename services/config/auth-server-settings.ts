@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { ACCESS_ROLES } from '../auth/permissions/roles.js';
-import { duration, flag, oneOrMore, readStore } from './setting-kinds.js';
+import { duration, flag, isHttpAddress, oneOrMore, readStore, redirectAddress } from './setting-kinds.js';
 
 /** Segments of a path that stand for themselves in a URL and in the path of a cookie. */
 const PLAIN_PATH = /^(?:\/[\w.~-]+)*$/u;
@@ -21,9 +21,9 @@ export const baseUrl = z.string().refine((text) => text === '' || isBaseUrl(text
 });
 
 const client = z.strictObject({
-  id: z.string().min(1),
+  id: z.string().regex(/^[ -~]+$/u, 'must have one or more printable ASCII characters'),
   secret: z.string().min(16, 'must have 16 characters or more').optional(),
-  redirect_uris: z.array(z.string().min(1)).default([]),
+  redirect_uris: z.array(redirectAddress).default([]),
   roles: z.array(z.enum(ACCESS_ROLES, { error: `must be among ${ACCESS_ROLES.join(', ')}` })).default([]),
 });
 
@@ -36,10 +36,7 @@ const upstream = z
   .strictObject({
     issuer: z
       .string()
-      .refine(
-        (text) => text === '' || /^https?:\/\//u.test(text),
-        'must be an address, as its discovery document has it',
-      )
+      .refine((text) => text === '' || isHttpAddress(text), 'must be an address, as its discovery document has it')
       .default('')
       .describe(
         'OpenID Connect provider at which people may sign in as well, such as https://login.example.com/realms/ml',

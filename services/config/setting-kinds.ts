@@ -56,12 +56,14 @@ const WEIGHT = 'must be a number above 0';
 
 export const weight = numeric(WEIGHT, (number) => number.positive({ error: WEIGHT }));
 
+/** True for an HTTP URL. */
+export const isHttpAddress = (text: string): boolean => URL.canParse(text) && /^https?:$/u.test(new URL(text).protocol);
+
 /** An HTTP URL. */
-export const httpAddress = z
-  .string()
-  .refine((text) => URL.canParse(text) && /^https?:$/u.test(new URL(text).protocol), {
-    error: 'must be an http or https address',
-  });
+export const httpAddress = z.string().refine(isHttpAddress, { error: 'must be an http or https address' });
+
+/** An address to which an OAuth client gets its authorization codes. */
+export const redirectAddress = httpAddress.refine((text) => !text.includes('#'), 'must have no fragment');
 
 /** An HTTP URL without a query, or the empty string; slashes at its end are removed. */
 export const publicUrl = z

@@ -66,6 +66,11 @@ describe(
       const added = await run(['user', 'add', 'alice', '--roles', 'administrator'], `${ALICE.password}\n`);
       expect(added).toMatchObject({ code: 0, stdout: expect.stringContaining('alice can sign in') as string });
       expect((await run(['client', 'add', 'alice'])).stderr).toContain('there is a user alice already');
+      const ofConsole = (await run(['client', 'add', 'flightlog-console'])).stderr;
+      expect(ofConsole).toContain('there is a client flightlog-console already');
+      const ofScheme = (await run(['client', 'add', 'app', '--public', '--redirect-uri', 'com.example.app:/end']))
+        .stderr;
+      expect(ofScheme).toContain('com.example.app:/end is not an http or https address without a fragment');
       server = await serving();
     });
 

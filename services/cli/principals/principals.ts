@@ -1,11 +1,13 @@
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { BROWSER_CLIENT } from '../../auth/server/browser-client.js';
 import { type Client, clientsFile, hashSecret, newSecret, PUBLIC_CLIENTS } from '../../auth/server/clients.js';
 import { hashPassword } from '../../auth/users/password-hash.js';
 import { isPrincipalName, NAME_RULE } from '../../auth/permissions/principal-name.js';
 import { passwordProblem, type User, usersFile } from '../../auth/users/users.js';
 import type { Configuration } from '../../config/configuration.js';
 import { OperatorError } from '../../config/operator-errors.js';
+import { redirectAddress } from '../../config/setting-kinds.js';
 import { principalPaths } from '../../main/access/authorization-server.js';
 import { recordChange } from './audited-change.js';
 import { createInterface } from 'node:readline/promises';
@@ -67,8 +69,8 @@ const assertFree = async (settings: Settings, name: string): Promise<void> => {
   const { users, clients } = filesOf(settings);
   if ((await users.read()).has(name)) throw new OperatorError(`there is a user ${name} already`);
   const configured = settings.auth.server.clients.map(({ id }) => id);
-  const isClient = (await clients.read()).has(name) || configured.includes(name) || Object.hasOwn(PUBLIC_CLIENTS, name);
-  if (isClient) throw new OperatorError(`there is a client ${name} already`);
+  const taken = [...(await clients.read()).keys(), ...configured, ...Object.keys(PUBLIC_CLIENTS), BROWSER_CLIENT];
+  if (taken.includes(name)) throw new OperatorError(`there is a client ${name} already`);
 };
 
 const newPassword = async (): Promise<string> => {
@@ -149,8 +151,8 @@ export const listUsers = async (settings: Settings): Promise<void> => {
 
 const assertUsable = ({ redirectUri = [], public: isPublic }: ClientFlags): void => {
   for (const uri of redirectUri)
-    if (!URL.canParse(uri) || uri.includes('#'))
-      throw new OperatorError(`--redirect-uri: ${uri} is not an address without a fragment`);
+    if (!redirectAddress.safeParse(uri).success)
+      throw new OperatorError(`--redirect-uri: ${uri} is not an http or https address without a fragment`);
   if (isPublic && redirectUri.length === 0) throw new OperatorError('--public: name a --redirect-uri as well');
 };
 

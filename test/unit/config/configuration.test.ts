@@ -3,6 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { configure } from '../../../services/config/configuration.js';
 import { fromEnvironment } from '../../../services/config/sources.js';
 
+const ISSUER = { issuer: 'https://login.example.com', audience: 'a' };
+
 const given = (key: string, value: unknown) => configure([{ path: key.split('.'), value, origin: 'test' }]);
 
 describe('the configuration', () => {
@@ -107,10 +109,33 @@ describe('the configuration', () => {
     ['auth.server.issuer', 'https://example.com/tools/../flightlog', 'must be http://HOST:PORT or https://HOST'],
     ['auth.browser.address', 'https://example.com/tools?a', 'must be http://HOST:PORT or https://HOST'],
     ['auth.browser.address', 'https://example.com/a;b', 'must be http://HOST:PORT or https://HOST'],
+    ['auth.issuers', [ISSUER, { ...ISSUER, audience: 'b' }], 'must name each issuer once, with all its audiences'],
   ])('says that %s cannot be %j, and where that came from', (key, value, why) => {
     const [path = '', element] = key.split('.0');
     const whole = element === undefined ? value : [value];
     expect(() => given(path, whole)).toThrow(`${key} (from test): ${why}`);
+  });
+
+  it.each([
+    ['auth.server', { clients: [{ id: 'äpp' }] }, '.clients.0.id (from test): must have one or more printable ASCII'],
+    [
+      'auth.server.clients',
+      [{ id: 'app', redirect_uris: ['com.example.app:/end'] }],
+      '.0.redirect_uris.0 (from test): must be an http or https address',
+    ],
+    [
+      'auth.server.clients',
+      [{ id: 'app', redirect_uris: ['https://a.example/#b'] }],
+      '.0.redirect_uris.0 (from test): must have no fragment',
+    ],
+    ['auth.server.upstream', { issuer: 'https://', client_id: 'a' }, '.issuer (from test): must be an address'],
+    [
+      'auth.issuers',
+      [{ ...ISSUER, issuer: 'login' }],
+      '.0.issuer (from test): must be an http or https address, where there is neither jwks_url nor introspection',
+    ],
+  ])('says where %s cannot be as in %j', (key, value, why) => {
+    expect(() => given(key, value)).toThrow(`${key}${why}`);
   });
 
   it('accepts an address with the path prefix of a proxy', () => {
