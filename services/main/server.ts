@@ -7,7 +7,7 @@ import { executionAggregate } from '../execution/aggregate.js';
 import type { Configuration } from '../config/configuration.js';
 import { closeInOrder } from './close-in-order.js';
 import { openAudit } from './access/audit.js';
-import { assertAnyUser, assertDistinctNames } from './access/authorization-server.js';
+import { assertAnyUser, assertDistinctNames, assertPrincipalFiles } from './access/authorization-server.js';
 import { logChecks, presentChecks, watchViews } from '../health/checks.js';
 import { openCurrentViews, unprojectedFolder } from './views/current-views.js';
 import { eventstorePort, laterEventstore } from './eventstore/eventstore.js';
@@ -80,6 +80,7 @@ const failureOf = (
 /** Checks all ports, the TLS files and the users before anything is written; returns the port of the EventStoreDB protocol. */
 const checkedPorts = async (configuration: Configuration): Promise<number | undefined> => {
   tlsOf(configuration); // throws when the files cannot be used
+  await assertPrincipalFiles(configuration);
   await assertAnyUser(configuration);
   await assertDistinctNames(configuration);
   await assertPortIsFree('gRPC', configuration.host, configuration.grpc_port);
@@ -118,9 +119,9 @@ const openThreads = async (configuration: Configuration, { source }: Foundation)
  * the reactors, the transports. Projections and reactors run only where the process has their role.
  *
  * @throws {InvalidConfiguration} when the TLS files cannot be used; nothing has been written then.
- * @throws {OperatorError} when a port cannot be taken, no caller could sign in, or a client has the name of a user;
- * nothing has been written then. Also when the data directory, the log, the payloads or the views cannot be used,
- * naming the setting.
+ * @throws {OperatorError} when a port cannot be taken, no caller could sign in, a client has the name of a user, or the
+ * users or clients cannot be read; nothing has been written then. Also when the data directory, the log, the payloads or
+ * the views cannot be used, naming the setting.
  * @throws {Fault} when one of them fails during the start.
  */
 export const startServer = async (configuration: Configuration, logger: Logger): Promise<Running> => {

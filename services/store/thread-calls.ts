@@ -39,7 +39,10 @@ export const callsTo = <Store extends Methods<Store>>(worker: Worker, storeName:
   let calls = 0;
   let end: Error | undefined;
   const failAll = (cause?: unknown): void => {
-    const reason = (end ??= new StoreUnavailable(`the thread of the ${storeName} has ended`, cause));
+    const reason = (end ??= new StoreUnavailable(
+      cause === undefined ? `the thread of the ${storeName} has ended` : `the ${storeName} cannot be used: ${errorText(cause)}`,
+      cause,
+    ));
     for (const { reject } of waiting.values()) reject(reason);
     waiting.clear();
   };

@@ -43,6 +43,18 @@ export const knownPrincipals = (settings: Settings): { readonly users: Users; re
 });
 
 /**
+ * Refuses to serve when tokens are issued here, and the users file or the clients file cannot be read.
+ *
+ * @throws {OperatorError} naming the setting and the file.
+ */
+export const assertPrincipalFiles = async (settings: AuthorizationSettings): Promise<void> => {
+  if (!isEnabled(settings)) return;
+  const { users, clients } = principalPaths(settings);
+  await forSetting('auth.server.users_file', () => usersFile(users).read());
+  await forSetting('auth.server.clients_file', () => clientsFile(clients).read());
+};
+
+/**
  * Refuses to serve when tokens are issued here, and there is neither a user nor an upstream provider.
  *
  * @throws {OperatorError} with the command that makes the first administrator.

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { AuditStore } from '../../kernel/ports/audit-trail.js';
 import { callsTo } from '../thread-calls.js';
@@ -10,6 +11,6 @@ import { callsTo } from '../thread-calls.js';
  */
 export const sqliteAuditStore = (directory: string): AuditStore => {
   const worker = new Worker(new URL('./audit-thread.js', import.meta.url), { workerData: directory });
-  const { call, close } = callsTo<AuditStore>(worker, 'audit store');
+  const { call, close } = callsTo<AuditStore>(worker, `audit store ${join(directory, 'audit.db')}`);
   return { write: call('write'), list: call('list'), removeBefore: call('removeBefore'), close };
 };

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { AuthorizationState } from '../../kernel/ports/authorization-state.js';
 import { callsTo } from '../thread-calls.js';
@@ -10,7 +11,8 @@ import { callsTo } from '../thread-calls.js';
  */
 export const sqliteAuthorizationState = (directory: string): AuthorizationState => {
   const worker = new Worker(new URL('./state-thread.js', import.meta.url), { workerData: directory });
-  const { call, close } = callsTo<AuthorizationState>(worker, 'authorization state');
+  const what = `authorization state ${join(directory, 'authorization.db')}`;
+  const { call, close } = callsTo<AuthorizationState>(worker, what);
   return {
     put: call('put'),
     find: call('find'),

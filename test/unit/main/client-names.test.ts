@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { hashPassword } from '../../../services/auth/users/password-hash.js';
 import { usersFile } from '../../../services/auth/users/users.js';
 import { configure } from '../../../services/config/configuration.js';
-import { assertDistinctNames } from '../../../services/main/access/authorization-server.js';
+import { assertDistinctNames, assertPrincipalFiles } from '../../../services/main/access/authorization-server.js';
 
 describe('a client of the configuration', () => {
   let data: string;
@@ -36,5 +36,14 @@ describe('a client of the configuration', () => {
     await expect(assertDistinctNames(settingsWith({ id: 'propeller', secret }))).resolves.toBeUndefined();
     const web = { id: 'ada', redirect_uris: ['http://localhost/callback'] };
     await expect(assertDistinctNames(settingsWith(web))).resolves.toBeUndefined();
+  });
+
+  it('must be readable, as the users must: the setting and the file are named otherwise', async () => {
+    const settings = settingsWith({ id: 'propeller', secret });
+    await expect(assertPrincipalFiles(settings)).resolves.toBeUndefined();
+    writeFileSync(join(data, 'clients.json'), '{"clients":{"web":{"roles":5}}}');
+    await expect(assertPrincipalFiles(settings)).rejects.toThrow(
+      `auth.server.clients_file: ${join(data, 'clients.json')} is not a file of clients: clients.web.roles`,
+    );
   });
 });
