@@ -9,7 +9,7 @@ import { pathPrefix } from './endpoints.js';
 import { answerPage, INTERACTIONS, type PageRequest, type SignInServices } from './interactions.js';
 import { pageHeaders } from './pages/page.js';
 import { makeProvider, type ProviderParts, type TokenLifetimes } from './provider.js';
-import { ALGORITHM, currentKeys, type SigningKeys } from './signing-keys.js';
+import { ALGORITHM, currentKeys, KEYS_READ_MS, type SigningKeys } from './signing-keys.js';
 import { SIGNED_OUT } from './browser-client.js';
 import {
   returnFromUpstream,
@@ -55,7 +55,6 @@ export interface AuthorizationServer extends LocalIssuer {
 const WELL_KNOWN = ['/.well-known/openid-configuration', '/.well-known/oauth-authorization-server'];
 const ENDPOINTS = '/oauth2/';
 
-const HOUR_MS = 3_600_000;
 const RELOAD_INTERVAL_MS = 10_000;
 const DAY_S = 24 * 60 * 60;
 const UNAVAILABLE = 503;
@@ -113,8 +112,8 @@ export const authorizationServer = (options: AuthorizationServerOptions): Author
   const { state, lifetimes, isBehindProxy, now = Date.now, onError, onAttempt = () => undefined } = options;
   const limits = signInLimits(options.failuresPerMinute, options.now);
   const addressOf = (request: IncomingMessage): string => clientAddress(request, isBehindProxy);
-  // Each process reads the keys once an hour, so another one may sign with a replaced key for an hour; one more is margin.
-  const publishedMs = lifetimes.accessSeconds * 1_000 + 2 * HOUR_MS;
+  // Another process may sign with a replaced key until it reads the keys, and sign cookies with it until the next time.
+  const publishedMs = lifetimes.accessSeconds * 1_000 + 2 * KEYS_READ_MS;
   const keyLifetimes = { rotateAfterMs: options.rotateKeysAfterMs, publishedMs };
   let { issuer } = options;
   let started: Started | undefined;
@@ -122,12 +121,12 @@ export const authorizationServer = (options: AuthorizationServerOptions): Author
 
   const start = async (): Promise<void> => {
     const keys = await currentKeys(state, now(), keyLifetimes);
-    const ids = [...keys.public.keys()].join();
+    const ids = [...keys.public.keys(), keys.cookies[0]].join();
     if (ids !== startedWith) started = startedWithKeys({ ...options, issuer, keys, limits, addressOf, onAttempt, now });
     startedWith = ids;
     await state.removeExpired(Math.floor(now() / 1_000) - DAY_S);
   };
-  const renewing = setInterval(() => void start().catch(onError), HOUR_MS).unref();
+  const renewing = setInterval(() => void start().catch(onError), KEYS_READ_MS).unref();
 
   let reloadedAt = -Infinity;
   let reloading: Promise<void> = Promise.resolve();

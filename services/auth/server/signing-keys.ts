@@ -9,6 +9,9 @@ export const ALGORITHM = 'RS256' as const;
 const MODULUS_BITS = 2_048;
 const COOKIE_KEY_BYTES = 32;
 
+/** Each process reads the keys at least this often, in milliseconds. */
+export const KEYS_READ_MS = 3_600_000;
+
 /** Times for which a key signs, and for which it is still published after its replacement, each in milliseconds. */
 export type KeyLifetimes = { readonly rotateAfterMs: number; readonly publishedMs: number };
 
@@ -40,18 +43,27 @@ const makeKey = async (now: number): Promise<StoredKey> => {
 export type SigningKeys = {
   readonly private: readonly JsonWebKey[];
   readonly public: ReadonlyMap<string, KeyObject>;
-  /** Keys that sign cookies, derived from the others so that they are rotated with them. */
+  /**
+   * Keys that verify cookies, derived from the others so that they are rotated with them. The first one signs: the newest
+   * that every process has read, because a sign-in can begin at one process and continue at another.
+   */
   readonly cookies: readonly string[];
 };
 
-const inUse = (keys: readonly StoredKey[]): SigningKeys => {
+const cookieKeyOf = ({ jwk }: StoredKey): string =>
+  Buffer.from(hkdfSync('sha256', jwk, '', 'flightlog cookies', COOKIE_KEY_BYTES)).toString('base64url');
+
+const cookieKeys = (keys: readonly StoredKey[], now: number): readonly string[] => {
+  const signing = keys.find(({ createdAt }) => now - createdAt >= KEYS_READ_MS) ?? keys.at(-1);
+  return [...keys.filter((key) => key === signing), ...keys.filter((key) => key !== signing)].map(cookieKeyOf);
+};
+
+const inUse = (keys: readonly StoredKey[], now: number): SigningKeys => {
   const jwks = keys.map(({ jwk }) => JSON.parse(jwk) as JsonWebKey);
   return {
     private: jwks,
     public: new Map(jwks.map((jwk) => [String(jwk['kid']), createPublicKey({ key: jwk, format: 'jwk' })])),
-    cookies: keys.map(({ jwk }) =>
-      Buffer.from(hkdfSync('sha256', jwk, '', 'flightlog cookies', COOKIE_KEY_BYTES)).toString('base64url'),
-    ),
+    cookies: cookieKeys(keys, now),
   };
 };
 
@@ -64,5 +76,5 @@ export const currentKeys = async (
   const { isNewDue, expired } = planKeys(await state.keys(), now, lifetimes);
   if (isNewDue) await state.addKey(await makeKey(now));
   if (expired.length > 0) await state.removeKeys(expired);
-  return inUse(await state.keys());
+  return inUse(await state.keys(), now);
 };

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
-import { planKeys } from '../../../../services/auth/server/signing-keys.js';
+import { currentKeys, KEYS_READ_MS, planKeys } from '../../../../services/auth/server/signing-keys.js';
+import type { StoredKey } from '../../../../services/kernel/ports/authorization-state.js';
 
 /** In milliseconds. */
 const LIFETIMES = { rotateAfterMs: 1_000, publishedMs: 100 };
@@ -18,5 +19,24 @@ describe('signing keys', () => {
     ['are removed each in its time', made(2_000, 1_000, 0), 2_050, { isNewDue: false, expired: ['k0'] }],
   ])('%s', (_title, keys, now, plan) => {
     expect(planKeys(keys, now, LIFETIMES)).toEqual(plan);
+  });
+});
+
+describe('the key that signs cookies', () => {
+  it('is one that all processes have read, because a sign-in may continue at another process', async () => {
+    const stored: StoredKey[] = [];
+    const state = {
+      keys: () => Promise.resolve([...stored]),
+      addKey: (key: StoredKey) => Promise.resolve(void stored.unshift(key)),
+      removeKeys: () => Promise.resolve(),
+    };
+    const day = 24 * KEYS_READ_MS;
+    const at = (ms: number) => currentKeys(state, ms, { rotateAfterMs: day, publishedMs: day });
+    const before = await at(0);
+    const rotated = await at(day);
+    expect(rotated.cookies).toHaveLength(2);
+    expect(before.cookies).toContain(rotated.cookies[0]);
+    const later = await at(day + KEYS_READ_MS);
+    expect(later.cookies[0]).toBe(rotated.cookies[1]);
   });
 });
