@@ -79,10 +79,14 @@ const targetOf = (interaction: Interaction): string => {
   return origin === undefined ? '' : `You will be sent to ${origin}.`;
 };
 
-/** The origins to which the form of a page may lead in the end. */
+/**
+ * The sources, for the content security policy, to which the form of a page may lead in the end. A policy cannot name an
+ * IPv6 address: the scheme stands for it.
+ */
 const redirectsOf = (interaction: Interaction): readonly string[] => {
   const origin = redirectOf(interaction);
-  return origin === undefined ? [] : [origin];
+  if (origin === undefined) return [];
+  return [origin.includes('[') ? new URL(origin).protocol : origin];
 };
 
 type Shown = { readonly interaction: Interaction; readonly path: string; readonly response: ServerResponse };

@@ -42,7 +42,7 @@ const styleHash = createHash('sha256').update(STYLE).digest('base64');
 /**
  * The headers of every page: no script, no other origin, in no frame, kept nowhere.
  *
- * @param redirects origins to which a form may lead in the end, as browsers check the redirects of a form too.
+ * @param redirects origins or schemes to which a form may lead in the end: browsers check the redirects of a form, too.
  */
 export const pageHeaders = (redirects: readonly string[] = []): Readonly<Record<string, string>> => ({
   'content-type': 'text/html; charset=utf-8',

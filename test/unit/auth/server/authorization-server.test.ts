@@ -327,6 +327,14 @@ describe('the pages', () => {
   });
 
   it('open only in the browser that began the sign-in, and accept no form from another site', async () => {
+  it.each([
+    ['http://localhost:53593/callback', 'http://localhost:53593'],
+    ['http://[::1]:53593/callback', 'http:'], // browsers ignore a source with an IPv6 address
+  ])('let their forms lead to %s', async (redirect, source) => {
+    const login = await openBrowser().open(begin(issuer, 'all', redirect).url);
+    expect(login.headers.get('content-security-policy')).toContain(`; form-action 'self' ${source}; `);
+  });
+
     const login = await openBrowser().open(begin(issuer).url);
     const stranger = await openBrowser().open(login.url);
     expect(stranger.status).toBe(400);
