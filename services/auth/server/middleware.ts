@@ -34,9 +34,7 @@ const POLL_SECONDS = 5;
 
 /** The user code in the address of the page, which a device prints or shows as a QR code. */
 const codeIn = ({ method, path, query }: KoaContextWithOIDC): string | undefined =>
-  method === 'GET' && path === ROUTES.code_verification && typeof query['user_code'] === 'string'
-    ? query['user_code']
-    : undefined;
+  method === 'GET' && path === ROUTES.code_verification ? [query['user_code']].flat()[0] : undefined;
 
 const isDeviceAnswer = ({ method, path, status }: KoaContextWithOIDC): boolean =>
   method === 'POST' && path === ROUTES.device_authorization && status === 200;

@@ -288,7 +288,8 @@ describe('the device flow', () => {
     const { body } = await start();
     expect(body['interval']).toBe(5);
     const browser = openBrowser();
-    const form = await browser.open(`${body['verification_uri'] ?? ''}?user_code=${body['user_code'] ?? ''}`);
+    const twice = `user_code=${body['user_code'] ?? ''}&user_code=`; // the first one counts
+    const form = await browser.open(`${body['verification_uri'] ?? ''}?${twice}`);
     expect(form.text).toContain(`value="${body['user_code'] ?? ''}"`);
     expect(form.text).not.toContain('<script');
     const confirm = await browser.submit(form, '/oauth2/device');
