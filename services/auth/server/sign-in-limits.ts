@@ -5,10 +5,17 @@ import { RpcError } from '../../kernel/rpc.js';
 import { type Attempts, attemptLimit } from './attempts.js';
 
 const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/iu;
+/** An address with the port of the client, which some proxies add. */
+const WITH_PORT = /^(?:(\d+\.\d+\.\d+\.\d+)|\[([^\]]+)\]):\d+$/u;
 
 /** The groups of 16 bits that a network of one customer has in common: a /64. */
 const NETWORK_GROUPS = 4;
 const GROUPS = 8;
+
+const withoutPort = (address: string): string => {
+  const [, version4, version6] = WITH_PORT.exec(address) ?? [];
+  return version4 ?? version6 ?? address;
+};
 
 const groupsIn = (text: string): readonly string[] => (text === '' ? [] : text.split(':'));
 
@@ -18,7 +25,8 @@ const groupsIn = (text: string): readonly string[] => (text === '' ? [] : text.s
  *
  * @see https://www.rfc-editor.org/rfc/rfc4291#section-2.2 for the ways to write an address
  */
-export const networkOf = (address: string): string => {
+export const networkOf = (given: string): string => {
+  const address = withoutPort(given);
   const [, mapped] = MAPPED.exec(address) ?? [];
   if (mapped !== undefined) return mapped;
   const [plain = ''] = address.split('%', 1);

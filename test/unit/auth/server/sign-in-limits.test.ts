@@ -12,6 +12,8 @@ describe('the network of an address', () => {
     ['2001:db8::5', '2001:db8:0:0::/64'],
     ['fe80::1%eth0', 'fe80:0:0:0::/64'],
     ['::1', '0:0:0:0::/64'],
+    ['192.0.2.7:50123', '192.0.2.7'],
+    ['[2001:db8::5]:50123', '2001:db8:0:0::/64'],
     ['', ''],
     ['unknown', 'unknown'],
   ])('of %j is %j', (address, network) => expect(networkOf(address)).toBe(network));
