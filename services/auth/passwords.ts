@@ -4,7 +4,7 @@ import type { Access } from '../kernel/access.js';
 import { lru } from '../kernel/lru.js';
 import type { Caller, Credentials, Identity, PasswordAuthentication } from '../kernel/ports/authentication.js';
 import { RpcError } from '../kernel/rpc.js';
-import { type Client, type Clients, isSecret } from './server/clients.js';
+import { type Client, type Clients, isSecretOf } from './server/clients.js';
 import { checkLimited, type SignInLimits } from './server/sign-in-limits.js';
 import { unauthenticated } from './tokens/refusal.js';
 import type { User, Users } from './users/users.js';
@@ -27,11 +27,7 @@ type Verified = { readonly record: Found; readonly caller: Caller };
 
 const MS = 1_000;
 
-const isSecretOf = (record: Found, password: string): boolean =>
-  record !== undefined &&
-  'secret_hash' in record &&
-  record.secret_hash !== undefined &&
-  isSecret(password, record.secret_hash);
+const isClient = (record: Found): record is Client => record !== undefined && 'secret_hash' in record;
 
 const rolesOf = (record: Found): readonly string[] => record?.roles ?? [];
 
@@ -49,7 +45,7 @@ export const passwordAuthentication = (options: Options): PasswordAuthentication
   const identityOf = (name: string, record: Found): Identity => ({
     principal: name,
     issuer: issuer(),
-    clientId: record && 'secret_hash' in record ? name : '',
+    clientId: isClient(record) ? name : '',
     scopes: [],
     claims: { sub: name, roles: rolesOf(record) },
     expiresAt: undefined,
@@ -73,7 +69,7 @@ export const passwordAuthentication = (options: Options): PasswordAuthentication
     const { name, password } = credentials;
     const record = await recordOf(name);
     // A right secret is never held back: it cannot be guessed, and others may have used up the attempts of its name.
-    if (!isSecretOf(record, password)) await assertRight(credentials);
+    if (!isClient(record) || !isSecretOf(record, password)) await assertRight(credentials);
     const identity = identityOf(name, record);
     const caller = { identity, access: accessOf(identity) };
     verified.set(key, { record, caller });

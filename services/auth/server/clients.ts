@@ -21,6 +21,10 @@ export const isSecret = (secret: string, hash: string): boolean => {
   return actual.length === expected.length && timingSafeEqual(actual, expected);
 };
 
+/** True when the client has a secret and this is the one. */
+export const isSecretOf = (found: Pick<Client, 'secret_hash'> | undefined, secret: string): boolean =>
+  found?.secret_hash !== undefined && isSecret(secret, found.secret_hash);
+
 /** One client in the clients file; one without a secret is public, as a command line is. */
 export const client = z.strictObject({
   secret_hash: z

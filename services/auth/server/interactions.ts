@@ -89,16 +89,23 @@ const redirectsOf = (interaction: Interaction): readonly string[] => {
   return [origin.includes('[') ? new URL(origin).protocol : origin];
 };
 
+const tooManyText = (seconds: number): string => `Too many attempts. Try again in ${seconds} seconds.`;
+
 type Shown = { readonly interaction: Interaction; readonly path: string; readonly response: ServerResponse };
 
-const show = ({ upstream }: SignInServices, { interaction, path, response }: Shown, failure?: string): void => {
+const show = (
+  { upstream }: SignInServices,
+  { interaction, path, response }: Shown,
+  failure?: string,
+  status = 200,
+): void => {
   const client = clientOf(interaction);
   const user = interaction.session?.accountId;
   const body =
     interaction.prompt.name === 'login' || user === undefined
       ? loginPage(path, { client, upstream: upstream?.name, failure })
       : consentPage(path, { client, user, scopes: scopesOf(interaction), target: targetOf(interaction) });
-  send(response, 200, body, redirectsOf(interaction));
+  send(response, status, body, redirectsOf(interaction));
 };
 
 /** Records what the person allows; a grant that is there already is extended. */
@@ -139,7 +146,7 @@ const logIn = async (
   if ('wait' in checked) {
     ended('RESOURCE_EXHAUSTED');
     response.setHeader('retry-after', checked.wait);
-    again(TOO_MANY_REQUESTS, `Too many attempts. Try again in ${checked.wait} seconds.`);
+    again(TOO_MANY_REQUESTS, tooManyText(checked.wait));
     return;
   }
   if (!checked.isRight) {
@@ -167,16 +174,25 @@ const endUpstream = async (signIn: SignInServices, upstream: Upstream, asked: An
     show(signIn, asked, isAway ? awayText(upstream) : `The sign-in at ${upstream.name} has failed. Try again.`);
     return;
   }
+  signIn.limits.giveBack(address); // that of its begin
   signIn.onAttempt({ ...attempt, principal: accountId, code: 'OK' });
   await signIn.provider.interactionFinished(request, response, { login: { accountId } });
 };
 
+/** Each begin stores something, so it counts as an attempt of the address until the person comes back signed in. */
 const beginUpstream = async (signIn: SignInServices, upstream: Upstream, asked: Answering): Promise<void> => {
-  const { response, interaction } = asked;
+  const { response, interaction, address } = asked;
+  const wait = signIn.limits.take(address);
+  if (wait > 0) {
+    response.setHeader('retry-after', wait);
+    show(signIn, asked, tooManyText(wait), TOO_MANY_REQUESTS);
+    return;
+  }
   try {
     const { href } = await upstream.begin(interaction.uid);
     response.writeHead(303, { location: href, 'cache-control': 'no-store' }).end();
   } catch (error) {
+    signIn.limits.giveBack(address); // nothing was stored
     signIn.onError(new Error(`${upstream.name} does not answer`, { cause: error }));
     show(signIn, asked, awayText(upstream));
   }

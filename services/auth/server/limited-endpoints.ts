@@ -1,24 +1,35 @@
 import type { IncomingMessage } from 'node:http';
 import type { KoaContextWithOIDC } from 'oidc-provider';
+import { type Clients, isSecretOf } from './clients.js';
 import { ROUTES } from './endpoints.js';
+import { pageHeaders } from './pages/page.js';
+import { failurePage } from './pages/sign-in.js';
 import type { OnAttempt, SignInAttempt } from './sign-in-attempt.js';
 import type { SignInLimits } from './sign-in-limits.js';
 
-/** The limits of the endpoints, and the address that a request comes from. */
+/** The limits of the endpoints, and what they need to know of a request. */
 export type EndpointLimits = {
   readonly limits: SignInLimits;
+  readonly clients: Clients;
+  /** The address that a request comes from. */
   readonly addressOf: (request: IncomingMessage) => string;
   readonly onAttempt: OnAttempt;
 };
 
-/** Endpoints at which a client could guess, and the requests that count towards the limits. */
-const COUNTED: Readonly<Record<string, 'failures' | 'all'>> = {
+/** The requests that count towards the limits: those that fail, all, or those of browsers that are not signed in. */
+type Counted = 'failures' | 'all' | 'strangers';
+
+/** Endpoints at which a client could guess, by POST. */
+const COUNTED: Readonly<Record<string, Counted>> = {
   [ROUTES.token]: 'failures',
   [ROUTES.revocation]: 'failures',
   // Each request stores a code, and each form may be a guess at the code of another person.
   [ROUTES.device_authorization]: 'all',
   [ROUTES.code_verification]: 'all',
 };
+
+/** Endpoints that store a sign-in or a session for each browser without one. */
+const STORING: readonly string[] = [ROUTES.authorization, ROUTES.code_verification, ROUTES.end_session];
 
 /** Answers with which a client that polls is asked to wait; they are no failures. */
 const PENDING = ['authorization_pending', 'slow_down'];
@@ -30,7 +41,7 @@ const SERVER_ERROR = 500;
 /** The endpoint of a path. The library takes a path in any case, and with a slash at its end, for that of an endpoint. */
 const endpointOf = (path: string): string => path.toLowerCase().replace(/\/$/u, '');
 
-/** Decodes a client id, which has many spellings in Basic credentials (RFC 6749, section 2.3.1). */
+/** Decodes a client id or secret, which has many spellings in Basic credentials (RFC 6749, section 2.3.1). */
 const formDecoded = (text: string): string => {
   try {
     return decodeURIComponent(text.replace(/\+/gu, '%20'));
@@ -39,12 +50,14 @@ const formDecoded = (text: string): string => {
   }
 };
 
+type Basic = { readonly id: string; readonly secret: string };
+
 /** The id and the secret of a client, where the header has them; `undefined` otherwise. */
-const basicOf = ({ headers }: IncomingMessage): { readonly id: string; readonly secret: string } | undefined => {
+const basicOf = ({ headers }: IncomingMessage): Basic | undefined => {
   const [, encoded] = /^Basic +(\S+) *$/iu.exec(headers.authorization ?? '') ?? [];
   if (encoded === undefined) return undefined;
   const [id = '', ...secret] = Buffer.from(encoded, 'base64').toString('utf8').split(':');
-  return { id: formDecoded(id), secret: secret.join(':') };
+  return { id: formDecoded(id), secret: formDecoded(secret.join(':')) };
 };
 
 /**
@@ -54,8 +67,10 @@ const basicOf = ({ headers }: IncomingMessage): { readonly id: string; readonly 
 const hasEmptySecret = (request: IncomingMessage): boolean => basicOf(request)?.secret === '';
 
 /** The requests that count at an endpoint; `undefined` when this one does not. */
-const countedAs = ({ method, path, req }: KoaContextWithOIDC): 'failures' | 'all' | undefined => {
-  const counted = method === 'POST' ? COUNTED[endpointOf(path)] : undefined;
+const countedAs = ({ method, path, req }: KoaContextWithOIDC): Counted | undefined => {
+  const endpoint = endpointOf(path);
+  const counted = method === 'POST' ? COUNTED[endpoint] : undefined;
+  if (counted === undefined) return STORING.includes(endpoint) ? 'strangers' : undefined;
   return counted === 'failures' && hasEmptySecret(req) ? undefined : counted;
 };
 
@@ -83,6 +98,28 @@ const refuse = (context: KoaContextWithOIDC, seconds: number): void => {
   context.status = TOO_MANY_REQUESTS;
   context.set('retry-after', String(seconds));
   context.body = { error: 'temporarily_unavailable', error_description: `too many attempts, wait ${seconds} seconds` };
+  if (context.accepts('json', 'html') !== 'html') return;
+  context.set({ ...pageHeaders() });
+  context.body = failurePage('Too many attempts', `Try again in ${seconds} seconds.`);
+};
+
+const isSignedIn = ({ oidc }: EarlyContext): boolean => oidc?.session?.accountId !== undefined;
+
+type Taken = { readonly wait: number; readonly name: string | undefined };
+
+/**
+ * Takes an attempt for the address and the client that the Basic credentials name. The right secret cannot be guessed: a
+ * client that sends it is not held back by the failed attempts of others under its id.
+ */
+const takeAttempt = async (
+  { limits, clients }: EndpointLimits,
+  address: string,
+  basic: Basic | undefined,
+): Promise<Taken> => {
+  const wait = limits.take(address, basic?.id);
+  if (wait === 0 || basic === undefined) return { wait, name: basic?.id };
+  const isRight = isSecretOf(await clients.find(basic.id), basic.secret);
+  return { wait: isRight ? limits.take(address) : wait, name: undefined };
 };
 
 /**
@@ -90,23 +127,28 @@ const refuse = (context: KoaContextWithOIDC, seconds: number): void => {
  * Basic credentials name.
  */
 export const limitEndpoints =
-  ({ limits, addressOf, onAttempt }: EndpointLimits) =>
+  (services: EndpointLimits) =>
   async (context: KoaContextWithOIDC, next: () => Promise<unknown>): Promise<void> => {
     const counted = countedAs(context);
     if (counted === undefined) {
       await next();
       return;
     }
-    const [address, client] = [addressOf(context.req), basicOf(context.req)?.id];
-    const wait = limits.take(address, client);
+    const { limits, addressOf, onAttempt } = services;
+    const address = addressOf(context.req);
+    const { wait, name } = await takeAttempt(services, address, basicOf(context.req));
     if (wait > 0) {
       onAttempt(attemptOf(context, address, 'RESOURCE_EXHAUSTED'));
       refuse(context, wait);
       return;
     }
     await next();
+    if (counted === 'strangers') {
+      if (isSignedIn(context)) limits.giveBack(address, name);
+      return;
+    }
     const result = resultOf(context);
     if (!isPending(context)) onAttempt(attemptOf(context, address, result));
     if (counted === 'all' || (result === 'UNAUTHENTICATED' && !isPending(context))) return;
-    limits.giveBack(address, client);
+    limits.giveBack(address, name);
   };

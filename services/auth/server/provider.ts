@@ -4,7 +4,7 @@ import type { AuthorizationState } from '../../kernel/ports/authorization-state.
 import type { Users } from '../users/users.js';
 import { cookieName } from '../browser/cookies.js';
 import { adapters } from './adapter.js';
-import { type Clients, isSecret } from './clients.js';
+import { isSecret } from './clients.js';
 import { type EndpointLimits, limitEndpoints } from './limited-endpoints.js';
 import { INTERACTIONS } from './interactions.js';
 import { completeDeviceAnswers, extendGrants, listScopes, removeUnusedNonce, signOutUpstream } from './middleware.js';
@@ -25,7 +25,6 @@ export type ProviderParts = EndpointLimits & {
   /** The address under which clients reach it, without a slash at its end. */
   readonly issuer: string;
   readonly state: AuthorizationState;
-  readonly clients: Clients;
   readonly users: Users;
   /** The upstream provider that signs people in; `undefined` when there is none. */
   readonly upstream: Upstream | undefined;

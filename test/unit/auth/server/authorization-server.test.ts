@@ -327,7 +327,6 @@ describe('the pages', () => {
     expect(again.text).toContain('The user name or the password is wrong.');
   });
 
-  it('open only in the browser that began the sign-in, and accept no form from another site', async () => {
   it.each([
     ['http://localhost:53593/callback', 'http://localhost:53593'],
     ['http://[::1]:53593/callback', 'http:'], // browsers ignore a source with an IPv6 address
@@ -336,6 +335,7 @@ describe('the pages', () => {
     expect(login.headers.get('content-security-policy')).toContain(`; form-action 'self' ${source}; `);
   });
 
+  it('open only in the browser that began the sign-in, and accept no form from another site', async () => {
     const login = await openBrowser().open(begin(issuer).url);
     const stranger = await openBrowser().open(login.url);
     expect(stranger.status).toBe(400);
@@ -426,13 +426,34 @@ describe('limits of failed attempts', () => {
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
   });
 
-  it('hold back a client whose secret is guessed, in any spelling of its id, and not one that gets tokens', async () => {
+  it('hold back guesses at the secret of a client, in any spelling of its id, and not the client itself', async () => {
     const ask = (secret: string, id = 'engine') =>
       post(`${issuer}/oauth2/token`, { grant_type: 'client_credentials' }, `${id}:${secret}`);
     for (let token = 0; token < 10; token += 1) expect((await ask(SECRET)).status).toBe(200);
     const spellings = ['engine', '%65ngine', 'e%6Egine', 'en%67ine', '%65%6egine'];
     for (const id of spellings) expect((await ask('wrong', id)).status).toBe(401);
-    expect((await ask(SECRET)).status).toBe(429);
+    expect((await ask('wrong')).status).toBe(429);
+    expect((await ask(SECRET)).status).toBe(200);
+  });
+
+  it.each(['authorize', 'device', 'logout'])(
+    'hold back an address whose browsers ask for /oauth2/%s without being signed in, because that stores something',
+    async (endpoint) => {
+      const address = endpoint === 'authorize' ? begin(issuer).url : `${issuer}/oauth2/${endpoint}`;
+      const ask = () => fetch(address, { redirect: 'manual', headers: { accept: 'text/html' } });
+      for (let each = 0; each < 30; each += 1) expect((await ask()).status).toBeLessThan(400);
+      const refused = await ask();
+      expect([refused.status, Number(refused.headers.get('retry-after'))]).toEqual([429, 2]);
+      expect(await refused.text()).toContain('Try again in 2 seconds.');
+      expect(attempts.at(-1)).toMatchObject({ action: `/oauth2/${endpoint}`, code: 'RESOURCE_EXHAUSTED' });
+    },
+  );
+
+  it('do not count the sign-ins of a browser that is signed in', async () => {
+    const browser = openBrowser();
+    await browser.submit(await browser.open(begin(issuer).url), '/login', ALICE);
+    for (let each = 0; each < 40; each += 1)
+      expect((await browser.open(begin(issuer).url)).text).toContain('You are signed in as');
   });
 
   it('count requests to an endpoint whose path is written in another way', async () => {
