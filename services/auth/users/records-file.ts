@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { open, readFile, rename, rm, stat } from 'node:fs/promises';
+import { type FileHandle, open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import * as z from 'zod';
 import { StoreUnavailable } from '../../kernel/fault.js';
@@ -23,6 +23,7 @@ export type RecordsFile<Entry> = {
 };
 
 const OWNER_ONLY = 0o600;
+const PERMISSIONS = 0o777;
 
 const codeOf = (error: unknown): string | undefined => (error as NodeJS.ErrnoException).code;
 
@@ -45,6 +46,14 @@ const versionOf = async (path: string): Promise<string | undefined> => {
   return found && `${found.ino}:${found.size}:${found.mtimeMs}`;
 };
 
+/** Gives a file the permissions of the one that it replaces and, as root, its owner: servers must still be able to read it. */
+const takeOver = async (handle: FileHandle, path: string): Promise<void> => {
+  const before = await ifPresent(path, stat(path));
+  if (!before) return;
+  await handle.chmod(before.mode & PERMISSIONS);
+  if (process.getuid?.() === 0) await handle.chown(before.uid, before.gid);
+};
+
 /**
  * Writes a temporary file in the same folder and renames it, so that a reader finds the old content or the new, also
  * after a crash.
@@ -54,6 +63,7 @@ const replace = async (path: string, text: string): Promise<void> => {
   try {
     const handle = await open(temporaryPath, 'wx', OWNER_ONLY);
     try {
+      await takeOver(handle, path);
       await handle.writeFile(text);
       await handle.sync();
     } finally {

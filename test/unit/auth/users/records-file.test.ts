@@ -1,4 +1,14 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -30,6 +40,17 @@ describe('a file of records', () => {
     await open(path).change(() => new Map([['alice', { hash: 'a' }]]));
     expect(statSync(path).mode & 0o777).toBe(0o600);
     expect(readdirSync(directory).filter((name) => name.startsWith(path.slice(directory.length + 1)))).toHaveLength(1);
+  });
+
+  it('keeps the permissions that its operator gave it, and its owner when root changes it', async () => {
+    const path = newPath();
+    writeFileSync(path, '{"users":{}}');
+    chmodSync(path, 0o640);
+    if (process.getuid?.() === 0) chownSync(path, 1_234, 5_678);
+    const ofFile = () => [statSync(path).mode & 0o777, statSync(path).uid, statSync(path).gid];
+    const before = ofFile();
+    await open(path).change(() => new Map([['alice', { hash: 'a' }]]));
+    expect(ofFile()).toEqual(before);
   });
 
   it.runIf(process.platform === 'linux')(
