@@ -24,23 +24,60 @@ import { EXECUTION_CATEGORY } from '../../../services/kernel/execution-id.js';
 const NAME = { project: 'PROJECT', domain: 'DOMAIN', name: 'NAME' } as const;
 const VERSION = { ...NAME, version: 'VERSION' } as const;
 
-/** An example of a stream name of each category. */
-const STREAMS: readonly StreamName[] = [
-  streamName(EXECUTION_CATEGORY, Object.values(NAME)),
-  taskStream(VERSION),
-  workflowStream(VERSION),
-  launchPlanStream(NAME),
-  slotsStream(NAME),
-  notificationStream(NAME),
-  deadLetterStream('REACTOR'),
-  RETRIES_STREAM,
-  scheduleStream(NAME),
-  roleBindingStream('PRINCIPAL'),
-  engineSessionStream({ group: 'GROUP', engine: 'ENGINE', session: 'SESSION' }),
-  projectStream('PROJECT'),
-  attributesStream('PROJECT'),
-  namedEntityStream({ kind: 'TYPE' as never, ...NAME }),
-  LOG_FORMAT_STREAM,
+/** Each category: an example of the name of its streams, and the sentence of the page that says what they are about. */
+const STREAMS: readonly { readonly stream: StreamName; readonly about: string }[] = [
+  {
+    stream: streamName(EXECUTION_CATEGORY, Object.values(NAME)),
+    about:
+      'One execution with its nodes, tasks and signals. An engine is a program that runs executions and reports on them.',
+  },
+  { stream: taskStream(VERSION), about: 'One version of a task.' },
+  { stream: workflowStream(VERSION), about: 'One version of a workflow.' },
+  { stream: launchPlanStream(NAME), about: 'All versions of one launch plan, and which of them is active.' },
+  {
+    stream: slotsStream(NAME),
+    about:
+      'The slots of a launch plan that limits how many of its executions run at once. An execution has a slot from before its creation until its end.',
+  },
+  {
+    stream: notificationStream(NAME),
+    about: 'The messages about one execution, by mail, Slack, PagerDuty or a webhook, with each attempt to send them.',
+  },
+  {
+    stream: deadLetterStream('REACTOR'),
+    about:
+      'The dead letters of one reactor: work that it has given up and that an operator can have tried again. A reactor is a component that follows the log and acts on its events.',
+  },
+  {
+    stream: RETRIES_STREAM,
+    about:
+      'The requests of operators to read parked streams again. A stream is parked while one of its events cannot be read.',
+  },
+  {
+    stream: scheduleStream(NAME),
+    about:
+      'The ticks of one launch plan, with the outcome of each. A tick is a time at which the schedule launches an execution.',
+  },
+  {
+    stream: roleBindingStream('PRINCIPAL'),
+    about: 'The roles that administrators have granted to one principal, a person or a program.',
+  },
+  {
+    stream: engineSessionStream({ group: 'GROUP', engine: 'ENGINE', session: 'SESSION' }),
+    about: 'One session of an engine: the time in which it gets executions in a stream and has leases on them.',
+  },
+  { stream: projectStream('PROJECT'), about: 'One project.' },
+  {
+    stream: attributesStream('PROJECT'),
+    about:
+      'The matchable attributes of one project, its domains and its workflows: settings that apply to their executions.',
+  },
+  {
+    stream: namedEntityStream({ kind: 'TYPE' as never, ...NAME }),
+    about:
+      'The name of a task, workflow or launch plan, with the description and the state that all its versions share.',
+  },
+  { stream: LOG_FORMAT_STREAM, about: 'The format of the log, which says what types of events may be written to it.' },
 ];
 
 /** An explanation of each member of a CloudEvent; the type makes the compiler report a missing one. */
@@ -51,7 +88,7 @@ const MEMBERS: Readonly<
   id: 'the id of the event; it never changes',
   source: 'the log, by its id',
   type: 'the type of the event, with its package',
-  subject: 'what the stream is about; the key of the message too',
+  subject: 'the entity that the stream is about, such as an execution; also the key of the message',
   time: 'when the event was recorded, in UTC',
   sequence: 'the revision in the stream, from 0, in 20 digits',
   stream: 'the name of the stream',
@@ -70,8 +107,9 @@ const MEMBERS: Readonly<
   phase: 'of an event that brings an execution, a node or a task to a phase: its name',
   datacontenttype: '`application/json`',
   dataschema: 'names the JSON schema of `data`; its last part is the version of the shape',
-  data: 'the event',
-  dataref: 'in place of `data` where the event is too large for its topic or cannot be read',
+  data: 'the event, in the JSON of the samples',
+  dataref:
+    'in place of `data` where the event is too large for its topic or cannot be read: names it by log, stream and revision',
 };
 
 /** The members that the page explains. */
@@ -96,7 +134,7 @@ const section = async ({ message, cloudEvent }: SampledType, comments: ProtoComm
 };
 
 const categorySection = async (
-  stream: StreamName,
+  { stream, about }: (typeof STREAMS)[number],
   types: readonly SampledType[],
   comments: ProtoComments,
 ): Promise<string> => {
@@ -104,6 +142,7 @@ const categorySection = async (
   const own = types.filter((each) => each.category === category);
   return [
     `## \`${category}\``,
+    about,
     `Streams \`${stream}\`, topic \`${topicName('flightlog', category)}\`, key \`${entityText(stream)}\`.`,
     ...(await Promise.all(own.map((each) => section(each, comments)))),
   ].join('\n\n');
@@ -121,7 +160,12 @@ const CONSUMERS = table(
   ['what', '`flightlog log cat`', 'port 2113', 'Kafka'],
   [
     ['data', '`data`', 'the data of the event', '`data`'],
-    ['type', '`type`', 'the type of the event', '`type` and header `ce_type`, after `platformidl.eventlog.`'],
+    [
+      'type',
+      '`type`',
+      'the type of the event',
+      '`type` and header `ce_type`, each with `platformidl.eventlog.` before it',
+    ],
     ['id', '`id`', 'the id of the event', '`id` and header `ce_id`'],
     [
       'stream',
@@ -172,8 +216,8 @@ export const eventPage = async (types: readonly SampledType[], comments: ProtoCo
     await catSample(types),
     MEMBER_TABLE,
     '## All types',
-    '`flightlog` in the name of a topic is `kafka.topic_prefix`. Each sample stands for itself; together they are no history.',
+    '`flightlog` in the name of a topic is `kafka.topic_prefix`. The samples are independent of each other: together they are not the history of one execution.',
     typeTable(types),
-    ...(await Promise.all(STREAMS.map((stream) => categorySection(stream, types, comments)))),
+    ...(await Promise.all(STREAMS.map((each) => categorySection(each, types, comments)))),
     '',
   ].join('\n\n');

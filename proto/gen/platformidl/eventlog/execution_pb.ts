@@ -177,7 +177,7 @@ export const EngineSettingsSchema: GenMessage<EngineSettings> = /*@__PURE__*/
   messageDesc(file_platformidl_eventlog_execution, 1);
 
 /**
- * An engine's report of the workflow, complete, with the few fields of it that decisions need.
+ * An engine's report about the workflow: whole in `message`, and in the other fields what decisions need of it.
  *
  * @generated from message platformidl.eventlog.WorkflowPhaseReported
  */
@@ -241,7 +241,7 @@ export const WorkflowPhaseReportedSchema: GenMessage<WorkflowPhaseReported> = /*
   messageDesc(file_platformidl_eventlog_execution, 2);
 
 /**
- * An engine's report of a node, complete, with the few fields of it that decisions need.
+ * An engine's report about a node: whole in `message`, and in the other fields what decisions need of it.
  *
  * @generated from message platformidl.eventlog.NodePhaseReported
  */
@@ -304,7 +304,7 @@ export const NodePhaseReportedSchema: GenMessage<NodePhaseReported> = /*@__PURE_
   messageDesc(file_platformidl_eventlog_execution, 3);
 
 /**
- * An engine's report of an attempt of a task, complete, with the few fields of it that decisions need.
+ * An engine's report about an attempt of a task: whole in `message`, and in the other fields what decisions need of it.
  *
  * @generated from message platformidl.eventlog.TaskPhaseReported
  */
@@ -858,7 +858,7 @@ export const SignalCreatedSchema: GenMessage<SignalCreated> = /*@__PURE__*/
   messageDesc(file_platformidl_eventlog_execution, 15);
 
 /**
- * The value was given, perhaps in place of another one.
+ * A caller has given the signal a value, which replaces an earlier one.
  *
  * @generated from message platformidl.eventlog.SignalSet
  */

@@ -17,7 +17,7 @@ export const file_platformidl_eventlog_launch_plan_slots: GenFile = /*@__PURE__*
   fileDesc("CixwbGF0Zm9ybWlkbC9ldmVudGxvZy9sYXVuY2hfcGxhbl9zbG90cy5wcm90bxIUcGxhdGZvcm1pZGwuZXZlbnRsb2cijAEKCVNsb3RUYWtlbhJACglleGVjdXRpb24YASABKAsyLS5wbGF0Zm9ybWlkbC5jb3JlLldvcmtmbG93RXhlY3V0aW9uSWRlbnRpZmllchIPCgdhdHRlbXB0GAIgASgJEiwKCHRha2VuX2F0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJhCgxTbG90UmVsZWFzZWQSQAoJZXhlY3V0aW9uGAEgASgLMi0ucGxhdGZvcm1pZGwuY29yZS5Xb3JrZmxvd0V4ZWN1dGlvbklkZW50aWZpZXISDwoHYXR0ZW1wdBgCIAEoCWIGcHJvdG8z", [file_google_protobuf_timestamp, file_platformidl_core_identifier]);
 
 /**
- * An execution is about to be created.
+ * An attempt to create an execution has taken a slot of its launch plan.
  *
  * @generated from message platformidl.eventlog.SlotTaken
  */
@@ -48,7 +48,7 @@ export const SlotTakenSchema: GenMessage<SlotTaken> = /*@__PURE__*/
   messageDesc(file_platformidl_eventlog_launch_plan_slots, 0);
 
 /**
- * The execution has ended, or was not created.
+ * The slot is free again: the execution has ended, or this attempt has not created it.
  *
  * @generated from message platformidl.eventlog.SlotReleased
  */
