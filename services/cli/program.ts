@@ -103,13 +103,16 @@ const withData = (command: Command): Command =>
   command
     .option('--config <file>', 'settings in YAML or JSON')
     .option('--data <directory>', 'data directory (default ./data)')
-    .option('--event-store <url>', 'embedded: or esdb://HOST:PORT (default embedded:)')
-    .option('--payload-store <url>', 'file: or s3://BUCKET/PREFIX?endpoint=URL&region=NAME (default file:)');
+    .option('--event-store <url>', 'store of the log: embedded: (the data directory, default) or esdb://HOST:PORT')
+    .option(
+      '--payload-store <url>',
+      'store of large event fields and uploads: file: (the data directory, default) or s3://BUCKET/PREFIX?endpoint=URL&region=NAME',
+    );
 
 const withViews = (command: Command): Command =>
   withData(command).option(
     '--read-store <url>',
-    'sqlite: or mongodb://HOST:PORT/DATABASE?replicaSet=NAME (default sqlite:)',
+    'store of the views: sqlite: (the data directory, default) or mongodb://HOST:PORT/DATABASE?replicaSet=NAME',
   );
 
 type ServingDefaults = { readonly grpcPort: number; readonly httpPort: number; readonly logLevel: string };
