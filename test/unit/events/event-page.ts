@@ -152,9 +152,9 @@ const INTRODUCTION = `# Events
 
 Every type of event that the log has, with one sample. This page is generated from the code: \`npm run event-schemas\`.
 
-The JSON of an event is the same for every consumer. It is the stored message in the JSON mapping of protobuf, with the messages in its \`bytes\` fields decoded, also those that are stored beside the log. Enums are names, and numbers of 64 bits are texts. Numbers, booleans and enums are present also where they are zero; texts, lists and messages are absent where they are empty. Each event of an execution begins with \`project\`, \`domain\` and \`execution\`, and where they apply \`node\`, \`attempt\` and \`phase\`. A consumer should ignore fields, enum names and types that it does not know: a later release may add some.
+The JSON of an event is the same for every consumer. It is the stored message in the JSON mapping of protobuf, with the messages in its \`bytes\` fields decoded, also those that are too large for the log and are stored beside it (payloads). Enums are names, and numbers of 64 bits are texts. Numbers, booleans and enums are present also where they are zero; texts, lists and messages are absent where they are empty. Each event of an execution begins with \`project\`, \`domain\` and \`execution\`, and where they apply \`node\`, \`attempt\` and \`phase\`. A consumer should ignore fields, enum names and types that it does not know: a later release may add some.
 
-## Where consumers find it`;
+## Where consumers find each part of an event`;
 
 const CONSUMERS = table(
   ['what', '`flightlog log cat`', 'port 2113', 'Kafka'],
@@ -182,7 +182,7 @@ const CONSUMERS = table(
       'the metadata of the event: `actor`, `commandId`, `$correlationId`, `$causationId`, `traceparent`',
       '`actor`, `commandid`, `correlationid`, `causationid`, `traceparent`',
     ],
-    ['version of the shape', '`schema`', '`schema` in the metadata', 'the last part of `dataschema`'],
+    ['version of the shape of the data', '`schema`', '`schema` in the metadata', 'the last part of `dataschema`'],
   ],
 );
 
