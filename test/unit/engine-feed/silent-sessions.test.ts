@@ -21,8 +21,12 @@ import type { JoinedEngine } from '../../../services/streams/engine-feed/work-of
 import { executionStream, newEvent, openEmptyLog } from '../../support/streams/filled-log.js';
 import { until } from '../../support/until.js';
 
-/** The lease duration, in milliseconds: sessions are checked every 10 ms, by a clock that the tests move. */
+/**
+ * The lease duration, in milliseconds. A timer of the work board checks the sessions every third of this in real time; the
+ * check compares times of the clock `atMs`, which the tests move.
+ */
 const LEASE_MS = 30;
+/** On a shared log, the silence after which a session without leases ends, in milliseconds. */
 const IDLE_MS = IDLE_FACTOR * LEASE_MS;
 
 const idOf = (session: string) => ({ group: 'default', engine: `engine of ${session}`, session });
@@ -44,7 +48,7 @@ const gate = (): { readonly passed: Promise<void>; readonly open: () => void } =
   return { passed, open: () => open() };
 };
 
-/** An execution with a lease of the session. */
+/** An execution that the session has leased. */
 const leasedBy = (session: string): WorkItem => ({
   stream: executionStream('e'),
   id: { project: 'flytesnacks', domain: 'development', name: 'e' },
@@ -57,18 +61,24 @@ describe('the session of an engine that is silent', () => {
   let directory: string;
   let store: EventStore;
   let board: WorkBoard;
+  /** The time of the clock, in milliseconds. */
   let atMs: number;
   /** The number of times that the clock was read. */
-  let reads: number;
+  let clockReads: number;
+  /** `<session>: <cause>` for each call that ends a session. */
   let ended: string[];
+  /** The session of each renewal that was recorded in the log. */
   let renewed: string[];
-  /** The sessions whose number of renewals was read, and the number that each of these reads gives. */
-  let readOf: string[];
+  /** The session of each read of a number of renewals. */
+  let renewalReads: string[];
+  /** The number of renewals that each such read gives. */
   let renewals: number;
   /** Each read of renewals waits for `mayRead`, each renewal for `mayRenew`. */
   let mayRead: Promise<void>;
   let mayRenew: Promise<void>;
+  /** The number of streams that were parked. */
   let parked: number;
+  /** The errors of sessions that could not be ended. */
   let failures: unknown[];
 
   const end: BoardServices['sessions']['end'] = async (id, cause) => {
@@ -89,7 +99,7 @@ describe('the session of an engine that is silent', () => {
         return true;
       },
       renewals: async ({ session }) => {
-        readOf.push(session);
+        renewalReads.push(session);
         await mayRead;
         return renewals;
       },
@@ -100,33 +110,33 @@ describe('the session of an engine that is silent', () => {
     ...{ leaseMs: LEASE_MS, isShared },
     onParked: () => (parked += 1),
     onFailure: (error) => failures.push(error),
-    now: () => ((reads += 1), atMs),
+    now: () => ((clockReads += 1), atMs),
   });
 
   const opened = (isShared: boolean): WorkBoard => new WorkBoard(servicesOf(isShared));
 
   const sessions = (): string[] => [...board.sessions.all()].map(({ id }) => id.session);
 
-  /** Waits until no other sessions are open. */
-  const remaining = (...wanted: string[]): Promise<unknown> =>
+  /** Waits until exactly these sessions are open. */
+  const untilOpen = (...wanted: string[]): Promise<unknown> =>
     until(
       () => Promise.resolve(sessions()),
       (found) => found.join(' ') === wanted.join(' '),
     );
 
-  /** Moves the clock, and waits until the sessions have been checked again. */
-  const pass = async (ms: number): Promise<void> => {
+  /** Moves the clock, and waits until the sessions have been checked again: a check reads the clock once or twice for each. */
+  const passTime = async (ms: number): Promise<void> => {
     atMs += ms;
-    const before = reads;
+    const before = clockReads;
     await until(
-      () => Promise.resolve(reads),
+      () => Promise.resolve(clockReads),
       (found) => found > before + 2 * sessions().length,
     );
   };
 
   beforeEach(async () => {
     ({ directory, store } = await openEmptyLog());
-    [atMs, reads, ended, renewed, readOf, renewals, parked, failures] = [0, 0, [], [], [], 0, 0, []];
+    [atMs, clockReads, ended, renewed, renewalReads, renewals, parked, failures] = [0, 0, [], [], [], 0, 0, []];
     [mayRead, mayRenew] = [Promise.resolve(), Promise.resolve()];
     for (const session of ['a', 'b']) {
       const data = toBinary(EngineSessionOpenedSchema, create(EngineSessionOpenedSchema, idOf(session)));
@@ -143,23 +153,24 @@ describe('the session of an engine that is silent', () => {
     board = opened(false);
     await board.start();
     board.engines.set('b', engineOf('b', LEASE_MS));
-    await pass(LEASE_MS - 1);
+    await passTime(LEASE_MS - 1);
     expect(ended).toEqual([]);
     atMs += 1;
-    await remaining('b');
+    await untilOpen('b');
+    // A session may be ended again before its recorded end has been read, so each cause may come several times.
     expect(new Set(ended)).toEqual(new Set(['a: no heartbeat for 0.03 s']));
   });
 
   it('without leases ends, on a shared log, an idle time after the first look at its renewals when none is new', async () => {
     board = opened(true);
     await board.start();
-    await pass(IDLE_MS - 1);
+    await passTime(IDLE_MS - 1);
     expect(ended).toEqual([]);
-    await pass(1); // the number of renewals is noted
-    await pass(IDLE_MS - 1);
+    await passTime(1); // the number of renewals is noted
+    await passTime(IDLE_MS - 1);
     expect(ended).toEqual([]);
     atMs += 1;
-    await remaining();
+    await untilOpen();
     expect(new Set(ended)).toEqual(new Set(['a: no heartbeat for 3.6 s', 'b: no heartbeat for 3.6 s']));
   });
 
@@ -168,7 +179,7 @@ describe('the session of an engine that is silent', () => {
     const engine = engineOf('a', 0);
     const heartbeat = create(WorkHeartbeatSchema);
     for (; atMs <= IDLE_MS; atMs += LEASE_MS) await board.renew(engine, heartbeat);
-    expect(renewed).toEqual(Array(6).fill('a'));
+    expect(renewed).toEqual(Array(6).fill('a')); // at each sixth of the idle time
   });
 
   it('with leases is renewed in the log at heartbeats, but not right after it has joined', async () => {
@@ -177,7 +188,7 @@ describe('the session of an engine that is silent', () => {
     engine.held.set(executionStream('e'), { number: 1, isSent: true });
     const heartbeat = create(WorkHeartbeatSchema);
     for (; atMs <= LEASE_MS; atMs += LEASE_MS / 3) await board.renew(engine, heartbeat);
-    expect(renewed).toEqual(Array(3).fill('a'));
+    expect(renewed).toEqual(Array(3).fill('a')); // at the heartbeats after 10, 20 and 30 ms
   });
 
   it('stays open while another process renews it, but its silent connection ends', async () => {
@@ -188,7 +199,7 @@ describe('the session of an engine that is silent', () => {
     engines[0]!.held.set(executionStream('e'), { number: 1, isSent: true });
     board.sessions.of('a')!.leased.add(leasedBy('a'));
     renewals = 1;
-    await pass(LEASE_MS + 1);
+    await passTime(LEASE_MS + 1);
     expect(ended).toEqual([]);
     expect(board.known().engines).toMatchObject([{ isConnected: false }, { isConnected: false, seenAtMs: 1 }]);
     for (const { sendQueue } of engines)
@@ -199,11 +210,11 @@ describe('the session of an engine that is silent', () => {
         }),
       );
     renewals = 2;
-    await pass(LEASE_MS);
-    await pass(LEASE_MS - 1);
+    await passTime(LEASE_MS);
+    await passTime(LEASE_MS - 1);
     expect(ended).toEqual([]);
     atMs += 1;
-    await remaining('b');
+    await untilOpen('b');
     expect(new Set(ended)).toEqual(new Set(['a: no heartbeat for 0.03 s']));
   });
 
@@ -226,7 +237,7 @@ describe('the session of an engine that is silent', () => {
     );
     board.engines.set('b', { ...engineOf('b', atMs), free: 0 });
     atMs += 1;
-    await remaining('b');
+    await untilOpen('b');
   });
 
   it('stays open when the engine joins again while its renewals are read', async () => {
@@ -234,12 +245,12 @@ describe('the session of an engine that is silent', () => {
     await board.start();
     const reading = gate();
     mayRead = reading.passed;
-    await pass(LEASE_MS);
-    await pass(0);
-    expect(readOf).toEqual(['a', 'b']);
+    await passTime(LEASE_MS);
+    await passTime(0);
+    expect(renewalReads).toEqual(['a', 'b']);
     for (const session of ['a', 'b']) board.engines.set(session, engineOf(session, atMs));
     reading.open();
-    await pass(0);
+    await passTime(0);
     expect(ended).toEqual([]);
   });
 
@@ -249,7 +260,7 @@ describe('the session of an engine that is silent', () => {
     board.engines.set('a', engineOf('a', 0));
     const [reading, renewing] = [gate(), gate()];
     [mayRead, mayRenew] = [reading.passed, renewing.passed];
-    await pass(LEASE_MS);
+    await passTime(LEASE_MS);
     mayRead = Promise.resolve();
     const admit = engineAdmission({ ...servicesOf(false), newSession: unused }, board);
     const join = create(WorkJoinSchema, idOf('a'));
@@ -260,14 +271,14 @@ describe('the session of an engine that is silent', () => {
       (count) => count === 1,
     );
     reading.open();
-    await remaining('a');
+    await untilOpen('a');
     renewing.open();
     const engine = await joining;
     expect(board.engines.get('a')).toBe(engine);
     expect(new Set(ended)).toEqual(new Set(['b: no heartbeat for 0.03 s']));
   });
 
-  it('keeps no other sessions open when it cannot be ended, and is tried again only after its idle time', async () => {
+  it('whose end cannot be recorded keeps no other session open, and is tried again only after the idle time', async () => {
     board = opened(false);
     await board.start();
     for (const session of ['a', 'b']) board.engines.set(session, engineOf(session, LEASE_MS));
@@ -279,25 +290,26 @@ describe('the session of an engine that is silent', () => {
       (isOpen) => !isOpen,
     );
     board.engines.clear();
-    await pass(LEASE_MS);
+    await passTime(LEASE_MS);
     expect(failures).toHaveLength(MAX_IDLE_ENDS);
-    await pass(IDLE_MS);
+    await passTime(IDLE_MS);
     await until(
       () => Promise.resolve(failures.length),
       (count) => count >= 2 * MAX_IDLE_ENDS,
     );
-    await pass(0);
+    await passTime(0);
     expect(failures).toHaveLength(2 * MAX_IDLE_ENDS);
   });
 
-  it('is left alone while its stream is parked', async () => {
-    await store.append(engineSessionStream(idOf('a')), 'any', [newEvent('EngineSessionEnded', Buffer.from([255]))]);
+  it('is not ended while its stream is parked', async () => {
+    const undecodable = newEvent('EngineSessionEnded', Buffer.from([0xff]));
+    await store.append(engineSessionStream(idOf('a')), 'any', [undecodable]);
     board = opened(false);
     await board.start();
     expect(parked).toBe(1);
     atMs = LEASE_MS;
-    await remaining('a');
-    await pass(0);
-    expect(new Set(readOf)).toEqual(new Set(['b']));
+    await untilOpen('a');
+    await passTime(0);
+    expect(new Set(renewalReads)).toEqual(new Set(['b']));
   });
 });

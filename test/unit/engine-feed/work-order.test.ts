@@ -6,31 +6,32 @@ import { type QueuedExecution, WorkOrder } from '../../../services/streams/engin
 
 type Item = QueuedExecution & { readonly name: string };
 
-let count = 0;
+let created = 0;
+/** A new execution that waits: named `e1`, `e2`, … and, unless `more` says otherwise, one millisecond younger than the last. */
 const item = (project: string, more: Partial<Omit<Item, 'lane'>> & { label?: string } = {}): Item => ({
-  name: `e${(count += 1)}`,
+  name: `e${(created += 1)}`,
   lane: { project, domain: 'development', clusterLabel: more.label ?? '', clusterPool: '' },
   tier: Tier.MEDIUM,
-  createdAtMs: count,
+  createdAtMs: created,
   budgetMs: undefined,
   isAborting: false,
   ...more,
 });
 
-const all = (): boolean => true;
+const anyLane = (): boolean => true;
 
-/** The items in the order in which they are given to an engine that takes all. */
+/** The items in the order in which they are given to an engine that takes executions of every lane. */
 const taken = (items: readonly Item[], nowMs = 0, weights: Readonly<Record<string, number>> = {}): readonly Item[] => {
   const order = new WorkOrder<Item>((project) => weights[project] ?? 1);
   for (const each of items) order.add(each);
   const found: Item[] = [];
-  for (let next = order.next(all, nowMs); next; next = order.next(all, nowMs)) found.push(next);
+  for (let next = order.next(anyLane, nowMs); next; next = order.next(anyLane, nowMs)) found.push(next);
   return found;
 };
 
 const names = (items: readonly Item[]): readonly string[] => items.map(({ name }) => name);
 
-const arbitrary: fc.Arbitrary<Item> = fc
+const arbitraryItem: fc.Arbitrary<Item> = fc
   .record({
     project: fc.constantFrom('a', 'b', 'c'),
     tier: fc.constantFrom(Tier.HIGH, Tier.MEDIUM, Tier.LOW, Tier.UNDEFINED),
@@ -75,12 +76,12 @@ describe('the order of executions that wait', () => {
     const refused = Object.defineProperty(item('a'), 'budgetMs', { get: () => ((reads += 1), 1_000) });
     order.add(refused);
     const before = reads;
-    for (let times = 0; times < 3; times += 1) expect(order.next(all, 0, () => true)).toBeUndefined();
+    for (let times = 0; times < 3; times += 1) expect(order.next(anyLane, 0, () => true)).toBeUndefined();
     expect(reads).toBe(before);
     expect(order.size()).toBe(1);
     const low = item('a', { createdAtMs: 0 });
     order.add(low);
-    expect(order.next(all, refused.createdAtMs + 1_000)).toBe(refused);
+    expect(order.next(anyLane, refused.createdAtMs + 1_000)).toBe(refused);
   });
 
   it('passes over executions that an engine does not take or has refused', () => {
@@ -99,19 +100,19 @@ describe('the order of executions that wait', () => {
 
   it('gives each execution once, and none that was removed', () => {
     fc.assert(
-      fc.property(fc.array(arbitrary), fc.nat(300), (items, nowMs) => {
+      fc.property(fc.array(arbitraryItem), fc.nat(300), (items, nowMs) => {
         expect([...names(taken(items, nowMs))].sort()).toEqual([...names(items)].sort());
         const order = new WorkOrder<Item>(() => 1);
         for (const each of items) order.add(each);
         for (const each of items) order.remove(each);
-        expect(order.next(all, nowMs)).toBeUndefined();
+        expect(order.next(anyLane, nowMs)).toBeUndefined();
       }),
     );
   });
 
   it('is that of age within a project and a tier without budgets', () => {
     fc.assert(
-      fc.property(fc.array(arbitrary), (items) => {
+      fc.property(fc.array(arbitraryItem), (items) => {
         const plain = items.map((each) => ({ ...each, budgetMs: undefined, isAborting: false }));
         const order = taken(plain);
         for (const project of ['a', 'b', 'c'])

@@ -20,7 +20,7 @@ describe('the log subscription of the waiting work', () => {
   let directory: string;
   let store: EventStore;
 
-  const open = (session: string): Promise<unknown> => {
+  const openSession = (session: string): Promise<unknown> => {
     const id = { group: 'default', engine: 'a', session };
     const data = toBinary(EngineSessionOpenedSchema, create(EngineSessionOpenedSchema, id));
     return store.append(engineSessionStream(id), 'any', [newEvent('EngineSessionOpened', data)]);
@@ -36,13 +36,13 @@ describe('the log subscription of the waiting work', () => {
   });
 
   it('is opened by a second start when the store was unavailable at the first', async () => {
-    await open('s1');
-    let heads = 0;
+    await openSession('s1');
+    let headReads = 0;
     const board = new WorkBoard({
       log: {
         subscribe: (...given) => store.subscribe(...given),
         readStream: unused,
-        head: () => ((heads += 1) === 1 ? Promise.reject(away) : store.head()),
+        head: () => ((headReads += 1) === 1 ? Promise.reject(away) : store.head()),
       },
       leases: { lease: unused, giveBack: unused, fail: unused, held: unused, launch: unused },
       sessions: { open: unused, renew: unused, renewals: unused, end: unused },
@@ -82,7 +82,7 @@ describe('the log subscription of the waiting work', () => {
     let isAway = true;
     let breakWith: (error: unknown) => void = unused;
     const broken = new Promise<unknown>((resolve) => (breakWith = resolve));
-    const log = new WorkSubscription({
+    const subscription = new WorkSubscription({
       log: store,
       take: ({ stream }) => {
         if (isAway && folded.length === 2) throw away;
@@ -90,16 +90,16 @@ describe('the log subscription of the waiting work', () => {
       },
       onBroken: (error) => breakWith(error),
     });
-    await open('s1');
-    await log.start();
-    await open('s2');
-    await open('s3');
+    await openSession('s1');
+    await subscription.start();
+    await openSession('s2');
+    await openSession('s3');
     expect(await broken).toBe(away);
-    expect(log.isComplete()).toBe(false);
+    expect(subscription.isComplete()).toBe(false);
     isAway = false;
-    await open('s4');
-    await log.start();
-    expect([folded, log.isComplete()]).toEqual([['s1', 's2', 's3', 's4'], true]);
-    await log.close();
+    await openSession('s4');
+    await subscription.start();
+    expect([folded, subscription.isComplete()]).toEqual([['s1', 's2', 's3', 's4'], true]);
+    await subscription.close();
   });
 });

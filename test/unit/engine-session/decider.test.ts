@@ -9,7 +9,10 @@ const open: EngineSessionCommand = { type: 'OpenSession', id };
 const renew: EngineSessionCommand = { type: 'RenewSession', id };
 const end = (renewals?: number): EngineSessionCommand => ({ type: 'EndSession', id, renewals, cause: 'gone' });
 
-/** Runs commands on a stream in memory; the answer is that of the last, `OK` or its refusal. */
+/**
+ * Runs commands on a stream in memory. Gives the answer of the last one (`OK` or the kind of its refusal), the recorded
+ * events without the prefix `EngineSession`, and the state.
+ */
 const after = (...commands: readonly EngineSessionCommand[]) => {
   const { codec } = engineSessionAggregate;
   const events: EngineSessionEvent[] = [];
@@ -21,7 +24,7 @@ const after = (...commands: readonly EngineSessionCommand[]) => {
     for (const event of decision.kind === 'accepted' ? decision.events : []) {
       const { type, data } = codec.encode(event);
       events.push(event);
-      state = engineSessionDecider.evolve(state, codec.decode(type, data, 1));
+      state = engineSessionDecider.evolve(state, codec.decode(type, data, 1 /* schema version */));
     }
   }
   return { answer, types: events.map(({ type }) => type.replace('EngineSession', '')), state };

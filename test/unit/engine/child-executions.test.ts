@@ -6,8 +6,9 @@ import { CallError } from '../../../engine/call-error.js';
 import { launchChild } from '../../../engine/child-executions.js';
 import type { InterfaceClient } from '../../../engine/client.js';
 
-const launchRefusedWith = (code: status): Promise<string | undefined> => {
-  const error = new CallError({ code, details: 'no', metadata: new Metadata() } as ServiceError, 0);
+/** Launches a child on a control plane that answers with this status; gives the reason of a refusal that is not retried. */
+const launchAnsweredWith = (code: status): Promise<string | undefined> => {
+  const error = new CallError({ code, details: 'no', metadata: new Metadata() } as ServiceError, 0 /* retries */);
   const client: InterfaceClient = {
     close: () => undefined,
     call: () => Promise.reject(error),
@@ -17,17 +18,17 @@ const launchRefusedWith = (code: status): Promise<string | undefined> => {
   return launchChild(client, create(ExecutionSchema), { kind: 'launch', child, inputs: {} } as never);
 };
 
-it.each([status.INTERNAL, status.UNAUTHENTICATED])(
-  'a launch of a child that fails with status %s is retried with its walk',
+it.each(['INTERNAL', 'UNAUTHENTICATED'] as const)(
+  'a launch of a child that fails with status %s throws, so that the walk of its parent is retried',
   async (code) => {
-    await expect(launchRefusedWith(code)).rejects.toThrow('no');
+    await expect(launchAnsweredWith(status[code])).rejects.toThrow('no');
   },
 );
 
 it('a launch of a child that is refused names the reason', async () => {
-  expect(await launchRefusedWith(status.PERMISSION_DENIED)).toBe('no');
+  expect(await launchAnsweredWith(status.PERMISSION_DENIED)).toBe('no');
 });
 
 it('a launch of a child that has been launched already succeeds', async () => {
-  expect(await launchRefusedWith(status.ALREADY_EXISTS)).toBeUndefined();
+  expect(await launchAnsweredWith(status.ALREADY_EXISTS)).toBeUndefined();
 });

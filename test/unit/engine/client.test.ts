@@ -16,7 +16,10 @@ afterEach(() => open.splice(0).forEach((each) => each.close()));
 
 type Served = { port: number; received: Buffer[]; positions: unknown[]; kill: () => void };
 
-/** Serves one RPC with the given replies in turn, and records the requests, and the positions that they name. */
+/**
+ * Serves `CreateNodeEvent` with the given replies in turn, then accepts each request. Records the requests, and the
+ * positions in their header `flightlog-min-position`.
+ */
 const serve = async (replies: Reply[], port = 0): Promise<Served> => {
   const received: Buffer[] = [];
   const positions: unknown[] = [];
@@ -82,9 +85,7 @@ describe('the client', () => {
   });
 
   it('repeats a request when the server is killed before its answer and starts again on the same port', async () => {
-    const killed = { now: (): void => undefined };
-    const first = await serve([() => killed.now()]);
-    killed.now = first.kill;
+    const first: Served = await serve([() => first.kill()]);
     const client = connect(first.port);
     const sent = client.send(createNodeEvent, BYTES);
     while (first.received.length === 0) await new Promise(setImmediate);

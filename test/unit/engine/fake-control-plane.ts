@@ -25,13 +25,20 @@ import { type Launched, launch, type World } from './world.js';
 
 /** The state of one execution according to its reports. */
 export type Reported = {
+  /** The name of the execution. */
   readonly name: string;
+  /** All reports, in the order in which they were sent. */
   readonly reports: EventReport[];
+  /** The last report of each node, by the id of the node. */
   readonly nodes: Map<string, NodeExecutionEvent>;
+  /** The last phase of each attempt of a task, by its `taskKey`: `<node id>/<attempt>`. */
   readonly tasks: Map<string, TaskPhase>;
+  /** The outputs of the nodes that have ended, by the id of the node. */
   readonly outputs: Map<string, Literals>;
   phase: Phase;
+  /** The outputs of the execution. */
   result: Literals;
+  /** Undefined until the execution has a report of its own. */
   end: WalkOutcome | undefined;
 };
 
@@ -40,7 +47,10 @@ export type FakeOptions = Partial<
 > & {
   /** Gives the outputs of a node of an earlier execution; undefined when they are not to be taken over. */
   readonly recall?: (nodeId: string) => Literals | undefined;
-  /** Stops the walk after this number of rounds of effects, as an engine that is killed does. */
+  /**
+   * Stops the walk after this number of rounds, as an engine that is killed does. A round is the list of effects (reports,
+   * launches, reads) that the walk wants performed before it continues.
+   */
   readonly stopAfterRounds?: number;
   /** Requests an abort after this number of rounds. */
   readonly abortAfterRounds?: number;
@@ -48,12 +58,13 @@ export type FakeOptions = Partial<
   readonly before?: Reported;
 };
 
+/** The options with defaults. */
 type Walked = FakeOptions & Required<Omit<FakeOptions, 'recall' | 'stopAfterRounds' | 'abortAfterRounds' | 'before'>>;
 
 const outputsIn = (event: { readonly outputResult: NodeExecutionEvent['outputResult'] }): Literals =>
   event.outputResult.case === 'outputData' ? event.outputResult.value.literals : {};
 
-/** A report that an engine must never send. */
+/** The walk has sent a report that an engine must never send. */
 class Violation extends Error {}
 
 const takeNode = (of: Reported, event: NodeExecutionEvent): void => {
@@ -95,6 +106,7 @@ const take = (of: Reported, report: EventReport): void => {
   else takeWorkflow(of, report.event);
 };
 
+/** The knowledge that an engine resumes with: the phases of the earlier walk, and the nodes and attempts that are open. */
 const knownOf = (before: Reported): Pick<ExecutionWalk, 'known' | 'ledger'> => {
   const ledger = createLedger();
   for (const event of before.nodes.values()) if (!isNodeEnd(event.phase)) ledger.noteNode(event);

@@ -52,7 +52,7 @@ const silentServer = async () => {
   return { endpoint: `127.0.0.1:${port}`, received, calls };
 };
 
-it('an engine that is stopped ends, even when the server does not answer the message that it leaves', async () => {
+it('an engine that is stopped ends after 5 s, even when the server does not answer its message that it leaves', async () => {
   const { endpoint, received } = await silentServer();
   const stop = new AbortController();
   const active = createActiveExecutions();
@@ -66,7 +66,7 @@ it('an engine that is stopped ends, even when the server does not answer the mes
   }).run();
   while (received.length === 0) await new Promise(setImmediate);
   stop.abort();
-  while (received.length === 1) await new Promise(setImmediate);
+  while (received.length === 1) await new Promise(setImmediate); // until the message that it leaves is there
   await vi.advanceTimersByTimeAsync(5_000);
   expect(await ended).toBe('stopped');
 });
@@ -94,7 +94,7 @@ it.each<[string, Message, string]>([
     { case: 'joined', value: { session: 'two', leases: [] } },
     'fenced: the lease has ended',
   ],
-])('the walk of an execution that %s is ended', async (_, update, lost) => {
+])('the walk of an execution that %s is ended', async (_, update, reason) => {
   const { endpoint, calls } = await silentServer();
   const stop = new AbortController();
   const active = createActiveExecutions();
@@ -111,7 +111,7 @@ it.each<[string, Message, string]>([
   call!.write(encoded({ case: 'launch', value: { lease: LEASE, position: '7' } }));
   await vi.waitFor(() => expect(active.all.size).toBe(1));
   call!.write(encoded(update));
-  await vi.waitFor(() => expect(active.all.get('p/d/run')?.lost?.message).toBe(lost));
+  await vi.waitFor(() => expect(active.all.get('p/d/run')?.lost?.message).toBe(reason));
   stop.abort();
   call!.end();
   expect(await ended).toBe('stopped');

@@ -17,17 +17,21 @@ const closures = readDynamicClosures('test/fixtures/06-dynamic/dynamic');
 
 const named = (name: string): FixtureExecution => executions.find((each) => each.name === name)!;
 
+/** Walks an execution of a fixture. */
 const run = ({ name, launched }: FixtureExecution, options: FakeOptions = {}): Outcome =>
   walk(world, name, launched, { dynamicClosure: (task) => closures.get(task), ...options });
 
+/** The last phase of each node, by the id of the node. */
 const phases = ({ nodes }: Reported): Record<string, string> =>
   Object.fromEntries([...nodes].map(([id, { phase }]) => [id, NodePhase[phase]] as const).sort());
 
+/** True when no node and no attempt of a task is open. */
 const isClosed = ({ nodes, tasks }: Reported): boolean =>
   [...nodes.values()].every(({ phase }) => isNodeEnd(phase)) && [...tasks.values()].every(isTaskEnd);
 
 const isOver = (phase: Phase): boolean => [Phase.SUCCEEDED, Phase.FAILED, Phase.ABORTED].includes(phase);
 
+/** The name of an execution of a fixture; the walk of the largest fixture takes too long to repeat. */
 const anyExecution = fc.constantFrom(
   ...executions.filter(({ fixture }) => fixture !== '12-big').map(({ name }) => name),
 );
@@ -41,9 +45,9 @@ describe('a walk', () => {
         anyExecution,
         fc.nat(80),
         fc.double({ min: 0, max: 0.5, noNaN: true }),
-        (name, stopAfterRounds, chance) => {
+        (name, stopAfterRounds, failureProbability) => {
           const each = named(name);
-          const options = { failureProbability: chance };
+          const options = { failureProbability };
           const whole = run(each, options).execution;
           const begun = run(each, { ...options, stopAfterRounds }).execution;
           if (isOver(begun.phase)) return;
@@ -62,7 +66,7 @@ describe('a walk', () => {
 
   it('that another engine has reported as FAILING ends FAILED, also when no node of it has failed', () => {
     const each = named('keeps-going');
-    const begun = run(each, { stopAfterRounds: 6 }).execution;
+    const begun = run(each, { stopAfterRounds: 6 }).execution; // while its nodes run
     expect(begun.phase).toBe(Phase.RUNNING);
     const resumed = run(each, { before: { ...begun, phase: Phase.FAILING } }).execution;
     expect(Phase[resumed.phase]).toBe('FAILED');
@@ -71,6 +75,7 @@ describe('a walk', () => {
 
   it('that another engine resumes does not end an aborted attempt a second time', () => {
     const options = { failureProbability: 0.5 };
+    // After 25 rounds the first attempt of n7 has been aborted, and n7 has not ended.
     const begun = run(named('all-kinds-run'), { ...options, stopAfterRounds: 25 }).execution;
     expect(TaskPhase[begun.tasks.get('n7/0')!]).toBe('ABORTED');
     expect(isNodeEnd(begun.nodes.get('n7')!.phase)).toBe(false);
@@ -101,14 +106,19 @@ describe('a walk', () => {
 
   it('with random failures ends every node and attempt, and sends the same reports when it is repeated', () => {
     fc.assert(
-      fc.property(anyExecution, anySeed, fc.double({ min: 0, max: 1, noNaN: true }), (name, seed, chance) => {
-        const each = named(name);
-        const options = { seed, failureProbability: chance };
-        const first = run(each, options);
-        expect(['SUCCEEDED', 'FAILED']).toContain(Phase[first.execution.phase]);
-        for (const reported of [first.execution, ...first.children.values()]) expect(isClosed(reported)).toBe(true);
-        expect(run(each, options).execution.reports).toEqual(first.execution.reports);
-      }),
+      fc.property(
+        anyExecution,
+        anySeed,
+        fc.double({ min: 0, max: 1, noNaN: true }),
+        (name, seed, failureProbability) => {
+          const each = named(name);
+          const options = { seed, failureProbability };
+          const first = run(each, options);
+          expect(['SUCCEEDED', 'FAILED']).toContain(Phase[first.execution.phase]);
+          for (const reported of [first.execution, ...first.children.values()]) expect(isClosed(reported)).toBe(true);
+          expect(run(each, options).execution.reports).toEqual(first.execution.reports);
+        },
+      ),
       { numRuns: 30 },
     );
   });
@@ -131,8 +141,9 @@ describe('a failing task', () => {
 
   it('lets the nodes that do not depend on it run, with FAIL_AFTER_EXECUTABLE_NODES_COMPLETE', () => {
     const seeds = Array.from({ length: 60 }, (_, seed) => String(seed));
-    const ends = seeds.map((seed) => run(named('keeps-going'), { seed, failureProbability: 0.6 }).execution);
-    const oneFailed = ends.find(({ nodes }) => nodes.get('n0')?.phase === NodePhase.FAILED && nodes.has('n1'))!;
+    const runs = seeds.map((seed) => run(named('keeps-going'), { seed, failureProbability: 0.6 }).execution);
+    // n1 does not depend on n0, n2 does; fn0 is the failure node.
+    const oneFailed = runs.find(({ nodes }) => nodes.get('n0')?.phase === NodePhase.FAILED && nodes.has('n1'))!;
     expect(isNodeEnd(oneFailed.nodes.get('n1')!.phase)).toBe(true);
     expect(oneFailed.nodes.get('n1')!.phase).not.toBe(NodePhase.ABORTED);
     expect(oneFailed.nodes.has('n2')).toBe(false);
@@ -147,9 +158,11 @@ describe('a failing task', () => {
     expect(failing).toBeGreaterThanOrEqual(0);
     expect(handler).toBeGreaterThan(failing);
     expect(end).toBeGreaterThan(handler);
-    const given = reports.find(({ kind, event }) => kind === 'node' && event.id?.nodeId === 'fn0');
+    const handled = reports.find(({ kind, event }) => kind === 'node' && event.id?.nodeId === 'fn0');
     const inputs =
-      given?.kind === 'node' && given.event.inputValue.case === 'inputData' ? given.event.inputValue.value : undefined;
+      handled?.kind === 'node' && handled.event.inputValue.case === 'inputData'
+        ? handled.event.inputValue.value
+        : undefined;
     expect(
       JSON.stringify(inputs?.literals['err'], (_, value: unknown) =>
         typeof value === 'bigint' ? String(value) : value,
@@ -161,24 +174,28 @@ describe('a failing task', () => {
 describe('a task with a timeout', () => {
   it('may exceed it, and its node is then TIMED_OUT', () => {
     const seeds = Array.from({ length: 20 }, (_, seed) => String(seed));
-    const ends = seeds.map((seed) => phases(run(named('all-kinds-run'), { seed, failureProbability: 1 }).execution));
-    expect(new Set(ends.flatMap((each) => Object.values(each)))).toContain('TIMED_OUT');
+    const phasesOfRuns = seeds.map((seed) =>
+      phases(run(named('all-kinds-run'), { seed, failureProbability: 1 }).execution),
+    );
+    expect(new Set(phasesOfRuns.flatMap((each) => Object.values(each)))).toContain('TIMED_OUT');
   });
 });
 
 describe('a branch', () => {
   const seeds = Array.from({ length: 60 }, (_, seed) => String(seed));
-  const ends = seeds.map((seed) => run(named('branch-no-truck'), { seed }).execution);
+  const runs = seeds.map((seed) => run(named('branch-no-truck'), { seed }).execution);
 
+  /** The nodes of the cases: below 5 kg in the inner zone, from 5 kg to 200 kg, and from 200 kg with two helpers. */
   const CASES = ['n2-0-n2-n0', 'n2-0-n2-n1', 'n2-0-n2-n2'];
 
+  /** The output of n0, in kg. */
   const weightOf = ({ outputs }: Reported): unknown => {
     const weight = outputs.get('n0')?.['o0']?.value;
     return weight?.case === 'scalar' && weight.value.value.case === 'primitive' && weight.value.value.value.value.value;
   };
 
   it('takes the case whose condition holds, by the outputs that the seed draws, and skips the others', () => {
-    const taken = ends.map((each) => {
+    const taken = runs.map((each) => {
       const ended = phases(each);
       return [Number(weightOf(each)), CASES.filter((id) => (ended[id] ?? 'SKIPPED') !== 'SKIPPED')] as const;
     });
@@ -189,7 +206,7 @@ describe('a branch', () => {
   });
 
   it('fails its execution with the message of the case that it takes, when that case is an error', () => {
-    const failed = ends.filter(({ phase }) => phase === Phase.FAILED);
+    const failed = runs.filter(({ phase }) => phase === Phase.FAILED);
     expect(failed.length).toBeGreaterThan(0);
     for (const { end } of failed) {
       expect(end).toMatchObject({
@@ -227,7 +244,7 @@ describe('an array node', () => {
       kind === 'task' && event.parentNodeExecutionId?.nodeId === 'n0' ? (event.metadata?.externalResources ?? []) : [],
     );
     expect(new Set(elements.map(({ index }) => index))).toEqual(new Set([0, 1, 2, 3, 4]));
-    expect(Math.max(...elements.map(({ retryAttempt }) => retryAttempt))).toBe(1);
+    expect(Math.max(...elements.map(({ retryAttempt }) => retryAttempt))).toBe(1); // one retry
   });
 
   it('reports an array as clients expect it: type of the task, plugin, logs named Element-INDEX-ATTEMPT', () => {
@@ -254,8 +271,9 @@ describe('a dynamic node', () => {
   const reported = run(named('dynamic-defaults')).execution;
 
   it('reports DYNAMIC_RUNNING before the nodes below it, whose ids are hashes when they would be too long', () => {
-    expect(NodePhase[reported.nodes.get('fmsvd5hi')!.phase]).toBe('SUCCEEDED');
-    expect(reported.nodes.get('fmsvd5hi')!.parentNodeMetadata!.nodeId).toBe('n0-0-dn1');
+    const hashed = 'fmsvd5hi'; // the hash of `n0-0-dn1-0-start-node`
+    expect(NodePhase[reported.nodes.get(hashed)!.phase]).toBe('SUCCEEDED');
+    expect(reported.nodes.get(hashed)!.parentNodeMetadata!.nodeId).toBe('n0-0-dn1');
     const order = reported.reports.map(({ kind, event }) =>
       kind === 'node' ? `${event.id!.nodeId} ${NodePhase[event.phase]}` : '',
     );

@@ -16,7 +16,7 @@ const ANSWERS: Readonly<Record<string, object>> = {
 };
 
 /** A control plane; `calls` gives the methods that were called since it was last read, sorted. */
-const counted = () => {
+const countingClient = () => {
   const methods: string[] = [];
   const client: InterfaceClient = {
     send: () => Promise.reject(new Error('nothing is reported here')),
@@ -34,38 +34,41 @@ const counted = () => {
 };
 
 /** Twenty pauses in milliseconds, each from the one before; the first is from 20. */
-const lengths = (next: (ms: number) => number): readonly number[] => {
+const twentyPauses = (next: (ms: number) => number): readonly number[] => {
   let ms = 20;
   return Array.from({ length: 20 }, () => (ms = next(ms)));
 };
 
 describe('an engine that polls', () => {
   it('lists projects at each poll, domains once, and executions once in each domain for all phases', async () => {
-    const { client, calls } = counted();
+    const { client, calls } = countingClient();
     const findWork = createFindWork(client);
-    const look = async (): Promise<number> => {
+    const countFound = async (): Promise<number> => {
       let found = 0;
       for await (const { closure } of findWork([...ENDING, ...WAITING, ...STARTED])) found += closure ? 1 : 0;
       return found;
     };
-    expect(await look()).toBe(4);
+    expect(await countFound()).toBe(4);
     expect(calls()).toEqual(['GetDomains', ...Array<string>(4).fill('ListExecutions'), 'ListProjects']);
-    expect(await look()).toBe(4);
+    expect(await countFound()).toBe(4);
     expect(calls()).toEqual([...Array<string>(4).fill('ListExecutions'), 'ListProjects']);
   });
 
   it('pauses up to 1 s, or 5 s when the server wakes it, and 20 ms after a poll in which it acted', () => {
-    const pauses = lengths((ms) => nextPause(ms, false, false));
+    const [idle, acted] = [false, true];
+    const [alone, woken] = [false, true];
+    const pauses = twentyPauses((ms) => nextPause(ms, idle, alone));
     expect(pauses[0]).toBe(30);
     expect(pauses.at(-1)).toBe(1_000);
-    expect(lengths((ms) => nextPause(ms, false, true)).at(-1)).toBe(5_000);
-    expect(nextPause(1_000, true, false)).toBe(20);
+    expect(twentyPauses((ms) => nextPause(ms, idle, woken)).at(-1)).toBe(5_000);
+    expect(nextPause(1_000, acted, alone)).toBe(20);
   });
 
   it('rests up to 1 s, or 20 ms per execution when that is more, while rounds only wait; else 20 ms', () => {
-    expect(lengths((ms) => nextRest(ms, false, 1)).at(-1)).toBe(1_000);
-    expect(lengths((ms) => nextRest(ms, false, 200)).at(-1)).toBe(4_000);
-    expect(nextRest(4_000, true, 200)).toBe(20);
+    const [waits, hasMoved] = [false, true];
+    expect(twentyPauses((ms) => nextRest(ms, waits, 1)).at(-1)).toBe(1_000);
+    expect(twentyPauses((ms) => nextRest(ms, waits, 200)).at(-1)).toBe(4_000);
+    expect(nextRest(4_000, hasMoved, 200)).toBe(20);
   });
 
   it('rests longer after each round in which the whole execution waits', async () => {
@@ -82,6 +85,6 @@ describe('an engine that polls', () => {
     };
     await drive(waiting(), perform, held, { signal: new AbortController().signal, activeCount: () => 1 });
     const [before = 0, last = 0] = rounds.slice(-2);
-    expect(last - before).toBeGreaterThan(100);
+    expect(last - before).toBeGreaterThan(100); // the sixth rest; the first takes 20 ms, each other half as long again
   });
 });

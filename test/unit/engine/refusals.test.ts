@@ -49,7 +49,7 @@ const refusal = (code: status, reason?: Reason): CallError => {
     const details = [{ typeUrl: 'type.googleapis.com/platformidl.admin.EventFailureReason', value }];
     metadata.set('grpc-status-details-bin', Buffer.from(toBinary(StatusSchema, create(StatusSchema, { details }))));
   }
-  return new CallError({ code, details: 'no', metadata } as ServiceError, 0);
+  return new CallError({ code, details: 'no', metadata } as ServiceError, 0 /* retries */);
 };
 
 /** `node n1 RUNNING`, `task n1 RUNNING` or `workflow RUNNING`. */
@@ -62,6 +62,7 @@ const nameOf = (method: { readonly name: string; readonly input: DescMessage }, 
   return `workflow ${Phase[event.phase]}`;
 };
 
+/** Waits for turns of the event loop. */
 const turns = async (count: number): Promise<void> => {
   for (let left = count; left > 0; left -= 1) await new Promise(setImmediate);
 };
@@ -73,6 +74,7 @@ const turns = async (count: number): Promise<void> => {
 const engineOf = (fixture: string, refuse: (report: string) => CallError | undefined) => {
   const { launched } = executions.find(({ name }) => name === fixture)!;
   const sent: string[] = [];
+  /** Resolves when the next report may be sent. */
   let paced = Promise.resolve();
   const state = { phase: Phase.QUEUED };
   const answers: Readonly<Record<string, () => object>> = {
@@ -170,11 +172,11 @@ describe('an engine', () => {
     expect([errors, sent.at(-1)]).toEqual([[], 'workflow SUCCEEDED']);
   });
 
-  it.each([status.INVALID_ARGUMENT, status.RESOURCE_EXHAUSTED])(
-    'says once that a report is never accepted, and fails the execution: status %s',
+  it.each(['INVALID_ARGUMENT', 'RESOURCE_EXHAUSTED'] as const)(
+    'logs once that a report is never accepted, and fails the execution: status %s',
     async (code) => {
       const { start, workers, sent, logger, errors, retries } = engineOf('diamond-remote-data', (report) =>
-        report.startsWith('task n0') ? refusal(code) : undefined,
+        report.startsWith('task n0') ? refusal(status[code]) : undefined,
       );
       start();
       await workers.settled();

@@ -4,7 +4,8 @@ import { CallError } from '../../../engine/call-error.js';
 import { ExecutionLost } from '../../../engine/execution-lost.js';
 import { createRetries } from '../../../engine/retries.js';
 
-const quiet = { debug: () => undefined, info: () => undefined, warn: () => undefined };
+const logger = { debug: () => undefined, info: () => undefined, warn: () => undefined };
+/** After this number of failures in succession an execution is given up. */
 const ATTEMPTS = 5;
 const refused = new CallError(
   { code: status.FAILED_PRECONDITION, details: 'no', metadata: new Metadata() } as ServiceError,
@@ -14,7 +15,7 @@ const refused = new CallError(
 afterEach(() => void vi.useRealTimers());
 
 it('an engine gives up an execution that fails five times, and remembers the latest 10,000 of them', () => {
-  const retries = createRetries(quiet);
+  const retries = createRetries(logger);
   for (let run = 0; run <= 10_000; run += 1)
     for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) retries.note(`run-${run}`, new Error('no'));
   expect(retries.dropped.size).toBe(10_000);
@@ -28,7 +29,7 @@ it('an engine gives up an execution that fails five times, and remembers the lat
 
 it('an execution waits for a retry until its backoff has passed, also when no further walk of it ends', () => {
   vi.useFakeTimers();
-  const retries = createRetries(quiet);
+  const retries = createRetries(logger);
   retries.note('a', new Error('no'));
   expect([retries.pending(), retries.isPutOff('a')]).toEqual([1, true]);
   vi.advanceTimersByTime(400);
@@ -37,7 +38,7 @@ it('an execution waits for a retry until its backoff has passed, also when no fu
 
 it('an execution that fails again after its backoff waits twice as long, and is given up at the fifth failure', () => {
   vi.useFakeTimers();
-  const retries = createRetries(quiet);
+  const retries = createRetries(logger);
   for (const backoffMs of [400, 800, 1_600, 3_200]) {
     retries.note('a', new Error('no'));
     vi.advanceTimersByTime(backoffMs - 1);
@@ -50,7 +51,7 @@ it('an execution that fails again after its backoff waits twice as long, and is 
 });
 
 it('an execution that was ended by a request waits for no retry', () => {
-  const retries = createRetries(quiet);
+  const retries = createRetries(logger);
   retries.note('a', new Error('no'));
   retries.note('a', new ExecutionLost('ended', 'it has ended', refused));
   expect([retries.pending(), retries.isPutOff('a')]).toEqual([0, false]);

@@ -26,15 +26,18 @@ describe.each([
     ['ipv6:[2001:db8::1]:8081', '2001:db8::1'],
     ['ipv4:10.1.2.3:8081', '10.1.2.3'],
     ['ipv4:10.1.2.3:8081,10.1.2.4:8081', '10.1.2.3'],
-  ])('to %s is a name, because an address must not be sent, and the certificate is for %s', (target, address) => {
-    const { options, verify } = tlsByAddress(target);
-    expect(options).toEqual({ 'grpc.ssl_target_name_override': 'localhost' });
-    expect(verify.checkServerIdentity?.('localhost', certificateFor(address))).toBeUndefined();
-    expect(verify.checkServerIdentity?.('localhost', certificateFor('2001:db8::2'))).toBeInstanceOf(Error);
-  });
+  ])(
+    'to %s is "localhost", because an address must not be sent, and the certificate must be for %s',
+    (target, address) => {
+      const { options, verify } = tlsByAddress(target);
+      expect(options).toEqual({ 'grpc.ssl_target_name_override': 'localhost' });
+      expect(verify.checkServerIdentity?.('localhost', certificateFor(address))).toBeUndefined();
+      expect(verify.checkServerIdentity?.('localhost', certificateFor('2001:db8::2'))).toBeInstanceOf(Error);
+    },
+  );
 
   it.each(['control-plane:8081', 'dns:///control-plane.flyte.svc:443', 'localhost:8081', 'localhost'])(
-    'to %s is its own',
+    'to %s is the host name in it, as by default',
     (target) => {
       expect(tlsByAddress(target)).toEqual({ verify: {}, options: {} });
     },

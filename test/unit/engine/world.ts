@@ -17,7 +17,7 @@ import { type FixtureEntry, fixtureFolders } from '../../support/requests/fixtur
 
 type LaunchPlan = LaunchPlanInterface & { readonly workflowId: Identifier; readonly fixed: LiteralMap | undefined };
 
-/** The registered definitions, compiled, and the executions that the fixtures launch. */
+/** The registered definitions, compiled, each by its `identifierKey`, and the requests of the fixtures that launch executions. */
 export type World = {
   readonly tasks: Map<string, CompiledTask>;
   readonly workflows: Map<string, CompiledWorkflowClosure>;

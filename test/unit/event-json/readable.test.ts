@@ -56,7 +56,7 @@ const whole = async (event: RecordedEvent, payloads = NOTHING): Promise<unknown>
 const shown = async (event: RecordedEvent, payloads = NOTHING): Promise<unknown> =>
   JSON.parse((await readable(payloads)(event)).toString());
 
-/** The same event with its contents stored beside it, and these contents. */
+/** The same event with references to its contents, and these contents, each by the name of its field, which serves as hash. */
 const besides = (schema: DescMessage, data: Uint8Array) => {
   const objects = new Map<string, Uint8Array>();
   const message = fromBinary(schema, data) as unknown as Record<string, Content | undefined>;
@@ -136,7 +136,7 @@ describe('the line of an event that another program has written', () => {
     ['"text"', {}],
     ['{"recordedAtMs":"soon"}', {}],
     ['{"recordedAtMs":1e99,"actor":"them"}', { actor: 'them' }],
-    ['{"recordedAtMs":253402300800000}', {}],
+    ['{"recordedAtMs":253402300800000}', {}], // the year 10000
     ['{"recordedAtMs":0.0000001}', {}],
     ['{"actor":5,"$correlationId":{},"schema":"x"}', {}],
     ['null', {}],

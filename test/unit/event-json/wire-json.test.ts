@@ -28,6 +28,7 @@ import { codecs } from '../../../services/main/models.js';
 import { contentSchemaOf, eventRegistry } from '../../../services/event-json/readable.js';
 import { eventOf } from '../../support/requests/event-values.js';
 
+/** The JSON that the fast conversion writes; `undefined` when it leaves the event to the library. */
 const written = (schema: DescMessage, event: Uint8Array): unknown => {
   const json = openJson();
   if (!wireJson(schema, eventRegistry, contentSchemaOf)(event, json)) return undefined;
@@ -37,13 +38,13 @@ const written = (schema: DescMessage, event: Uint8Array): unknown => {
 const isEmpty = (value: unknown): boolean =>
   value === '' || (typeof value === 'object' && value !== null && Object.keys(value).length === 0);
 
-/** Adds the zeros of all absent numbers, booleans and enums. */
-const withZeros = (there: unknown, always: unknown): unknown => {
-  if (Array.isArray(there) && Array.isArray(always)) return there.map((each, at) => withZeros(each, always[at]));
-  if (typeof there !== 'object' || there === null || '@type' in there) return there;
-  const known = there as Readonly<Record<string, unknown>>;
+/** Adds to a JSON of set fields the zeros of all absent numbers, booleans and enums, from a JSON with all fields. */
+const withZeros = (present: unknown, full: unknown): unknown => {
+  if (Array.isArray(present) && Array.isArray(full)) return present.map((each, at) => withZeros(each, full[at]));
+  if (typeof present !== 'object' || present === null || '@type' in present) return present;
+  const known = present as Readonly<Record<string, unknown>>;
   return Object.fromEntries(
-    Object.entries(always as object)
+    Object.entries(full as object)
       .filter(([name, value]) => name in known || !isEmpty(value))
       .map(([name, value]) => [name, name in known ? withZeros(known[name], value) : value]),
   );
@@ -53,11 +54,9 @@ const options = { registry: eventRegistry };
 
 const libraryJson = (schema: DescMessage, bytes: Uint8Array): JsonObject => {
   const message = fromBinary(schema, bytes);
-  const [there, always] = [
-    toJson(schema, message, options),
-    toJson(schema, message, { ...options, alwaysEmitImplicit: true }),
-  ];
-  return withZeros(there, always) as JsonObject;
+  const present = toJson(schema, message, options);
+  const full = toJson(schema, message, { ...options, alwaysEmitImplicit: true });
+  return withZeros(present, full) as JsonObject;
 };
 
 /** The JSON of the library, with contents decoded; `undefined` when the library fails. */
@@ -151,11 +150,12 @@ describe('JSON that is written directly from the encoding of an event', () => {
   });
 
   it('is left to the library when a field comes twice, or when a content is stored beside the event', () => {
-    const id = (value: object): Uint8Array => toBinary(ExecutionCreatedSchema, create(ExecutionCreatedSchema, value));
-    const [one, two] = [id({ id: { project: 'p' } }), id({ id: { domain: 'd' } })];
+    const encoded = (event: object): Uint8Array =>
+      toBinary(ExecutionCreatedSchema, create(ExecutionCreatedSchema, event));
+    const [one, two] = [encoded({ id: { project: 'p' } }), encoded({ id: { domain: 'd' } })];
     expect(written(ExecutionCreatedSchema, one)).toEqual({ id: { project: 'p' } });
     expect(written(ExecutionCreatedSchema, Buffer.concat([one, two]))).toBeUndefined();
-    const ref = id({ inputs: { content: { case: 'ref', value: { scope: 's' } } } });
+    const ref = encoded({ inputs: { content: { case: 'ref', value: { scope: 's' } } } });
     expect(written(ExecutionCreatedSchema, ref)).toBeUndefined();
   });
 
@@ -180,7 +180,7 @@ describe('JSON that is written directly from the encoding of an event', () => {
   });
 
   it('leaves out unknown fields', () => {
-    const unknown = Uint8Array.of(0xfa, 0x3f, 2, 1, 2);
+    const unknown = Uint8Array.of(0xfa, 0x3f, 2, 1, 2); // field 1023 with two bytes
     expect(written(NodePhaseReportedSchema, Buffer.concat([reported, unknown]))).toEqual(
       written(NodePhaseReportedSchema, reported),
     );

@@ -6,7 +6,9 @@ const choices = [
   { name: 'large', labels: ['cpu', 'gpu'], weight: 3 },
   { name: 'closed', labels: ['cpu'], weight: 0 },
 ];
+/** Names of executions. */
 const names = Array.from({ length: 2_000 }, (_, index) => `a${index}`);
+/** The number of these executions that are given to a cluster. */
 const countOf = (label: string, cluster: string): number =>
   names.filter((name) => chosenCluster(choices, label, name) === cluster).length;
 
@@ -17,6 +19,7 @@ describe('the cluster of an execution', () => {
   });
 
   it('is chosen in proportion to the weights', () => {
+    // `toBeCloseTo` with one digit: the shares differ by less than 0.05.
     expect(countOf('cpu', 'small') / names.length).toBeCloseTo(0.25, 1);
     expect(countOf('', 'large') / names.length).toBeCloseTo(0.75, 1);
     expect(countOf('cpu', 'closed')).toBe(0);

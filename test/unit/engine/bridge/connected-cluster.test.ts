@@ -11,7 +11,7 @@ afterEach(() => {
   rmSync(home, { recursive: true });
 });
 
-it('a bridge without a kubeconfig is refused, and does not try a server on this machine without end', () => {
+it('a bridge without a kubeconfig is refused, instead of calling a server on this machine for ever', () => {
   vi.stubEnv('HOME', home);
   vi.stubEnv('KUBECONFIG', '');
   const options = { name: 'default', madeBy: 'bridge', callTimeoutMs: 1_000, onFailure: () => undefined };

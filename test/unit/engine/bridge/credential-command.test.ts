@@ -31,7 +31,7 @@ describe('a credential command of a kubeconfig', () => {
     return connectedCluster({ kubeconfig, context: '' }, options);
   };
 
-  it('that does not end is killed, and the cluster is unavailable by the name of the command', async () => {
+  it('that does not end is killed, and the error that the cluster is unavailable names it', async () => {
     const found = clusterWith('setInterval(() => undefined, 1_000)', 200).find(KEY);
     await expect(found).rejects.toThrow(ClusterUnavailable);
     await expect(found).rejects.toThrow(

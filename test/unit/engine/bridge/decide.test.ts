@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { nextStep, type Situation } from '../../../../engine/bridge/decide.js';
 
+/** The situation of a launch that is leased for the first time. */
 const fresh: Situation = {
   aim: 'run',
   seen: 'unknown',
@@ -10,7 +11,8 @@ const fresh: Situation = {
   isKept: false,
 };
 const accepted = { ...fresh, isAccepted: true };
-const second = { ...fresh, isFirstLease: false };
+/** The situation of a launch that some engine has leased before. */
+const leasedBefore = { ...fresh, isFirstLease: false };
 const aborted: Situation = { ...accepted, aim: 'abort' };
 const over: Situation = { ...accepted, aim: 'over' };
 
@@ -18,10 +20,18 @@ describe('the next step of a bridge', () => {
   it.each<[string, Situation, string]>([
     ['creates the object of a launch that no engine has had', fresh, 'create'],
     ['accepts a launch once its object exists', { ...fresh, seen: 'present' }, 'accept'],
-    ['looks for the object of a launch that some engine has had', second, 'observe'],
-    ['accepts a launch whose object it created before it was killed', { ...second, seen: 'present' }, 'accept'],
-    ['creates the object of a launch when the bridge was killed before that', { ...second, seen: 'absent' }, 'create'],
-    ['passes on a launch that another engine has started', { ...second, isStarted: true, seen: 'absent' }, 'pass-on'],
+    ['looks for the object of a launch that some engine has had', leasedBefore, 'observe'],
+    ['accepts a launch whose object it created before it was killed', { ...leasedBefore, seen: 'present' }, 'accept'],
+    [
+      'creates the object of a launch when the bridge was killed before that',
+      { ...leasedBefore, seen: 'absent' },
+      'create',
+    ],
+    [
+      'passes on a launch that another engine has started',
+      { ...leasedBefore, isStarted: true, seen: 'absent' },
+      'pass-on',
+    ],
     ['refuses a name that another launch has in the cluster', { ...fresh, seen: 'foreign' }, 'refuse'],
     ['leaves a running object alone', { ...accepted, seen: 'present' }, 'wait'],
     ['ends an execution whose object has gone', { ...accepted, seen: 'absent' }, 'end'],

@@ -36,13 +36,14 @@ it('an abort while the object is created deletes no object of another launch tha
     removeFinalizer: () => Promise.resolve(),
     follow: () => Promise.resolve(),
   };
-  const ended = new CallError(
+  /** The answer to each call: the bridge no longer has the lease. */
+  const refused = new CallError(
     { code: status.FAILED_PRECONDITION, details: 'no', metadata: new Metadata() } as ServiceError,
-    0,
+    0, // retries
   );
   const client: InterfaceClient = {
-    call: () => Promise.reject(ended),
-    send: () => Promise.reject(ended),
+    call: () => Promise.reject(refused),
+    send: () => Promise.reject(refused),
     close: () => undefined,
   };
   const reconciler = new Reconciler({

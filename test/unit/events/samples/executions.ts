@@ -19,17 +19,23 @@ const SESSION = '0f1d1a52-7c39-4b0e-8d5b-6f1d6a3b2c4d';
 const cause = 'no longer needed';
 const literals = { literals: { name: text('world') } };
 const outputs = { literals: { o0: text('hello world') } };
+/** The nodes and tasks that were open when their execution ended. */
 const closed = content(OpenEntitiesSchema, { nodes: ['n1'], tasks: [{ node: 'n1', taskId, attempt: 0 }] });
 
 const error = { code: 'USER:RuntimeError', message: 'nobody to greet', kind: 'USER' };
 
-/** Fields of the stored message beside the engine's message. */
-const seen = (phase: string, occurredAt: string): JsonObject => ({ phase, occurredAt, producerId, samePhase: false });
+/** Fields that the stored message has beside the engine's message. */
+const reportFields = (phase: string, occurredAt: string): JsonObject => ({
+  phase,
+  occurredAt,
+  producerId,
+  samePhase: false,
+});
 
 const workflowFailed = (): JsonObject => {
   const occurredAt = '2026-01-01T00:00:09.500Z';
   const message = { executionId: id, producerId, phase: 'FAILED', occurredAt, error };
-  return { ...seen('FAILED', occurredAt), ...reported(WorkflowExecutionEventSchema, message), closed };
+  return { ...reportFields('FAILED', occurredAt), ...reported(WorkflowExecutionEventSchema, message), closed };
 };
 
 const nodeSucceeded = (): JsonObject => {
@@ -48,7 +54,7 @@ const nodeSucceeded = (): JsonObject => {
     deckUri: 's3://data/a1b2/n0/deck.html',
     reportedAt: occurredAt,
   };
-  return { node: 'n0', ...seen('SUCCEEDED', occurredAt), ...reported(NodeExecutionEventSchema, message) };
+  return { node: 'n0', ...reportFields('SUCCEEDED', occurredAt), ...reported(NodeExecutionEventSchema, message) };
 };
 
 const taskRunning = (): JsonObject => {
@@ -75,7 +81,7 @@ const taskRunning = (): JsonObject => {
     taskId,
     attempt: 1,
     phaseVersion: 1,
-    ...seen('RUNNING', occurredAt),
+    ...reportFields('RUNNING', occurredAt),
     ...reported(TaskExecutionEventSchema, message),
   };
 };
