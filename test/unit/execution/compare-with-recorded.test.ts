@@ -13,13 +13,14 @@ const outputs = (names: readonly string[]) => ({
   } as const,
 });
 
-/** The events of a stream that has recorded the commands. */
+/** The events of a stream: the creation of an execution, then one event for each command. */
 const recordedOf = async (...commands: readonly ReportPhase[]): Promise<readonly RecordedEvent[]> => {
   const run = openStream(creation);
   for (const command of commands) expect(await run.refusal(command)).toBeUndefined();
   return run.recorded;
 };
 
+/** `asOf`: the number of events that the stream has up to the last of `past`; `isRepetition`: one of `past` is the same. */
 const comparisonOf = async (command: ReportPhase, past: readonly RecordedEvent[]) =>
   ((await compareWithRecorded(command, past, noPayloads)) as ReportPhase).comparison;
 
@@ -34,7 +35,7 @@ describe('a report that is compared with recorded events', () => {
   ])('is a repetition of one with the same content, its maps in any order: %s', async (entity, report) => {
     const before = entity === 'workflow' ? [workflow('RUNNING')] : [node('RUNNING')];
     const past = (await recordedOf(...before, report('a', 'b'))).slice(-1);
-    const at = { asOf: 3 };
+    const at = { asOf: 3 }; // creation, the report before, this report
     expect(await comparisonOf(report('a', 'b'), past)).toEqual({ ...at, isRepetition: true });
     expect(await comparisonOf(report('b', 'a'), past)).toEqual({ ...at, isRepetition: true });
     expect(await comparisonOf(report('a', 'c'), past)).toEqual({ ...at, isRepetition: false });

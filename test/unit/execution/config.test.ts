@@ -11,13 +11,16 @@ type Level = Parameters<typeof create<typeof WorkflowExecutionConfigSchema>>[1];
 /** The configuration from a request, a launch plan and attributes, in the order of precedence. */
 const levels = (request: object, plan?: object, ...attributes: Level[]) => onPlatform({}, request, plan, ...attributes);
 
+const PLATFORM_PARALLELISM = 25;
+
+/** As `levels`, with more settings of the platform; the project has labels `team` and `tier`. */
 const onPlatform = (platform: NonNullable<Level>, request: object, plan?: object, ...attributes: Level[]) =>
   withProjectLabels(
     resolveConfig({
       spec: create(ExecutionSpecSchema, request),
       plan: plan && create(LaunchPlanSpecSchema, plan),
       attributes: attributes.map((each) => create(WorkflowExecutionConfigSchema, each)),
-      platform: create(WorkflowExecutionConfigSchema, { maxParallelism: 25, ...platform }),
+      platform: create(WorkflowExecutionConfigSchema, { maxParallelism: PLATFORM_PARALLELISM, ...platform }),
       principal: 'ada',
     }),
     { team: 'apollo', tier: 'gold' },
@@ -30,8 +33,8 @@ describe('the configuration of an execution', () => {
     expect(levels({ maxParallelism: 1 }, { maxParallelism: 2 }).maxParallelism).toBe(1);
     expect(levels({}, { maxParallelism: 2 }, { maxParallelism: 3 }).maxParallelism).toBe(2);
     expect(levels({}, {}, { maxParallelism: 3 }, { maxParallelism: 4 }).maxParallelism).toBe(3);
-    expect(levels({}).maxParallelism).toBe(25);
-    expect(levels({}, { maxParallelism: -1 }).maxParallelism).toBe(25);
+    expect(levels({}).maxParallelism).toBe(PLATFORM_PARALLELISM);
+    expect(levels({}, { maxParallelism: -1 }).maxParallelism).toBe(PLATFORM_PARALLELISM);
   });
 
   it('takes the first security context that names an identity, as a whole', () => {

@@ -1,7 +1,15 @@
 import { fromBinary } from '@bufbuild/protobuf';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { ExecutionState } from '../../../proto/gen/platformidl/admin/execution_pb.js';
+import {
+  ExecutionMetadata_ExecutionMode as Mode,
+  ExecutionState,
+} from '../../../proto/gen/platformidl/admin/execution_pb.js';
+import {
+  NodeExecution_Phase as NodePhase,
+  WorkflowExecution_Phase as Phase,
+} from '../../../proto/gen/platformidl/core/execution_pb.js';
+import { ResourceType } from '../../../proto/gen/platformidl/core/identifier_pb.js';
 import { LiteralMapSchema } from '../../../proto/gen/platformidl/core/literals_pb.js';
 import type { ExecutionCreated } from '../../../proto/gen/platformidl/eventlog/execution_pb.js';
 import { bytesOf } from '../../../services/kernel/ports/payload-store.js';
@@ -10,7 +18,7 @@ import { type ControlPlane, openControlPlane } from './control-plane.js';
 
 const FOLDERS = ['01-hello', '02-diamond', '05-launch-plans', '10-schedules'];
 const place = { project: 'flytesnacks', domain: 'development' };
-const hello = { resourceType: 3, ...place, name: 'hello.hello', version: 'v1' };
+const hello = { resourceType: ResourceType.LAUNCH_PLAN, ...place, name: 'hello.hello', version: 'v1' };
 
 let plane: ControlPlane;
 beforeAll(async () => {
@@ -24,6 +32,7 @@ const created = async (name: string): Promise<ExecutionCreated> => {
   return first.data;
 };
 
+/** The names of the recorded inputs of an execution. */
 const inputs = async (name: string): Promise<readonly string[]> => {
   const { inputs: content } = await created(name);
   const bytes = await bytesOf(content!, undefined as never);
@@ -48,7 +57,7 @@ describe('CreateExecution', () => {
       expect(answer.id).toMatchObject({ ...place, ...(id.name !== undefined && { name: id.name }) });
       expect(answer.id.name).toMatch(/^[a-z][a-z\-0-9]*$/);
       const { workflowId, launchPlanId, taskId } = await created(answer.id.name);
-      expect(workflowId?.resourceType).toBe(2);
+      expect(workflowId?.resourceType).toBe(ResourceType.WORKFLOW);
       expect([launchPlanId, taskId].filter((each) => each !== undefined)).toHaveLength(1);
     },
   );
@@ -100,11 +109,15 @@ describe('CreateExecution', () => {
   });
 
   it('records the caller as principal, and the namespace, whatever the client sends', async () => {
-    await launch('claimed', { metadata: { principal: 'somebody', mode: 4, artifactIds: [{ version: '1' }] } }, 'grace');
+    await launch(
+      'claimed',
+      { metadata: { principal: 'somebody', mode: Mode.CHILD_WORKFLOW, artifactIds: [{ version: '1' }] } },
+      'grace',
+    );
     const { spec } = await created('claimed');
     expect(spec?.metadata).toMatchObject({
       principal: 'grace',
-      mode: 4,
+      mode: Mode.CHILD_WORKFLOW,
       artifactIds: [],
       systemMetadata: { executionCluster: '', namespace: 'flytesnacks-development' },
     });
@@ -112,14 +125,14 @@ describe('CreateExecution', () => {
     expect(spec?.maxParallelism).toBe(25);
   });
 
-  it('records the streams that it has read', async () => {
-    await launch('standing');
-    const { read } = await created('standing');
+  it('records that it has read the streams of the project and the launch plan', async () => {
+    await launch('launched');
+    const { read } = await created('launched');
     expect(read.map(({ stream }) => stream.split('-')[0])).toEqual(['project', 'launchPlan']);
   });
 
   it('takes the notifications of the request, and none when it disables them', async () => {
-    const rule = { phases: [4], type: { case: 'email', value: { recipientsEmail: ['a@example.org'] } } };
+    const rule = { phases: [Phase.SUCCEEDED], type: { case: 'email', value: { recipientsEmail: ['a@example.org'] } } };
     await launch('notifying', { notificationOverrides: { case: 'notifications', value: { notifications: [rule] } } });
     expect((await created('notifying')).notifications).toHaveLength(1);
     await launch('silent', { notificationOverrides: { case: 'disableAll', value: true } });
@@ -130,13 +143,13 @@ describe('CreateExecution', () => {
     const launchWith = (rule: object) =>
       launch('invalid-rule', { notificationOverrides: { case: 'notifications', value: { notifications: [rule] } } });
     const email = (...recipientsEmail: string[]) => ({ case: 'email', value: { recipientsEmail } });
-    expect(await plane.error(launchWith({ phases: [4] }))).toMatchObject({
+    expect(await plane.error(launchWith({ phases: [Phase.SUCCEEDED] }))).toMatchObject({
       message: 'invalid value for notification type: it is none of email, pager_duty, slack',
     });
-    expect(await plane.error(launchWith({ phases: [4], type: email() }))).toMatchObject({
+    expect(await plane.error(launchWith({ phases: [Phase.SUCCEEDED], type: email() }))).toMatchObject({
       message: 'missing recipients',
     });
-    expect(await plane.error(launchWith({ phases: [2], type: email('a') }))).toMatchObject({
+    expect(await plane.error(launchWith({ phases: [Phase.RUNNING], type: email('a') }))).toMatchObject({
       code: 'INVALID_ARGUMENT',
     });
   });
@@ -144,7 +157,7 @@ describe('CreateExecution', () => {
 
 describe('a child execution', () => {
   const parent = (name: string, nodeId = 'n0') => ({
-    metadata: { mode: 4, parentNodeExecution: { nodeId, executionId: { ...place, name } } },
+    metadata: { mode: Mode.CHILD_WORKFLOW, parentNodeExecution: { nodeId, executionId: { ...place, name } } },
   });
 
   /** Reports that the node of a parent runs. */
@@ -152,7 +165,7 @@ describe('a child execution', () => {
     plane.send('createNodeEvent', {
       event: {
         id: { nodeId: 'n0', executionId: { ...place, name } },
-        phase: 2,
+        phase: NodePhase.RUNNING,
         occurredAt: { seconds: 1n },
       } as never,
     });
@@ -167,6 +180,7 @@ describe('a child execution', () => {
   });
 
   it('does not get the labels and annotations that a bridge has set on the object of its parent', async () => {
+    // As many labels as an execution may have, without those of the bridge.
     const own = Object.fromEntries(Array.from({ length: 16 }, (_, at) => [`own-${at}`, 'a']));
     await launch('bridged', {});
     await runNode('bridged');
@@ -184,9 +198,10 @@ describe('a child execution', () => {
   });
 });
 
-const phase = (name: string, number: number) =>
+/** Reports that an execution is in a phase. */
+const reportPhase = (name: string, phase: Phase) =>
   plane.send('createWorkflowEvent', {
-    event: { executionId: { ...place, name }, phase: number, occurredAt: { seconds: 1n } } as never,
+    event: { executionId: { ...place, name }, phase, occurredAt: { seconds: 1n } } as never,
   });
 
 describe('RelaunchExecution', () => {
@@ -198,7 +213,7 @@ describe('RelaunchExecution', () => {
     expect(two.spec).toMatchObject({
       maxParallelism: 3,
       overwriteCache: false,
-      metadata: { mode: 3, referenceExecution: { name: 'first' } },
+      metadata: { mode: Mode.RELAUNCH, referenceExecution: { name: 'first' } },
     });
     expect(two.inputs).toEqual(one.inputs);
     expect(two.launchPlanId).toEqual(one.launchPlanId);
@@ -213,24 +228,30 @@ describe('RelaunchExecution', () => {
 });
 
 describe('RecoverExecution', () => {
-  it.each([6, 7, 8])('accepts an execution that has ended in phase %i', async (number) => {
-    const name = `ended-${number}`;
-    await launch(name, { overwriteCache: true });
-    await phase(name, number);
-    await plane.send('recoverExecution', { id: { ...place, name } as never, name: `again-${number}` });
-    expect((await created(`again-${number}`)).spec).toMatchObject({
-      overwriteCache: true,
-      metadata: { mode: 5, referenceExecution: { name } },
-    });
-  });
+  it.each([Phase.FAILED, Phase.ABORTED, Phase.TIMED_OUT])(
+    'accepts an execution that has ended in phase %i',
+    async (phase) => {
+      const name = `ended-${phase}`;
+      await launch(name, { overwriteCache: true });
+      await reportPhase(name, phase);
+      await plane.send('recoverExecution', { id: { ...place, name } as never, name: `again-${phase}` });
+      expect((await created(`again-${phase}`)).spec).toMatchObject({
+        overwriteCache: true,
+        metadata: { mode: Mode.RECOVERED, referenceExecution: { name } },
+      });
+    },
+  );
 
-  it.each([1, 2, 3, 4, 5, 9])('refuses an execution in phase %i', async (number) => {
-    const name = `not-recoverable-${number}`;
-    await launch(name);
-    await phase(name, number);
-    const error = await plane.error(plane.send('recoverExecution', { id: { ...place, name } as never }));
-    expect(error.code).toBe('FAILED_PRECONDITION');
-  });
+  it.each([Phase.QUEUED, Phase.RUNNING, Phase.SUCCEEDING, Phase.SUCCEEDED, Phase.FAILING, Phase.ABORTING])(
+    'refuses an execution in phase %i',
+    async (phase) => {
+      const name = `not-recoverable-${phase}`;
+      await launch(name);
+      await reportPhase(name, phase);
+      const error = await plane.error(plane.send('recoverExecution', { id: { ...place, name } as never }));
+      expect(error.code).toBe('FAILED_PRECONDITION');
+    },
+  );
 
   it('is refused for an unknown execution', async () => {
     const error = await plane.error(plane.send('recoverExecution', { id: { ...place, name: 'nowhere' } as never }));
@@ -242,10 +263,10 @@ describe('TerminateExecution and UpdateExecution', () => {
   it('record each change once', async () => {
     await launch('changed');
     const id = { ...place, name: 'changed' } as never;
-    const Archived = ExecutionState.EXECUTION_ARCHIVED;
-    await plane.send('updateExecution', { id, state: Archived, tags: { values: ['a', 'b'] } as never });
-    await plane.send('updateExecution', { id, state: Archived, tags: { values: ['a', 'b'] } as never });
-    await plane.send('updateExecution', { id, state: Archived });
+    const archived = ExecutionState.EXECUTION_ARCHIVED;
+    await plane.send('updateExecution', { id, state: archived, tags: { values: ['a', 'b'] } as never });
+    await plane.send('updateExecution', { id, state: archived, tags: { values: ['a', 'b'] } as never });
+    await plane.send('updateExecution', { id, state: archived });
     await plane.send('terminateExecution', { id, cause: 'enough' });
     await plane.send('terminateExecution', { id, cause: 'enough' });
     const types = (await plane.history('changed')).map(({ type }) => type);
@@ -259,10 +280,10 @@ describe('TerminateExecution and UpdateExecution', () => {
     const codes = [
       plane.send('terminateExecution', { id: nowhere }),
       plane.send('terminateExecution', {}),
-      plane.send('terminateExecution', { id, cause: 'x'.repeat(40_000) }),
+      plane.send('terminateExecution', { id, cause: 'x'.repeat(32_001) }), // one character more than a cause may have
       plane.send('updateExecution', { id: nowhere }),
       plane.send('updateExecution', {}),
-      plane.send('updateExecution', { id, state: 7 as never }),
+      plane.send('updateExecution', { id, state: 7 as never /* no state */ }),
     ].map(async (answer) => (await plane.error(answer)).code);
     const wrong = 'INVALID_ARGUMENT';
     expect(await Promise.all(codes)).toEqual(['NOT_FOUND', wrong, wrong, 'NOT_FOUND', wrong, wrong]);
@@ -270,13 +291,13 @@ describe('TerminateExecution and UpdateExecution', () => {
 
   it('name the terminal phase of an ended execution in a detail of the error', async () => {
     await launch('over');
-    await phase('over', 4);
+    await reportPhase('over', Phase.SUCCEEDED);
     const id = { ...place, name: 'over' } as never;
     expect(await plane.error(plane.send('terminateExecution', { id }))).toMatchObject({
       code: 'FAILED_PRECONDITION',
       details: [{ message: { reason: { case: 'alreadyInTerminalState', value: { currentPhase: 'SUCCEEDED' } } } }],
     });
-    expect(await plane.error(phase('over', 6))).toMatchObject({
+    expect(await plane.error(reportPhase('over', Phase.FAILED))).toMatchObject({
       code: 'FAILED_PRECONDITION',
       details: [{ message: { reason: { case: 'alreadyInTerminalState', value: { currentPhase: 'SUCCEEDED' } } } }],
     });

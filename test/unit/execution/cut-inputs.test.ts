@@ -21,7 +21,11 @@ const rest = {
   project: 'p',
   name: 'n',
   org: 'o',
-  spec: { labels: { values: { a: 'x'.repeat(300) } }, maxParallelism: 7, overwriteCache: true },
+  spec: {
+    labels: { values: { a: 'x'.repeat(300) } } /* long enough for a length prefix of two bytes */,
+    maxParallelism: 7,
+    overwriteCache: true,
+  },
 } satisfies Request;
 
 const cutUp = (bytes: Uint8Array) => {
@@ -48,14 +52,15 @@ describe('the inputs of a request to launch', () => {
     expect(cutUp(encoded({ ...old, inputs: map('new') })).inputs).toEqual(create(LiteralMapSchema, map('new')));
   });
 
+  // Sizes around those from which the length prefix of the spec takes one byte more.
   it.each([
     [127, 124],
     [128, 125],
     [16_383, 16_379],
     [16_384, 16_380],
-  ])('are cut out of a spec that has %i bytes without them', (bytes, length) => {
-    const spec = { tags: ['x'.repeat(length)] };
-    expect(toBinary(ExecutionSpecSchema, create(ExecutionSpecSchema, spec))).toHaveLength(bytes);
+  ])('are cut out of a spec that has %i bytes without them', (specBytes, tagLength) => {
+    const spec = { tags: ['x'.repeat(tagLength)] };
+    expect(toBinary(ExecutionSpecSchema, create(ExecutionSpecSchema, spec))).toHaveLength(specBytes);
     expect(cutUp(encoded({ project: 'p', spec: { ...spec, inputs: map('old') } }))).toEqual({
       rest: create(ExecutionCreateRequestSchema, { project: 'p', spec }),
       inputs: create(LiteralMapSchema, map('old')),
@@ -77,8 +82,9 @@ describe('the inputs of a request to launch', () => {
   });
 
   it('are cut out of a spec that has them more often than a function takes arguments', () => {
-    const empty = Buffer.concat(Array.from({ length: 600_000 }, () => Buffer.from([0x12, 0])));
-    const request = new BinaryWriter().tag(4, WireType.LengthDelimited).bytes(empty).finish();
+    const emptyInputs = Buffer.from([0x12, 0]); // field 2 of the spec, with no bytes
+    const spec = Buffer.concat(Array.from({ length: 600_000 }, () => emptyInputs));
+    const request = new BinaryWriter().tag(4 /* spec */, WireType.LengthDelimited).bytes(spec).finish();
     expect(cutUp(request)).toEqual({
       rest: create(ExecutionCreateRequestSchema, { spec: {} }),
       inputs: create(LiteralMapSchema),
@@ -90,6 +96,7 @@ describe('the inputs of a request to launch', () => {
   });
 
   it('are not cut out of a malformed request, which throws', () => {
+    // Field 5, the inputs, announces 127 bytes and has one.
     expect(() => cutInputs(Uint8Array.from([0x2a, 0x7f, 0x01]))).toThrow('ends early');
   });
 });

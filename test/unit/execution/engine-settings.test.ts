@@ -76,7 +76,7 @@ const budget = (seconds: bigint, nanos = 0): Quality => ({
 });
 
 describe('the quality of service of an execution', () => {
-  /** The tier, and the queueing budget in seconds. */
+  /** The tier, and the queueing budget in seconds; by default 60 for HIGH and 600 for MEDIUM. */
   const urgency = (given: Parameters<typeof settings>[0]) => {
     const { tier: found, queueingBudget } = settings(given);
     return [found, Number(queueingBudget?.seconds)];

@@ -39,8 +39,11 @@ const requestOf = (entity: Entity, event: object): Uint8Array => {
 const scan = (entity: Entity, ...requests: readonly Uint8Array[]): ReturnType<ReturnType<typeof envelopeScan>> =>
   envelopeScan(entity, MAX_OUTPUT_BYTES)(Buffer.concat(requests));
 
-const inputs = (bytes: number): object => ({ literals: { o0: { hash: 'x'.repeat(bytes) } } });
-const outputData = (bytes: number): object => ({ outputResult: { case: 'outputData', value: inputs(bytes) } });
+/** The bytes that a map of one literal takes beside the hash of the literal, when the map has less than 128 bytes. */
+const MAP_BYTES = 10;
+
+const map = (hashBytes: number): object => ({ literals: { o0: { hash: 'x'.repeat(hashBytes) } } });
+const outputData = (hashBytes: number): object => ({ outputResult: { case: 'outputData', value: map(hashBytes) } });
 const outputUri = { outputResult: { case: 'outputUri', value: 's3://b' } };
 const child = { targetMetadata: { case: 'workflowNodeMetadata', value: { executionId: execution } } };
 const taskNode = { targetMetadata: { case: 'taskNodeMetadata', value: { checkpointUri: 's3://c' } } };
@@ -69,11 +72,14 @@ describe('an event in several parts', () => {
       { domain: 'd', name: 'n' },
     ];
     // One `id`, in which `execution_id` occurs twice.
-    const ids = halves.map((executionId) => bytesOfNode({ id: { executionId } }).subarray(2));
+    const ids = halves.map((executionId) => bytesOfNode({ id: { executionId } }).subarray(2)); // without tag and length of `id`
     const name = bytesOfNode({ id: { nodeId: 'n0' } }).subarray(2);
     const whole = Buffer.concat([...ids, name]);
-    const event = Buffer.concat([Uint8Array.of(0x0a, whole.length), whole, bytesOfNode({ occurredAt })]);
-    expect(scan('node', Uint8Array.of(0x12, event.length), event)).toMatchObject({ nodeId: 'n0', execution });
+    const event = Buffer.concat([Uint8Array.of(0x0a /* id */, whole.length), whole, bytesOfNode({ occurredAt })]);
+    expect(scan('node', Uint8Array.of(0x12 /* event */, event.length), event)).toMatchObject({
+      nodeId: 'n0',
+      execution,
+    });
   });
 
   it.each([
@@ -101,15 +107,18 @@ describe('the limits of an event', () => {
   it('allow outputs of exactly the largest size', () => {
     const encoded = toBinary(
       NodeExecutionEventSchema,
-      create(NodeExecutionEventSchema, outputData(MAX_OUTPUT_BYTES - 10)),
+      create(NodeExecutionEventSchema, outputData(MAX_OUTPUT_BYTES - MAP_BYTES)),
     );
     expect(encoded.length).toBe(MAX_OUTPUT_BYTES + 2); // the tag and the length
-    expect(scan('node', requestOf('node', { ...node, ...outputData(MAX_OUTPUT_BYTES - 10) })).entity).toBe('node');
-    expect(() => scan('node', requestOf('node', { ...node, ...outputData(MAX_OUTPUT_BYTES - 9) }))).toThrow(
+    expect(scan('node', requestOf('node', { ...node, ...outputData(MAX_OUTPUT_BYTES - MAP_BYTES) })).entity).toBe(
+      'node',
+    );
+    expect(() => scan('node', requestOf('node', { ...node, ...outputData(MAX_OUTPUT_BYTES - MAP_BYTES + 1) }))).toThrow(
       '(101 > 100)',
     );
   });
 
+  // From the beginning of the year 1 to the end of the year 9999.
   it.each([
     [-62_135_596_800n, 0, true],
     [-62_135_596_801n, 0, false],
@@ -134,6 +143,7 @@ describe('the limits of an event', () => {
   });
 
   it('refuse a malformed event with the position of its first wrong byte', () => {
+    // An event of two bytes: the tag of `id`, and a length of nine.
     expect(() => scan('node', Uint8Array.of(0x12, 2, 0x0a, 9))).toThrow(
       expect.objectContaining({
         code: 'INVALID_ARGUMENT',
@@ -168,11 +178,11 @@ describe('the fields of a message', () => {
 
   it('are those up to number 31, each with its last value; higher numbers are ignored', () => {
     fc.assert(
-      fc.property(fc.array(field, { maxLength: 20 }), fc.nat(5), (drawn, before) => {
+      fc.property(fc.array(field, { maxLength: 20 }), fc.nat(5), (drawn, offset) => {
         const writer = new BinaryWriter();
         for (const { number, value } of drawn) writer.tag(number, WireType.Varint).uint32(value);
-        const bytes = Buffer.concat([new Uint8Array(before).fill(0xff), writer.finish()]);
-        const fields = fieldsOf(bytes, before, bytes.length);
+        const bytes = Buffer.concat([new Uint8Array(offset).fill(0xff), writer.finish()]);
+        const fields = fieldsOf(bytes, offset, bytes.length);
         const numbers = Array.from({ length: 31 }, (_, index) => index + 1);
         const read = numbers.map((number) => ({
           has: has(fields, number),

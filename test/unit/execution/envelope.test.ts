@@ -37,6 +37,7 @@ const seconds = fc.bigInt({ min: -62_135_596_800n, max: 253_402_300_799n });
 const timestamp = fc.record({ seconds, nanos: fc.integer({ min: 0, max: 999_999_999 }) });
 const executionId = fc.record({ project: word, domain: word, name: word, org: word }, { requiredKeys: [] });
 const nodeId = fc.record({ nodeId: word, executionId }, { requiredKeys: [] });
+/** The id of a task; resource type 1 is TASK, any other is refused. */
 const task = fc.record(
   { resourceType: fc.constantFrom(1, 1, 1, 2), project: word, domain: word, name: word, version: word, org: word },
   { requiredKeys: [] },
@@ -48,7 +49,10 @@ const outputs = fc.oneof(
   fc.record({ case: fc.constant('outputData'), value: literals }),
 );
 
-/** One field of an event; a drawn event has any of them in any order, also repeated. */
+/**
+ * One field of an event; a drawn event has any of them in any order, also repeated. Phases include numbers that the
+ * interface does not have.
+ */
 const workflowFields = fc.oneof(
   fc.record({ executionId }),
   fc.record({ producerId: word }),
@@ -90,15 +94,17 @@ const taskFields = fc.oneof(
   fc.record({ reasons: fc.array(fc.record({ reason: word })) }),
 );
 
-const good = { project: 'p', domain: 'd', name: 'n' };
-const at = { seconds: 1n, nanos: 2 };
-const goodTask = { resourceType: 1, ...good, version: 'v' };
+const validId = { project: 'p', domain: 'd', name: 'n' };
+const time = { seconds: 1n, nanos: 2 };
+const validTask = { resourceType: 1, ...validId, version: 'v' };
 
 const join = (parts: readonly Uint8Array[]): Uint8Array => Uint8Array.from(parts.flatMap((part) => [...part]));
 
-const withField = (parts: readonly Uint8Array[]): Uint8Array =>
+/** A request that has each part of an event as a field 2, `event`. */
+const requestWith = (parts: readonly Uint8Array[]): Uint8Array =>
   join(parts.flatMap((part) => [Uint8Array.of(0x12, ...lengthOf(part.length)), part]));
 
+/** The bytes of a length as a varint. */
 const lengthOf = (length: number): readonly number[] =>
   length < 128 ? [length] : [(length & 0x7f) | 0x80, ...lengthOf(length >>> 7)];
 
@@ -130,13 +136,17 @@ const instant = (time: { seconds: bigint; nanos: number } | undefined): Expected
   nanos: time?.nanos,
 });
 
+/**
+ * For each entity: the schemas of its event and of the request, the fields that a drawn event may have, those that each
+ * event needs to be accepted, and what the scan must find in an event.
+ */
 const cases = [
   {
     entity: 'workflow' as const,
     schema: WorkflowExecutionEventSchema as DescMessage,
     request: WorkflowExecutionEventRequestSchema as DescMessage,
     fields: workflowFields as fc.Arbitrary<object>,
-    needed: { executionId: good, occurredAt: at, phase: 1 },
+    needed: { executionId: validId, occurredAt: time, phase: 1 },
     expected: (event: MessageShape<typeof WorkflowExecutionEventSchema>): Expected => ({
       execution: plain(event.executionId),
       nodeId: '',
@@ -150,7 +160,7 @@ const cases = [
     schema: NodeExecutionEventSchema as DescMessage,
     request: NodeExecutionEventRequestSchema as DescMessage,
     fields: nodeFields as fc.Arbitrary<object>,
-    needed: { id: { nodeId: 'n0', executionId: good }, occurredAt: at },
+    needed: { id: { nodeId: 'n0', executionId: validId }, occurredAt: time },
     expected: (event: MessageShape<typeof NodeExecutionEventSchema>): Expected => ({
       execution: plain(event.id?.executionId),
       nodeId: event.id?.nodeId,
@@ -171,9 +181,9 @@ const cases = [
     request: TaskExecutionEventRequestSchema as DescMessage,
     fields: taskFields as fc.Arbitrary<object>,
     needed: {
-      taskId: goodTask,
-      parentNodeExecutionId: { nodeId: 'n0', executionId: good },
-      occurredAt: at,
+      taskId: validTask,
+      parentNodeExecutionId: { nodeId: 'n0', executionId: validId },
+      occurredAt: time,
     },
     expected: (event: MessageShape<typeof TaskExecutionEventSchema>): Expected => ({
       execution: plain(event.parentNodeExecutionId?.executionId),
@@ -188,6 +198,7 @@ const cases = [
   },
 ];
 
+/** The result of a scan, or the refusal that it throws. */
 const scanned = (scan: () => object): object | RpcError => {
   try {
     return scan();
@@ -205,8 +216,9 @@ describe('the envelope scan', () => {
     const scan = envelopeScan(entity, MAX_OUTPUT_BYTES);
     const encode = (field: object): Uint8Array => toBinary(schema, create(schema, field as never));
 
+    /** The event of a request that has these parts, as the decoder of the library merges them. */
     const merged = (parts: readonly Uint8Array[]): never =>
-      (fromBinary(request, withField(parts)) as unknown as { event: never }).event;
+      (fromBinary(request, requestWith(parts)) as unknown as { event: never }).event;
 
     it.each([
       ['in one part', (parts: readonly Uint8Array[]) => [join(parts)]],
@@ -217,8 +229,8 @@ describe('the envelope scan', () => {
         fc.property(fc.array(fields, { maxLength: 12 }), fc.nat(12), (drawn, place) => {
           const parts = [...drawn.slice(0, place), needed, ...drawn.slice(place)].map(encode);
           const event = merged(parts);
-          const found = scanned(() => scan(withField(cut(parts))));
-          const canonical = scanned(() => scan(withField([toBinary(schema, event)])));
+          const found = scanned(() => scan(requestWith(cut(parts))));
+          const canonical = scanned(() => scan(requestWith([toBinary(schema, event)])));
           expect(outcome(found)).toEqual(outcome(canonical));
           if (found instanceof RpcError) return;
           accepted += 1;
@@ -233,11 +245,11 @@ describe('the envelope scan', () => {
     it(`ignores unknown fields of a newer ${entity} event, and keeps their bytes`, () => {
       const unknown = Uint8Array.of(0xf2, 0x01, 1, 65, 0xf2, 0x01, 1, 66); // field 30, twice
       const event = join([encode(needed), unknown]);
-      expect(scan(withField([event]))).toMatchObject({ entity, message: event });
+      expect(scan(requestWith([event]))).toMatchObject({ entity, message: event });
     });
 
-    it(`accepts or refuses a ${entity} event that is cut short or changed at any byte`, () => {
-      const bytes = withField([encode({ ...needed, outputResult: { case: 'outputUri', value: 's3://b' } })]);
+    it(`throws nothing but a refusal for a ${entity} event that is cut short or changed at any byte`, () => {
+      const bytes = requestWith([encode({ ...needed, outputResult: { case: 'outputUri', value: 's3://b' } })]);
       for (let end = 0; end < bytes.length; end += 1) scanned(() => scan(bytes.subarray(0, end)));
       for (let place = 0; place < bytes.length; place += 1)
         for (const value of [0, 1, 7, 0x7f, 0x80, 0xff])
@@ -246,7 +258,7 @@ describe('the envelope scan', () => {
 
     it(`refuses outputs of a ${entity} above the limit, with both sizes`, () => {
       const big = { case: 'outputData', value: { literals: { o0: { hash: 'x'.repeat(MAX_OUTPUT_BYTES) } } } };
-      const error = scanned(() => scan(withField([encode({ ...needed, outputResult: big })])));
+      const error = scanned(() => scan(requestWith([encode({ ...needed, outputResult: big })])));
       expect(error).toMatchObject({
         code: 'RESOURCE_EXHAUSTED',
         message: 'Output data size exceeds platform configured threshold (1013 > 1000)',
@@ -256,39 +268,43 @@ describe('the envelope scan', () => {
 
   const refusals: readonly (readonly ['workflow' | 'node' | 'task', object | undefined, string])[] = [
     ['workflow', undefined, 'missing event'],
-    ['workflow', { occurredAt: at }, 'missing execution_id'],
-    ['workflow', { executionId: { ...good, project: '' } }, 'missing project'],
-    ['workflow', { executionId: { ...good, domain: '' } }, 'missing domain'],
-    ['workflow', { executionId: { ...good, name: '' } }, 'missing name'],
-    ['workflow', { executionId: good, phase: 1 }, 'missing occurred_at'],
-    ['workflow', { executionId: good, occurredAt: at }, 'phase: UNDEFINED'],
-    ['workflow', { executionId: good, occurredAt: at, phase: 77 }, 'phase: 77'],
-    ['workflow', { executionId: good, occurredAt: { seconds: 1n << 50n }, phase: 1 }, 'occurred_at'],
+    ['workflow', { occurredAt: time }, 'missing execution_id'],
+    ['workflow', { executionId: { ...validId, project: '' } }, 'missing project'],
+    ['workflow', { executionId: { ...validId, domain: '' } }, 'missing domain'],
+    ['workflow', { executionId: { ...validId, name: '' } }, 'missing name'],
+    ['workflow', { executionId: validId, phase: 1 }, 'missing occurred_at'],
+    ['workflow', { executionId: validId, occurredAt: time }, 'phase: UNDEFINED'],
+    ['workflow', { executionId: validId, occurredAt: time, phase: 77 }, 'phase: 77'],
+    [
+      'workflow',
+      { executionId: validId, occurredAt: { seconds: 1n << 50n /* after the year 9999 */ }, phase: 1 },
+      'occurred_at',
+    ],
     ['node', undefined, 'missing event'],
-    ['node', { occurredAt: at }, 'missing id'],
+    ['node', { occurredAt: time }, 'missing id'],
     ['node', { id: { nodeId: 'n0' } }, 'missing execution_id'],
-    ['node', { id: { executionId: good } }, 'missing node_id'],
-    ['node', { id: { nodeId: 'n0', executionId: { ...good, name: '' } } }, 'missing name'],
-    ['node', { id: { nodeId: 'n0', executionId: good } }, 'missing occurred_at'],
+    ['node', { id: { executionId: validId } }, 'missing node_id'],
+    ['node', { id: { nodeId: 'n0', executionId: { ...validId, name: '' } } }, 'missing name'],
+    ['node', { id: { nodeId: 'n0', executionId: validId } }, 'missing occurred_at'],
     ['task', undefined, 'missing event'],
-    ['task', { taskId: goodTask }, 'missing occurred_at'],
-    ['task', { taskId: goodTask, occurredAt: at }, 'missing node_execution_id'],
-    ['task', { parentNodeExecutionId: { nodeId: 'n', executionId: good }, occurredAt: at }, 'missing task_id'],
+    ['task', { taskId: validTask }, 'missing occurred_at'],
+    ['task', { taskId: validTask, occurredAt: time }, 'missing node_execution_id'],
+    ['task', { parentNodeExecutionId: { nodeId: 'n', executionId: validId }, occurredAt: time }, 'missing task_id'],
     [
       'task',
       {
-        taskId: { ...goodTask, resourceType: 2 },
-        parentNodeExecutionId: { nodeId: 'n', executionId: good },
-        occurredAt: at,
+        taskId: { ...validTask, resourceType: 2 },
+        parentNodeExecutionId: { nodeId: 'n', executionId: validId },
+        occurredAt: time,
       },
       'resource_type',
     ],
     [
       'task',
       {
-        taskId: { ...goodTask, version: '' },
-        parentNodeExecutionId: { nodeId: 'n', executionId: good },
-        occurredAt: at,
+        taskId: { ...validTask, version: '' },
+        parentNodeExecutionId: { nodeId: 'n', executionId: validId },
+        occurredAt: time,
       },
       'missing version of task_id',
     ],
@@ -298,7 +314,7 @@ describe('the envelope scan', () => {
     it(`refuses a ${entity} event, with the reason: ${text}`, () => {
       const { schema } = cases.find((each) => each.entity === entity)!;
       const bytes =
-        event === undefined ? new Uint8Array() : withField([toBinary(schema, create(schema, event as never))]);
+        event === undefined ? new Uint8Array() : requestWith([toBinary(schema, create(schema, event as never))]);
       const error = scanned(() => envelopeScan(entity, MAX_OUTPUT_BYTES)(bytes));
       expect(error).toMatchObject({ code: 'INVALID_ARGUMENT' });
       expect((error as RpcError).message).toContain(text);
@@ -311,24 +327,25 @@ describe('the envelope scan', () => {
     [{ compiledWorkflow: {} }, 'id of dynamic_workflow'],
   ])('refuses a dynamic node with an incomplete dynamic workflow: %j', (dynamicWorkflow, text) => {
     const event = create(NodeExecutionEventSchema, {
-      id: { nodeId: 'n0', executionId: good },
-      occurredAt: at,
+      id: { nodeId: 'n0', executionId: validId },
+      occurredAt: time,
       targetMetadata: { case: 'taskNodeMetadata', value: { dynamicWorkflow } },
     });
     const error = scanned(() =>
-      envelopeScan('node', MAX_OUTPUT_BYTES)(withField([toBinary(NodeExecutionEventSchema, event)])),
+      envelopeScan('node', MAX_OUTPUT_BYTES)(requestWith([toBinary(NodeExecutionEventSchema, event)])),
     );
     expect(error).toMatchObject({ code: 'INVALID_ARGUMENT', message: `missing ${text}` });
   });
 });
 
+/** The schema of the recorded event of each entity. */
 const STORED = { workflow: WorkflowPhaseReportedSchema, node: NodePhaseReportedSchema, task: TaskPhaseReportedSchema };
 
 describe('a report', () => {
   const rpcs = { CreateWorkflowEvent: 'workflow', CreateNodeEvent: 'node', CreateTaskEvent: 'task' } as const;
   const reports = eventSequences().flatMap(({ entries }) =>
     entries.map(({ method, bytes }): EngineReport => {
-      const { message, ...envelope } = envelopeScan(rpcs[method as keyof typeof rpcs], 1 << 21)(bytes);
+      const { message, ...envelope } = envelopeScan(rpcs[method as keyof typeof rpcs], 2 * 1024 * 1024)(bytes);
       return {
         ...envelope,
         message: { content: { case: 'inline', value: message } },

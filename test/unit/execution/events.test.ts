@@ -40,7 +40,7 @@ const report = (entity: EngineReport['entity'], more: Partial<EngineReport> = {}
   ...more,
 });
 
-/** An event of every type, in which at least one field is set, with those of its parts that may be large. */
+/** An event of every type, with at least one field set, and the texts of those parts that may be stored beside the log. */
 const events: readonly (readonly [ExecutionEvent, readonly string[]])[] = [
   [
     {
@@ -84,7 +84,9 @@ const recorded = (type: string, data: Uint8Array): RecordedEvent => ({
   ...{ stream, id: Buffer.alloc(16), type, data, revision: 0n, position: 1n },
   metadata: JSON.stringify({ recordedAtMs: 1_000, actor: '', commandId: 'c', schema: 1 }),
 });
-const end = (phase: number, more: Partial<EngineReport> = {}) => phaseReported(report('workflow', { phase, ...more }));
+/** The report of a phase of the workflow. */
+const workflowReport = (phase: number, more: Partial<EngineReport> = {}) =>
+  phaseReported(report('workflow', { phase, ...more }));
 
 describe('an event of an execution', () => {
   it.each(cases)('of type %s is read back as it was stored, with all its parts', (type, event, parts) => {
@@ -140,26 +142,26 @@ describe('the end of an execution', () => {
   const [created] = events[0]!;
 
   it.each([
-    ['its expiry', expired, true],
-    ['a last phase of the workflow', end(SUCCEEDED), true],
-    ['another last phase of the workflow', end(FAILED), true],
-    ['a phase that others follow', end(RUNNING), false],
-    ['a last phase that was reported before', end(SUCCEEDED, { samePhase: true }), false],
-    ['the phase of a node with the same number', phaseReported(report('node', { phase: SUCCEEDED })), false],
-    ['the phase of a task with the same number', phaseReported(report('task', { phase: SUCCEEDED })), false],
-    ['its creation', created, false],
-  ])('is recorded by an event, or not: %s', (_, event, ends) => {
-    expect(endsExecution(event)).toBe(ends);
+    ['its expiry', true, expired],
+    ['the phase SUCCEEDED of the workflow', true, workflowReport(SUCCEEDED)],
+    ['the phase FAILED of the workflow', true, workflowReport(FAILED)],
+    ['the phase RUNNING of the workflow', false, workflowReport(RUNNING)],
+    ['the phase SUCCEEDED, reported again', false, workflowReport(SUCCEEDED, { samePhase: true })],
+    ['the phase of a node with the number of SUCCEEDED', false, phaseReported(report('node', { phase: SUCCEEDED }))],
+    ['the phase of a task with the number of SUCCEEDED', false, phaseReported(report('task', { phase: SUCCEEDED }))],
+    ['its creation', false, created],
+  ])('is recorded by %s: %s', (_, isEnd, event) => {
+    expect(endsExecution(event)).toBe(isEnd);
     const { type, data } = executionCodec.encode(event);
-    expect(recordsEnd(recorded(type, data))).toBe(ends);
+    expect(recordsEnd(recorded(type, data))).toBe(isEnd);
   });
 
   it.each([
-    [end(SUCCEEDED), true],
-    [end(RUNNING), false],
-    [phaseReported(report('node', { phase: SUCCEEDED })), false],
-  ])('is recorded by a report of the first format, or not: case %#', (event, ends) => {
-    expect(recordsEnd(recorded(ENGINE_REPORTED, executionCodec.encode(event, 1).data))).toBe(ends);
+    ['the phase SUCCEEDED of the workflow', true, workflowReport(SUCCEEDED)],
+    ['the phase RUNNING of the workflow', false, workflowReport(RUNNING)],
+    ['the phase of a node with the number of SUCCEEDED', false, phaseReported(report('node', { phase: SUCCEEDED }))],
+  ])('is recorded, in the type of reports of the first format, by %s: %s', (_, isEnd, event) => {
+    expect(recordsEnd(recorded(ENGINE_REPORTED, executionCodec.encode(event, 1).data))).toBe(isEnd);
   });
 
   it('is read only from events whose type can record it', () => {

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { executionAggregate } from '../../../services/execution/aggregate.js';
+import { WORKFLOW } from '../../../services/execution/phases.js';
 import type { ExecutionCommand } from '../../../services/execution/commands.js';
 import { executionCodec } from '../../../services/execution/events.js';
 import { recordedMetadata } from '../../../services/kernel/decode-event.js';
@@ -26,6 +27,7 @@ import { creation, id, node, termination, workflow } from './reports.js';
 import { executionStream } from '../../../services/kernel/execution-id.js';
 
 const START_MS = 1_700_000_000_000;
+/** The time that an engine has to end an execution whose termination was requested, in milliseconds. */
 const AFTER_MS = 600_000;
 
 let directory: string;
@@ -46,11 +48,13 @@ afterEach(async () => {
   rmSync(directory, { recursive: true });
 });
 
+/** Handles a command of the execution. */
 const run = async (command: ExecutionCommand): Promise<void> => {
   commands += 1;
   await sessions.handle(aggregate, stream, command, { actor: '', commandId: `command-${commands}` });
 };
 
+/** The types of all events of the execution. */
 const types = async (): Promise<readonly string[]> => {
   const found: string[] = [];
   for await (const page of store.readStream(stream)) found.push(...page.map(({ type }) => type));
@@ -73,9 +77,15 @@ const options = (timers: Timers, failures: unknown[] = [], handle?: ExpiryOption
   onFailure: (error) => failures.push(error),
 });
 
-const open = (timers: Timers, failures: unknown[] = [], handle?: ExpiryOptions['handle'], start = expireTerminations) =>
-  start(options(timers, failures, handle));
+/** Starts a reactor; each of its failures is added to `failures`, its commands go to `handle`, by default the sessions. */
+const startReactor = (
+  timers: Timers,
+  failures: unknown[] = [],
+  handle?: ExpiryOptions['handle'],
+  start = expireTerminations,
+) => start(options(timers, failures, handle));
 
+/** The last event of the execution. */
 const last = async (): Promise<unknown> => {
   let found: unknown;
   for await (const page of store.readStream(stream))
@@ -86,7 +96,7 @@ const last = async (): Promise<unknown> => {
 describe('a terminated execution', () => {
   it('is ended by the control plane when its engine has not ended it in time', async () => {
     const timers = manualTimers(START_MS);
-    const reactor = open(timers);
+    const reactor = startReactor(timers);
     await run(creation);
     await run(node('RUNNING'));
     await run(termination);
@@ -108,7 +118,7 @@ describe('a terminated execution', () => {
 
   it('is left alone when its engine has ended it', async () => {
     const timers = manualTimers(START_MS);
-    const reactor = open(timers);
+    const reactor = startReactor(timers);
     await run(creation);
     await run(termination);
     await until(() => timers.armed() === 1);
@@ -122,12 +132,12 @@ describe('a terminated execution', () => {
     await run(creation);
     await run(termination);
     const first = manualTimers(START_MS + AFTER_MS - 20);
-    const stopped = open(first);
+    const stopped = startReactor(first);
     await until(() => first.armed() === 1);
     await stopped.close();
     for (let restart = 0; restart < 2; restart += 1) {
       const timers = manualTimers(START_MS + AFTER_MS - 10 + restart * 10);
-      const reactor = open(timers);
+      const reactor = startReactor(timers);
       if (restart === 0) await until(() => timers.armed() === 1);
       timers.advance(10);
       await until(async () => (await types()).length === 3);
@@ -154,7 +164,7 @@ describe('a terminated execution', () => {
     await run(creation);
     await run(termination);
     const settled = manualTimers(START_MS + AFTER_MS);
-    const reactor = open(settled);
+    const reactor = startReactor(settled);
     await until(async () => (await types()).length === 3);
     await reactor.close();
     const other = { ...id, name: 'other' };
@@ -163,9 +173,10 @@ describe('a terminated execution', () => {
     await sessions.handle(aggregate, otherStream, { ...termination, id: other }, { actor: '', commandId: 'end' });
     const calls: unknown[] = [];
     const note = (to: unknown): Promise<unknown> => Promise.resolve(calls.push(to));
-    const again = open(manualTimers(START_MS + AFTER_MS), [], note);
+    const again = startReactor(manualTimers(START_MS + AFTER_MS), [], note);
     await until(() => calls.length > 0);
     await again.close();
+    // The log has five events; the last is the termination of the other execution.
     expect([calls, await checkpoint().read()]).toEqual([[otherStream], 5n]);
   });
 
@@ -179,7 +190,7 @@ describe('a terminated execution', () => {
     await run(termination);
     const timers = manualTimers(START_MS);
     const calls: unknown[] = [];
-    const reactor = open(timers, [], (to) => Promise.resolve(calls.push(to)));
+    const reactor = startReactor(timers, [], (to) => Promise.resolve(calls.push(to)));
     await until(() => timers.armed() === 1);
     timers.advance(AFTER_MS);
     await until(() => calls.length === 2);
@@ -196,7 +207,7 @@ describe('a terminated execution', () => {
       await sessions.handle(aggregate, executionStream(other), command, { ...context, commandId: `${other.name}-end` });
     }
     const timers = manualTimers(START_MS);
-    const reactor = open(timers);
+    const reactor = startReactor(timers);
     await until(() => timers.armed() > 0);
     expect(timers.armed()).toBe(1);
     await reactor.close();
@@ -205,7 +216,7 @@ describe('a terminated execution', () => {
   it('is ended by an event whose cause names the control plane, with the principal of the termination', async () => {
     await run(creation);
     await run(termination);
-    const reactor = open(manualTimers(START_MS + AFTER_MS));
+    const reactor = startReactor(manualTimers(START_MS + AFTER_MS));
     await until(async () => (await types()).length === 3);
     await reactor.close();
     expect(await last()).toMatchObject({
@@ -218,7 +229,7 @@ describe('a terminated execution', () => {
     const traceParent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
     await run(creation);
     await sessions.handle(aggregate, stream, termination, { actor: '', commandId: 'traced', traceParent });
-    const reactor = open(manualTimers(START_MS + AFTER_MS));
+    const reactor = startReactor(manualTimers(START_MS + AFTER_MS));
     await until(async () => (await types()).length === 3);
     await reactor.close();
     const metadata: string[] = [];
@@ -232,12 +243,12 @@ describe('a terminated execution', () => {
     const timers = manualTimers(START_MS + AFTER_MS);
     const failures: unknown[] = [];
     let calls = 0;
-    const reactor = open(timers, failures, () => {
+    const reactor = startReactor(timers, failures, () => {
       calls += 1;
       return calls === 1 ? Promise.reject(new Error('not now')) : Promise.resolve();
     });
     await until(() => failures.length === 1 && timers.armed() === 1);
-    timers.advance(5_000);
+    timers.advance(5_000); // the pause before the first retry
     await until(() => calls === 2);
     await reactor.close();
   });
@@ -246,7 +257,7 @@ describe('a terminated execution', () => {
     await run(creation);
     await run(termination);
     const timers = manualTimers(START_MS);
-    const reactor = open(timers);
+    const reactor = startReactor(timers);
     await until(() => timers.armed() === 1);
     await reactor.close();
     await expect(reactor.ended).resolves.toBeUndefined();
@@ -257,7 +268,7 @@ describe('a terminated execution', () => {
 describe('an execution whose engine reports ABORTING without a termination request', () => {
   it('is ended by the control plane when its engine has not ended it in time', async () => {
     const timers = manualTimers(START_MS);
-    const reactor = open(timers);
+    const reactor = startReactor(timers);
     await run(creation);
     await run(workflow('ABORTING'));
     await until(() => timers.armed() === 1);
@@ -266,13 +277,17 @@ describe('an execution whose engine reports ABORTING without a termination reque
     await reactor.close();
     expect(await last()).toMatchObject({
       type: 'ExecutionExpired',
-      data: { phase: 7, cause: expect.stringMatching(/^ended by the control plane/u) as string, principal: '' },
+      data: {
+        phase: WORKFLOW.ABORTED,
+        cause: expect.stringMatching(/^ended by the control plane/u) as string,
+        principal: '',
+      },
     });
   });
 
   it('is left alone when its engine then reports its end', async () => {
     const timers = manualTimers(START_MS);
-    const reactor = open(timers);
+    const reactor = startReactor(timers);
     await run(creation);
     await run(workflow('ABORTING'));
     await run(workflow('ABORTED', { second: 1 }));
@@ -292,7 +307,7 @@ describe('an execution that runs longer than execution.timeout', () => {
   const timedOut = async (): Promise<void> => {
     await run(creation);
     await run(workflow('RUNNING'));
-    const reactor = open(manualTimers(START_MS + AFTER_MS), [], undefined, timeOutExecutions);
+    const reactor = startReactor(manualTimers(START_MS + AFTER_MS), [], undefined, timeOutExecutions);
     await until(async () => (await types()).length === 3);
     await reactor.close();
   };
@@ -308,7 +323,7 @@ describe('an execution that runs longer than execution.timeout', () => {
   it('is TIMED_OUT when its engine reports ABORTED, and a repetition of that report is recognized', async () => {
     await timedOut();
     await run(workflow('ABORTED', { second: 9 }));
-    expect(await last()).toMatchObject({ type: 'WorkflowPhaseReported', data: { phase: 8 } });
+    expect(await last()).toMatchObject({ type: 'WorkflowPhaseReported', data: { phase: WORKFLOW.TIMED_OUT } });
     const again = await sessions.handle(aggregate, stream, workflow('ABORTED', { second: 9 }), {
       actor: '',
       commandId: 'again',
@@ -319,15 +334,15 @@ describe('an execution that runs longer than execution.timeout', () => {
   it.each(['SUCCEEDED', 'FAILED'] as const)('is %s when its engine reports that', async (phase) => {
     await timedOut();
     await run(workflow(phase, { second: 9 }));
-    expect(await last()).toMatchObject({ data: { phase: phase === 'FAILED' ? 6 : 4 } });
+    expect(await last()).toMatchObject({ data: { phase: WORKFLOW[phase] } });
   });
 
   it('is TIMED_OUT when its engine never answers', async () => {
     await timedOut();
-    const reactor = open(manualTimers(START_MS + AFTER_MS));
+    const reactor = startReactor(manualTimers(START_MS + AFTER_MS));
     await until(async () => (await types()).length === 4);
     await reactor.close();
-    expect(await last()).toMatchObject({ type: 'ExecutionExpired', data: { phase: 8 } });
+    expect(await last()).toMatchObject({ type: 'ExecutionExpired', data: { phase: WORKFLOW.TIMED_OUT } });
   });
 
   it('is left alone when it has ended, or is being aborted', async () => {
@@ -343,7 +358,7 @@ describe('an execution that runs longer than execution.timeout', () => {
       await sessions.handle(aggregate, to, command, context);
       handled.push(to);
     };
-    const reactor = open(manualTimers(START_MS + AFTER_MS), [], noting, timeOutExecutions);
+    const reactor = startReactor(manualTimers(START_MS + AFTER_MS), [], noting, timeOutExecutions);
     await until(() => handled.length > 0);
     await reactor.close();
     expect(handled).toEqual([stream]);

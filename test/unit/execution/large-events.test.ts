@@ -31,6 +31,7 @@ afterEach(async () => {
 
 let commands = 0;
 
+/** Starts as a process does. Gives the function that handles a command and returns `OK` or the kind of the refusal. */
 const openRun = () => {
   // More requests wait at once than a server admits.
   const sessions = openSessions({ store, payloads, now: Date.now, admits: { starts: Infinity, others: Infinity } });
@@ -50,6 +51,7 @@ const recorded = async () => {
   return events;
 };
 
+/** Literals of 20,000 bytes each; an event of more than 64 KiB is too large. */
 const literals = (names: readonly string[]) =>
   Object.fromEntries(names.map((name) => [name, { hash: name.repeat(20_000), value: { case: undefined } }]));
 
@@ -88,7 +90,7 @@ describe('an event that is too large for the log', () => {
     await Promise.all(names.map((nodeId) => run({ ...one, envelope: { ...one.envelope, nodeId } })));
     expect(await run(workflow('FAILED', { second: 9 }))).toBe('OK');
     const events = await recorded();
-    expect(events).toHaveLength(10_003);
+    expect(events).toHaveLength(10_003); // the creation, the phase RUNNING, the nodes, the end
     const last = events.at(-1);
     expect(last?.type === 'WorkflowPhaseReported' && last.data.closed?.content.case).toBe('ref');
     expect(await openRun()(node('RUNNING', { node: names[5]!, second: 10 }))).toBe('already-terminal');

@@ -6,12 +6,14 @@ import { isTerminal, NODE, TASK, WORKFLOW } from '../../../services/execution/ph
 import type { ExecutionState } from '../../../services/execution/state.js';
 import { creation, expiry, id, node, openStream, task, termination, workflow } from './reports.js';
 
-const names = <Phases extends object>(phases: Phases) =>
+/** Any phase of an entity except UNDEFINED. */
+const phaseNames = <Phases extends object>(phases: Phases) =>
   fc.constantFrom(
     ...(Object.keys(phases).filter((name) => Number.isNaN(Number(name)) && name !== 'UNDEFINED') as (keyof Phases)[]),
   );
 
 const second = fc.nat(5);
+/** The empty name twice: two reports in five have no producer. */
 const producer = fc.constantFrom('', '', 'propeller', 'east', 'west');
 const nodeName = fc.constantFrom('n0', 'n1');
 
@@ -19,19 +21,19 @@ const command: fc.Arbitrary<ExecutionCommand> = fc.oneof(
   {
     weight: 4,
     arbitrary: fc
-      .tuple(names(WORKFLOW), second, producer)
+      .tuple(phaseNames(WORKFLOW), second, producer)
       .map(([phase, second, producer]) => workflow(phase as never, { second, producer })),
   },
   {
     weight: 6,
     arbitrary: fc
-      .tuple(names(NODE), second, nodeName)
+      .tuple(phaseNames(NODE), second, nodeName)
       .map(([phase, second, each]) => node(phase as never, { second, node: each })),
   },
   {
     weight: 8,
     arbitrary: fc
-      .tuple(names(TASK), second, nodeName, fc.nat(2), fc.nat(1))
+      .tuple(phaseNames(TASK), second, nodeName, fc.nat(2), fc.nat(1))
       .map(([phase, second, each, version, attempt]) => task(phase as never, { second, node: each, version, attempt })),
   },
   { weight: 1, arbitrary: fc.constantFrom<ExecutionCommand>(creation, termination, expiry) },
@@ -43,8 +45,8 @@ const command: fc.Arbitrary<ExecutionCommand> = fc.oneof(
   },
 );
 
-/** Up to 40 commands, uniform in number, because most orders of events occur only in long lives. */
-const life = fc.array(command, { maxLength: 40, size: 'max' });
+/** Up to 40 commands, uniform in number, because most orders of events occur only in long sequences. */
+const manyCommands = fc.array(command, { maxLength: 40, size: 'max' });
 
 /**
  * The execution if it has ended, and the nodes and attempts that have ended by a report, with their phases. Others have
@@ -65,7 +67,7 @@ describe('an execution, whatever happens to it,', () => {
   it('records nothing more when the same command comes a second time in a row', async () => {
     let repeated = 0;
     await fc.assert(
-      fc.asyncProperty(life, async (commands) => {
+      fc.asyncProperty(manyCommands, async (commands) => {
         const run = openStream(creation);
         for (const each of commands) {
           const earlier = run.recorded.length;
@@ -84,7 +86,7 @@ describe('an execution, whatever happens to it,', () => {
   it('keeps each terminal phase, also of its nodes and attempts, unless the phase was inferred from the end of the execution', async () => {
     let compared = 0;
     await fc.assert(
-      fc.asyncProperty(life, async (commands) => {
+      fc.asyncProperty(manyCommands, async (commands) => {
         const run = openStream(creation);
         for (const each of commands) {
           const before = ended(run.state());
@@ -102,7 +104,7 @@ describe('an execution, whatever happens to it,', () => {
   it('records no report twice, in whatever order reports are delivered again', async () => {
     let recorded = 0;
     await fc.assert(
-      fc.asyncProperty(life, fc.infiniteStream(fc.nat()), async (commands, chance) => {
+      fc.asyncProperty(manyCommands, fc.infiniteStream(fc.nat()), async (commands, chance) => {
         const run = openStream(creation);
         for (const each of commands) {
           await run.refusal(each);
@@ -123,7 +125,7 @@ describe('an execution, whatever happens to it,', () => {
   it('has no open node and no open attempt of a task at the moment of its end', async () => {
     let ends = 0;
     await fc.assert(
-      fc.asyncProperty(life, async (commands) => {
+      fc.asyncProperty(manyCommands, async (commands) => {
         const run = openStream(creation);
         for (const each of commands) {
           const wasOpen = !isTerminal('workflow', run.state().phase);

@@ -11,7 +11,7 @@ import { expiry, creation, id, node, openStream, task, termination, workflow } f
 
 const UNTIL_MS = 1_700_000_030_000;
 
-/** `over` is the number of the lease before, when that is over. */
+/** Leases the execution to an engine. `over` is the number of the lease before, when that is over. */
 const leaseTo = (engine: string, over?: number, producerId = engine): LeaseWork => ({
   type: 'LeaseWork',
   id,

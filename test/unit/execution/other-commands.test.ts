@@ -11,6 +11,7 @@ import type { PayloadStore } from '../../../services/kernel/ports/payload-store.
 import { creation, creationOf, expiry, id, node, openStream, task, termination, workflow } from './reports.js';
 
 const voidOf = (attempt: string) => ({ type: 'VoidExecution', id, attempt }) as const;
+/** Ends the execution by its time limit of 90 s. */
 const timeOut = { type: 'TimeOutExecution', id, afterMs: 90_000 } as const;
 const lastEvent = (...commands: readonly ExecutionCommand[]) =>
   openStream(...commands)
@@ -114,17 +115,17 @@ describe('the aggregate of executions', () => {
   const [value, isCastableTo] = [new Uint8Array(), () => true];
   const set = { type: 'SetSignal', id, signalId: 'stop', value, digest: value, isCastableTo, principal: '' } as const;
 
-  it.each<[ExecutionCommand, string, string]>([
-    [creation, 'start', ''],
-    [update, 'progress', ''],
-    [termination, 'end', ''],
-    [workflow('RUNNING'), 'progress', ''],
-    [workflow('FAILED'), 'end', ''],
-    [node('RUNNING'), 'progress', '["n0",null,0]'],
-    [node('FAILED'), 'end', '["n0",null,0]'],
-    [signal, 'end', '["go"]'],
-    [set, 'end', '["stop"]'],
-  ])('gives the urgency and the target of a command: %#', (command, urgency, target) => {
+  it.each<[string, string, string, ExecutionCommand]>([
+    ['a creation', 'start', '', creation],
+    ['an update', 'progress', '', update],
+    ['a termination', 'end', '', termination],
+    ['the phase RUNNING of the workflow', 'progress', '', workflow('RUNNING')],
+    ['the phase FAILED of the workflow', 'end', '', workflow('FAILED')],
+    ['the phase RUNNING of a node', 'progress', '["n0",null,0]', node('RUNNING')],
+    ['the phase FAILED of a node', 'end', '["n0",null,0]', node('FAILED')],
+    ['the creation of a signal', 'end', '["go"]', signal],
+    ['the value of a signal', 'end', '["stop"]', set],
+  ])('gives %s the urgency %s and the target %j', (_, urgency, target, command) => {
     expect(aggregate.urgencyOf?.(command)).toBe(urgency);
     expect(aggregate.targetOf?.(command)).toBe(target);
   });

@@ -28,6 +28,7 @@ describe('the reports of an entity', () => {
     fc.assert(
       fc.property(fc.array(report, { minLength: 20, maxLength: 60 }), fc.nat(30), (all, from) => {
         const state: Reports = { reports: [] };
+        /** The revision of the last report of each entity. */
         const last = [NO_REVISION, NO_REVISION, NO_REVISION];
         for (const [revision, each] of all.entries()) {
           if (!each.isReport) continue;

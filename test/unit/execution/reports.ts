@@ -23,6 +23,7 @@ import type { PayloadStore } from '../../../services/kernel/ports/payload-store.
 import { streamName } from '../../../services/kernel/stream.js';
 import type { ExecutionId } from '../../../services/kernel/execution-id.js';
 
+/** The execution that the commands below are about. */
 export const id = { project: 'flytesnacks', domain: 'development', name: 'run' };
 export const stream = streamName('execution', [id.project, id.domain, id.name]);
 
@@ -39,6 +40,7 @@ export const reportOf = (entity: Entity, request: Uint8Array, isChildKnown = tru
   return { type: 'ReportPhase', id: envelope.execution, envelope, isChildKnown };
 };
 
+/** A fixed time, plus seconds. */
 const at = (second: number) => timestampFromMs(1_700_000_000_000 + second * 1_000);
 
 type More<Schema> = Omit<MessageInitShape<Schema & typeof WorkflowExecutionEventSchema>, '$typeName'>;
@@ -85,6 +87,7 @@ export const taskId = {
   version: 'v1',
 };
 
+/** The node, the phase version and the attempt that the report is about; by default `n0`, 0 and 0. */
 type TaskMore = Timed & { readonly node?: string; readonly version?: number; readonly attempt?: number } & Partial<
     MessageInitShape<typeof TaskExecutionEventSchema>
   >;
@@ -150,6 +153,7 @@ export const openStream = (...past: readonly ExecutionCommand[]) => {
   type Unsure = Extract<ReturnType<typeof decider.decide>, { kind: 'unsure' }>;
   const isUnsure = (settled: ExecutionRefusal | Unsure | undefined): settled is Unsure => settled?.kind === 'unsure';
 
+  /** Decides a command and records the events of an accepted one. Gives the refusal, or the events to compare with. */
   const settle = (command: ExecutionCommand): ExecutionRefusal | Unsure | undefined => {
     const decision = decider.decide(state, command);
     if (decision.kind === 'unsure') return decision;

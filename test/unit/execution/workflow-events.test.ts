@@ -5,6 +5,8 @@ import { OpenEntitiesSchema } from '../../../proto/gen/platformidl/eventlog/exec
 import { isTerminal, WORKFLOW } from '../../../services/execution/phases.js';
 import { type Answer, creation, expiry, node, openStream, task, taskId, termination, workflow } from './reports.js';
 
+const { id } = creation;
+
 type Phase = keyof typeof WORKFLOW;
 
 /** The phases that lead an execution to each phase. */
@@ -20,6 +22,7 @@ const ways: Readonly<Record<Exclude<Phase, 'UNDEFINED'>, readonly Phase[]>> = {
   ABORTING: ['QUEUED', 'RUNNING', 'ABORTING'],
 };
 
+/** Short names for the answers in `table`. */
 const [ok, same, stale, ended, aborting]: readonly Answer[] = [
   'OK',
   'phase-recorded',
@@ -40,7 +43,7 @@ const phases = [
   'ABORTING',
 ] as const;
 
-/** Rows: from; columns: to, in the order of `phases`. */
+/** The answer to a report of each phase (columns, in the order of `phases`) in each phase of the execution (rows). */
 const table: Readonly<Record<(typeof phases)[number], readonly (Answer | undefined)[]>> = {
   QUEUED: [same, ok, ok, ok, ok, ok, ok, ok, ok],
   RUNNING: ['back-to-queued', same, ok, ok, ok, ok, ok, ok, ok],
@@ -53,6 +56,7 @@ const table: Readonly<Record<(typeof phases)[number], readonly (Answer | undefin
   TIMED_OUT: [ended, ended, ended, ended, ended, ended, ended, same, ended],
 };
 
+/** A stream whose execution was brought to a phase. */
 const after = (phase: (typeof phases)[number]) =>
   openStream(creation, ...ways[phase].map((each, second) => workflow(each, { second })));
 
@@ -160,7 +164,8 @@ describe('a workflow event', () => {
 });
 
 describe('the end of an execution', () => {
-  const open = [
+  /** An execution with n0 and its task running, n1 ended with its task, and n2 queued. */
+  const past = [
     creation,
     workflow('RUNNING'),
     node('RUNNING'),
@@ -171,9 +176,9 @@ describe('the end of an execution', () => {
   ];
 
   it('closes open nodes and attempts in the event that ends the execution', async () => {
-    const run = openStream(...open);
+    const run = openStream(...past);
     await run.answer(workflow('ABORTED', { second: 9 }));
-    expect(run.recorded).toHaveLength(open.length + 1);
+    expect(run.recorded).toHaveLength(past.length + 1);
     const { nodes } = run.state();
     expect([...nodes].map(([id, { phase, isInferred }]) => [id, isTerminal('node', phase), isInferred])).toEqual([
       ['n0', true, true],
@@ -185,10 +190,10 @@ describe('the end of an execution', () => {
   });
 
   it.each([
-    ['an end', [workflow('ABORTED', { second: 9 })]],
+    ['a report of its end', [workflow('ABORTED', { second: 9 })]],
     ['an expiry', [termination, expiry]],
   ])('lists in its event the nodes and attempts that it closes: %s', (_, commands) => {
-    const run = openStream(...open, task('RUNNING', { attempt: 1 }), ...commands);
+    const run = openStream(...past, task('RUNNING', { attempt: 1 }), ...commands);
     const tasks = [
       { node: 'n0', taskId, attempt: 0 },
       { node: 'n0', taskId, attempt: 1 },
@@ -199,17 +204,17 @@ describe('the end of an execution', () => {
   });
 
   it.each([
-    ['an end', [workflow('SUCCEEDED')]],
+    ['a report of its end', [workflow('SUCCEEDED')]],
     ['an expiry', [termination, expiry]],
   ])('has no list of closed nodes and attempts when it closes none: %s', (_, commands) => {
     const run = openStream(creation, node('SUCCEEDED'), task('FAILED'), ...commands);
     const event = run.events().at(-1);
-    expect(event?.type).toMatch(/^WorkflowPhaseReported|ExecutionExpired$/u);
+    expect(event?.type).toMatch(/^(?:WorkflowPhaseReported|ExecutionExpired)$/u);
     expect((event!.data as { readonly closed?: unknown }).closed).toBeUndefined();
   });
 
   it('lets the engine report once how a closed node ended', async () => {
-    const run = openStream(...open, workflow('ABORTED', { second: 9 }));
+    const run = openStream(...past, workflow('ABORTED', { second: 9 }));
     expect(await run.answer(node('RUNNING', { second: 10 }))).toBe('already-terminal');
     expect(await run.answer(node('SUCCEEDED', { second: 10 }))).toBe('OK');
     expect(await run.answer(node('FAILED', { second: 11 }))).toBe('already-terminal');
@@ -218,20 +223,20 @@ describe('the end of an execution', () => {
   });
 
   it('lets the engine report once how a closed attempt of a task ended', async () => {
-    const run = openStream(...open, workflow('ABORTED', { second: 9 }));
+    const run = openStream(...past, workflow('ABORTED', { second: 9 }));
     expect(await run.answer(task('RUNNING', { second: 10, version: 1 }))).toBe('already-terminal');
     expect(await run.answer(task('SUCCEEDED', { second: 10 }))).toBe('OK');
     expect(await run.answer(task('FAILED', { second: 11 }))).toBe('already-terminal');
   });
 
   it('leaves events recognizable that were delivered before the end', async () => {
-    const run = openStream(...open, workflow('ABORTED', { second: 9 }));
+    const run = openStream(...past, workflow('ABORTED', { second: 9 }));
     expect(await run.answer(node('RUNNING'))).toBe('phase-recorded');
     expect(await run.answer(task('RUNNING'))).toBe('phase-recorded');
   });
 
   it('lets the end of a node be recorded that was not reported before the execution ended', async () => {
-    const run = openStream(...open, workflow('FAILED', { second: 9 }));
+    const run = openStream(...past, workflow('FAILED', { second: 9 }));
     expect(await run.answer(node('SUCCEEDED', { node: 'late', second: 10 }))).toBe('OK');
   });
 });
@@ -303,5 +308,3 @@ describe('a termination', () => {
     }
   });
 });
-
-const id = creation.id;

@@ -11,7 +11,11 @@ import {
   ConcurrencyLimitBehavior,
   LaunchPlanSpecSchema,
 } from '../../../../proto/gen/platformidl/admin/launch_plan_pb.js';
-import { QualityOfService_Tier as Tier } from '../../../../proto/gen/platformidl/core/execution_pb.js';
+import {
+  NodeExecution_Phase as NodePhase,
+  QualityOfService_Tier as Tier,
+  WorkflowExecution_Phase as Phase,
+} from '../../../../proto/gen/platformidl/core/execution_pb.js';
 import { ResourceType } from '../../../../proto/gen/platformidl/core/identifier_pb.js';
 import { LiteralMapSchema } from '../../../../proto/gen/platformidl/core/literals_pb.js';
 import {
@@ -92,7 +96,7 @@ const errorOf = async (launching: Promise<Launched>): Promise<string> => {
   return `${answer.refusal.error.code}: ${answer.refusal.error.message}`;
 };
 
-const WRONG = 'INVALID_ARGUMENT: ';
+const INVALID = 'INVALID_ARGUMENT: ';
 
 /** Definitions in which the facts of each launch plan are changed. */
 const withPlan = (change: (facts: LaunchPlanFacts) => LaunchPlanFacts): Partial<LaunchServices> => {
@@ -116,21 +120,21 @@ describe('the request of a launch', () => {
       const request = create(ExecutionCreateRequestSchema, { ...place, spec: { launchPlan: plan }, ...where });
       return errorOf(launch(plane.services, { request, given: create(LiteralMapSchema) }, actorOf()));
     };
-    expect(await answerTo({ project: '' })).toBe(`${WRONG}missing project`);
-    expect(await answerTo({ domain: '' })).toBe(`${WRONG}missing domain`);
-    expect(await answerTo({ spec: undefined })).toBe(`${WRONG}missing spec`);
+    expect(await answerTo({ project: '' })).toBe(`${INVALID}missing project`);
+    expect(await answerTo({ domain: '' })).toBe(`${INVALID}missing domain`);
+    expect(await answerTo({ spec: undefined })).toBe(`${INVALID}missing spec`);
     expect(await plane.error(plane.send('createExecution', place))).toMatchObject({ message: 'missing spec' });
   });
 
   it('is refused unless it names a launch plan or a task', async () => {
     expect(await errorOf(launched({ launchPlan: { ...plan, name: '' } }))).toBe(
-      `${WRONG}missing name of spec.launch_plan`,
+      `${INVALID}missing name of spec.launch_plan`,
     );
     expect(await errorOf(launched({ launchPlan: { ...plan, resourceType: ResourceType.WORKFLOW } }))).toBe(
-      `${WRONG}Invalid reference entity resource type [WORKFLOW], only [LAUNCH_PLAN, TASK] allowed`,
+      `${INVALID}Invalid reference entity resource type [WORKFLOW], only [LAUNCH_PLAN, TASK] allowed`,
     );
     expect(await errorOf(launched({ launchPlan: { ...plan, resourceType: 77 as never } }))).toBe(
-      `${WRONG}Invalid reference entity resource type [77], only [LAUNCH_PLAN, TASK] allowed`,
+      `${INVALID}Invalid reference entity resource type [77], only [LAUNCH_PLAN, TASK] allowed`,
     );
   });
 
@@ -148,7 +152,7 @@ describe('the request of a launch', () => {
       'missing domain of spec.metadata.reference_execution',
     ],
   ])('is refused for an invalid %s', async (_, spec, text) => {
-    expect(await errorOf(launched(spec))).toBe(WRONG + text);
+    expect(await errorOf(launched(spec))).toBe(INVALID + text);
   });
 
   it('may have a name of at most 63 characters', async () => {
@@ -162,7 +166,7 @@ describe('the request of a launch', () => {
     const answerTo = (clusterPoolName: string, services: Partial<LaunchServices> = { platform }) =>
       errorOf(launched({ clusterAssignment: { clusterPoolName } }, { services }));
     expect(await answerTo('other')).toBe(
-      `${WRONG}execution with project [flytesnacks] and domain [development] cannot run on cluster pool [other]: ` +
+      `${INVALID}execution with project [flytesnacks] and domain [development] cannot run on cluster pool [other]: ` +
         'it is assigned to [main]',
     );
     expect([await answerTo('main'), await answerTo(''), await answerTo('other', {})]).toEqual(
@@ -178,8 +182,8 @@ describe('the request of a launch', () => {
     });
     const answerTo = (spec: Spec) => errorOf(launched(spec, { services: { platform } }));
     expect(await answerTo({ labels: values(1), annotations: values(2) })).toBe('launched');
-    expect(await answerTo({ labels: values(2) })).toBe(`${WRONG}labels has too many entries [2 > 1]`);
-    expect(await answerTo({ annotations: values(3) })).toBe(`${WRONG}annotations has too many entries [3 > 2]`);
+    expect(await answerTo({ labels: values(2) })).toBe(`${INVALID}labels has too many entries [2 > 1]`);
+    expect(await answerTo({ annotations: values(3) })).toBe(`${INVALID}annotations has too many entries [3 > 2]`);
     expect(await errorOf(launched({ labels: values(2) }, {}))).toBe('launched');
     expect(await errorOf(launchedTask({ labels: values(2), annotations: values(3) }, { platform }))).toBe('launched');
   });
@@ -201,7 +205,7 @@ describe('the target of a launch', () => {
   it('is refused as a launch plan without a registered workflow', async () => {
     const services = (more: Partial<LaunchServices>) => ({ services: more });
     const nameless = withPlan(({ spec: { workflowId: _workflowId, ...spec }, ...facts }) => ({ ...facts, spec }));
-    expect(await errorOf(launched({}, services(nameless)))).toBe(`${WRONG}missing workflow_id of the launch plan`);
+    expect(await errorOf(launched({}, services(nameless)))).toBe(`${INVALID}missing workflow_id of the launch plan`);
     const lost = withPlanSpec({ workflowId: { ...plan, resourceType: ResourceType.WORKFLOW, name: 'lost' } });
     expect(await errorOf(launched({}, services(lost)))).toMatch(/^NOT_FOUND: .*workflow.*lost/iu);
   });
@@ -210,7 +214,7 @@ describe('the target of a launch', () => {
     const barred = new RpcError('FAILED_PRECONDITION', 'the project is archived');
     let checks = 0;
     const { projects, singleTasks } = plane.services;
-    const check = () => Promise.resolve((checks += 1) === 2 ? barred : undefined);
+    const check = () => Promise.resolve((checks += 1) === 2 ? barred : undefined); // the second is about the task's project
     const closed = {
       projects: { statusOf: (...given) => projects.statusOf(...given), check } satisfies LaunchServices['projects'],
     };
@@ -235,7 +239,7 @@ describe('the creation that a launch records', () => {
 
   it('has the notifications of the launch plan, unless the request has its own or disables them', async () => {
     const rule = (address: string) => ({
-      phases: [4],
+      phases: [Phase.SUCCEEDED],
       type: { case: 'email' as const, value: { recipientsEmail: [address] } },
     });
     const services = withPlanSpec({ entityMetadata: { notifications: [rule('plan')] } });
@@ -371,17 +375,23 @@ describe('a launch whose launch plan limits concurrency', () => {
 });
 
 describe('a child execution', () => {
-  const report = (name: string) =>
+  /** Reports that the node of a parent runs. */
+  const runNode = (name: string) =>
     plane.send('createNodeEvent', {
-      event: { id: { nodeId: 'n0', executionId: { ...place, name } }, phase: 2, occurredAt: { seconds: 1n } } as never,
+      event: {
+        id: { nodeId: 'n0', executionId: { ...place, name } },
+        phase: NodePhase.RUNNING,
+        occurredAt: { seconds: 1n },
+      } as never,
     });
   const childOf = (name: string): Spec => ({
     metadata: { mode: Mode.CHILD_WORKFLOW, parentNodeExecution: { nodeId: 'n0', executionId: { ...place, name } } },
   });
+  /** Launches a parent whose node n0 runs; gives its name. */
   const parentWith = async (spec: Spec, more: More = {}): Promise<string> => {
     const name = newName();
     await createdBy(launched(spec, { ...more, name }));
-    await report(name);
+    await runNode(name);
     return name;
   };
 
@@ -401,6 +411,7 @@ describe('a child execution', () => {
     expect((await createdBy(launched({}))).engine).not.toHaveProperty('clusterLabel');
   });
 
+  /** Labels of its own, and the four that propeller generates. */
   const labels = (count: number) => ({
     values: {
       ...Object.fromEntries(Array.from({ length: count }, (_, at) => [`k${at}`, 'v'])),
@@ -410,10 +421,10 @@ describe('a child execution', () => {
 
   it('may have 16 labels besides those that propeller generates for its parent and passes on', async () => {
     const child = childOf(await parentWith({}));
-    const tooMany = `${WRONG}labels map cannot exceed 16 entries`;
+    const tooMany = `${INVALID}labels map cannot exceed 16 entries`;
     expect(await errorOf(launched({ ...child, labels: labels(16) }))).toBe('launched');
     expect(await errorOf(launched({ ...child, labels: labels(17) }))).toBe(tooMany);
-    expect(await errorOf(launched({ labels: labels(13) }))).toBe(tooMany);
+    expect(await errorOf(launched({ labels: labels(13) }))).toBe(tooMany); // 17 in all: without a parent, the four count
   });
 
   it('may have as many labels as the platform allows besides those that were passed on', async () => {
@@ -421,7 +432,7 @@ describe('a child execution', () => {
     const services = { platform: { ...plane.services.platform, maxLabels: 2 } };
     expect(await errorOf(launched({ ...child, labels: labels(2) }, { services }))).toBe('launched');
     expect(await errorOf(launched({ ...child, labels: labels(3) }, { services }))).toBe(
-      `${WRONG}labels has too many entries [3 > 2]`,
+      `${INVALID}labels has too many entries [3 > 2]`,
     );
   });
 
@@ -440,7 +451,7 @@ describe('a child execution', () => {
     const { sessions, aggregate } = plane.services;
     const created = create(ExecutionCreatedSchema, { id, ...(recorded && { spec: recorded }) });
     await sessions.handle(aggregate, executionStream(id), { type: 'CreateExecution', id, created }, actorOf());
-    await report(id.name);
+    await runNode(id.name);
     const { spec } = await createdBy(launched(childOf(id.name), { actor: { principal: 'grace' } }));
     expect(spec?.metadata).toMatchObject({ principal: 'grace', nesting: 1 });
   });
@@ -448,7 +459,7 @@ describe('a child execution', () => {
   it('is refused without the id of its parent execution', async () => {
     const metadata = { mode: Mode.CHILD_WORKFLOW, parentNodeExecution: { nodeId: 'n0' } };
     expect(await errorOf(launched({ metadata }))).toBe(
-      `${WRONG}missing id of spec.metadata.parent_node_execution.execution_id`,
+      `${INVALID}missing id of spec.metadata.parent_node_execution.execution_id`,
     );
   });
 });
@@ -460,7 +471,9 @@ describe('a launch that names a reference execution', () => {
     ['name', { project: 'flytesnacks', domain: 'development' }],
   ])('is refused without its %s', async (part, referenceExecution) => {
     const metadata = { mode: Mode.RECOVERED, referenceExecution };
-    expect(await errorOf(launched({ metadata }))).toBe(`${WRONG}missing ${part} of spec.metadata.reference_execution`);
+    expect(await errorOf(launched({ metadata }))).toBe(
+      `${INVALID}missing ${part} of spec.metadata.reference_execution`,
+    );
   });
 
   it('has none when the message is empty', async () => {
@@ -551,14 +564,14 @@ describe('a relaunch', () => {
       await plane.send('createNodeEvent', {
         event: {
           id: { nodeId, executionId: { ...place, name: parent } },
-          phase: 2,
+          phase: NodePhase.RUNNING,
           occurredAt: { seconds: 1n },
         } as never,
       });
     const parentNodeExecution = (nodeId: string) => ({ nodeId, executionId: { ...place, name: parent } });
     const name = await withInputs({ metadata: { parentNodeExecution: parentNodeExecution('n0') } });
     await plane.send('createWorkflowEvent', {
-      event: { executionId: { ...place, name }, phase: 6, occurredAt: { seconds: 1n } } as never,
+      event: { executionId: { ...place, name }, phase: Phase.FAILED, occurredAt: { seconds: 1n } } as never,
     });
     const parentOf = async (metadata?: object) => {
       const request = create(ExecutionRecoverRequestSchema, { id: { ...place, name }, ...(metadata && { metadata }) });

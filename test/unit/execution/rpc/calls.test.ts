@@ -21,6 +21,7 @@ import {
 } from '../../../../proto/gen/platformidl/admin/signal_pb.js';
 import { LiteralSchema } from '../../../../proto/gen/platformidl/core/literals_pb.js';
 import { LiteralTypeSchema, SimpleType } from '../../../../proto/gen/platformidl/core/types_pb.js';
+import { NODE, TASK, WORKFLOW } from '../../../../services/execution/phases.js';
 import { literalProblem } from '../../../../services/compiler/types/literal-map.js';
 import { executionAggregate } from '../../../../services/execution/aggregate.js';
 import { terminateExecution, updateExecution } from '../../../../services/execution/rpc/change.js';
@@ -103,11 +104,11 @@ const nodeEvent = (phase: number, more: object = {}): Promise<unknown> =>
 
 describe('the events of an engine', () => {
   it('are recorded for each kind of entity, answered with their position and nothing else', async () => {
-    const workflow = { executionId: id, phase: 2, occurredAt };
-    const task = { taskId, parentNodeExecutionId: { nodeId: 'n0', executionId: id }, phase: 2, occurredAt };
+    const workflow = { executionId: id, phase: WORKFLOW.RUNNING, occurredAt };
+    const task = { taskId, parentNodeExecutionId: { nodeId: 'n0', executionId: id }, phase: TASK.RUNNING, occurredAt };
     const answers = [
       await sendEvent('CreateWorkflowEvent', WorkflowExecutionEventRequestSchema, workflow),
-      await nodeEvent(2),
+      await nodeEvent(NODE.RUNNING),
       await sendEvent('CreateTaskEvent', TaskExecutionEventRequestSchema, task),
     ];
     expect(answers).toEqual([new Uint8Array(), new Uint8Array(), new Uint8Array()]);
@@ -115,26 +116,26 @@ describe('the events of an engine', () => {
   });
 
   it('are reported as queued before they are answered, and are answered also in a call without `onQueued`', async () => {
-    const answer = nodeEvent(1);
+    const answer = nodeEvent(NODE.QUEUED);
     await Promise.resolve();
     expect([queued, answered]).toEqual([1, []]);
     await answer;
     const [own] = eventRoutes(services()).filter(({ method }) => method.name === 'CreateNodeEvent');
-    const { onQueued: _, ...quiet } = call;
-    const event = { id: { nodeId: 'n0', executionId: id }, phase: 2, occurredAt };
+    const { onQueued: _, ...callWithoutOnQueued } = call;
+    const event = { id: { nodeId: 'n0', executionId: id }, phase: NODE.RUNNING, occurredAt };
     const request = create(NodeExecutionEventRequestSchema, { event });
-    await own!.handle(toBinary(NodeExecutionEventRequestSchema, request) as never, quiet);
+    await own!.handle(toBinary(NodeExecutionEventRequestSchema, request) as never, callWithoutOnQueued);
     expect(answered).toHaveLength(2);
   });
 
   it('are refused when they name an unknown child execution', async () => {
     const child = { ...id, name: 'child' };
     const more = { targetMetadata: { case: 'workflowNodeMetadata', value: { executionId: child } } };
-    await expect(nodeEvent(2, more)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    await expect(nodeEvent(NODE.RUNNING, more)).rejects.toMatchObject({ code: 'NOT_FOUND' });
     expect([reads, answered]).toEqual([[{ from: 0n, limit: 1 }], [1n]]);
     const context = { actor: '', commandId: 'child' };
     await sessions.handle(aggregate(), executionStream(child), creationOf(child, ''), context);
-    await nodeEvent(2, more);
+    await nodeEvent(NODE.RUNNING, more);
     expect(reads).toEqual([
       { from: 0n, limit: 1 },
       { from: 0n, limit: 1 },
@@ -147,16 +148,16 @@ describe('the events of an engine', () => {
     const context = { actor: '', commandId: 'void' };
     const voiding = { type: 'VoidExecution', id: child, attempt: 'x' } as const;
     await sessions.handle(aggregate(), executionStream(child), voiding, context);
-    await expect(nodeEvent(2, more)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    await expect(nodeEvent(NODE.RUNNING, more)).rejects.toMatchObject({ code: 'NOT_FOUND' });
   });
 
   it('are refused with the name of their node, and when their outputs are too large', async () => {
-    await nodeEvent(2);
-    await expect(nodeEvent(2)).rejects.toMatchObject({ code: 'ALREADY_EXISTS' });
-    await expect(nodeEvent(2)).rejects.toThrow('n0');
+    await nodeEvent(NODE.RUNNING);
+    await expect(nodeEvent(NODE.RUNNING)).rejects.toMatchObject({ code: 'ALREADY_EXISTS' });
+    await expect(nodeEvent(NODE.RUNNING)).rejects.toThrow('n0');
     const large = { literals: { o: { hash: 'x'.repeat(MAX_OUTPUT_BYTES) } } };
     const done = { outputResult: { case: 'outputData', value: large } };
-    await expect(nodeEvent(3, done)).rejects.toMatchObject({ code: 'RESOURCE_EXHAUSTED' });
+    await expect(nodeEvent(NODE.SUCCEEDED, done)).rejects.toMatchObject({ code: 'RESOURCE_EXHAUSTED' });
   });
 });
 
@@ -261,12 +262,12 @@ describe('signals', () => {
           value: { value: { case: 'primitive', value: { value: { case: 'stringValue', value: 'x'.repeat(length) } } } },
         },
       }) as const;
-    const around = 12; // bytes of tags and lengths
-    await expect(set({ id: signalId, value: text(MAX_OUTPUT_BYTES - around + 1) })).rejects.toMatchObject({
+    const overheadBytes = 12; // tags and lengths
+    await expect(set({ id: signalId, value: text(MAX_OUTPUT_BYTES - overheadBytes + 1) })).rejects.toMatchObject({
       code: 'RESOURCE_EXHAUSTED',
       message: 'Signal value size exceeds platform configured threshold (100001 > 100000)',
     });
-    await set({ id: signalId, value: text(MAX_OUTPUT_BYTES - around) });
+    await set({ id: signalId, value: text(MAX_OUTPUT_BYTES - overheadBytes) });
   });
 
   it.each<[string, MessageInitShape<typeof SignalGetOrCreateRequestSchema>, string]>([
@@ -276,7 +277,11 @@ describe('signals', () => {
     ['no project', { id: { ...signalId, executionId: { ...id, project: '' } } }, 'missing project'],
     ['no domain', { id: { ...signalId, executionId: { ...id, domain: '' } } }, 'missing domain'],
     ['no name of the execution', { id: { ...signalId, executionId: { ...id, name: '' } } }, 'missing name'],
-    ['a long name', { id: { ...signalId, signalId: 'ä'.repeat(513) } }, 'signal_id: longer than 1024 bytes'],
+    [
+      'a long name',
+      { id: { ...signalId, signalId: 'ä'.repeat(513) /* 1,026 bytes */ } },
+      'signal_id: longer than 1024 bytes',
+    ],
     ['no type', { id: signalId }, 'missing type'],
     ['an empty type', { id: signalId, type: {} }, 'missing type'],
     [
@@ -292,8 +297,8 @@ describe('signals', () => {
   it('have types of up to 64 KiB', async () => {
     const typeOf = (length: number) =>
       create(LiteralTypeSchema, { ...INTEGER, structure: { tag: 'x'.repeat(length) } });
-    const around = toBinary(LiteralTypeSchema, typeOf(60_000)).length - 60_000;
-    const largest = MAX_INLINE_BYTES - around;
+    const overheadBytes = toBinary(LiteralTypeSchema, typeOf(60_000)).length - 60_000;
+    const largest = MAX_INLINE_BYTES - overheadBytes;
     await expect(ask({ id: signalId, type: typeOf(largest + 1) })).rejects.toThrow('it has too many parts');
     await ask({ id: signalId, type: typeOf(largest) });
     expect(answered).toEqual([2n]);

@@ -3,16 +3,20 @@ import { create } from '@bufbuild/protobuf';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CompiledWorkflowClosureSchema } from '../../../../proto/gen/platformidl/core/compiler_pb.js';
 import { ExecutionErrorSchema } from '../../../../proto/gen/platformidl/core/execution_pb.js';
+import { ResourceType } from '../../../../proto/gen/platformidl/core/identifier_pb.js';
 import { LiteralMapSchema } from '../../../../proto/gen/platformidl/core/literals_pb.js';
 import { ExecutionLeases, type LeaseServices } from '../../../../services/execution/work/leases.js';
+import { WORKFLOW } from '../../../../services/execution/phases.js';
 import { metadataOf } from '../../../../services/kernel/event.js';
 import type { Sessions } from '../../../../services/kernel/ports/sessions.js';
 import { type ControlPlane, openControlPlane } from '../control-plane.js';
 import { executionStream } from '../../../../services/kernel/execution-id.js';
 
 const place = { project: 'flytesnacks', domain: 'development' };
-const launchPlan = { resourceType: 3, ...place, name: 'hello.hello', version: 'v1' };
+const launchPlan = { resourceType: ResourceType.LAUNCH_PLAN, ...place, name: 'hello.hello', version: 'v1' };
+/** The largest workflow, and the largest inputs, that a launch has in it. */
 const MAX_BYTES = 1_000_000;
+/** The end of a lease, and no lease before it. */
 const TERMS = { untilMs: 1_700_000_030_000, over: undefined };
 
 const engine = (name: string) => ({ group: 'g', engine: name, session: `session of ${name}`, producerId: name });
@@ -93,7 +97,7 @@ describe('leases of executions on a log', () => {
     expect(await leases.fail(lease, 'a', error)).toBe(true);
     expect((await plane.history(lease.id.name)).at(-1)).toMatchObject({
       type: 'WorkflowPhaseReported',
-      data: { phase: 6, producerId: 'a' },
+      data: { phase: WORKFLOW.FAILED, producerId: 'a' },
     });
     const last = (await plane.registry.events()).at(-1)!;
     expect(Buffer.from(last.data).toString('latin1')).toContain('none can run it');
@@ -140,7 +144,7 @@ describe('leases of executions on a log', () => {
   it('have no launch of an execution that has ended', async () => {
     const lease = await leased();
     await leases.fail(lease, 'a', create(ExecutionErrorSchema, { code: 'NoEngine' }));
-    expect(await leases.held(lease)).toMatchObject({ ended: 6 });
+    expect(await leases.held(lease)).toMatchObject({ ended: WORKFLOW.FAILED });
     expect(await leases.launch(lease, MAX_BYTES)).toBeUndefined();
   });
 
@@ -162,7 +166,12 @@ describe('leases of executions on a log', () => {
     const counting = opened();
     for (let round = 0; round < 3; round += 1) await counting.launch(await leased(), MAX_BYTES);
     expect(compiled).toBe(1);
-    const other = { resourceType: 3, ...place, name: 'launchplans.everything_fixed', version: 'v1' };
+    const other = {
+      resourceType: ResourceType.LAUNCH_PLAN,
+      ...place,
+      name: 'launchplans.everything_fixed',
+      version: 'v1',
+    };
     const launch = await counting.launch(await leased(other), MAX_BYTES);
     expect(launch?.workflow.value).toMatchObject({
       primary: { template: { id: { name: expect.stringContaining('launchplans.') as string } } },
@@ -171,7 +180,12 @@ describe('leases of executions on a log', () => {
   });
 
   it('keep decoded workflows in a cache that is limited by their memory', async () => {
-    const other = { resourceType: 3, ...place, name: 'launchplans.everything_fixed', version: 'v1' };
+    const other = {
+      resourceType: ResourceType.LAUNCH_PLAN,
+      ...place,
+      name: 'launchplans.everything_fixed',
+      version: 'v1',
+    };
     // Each takes three quarters of the cache once it is decoded, and a sixteenth of it encoded.
     const large = create(CompiledWorkflowClosureSchema, {
       primary: { template: { id: { name: 'x'.repeat(4 << 20) } } },
@@ -180,7 +194,7 @@ describe('leases of executions on a log', () => {
     const counting = opened({ compiledWorkflow: () => ((reads += 1), Promise.resolve(large)) });
     for (const plan of [launchPlan, launchPlan, other, launchPlan])
       await counting.launch(await leased(plan), MAX_BYTES);
-    expect(reads).toBe(3);
+    expect(reads).toBe(3); // the second launch is answered from the cache; the third evicts the first workflow
   });
 
   it('have an error instead of a launch when the execution or its workflow is missing', async () => {
@@ -194,9 +208,8 @@ describe('leases of executions on a log', () => {
   it('have a launch without inputs for an execution that records none, and an error where it records no workflow', async () => {
     const id = { ...place, name: `e${randomUUID()}` };
     const { sessions, aggregate } = plane.services;
-    const template = await plane.history((await fresh()).name);
-    const [creation] = template;
-    if (creation?.type !== 'ExecutionCreated') throw new Error('the template does not begin with its creation');
+    const [creation] = await plane.history((await fresh()).name);
+    if (creation?.type !== 'ExecutionCreated') throw new Error('the execution does not begin with its creation');
     const { inputs: _inputs, workflowId, ...rest } = creation.data;
     const record = (created: typeof creation.data, own = id) =>
       sessions.handle(

@@ -38,6 +38,7 @@ const CLOSURE = sizedClosure(
 
 const INPUTS = create(LiteralMapSchema, { literals: { name: { hash: 'h' } } });
 
+/** A small execution without a timeout. */
 const FACTS: LaunchFacts = {
   id,
   created: create(ExecutionCreatedSchema, { id }),
@@ -51,6 +52,7 @@ const FACTS: LaunchFacts = {
 const messageOf = (created: Parameters<typeof create<typeof ExecutionCreatedSchema>>[1]) =>
   launchMessage({ ...FACTS, created: create(ExecutionCreatedSchema, created) }, {});
 
+/** Leases the execution to an engine; `ended` is the number of the lease before, when that has ended. */
 const leaseTo = (engine: string, ended?: number): LeaseWork => ({
   type: 'LeaseWork',
   id,
@@ -168,7 +170,10 @@ describe('the fields of a launch from the state of its execution', () => {
   ])('have 5,000 nodes at most; of %i nodes, some are left out: %s', (count, isCut) => {
     const state = openStream(creation, leaseTo('a'), leaseTo('b', 1)).state();
     const nodes = new Map(
-      Array.from({ length: count }, (_, at) => [`n${at}`, { phase: 1, last: 0, isInferred: false, tasks: [] }]),
+      Array.from({ length: count }, (_, at) => [
+        `n${at}`,
+        { phase: NODE.QUEUED, last: 0, isInferred: false, tasks: [] },
+      ]),
     );
     const { progress } = launchState({ ...state, nodes });
     expect([progress?.nodes.length, progress?.nodes.at(-1)?.nodeId, progress?.isCut]).toEqual([5_000, 'n4999', isCut]);
