@@ -36,7 +36,8 @@ const merged = (facts: Facts, name: string, info: unknown): void => {
   else if (info !== null && info !== undefined) facts.set(name, info);
 };
 
-const without = (facts: Facts, prefix: string): void => {
+/** Removes the facts whose names begin with the prefix. */
+const removeFacts = (facts: Facts, prefix: string): void => {
   for (const key of facts.keys()) if (key.startsWith(prefix)) facts.delete(key);
 };
 
@@ -69,7 +70,7 @@ const ofResources = (facts: Facts, { metadata }: TaskExecutionEvent): void => {
     last(facts, `${name} context`, each.logContext);
     ofLogs(facts, `${name} log `, each.logs);
     if (each.customInfo) {
-      without(facts, `${name} info`);
+      removeFacts(facts, `${name} info`);
       merged(facts, `${name} info`, each.customInfo);
     }
   }
@@ -98,6 +99,7 @@ const ofDetails = (facts: Facts, event: TaskExecutionEvent): void => {
 /** The events of an attempt in the order in which they count, and the newest version of the current phase. */
 type Ordered = { readonly events: TaskExecutionEvent[]; version: number };
 const ordered = new WeakMap<Facts, Ordered>();
+/** The names of the facts that {@link ofDetails} sets. */
 const DETAILS = /^(?:log |resource |info|generated name$|plugin$|instance$|context$)/u;
 
 /** Sets the facts of all events so far. An event with an older version than the newest counts before all others. */

@@ -8,6 +8,7 @@ import { id, node, task, taskId, workflow } from '../execution/reports.js';
  * A report of an engine about one subject (`of`). `command(true)` is the same report, with its maps in another order.
  */
 export type Said = {
+  /** `execution`, the id of a node, or `<node id>/<attempt>`. */
   readonly of: string;
   /** A readable form for failure messages. */
   readonly what: object;
@@ -24,6 +25,7 @@ type Value =
   | readonly Value[]
   | { readonly [key: string]: Value };
 
+/** The same value, with the entries of its maps in reverse order. */
 const reversed = <Part extends Value>(value: Part): Part => {
   if (Array.isArray(value)) return value.map(reversed) as unknown as Part;
   if (typeof value !== 'object' || value === null || value instanceof Uint8Array) return value;
@@ -74,7 +76,7 @@ const dynamicWorkflow = fc.record({
   compiledWorkflow: fc.constant({ primary: { template: { id: taskId } } }),
   dynamicJobSpecUri: fc.constantFrom('', 's3://spec/a', 's3://spec/b'),
 });
-const ofTask = fc
+const taskNodeMetadata = fc
   .record({
     cacheStatus: fc.nat(6),
     catalogKey: maybe(catalogKey),
@@ -82,7 +84,10 @@ const ofTask = fc
     dynamicWorkflow: maybe(dynamicWorkflow),
   })
   .map((value) => ({ case: 'taskNodeMetadata', value }));
-const ofChild = text.map((name) => ({ case: 'workflowNodeMetadata', value: { executionId: { ...id, name } } }));
+const workflowNodeMetadata = text.map((name) => ({
+  case: 'workflowNodeMetadata',
+  value: { executionId: { ...id, name } },
+}));
 
 const log = fc.record({
   name: fc.constantFrom('', 'x', 'y'),
@@ -147,7 +152,7 @@ const nodeEvent = (kind: 'task' | 'child') =>
     isEager: flag,
     retryGroup: text,
     specNodeId: text,
-    targetMetadata: maybe<object>(kind === 'task' ? ofTask : ofChild),
+    targetMetadata: maybe<object>(kind === 'task' ? taskNodeMetadata : workflowNodeMetadata),
   });
 
 /** Reports of a node, whose place in the tree is always the same. */
@@ -196,7 +201,7 @@ const TREE: readonly (readonly [fc.Arbitrary<Said>, string | undefined])[] = [
 ];
 
 /** Any reports in any order. All lengths are equally likely, because short sequences have few repeated reports. */
-export const anything: fc.Arbitrary<readonly Said[]> = fc.array(
+export const anyReports: fc.Arbitrary<readonly Said[]> = fc.array(
   fc.oneof(ofWorkflow(), ...TREE.map(([said]) => ({ arbitrary: said, weight: 2 }))),
   { maxLength: 40, size: 'max' },
 );
@@ -205,16 +210,16 @@ const OPEN = ['QUEUED', 'RUNNING', 'SUCCEEDING', 'FAILING'] as const;
 const ENDS = ['SUCCEEDED', 'FAILED', 'ABORTED', 'TIMED_OUT'] as const;
 
 /** The reports of the execution that do not end it, and those of each subject of `TREE`; each list is in its order. */
-export const apart: fc.Arbitrary<readonly (readonly Said[])[]> = fc.tuple(
+export const reportsBySubject: fc.Arbitrary<readonly (readonly Said[])[]> = fc.tuple(
   fc.array(ofWorkflow(fc.constantFrom(...OPEN)), { maxLength: 5 }),
   ...TREE.map(([said]) => fc.array(said, { maxLength: 6 })),
 );
 
 /** A report that ends the execution. */
-export const ending: fc.Arbitrary<Said> = ofWorkflow(fc.constantFrom(...ENDS));
+export const endReport: fc.Arbitrary<Said> = ofWorkflow(fc.constantFrom(...ENDS));
 
 /**
- * One interleaving of the lists of {@link apart}: the reports of a subject stay in their order, and none comes before
+ * One interleaving of the lists of {@link reportsBySubject}: the reports of a subject stay in their order, and none comes before
  * the first report of its parent. Reports of a subject whose parent has no report are left out.
  */
 export const interleaved = (parts: readonly (readonly Said[])[], chance: () => number): readonly Said[] => {

@@ -26,9 +26,11 @@ import { documentsAfter } from '../../support/views/run-views.js';
 import { differences, seenNode, seenTask } from '../../support/views/view-check.js';
 import { creation, expiry, id, openStream, taskId, termination } from '../execution/reports.js';
 import { executionHas, executionSays, type Facts, nodeHas, nodeSays, taskHas, taskSays } from './carried.js';
-import { anything, apart, ending, interleaved, type Said } from './engine-story.js';
+import { anyReports, endReport, interleaved, reportsBySubject, type Said } from './engine-story.js';
 
+/** The number of sequences of reports that each test draws. */
 const numRuns = Number(process.env['FLIGHTLOG_TEST_LAW_RUNS'] ?? 120);
+/** In milliseconds, for each test. */
 const timeout = 30_000 + numRuns * 50;
 
 type Run = ReturnType<typeof openStream>;
@@ -36,6 +38,7 @@ type AnyModel = ReadModel<never>;
 
 const MODELS = [executions, nodeExecutions, taskExecutions] as unknown as readonly AnyModel[];
 
+/** A stream that has answered these reports, after the creation of its execution. */
 const told = async (...said: readonly Said[]): Promise<Run> => {
   const run = openStream(creation);
   for (const { command } of said) await run.refusal(command());
@@ -129,7 +132,7 @@ describe("the views of an engine's reports", () => {
   it('do not change when a report is repeated, in whatever order its maps are encoded', { timeout }, async () => {
     let repeated = 0;
     await fc.assert(
-      fc.asyncProperty(anything, fc.infiniteStream(fc.nat()), async (said, chance) => {
+      fc.asyncProperty(anyReports, fc.infiniteStream(fc.nat()), async (said, chance) => {
         const [once, again] = [openStream(creation), openStream(creation)];
         const acknowledged: Said[] = [];
         for (const each of said) {
@@ -153,8 +156,8 @@ describe("the views of an engine's reports", () => {
     let differ = 0;
     await fc.assert(
       fc.asyncProperty(
-        apart,
-        fc.option(ending, { nil: undefined }),
+        reportsBySubject,
+        fc.option(endReport, { nil: undefined }),
         fc.array(fc.nat(), { minLength: 50, maxLength: 50 }),
         fc.array(fc.nat(), { minLength: 50, maxLength: 50 }),
         async (parts, end, ...chances) => {
@@ -177,7 +180,7 @@ describe("the views of an engine's reports", () => {
   it('are the same however the events are batched', { timeout }, async () => {
     let batches = 0;
     await fc.assert(
-      fc.asyncProperty(anything, fc.integer({ min: 1, max: 7 }), async (said, size) => {
+      fc.asyncProperty(anyReports, fc.integer({ min: 1, max: 7 }), async (said, size) => {
         const run = await told(...said);
         expect(comparableViews(run, size)).toEqual(comparableViews(run));
         batches += Math.ceil(run.recorded.length / size) - 1;
@@ -190,34 +193,41 @@ describe("the views of an engine's reports", () => {
   it('show what an independent model computes from the log', { timeout }, async () => {
     let compared = 0;
     await fc.assert(
-      fc.asyncProperty(anything, fc.nat(60), fc.constantFrom(termination, expiry, undefined), async (said, at, end) => {
-        const run = openStream(creation);
-        for (const [index, { command }] of said.entries()) {
-          if (index === at && end !== undefined) await run.refusal(end);
-          await run.refusal(command());
-        }
-        const [document] = documentsAfter(executions, run.recorded).values();
-        const { closure } = fromBinary(ExecutionSchema, document!.response);
-        const nodes = [...loaded(nodeExecutions, run).values()].map(({ node, parent, parentTask }) => {
-          const nodeParent = parent === parentTask ? '' : (parent.split('/')[1] ?? '');
-          return [node.id!.nodeId, seenNode(node, nodeParent)] as const;
-        });
-        const tasks = [...loaded(taskExecutions, run).values()].map(({ task }) => {
-          const { nodeExecutionId, taskId: id, retryAttempt } = task.id!;
-          return [taskKey(nodeExecutionId!.nodeId, id, retryAttempt), seenTask(task)] as const;
-        });
-        const startedAtMs = closure?.startedAt && timestampMs(closure.startedAt);
-        const seen = {
-          phase: closure!.phase,
-          ...(startedAtMs !== undefined && { startedAtMs }),
-          nodes: new Map(nodes),
-          tasks: new Map(tasks),
-        };
-        const model = await modelOf(logOf(run.recorded), ({ content }) => Promise.resolve(content.value as Uint8Array));
-        const expected = model.get(`${id.project}/${id.domain}/${id.name}`)!;
-        expect(differences('run', expected, seen)).toEqual([]);
-        compared += nodes.length + tasks.length;
-      }),
+      fc.asyncProperty(
+        anyReports,
+        fc.nat(60),
+        fc.constantFrom(termination, expiry, undefined),
+        async (said, at, end) => {
+          const run = openStream(creation);
+          for (const [index, { command }] of said.entries()) {
+            if (index === at && end !== undefined) await run.refusal(end);
+            await run.refusal(command());
+          }
+          const [document] = documentsAfter(executions, run.recorded).values();
+          const { closure } = fromBinary(ExecutionSchema, document!.response);
+          const nodes = [...loaded(nodeExecutions, run).values()].map(({ node, parent, parentTask }) => {
+            const nodeParent = parent === parentTask ? '' : (parent.split('/')[1] ?? '');
+            return [node.id!.nodeId, seenNode(node, nodeParent)] as const;
+          });
+          const tasks = [...loaded(taskExecutions, run).values()].map(({ task }) => {
+            const { nodeExecutionId, taskId: id, retryAttempt } = task.id!;
+            return [taskKey(nodeExecutionId!.nodeId, id, retryAttempt), seenTask(task)] as const;
+          });
+          const startedAtMs = closure?.startedAt && timestampMs(closure.startedAt);
+          const seen = {
+            phase: closure!.phase,
+            ...(startedAtMs !== undefined && { startedAtMs }),
+            nodes: new Map(nodes),
+            tasks: new Map(tasks),
+          };
+          const model = await modelOf(logOf(run.recorded), ({ content }) =>
+            Promise.resolve(content.value as Uint8Array),
+          );
+          const expected = model.get(`${id.project}/${id.domain}/${id.name}`)!;
+          expect(differences('run', expected, seen)).toEqual([]);
+          compared += nodes.length + tasks.length;
+        },
+      ),
       { numRuns },
     );
     expect(compared).toBeGreaterThan(numRuns);
@@ -226,7 +236,7 @@ describe("the views of an engine's reports", () => {
   it('have every fact of the acknowledged reports', { timeout }, async () => {
     let compared = 0;
     await fc.assert(
-      fc.asyncProperty(anything, async (said) => {
+      fc.asyncProperty(anyReports, async (said) => {
         const run = await told(...said);
         const [document] = loaded(executions, run).values();
         const has = new Map([
@@ -247,7 +257,7 @@ describe("the views of an engine's reports", () => {
   it('have the phases of the state that decisions use', { timeout }, async () => {
     let [compared, inferred] = [0, 0];
     await fc.assert(
-      fc.asyncProperty(anything, ending, async (said, end) => {
+      fc.asyncProperty(anyReports, endReport, async (said, end) => {
         const run = await told(...said, end);
         const [document] = loaded(executions, run).values();
         const seen = {

@@ -57,7 +57,12 @@ describe('an execution', () => {
     const run = openStream({ ...creation, created: create(ExecutionCreatedSchema, { id, spec, workflowId }) });
     const [document] = [...documentsAfter(executions, run.recorded).values()];
     expect(answerOf(document!)).toMatchObject({ id, spec, closure: { workflowId } });
-    expect(document!.fields).toMatchObject({ mode: 1, user: 'ada', state: 0, launch_entity: 'launch_plan' });
+    expect(document!.fields).toMatchObject({
+      mode: ExecutionMetadata_ExecutionMode.SCHEDULED,
+      user: 'ada',
+      state: ExecutionState.EXECUTION_ACTIVE,
+      launch_entity: 'launch_plan',
+    });
     expect(answerOf(document!).closure!.stateChangeDetails!.principal).toBe('ada');
   });
 
@@ -106,17 +111,17 @@ describe('an execution', () => {
     const [document] = [...documentsAfter(executions, run.recorded).values()];
     expect(document!.fields).toEqual({
       ...id,
-      mode: 1,
+      mode: ExecutionMetadata_ExecutionMode.SCHEDULED,
       user: 'ada',
       cluster: 'east',
-      recorded: 1,
+      recorded: 1, // the position of the creation
       phase: 'FAILED',
       state: 0,
       created_at: recordedAtMs(1n) * 1_000,
       updated_at: micros(9),
       started_at: micros(3),
       start_delay: micros(3) - recordedAtMs(1n) * 1_000,
-      duration: 6_000_000,
+      duration: 6_000_000, // microseconds, as all times here
       duration_class: 1, // 1 to 10 seconds
       tags: '[["area","a"],["team","b"],["zone","c"],["nightly",""]]',
       error_kind: 'USER',
@@ -281,9 +286,9 @@ describe('an execution', () => {
     const document = await documentOf({ ...update, tags: ['nightly'] });
     const { spec, closure } = answerOf(document);
     expect(spec).toMatchObject({ tags: ['nightly'] });
-    expect(closure!.stateChangeDetails).toMatchObject({ state: 1, principal: 'bob' });
+    expect(closure!.stateChangeDetails).toMatchObject({ state: ExecutionState.EXECUTION_ARCHIVED, principal: 'bob' });
     expect(timestampMs(closure!.updatedAt!)).toBe(recordedAtMs(1n));
-    expect(document.fields).toMatchObject({ state: 1 });
+    expect(document.fields).toMatchObject({ state: ExecutionState.EXECUTION_ARCHIVED });
   });
 
   it('takes the cluster of the engine that queues it', async () => {

@@ -52,6 +52,8 @@ it.each([
 ])('the time of an execution %s', async (_, access: Access, expected) => {
   const [metrics] = executionMetricsRoutes(reads);
   const call = { principal: 'p', requestId: 'r', caller: { access }, isCancelled: () => false } as Call;
-  const answer = (await metrics?.handle({ id: idIn('own'), depth: 9 } as never, call)) as { readonly span?: Span };
+  const answer = (await metrics?.handle({ id: idIn('own'), depth: -1 /* all levels */ } as never, call)) as {
+    readonly span?: Span;
+  };
   expect(projectsIn(answer.span)).toEqual(expected);
 });

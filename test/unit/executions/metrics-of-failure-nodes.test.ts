@@ -38,7 +38,9 @@ const reads = [
 it('the time of a failure node has the attempts of its task', async () => {
   const [metrics] = executionMetricsRoutes(reads);
   const call = { principal: 'p', requestId: 'r', isCancelled: () => false } as Call;
-  const answer = (await metrics?.handle({ id: executionId, depth: 9 } as never, call)) as { readonly span?: Span };
+  const answer = (await metrics?.handle({ id: executionId, depth: -1 /* all levels */ } as never, call)) as {
+    readonly span?: Span;
+  };
   const node = answer.span?.spans.find(({ id }) => id.case === 'nodeId');
   const names = node?.spans.map(({ id }) => (id.case === 'taskId' ? id.value.taskId?.name : id.value));
   expect(names).toEqual(['NODE_SETUP', 'apologise', 'NODE_TEARDOWN']);

@@ -65,7 +65,9 @@ it.each<readonly [string, Closure, readonly (readonly [string, number, number])[
 ])('the time of a gate that %s', async (_, closure, expected) => {
   const [metrics] = executionMetricsRoutes(readsOf(closure));
   const call = { principal: 'p', requestId: 'r', isCancelled: () => false } as Call;
-  const answer = (await metrics?.handle({ id: executionId, depth: 9 } as never, call)) as { readonly span?: Span };
+  const answer = (await metrics?.handle({ id: executionId, depth: -1 /* all levels */ } as never, call)) as {
+    readonly span?: Span;
+  };
   const gate = answer.span?.spans.find(({ id }) => id.case === 'nodeId');
   expect(gate?.spans.map(secondsOf)).toEqual(expected);
 });

@@ -55,6 +55,6 @@ it('the time of a node in a sub-workflow is by its definition there, not in one 
   const [metrics] = executionMetricsRoutes(reads);
   const call = { principal: 'p', requestId: 'r', caller: { access: UNLIMITED }, isCancelled: () => false } as Call;
   const id = { project: 'own', domain: 'd', name: 'x' };
-  const answer = (await metrics?.handle({ id, depth: 9 } as never, call)) as { readonly span?: Span };
+  const answer = (await metrics?.handle({ id, depth: -1 /* all levels */ } as never, call)) as { readonly span?: Span };
   expect(spansOf(answer.span, 'n-0-inner').map(({ id: of }) => of.value)).toEqual(['NODE_SETUP']);
 });

@@ -16,7 +16,7 @@ import {
 import { entityText } from '../../../services/reactors/export-to-kafka/cloud-events/stream-attributes.js';
 import { executionStream, newEvent, nodeReported } from '../../support/streams/filled-log.js';
 
-const LOG = '4840a941-dec6-4d4b-b036-6929f53bff43';
+const LOG_ID = '4840a941-dec6-4d4b-b036-6929f53bff43';
 
 const TRACE_PARENT = `00-${'4b'.repeat(16)}-${'00f0'.repeat(4)}-01`;
 
@@ -27,8 +27,9 @@ const dataEncoder = wholeEventEncoder({
   close: () => Promise.resolve(),
 });
 
+/** The message of an event, and its headers. */
 const made = async (event: RecordedEvent, format: ExportFormat = 'json', maxBytes = 900_000) => {
-  const message = await messageMaker({ logId: LOG, format, dataEncoder, maxBytes: () => maxBytes })(event);
+  const message = await messageMaker({ logId: LOG_ID, format, dataEncoder, maxBytes: () => maxBytes })(event);
   return { ...message, headers: recordOf(message).headers ?? {} };
 };
 
@@ -66,7 +67,7 @@ describe('an event as a CloudEvent', () => {
     for (const value of Object.values(attributes)) expect(value).toEqual(expect.stringMatching(/./u));
   });
 
-  it('waits since its message was made, where another program has given it no time', async () => {
+  it('counts as recorded when its message is made, where another program has given it no time', async () => {
     const before = Date.now();
     const { recordedAtMs } = await made(recorded({ ...newEvent('other', new Uint8Array()), metadata: '{}' }));
     expect(recordedAtMs).toBeGreaterThanOrEqual(before);
@@ -85,7 +86,7 @@ describe('an event as a CloudEvent', () => {
     expect(await json(recorded({ ...event, id }))).toEqual({
       specversion: '1.0',
       id: '00112233-4455-6677-8899-aabbccddeeff',
-      source: `urn:flightlog:log:${LOG}`,
+      source: `urn:flightlog:log:${LOG_ID}`,
       type: 'platformidl.eventlog.NodePhaseReported',
       subject: 'flytesnacks/development/a1b2',
       time: '2026-01-01T00:00:00.120Z',
@@ -177,7 +178,7 @@ describe('an event as a CloudEvent', () => {
       const { value, key, headers } = await made(event, format, size - 1);
       expect(value.length).toBeLessThan(1_000);
       expect({ key, headers }).toEqual({ key: whole.key, headers: whole.headers });
-      const dataref = `urn:flightlog:log:${LOG}:execution-flytesnacks:development:a1b2:7`;
+      const dataref = `urn:flightlog:log:${LOG_ID}:execution-flytesnacks:development:a1b2:7`;
       if (format === 'json') {
         const said = JSON.parse(value.toString()) as Readonly<Record<string, unknown>>;
         expect(said).toMatchObject({ specversion: '1.0', dataref });
@@ -224,7 +225,7 @@ describe('an event as a CloudEvent', () => {
       const foreign = ['null', 'no JSON', '{"schema":1}'].map((metadata) => ({ ...report, metadata }));
       for (const event of [recorded(newEvent('ExecutionForgotten', new Uint8Array())), broken, ...foreign]) {
         const { value, key } = await made(event, format);
-        const dataref = `urn:flightlog:log:${LOG}:execution-flytesnacks:development:a1b2:7`;
+        const dataref = `urn:flightlog:log:${LOG_ID}:execution-flytesnacks:development:a1b2:7`;
         expect([value.toString(), key.toString()]).toEqual([
           expect.stringContaining(dataref),
           'flytesnacks/development/a1b2',

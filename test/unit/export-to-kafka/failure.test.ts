@@ -14,7 +14,7 @@ it.each([
   ],
   ['an error that the broker answered', false, new KafkaJSProtocolError(new Error('the leader moved'))],
   ['topics that an operator must decide about', false, new ExportRefused('the topics have events')],
-])('%s is a failure of the connection: %s, also when it is given up after retries', (_, is, error) => {
-  expect(isOfConnection(error)).toBe(is);
-  expect(isOfConnection(new KafkaJSNumberOfRetriesExceeded(error, RETRIED))).toBe(is);
+])('%s is a failure of the connection: %s, also when it is given up after retries', (_, isConnection, error) => {
+  expect(isOfConnection(error)).toBe(isConnection);
+  expect(isOfConnection(new KafkaJSNumberOfRetriesExceeded(error, RETRIED))).toBe(isConnection);
 });

@@ -5,6 +5,7 @@ import { exportPartition, type PartitionOptions } from '../../../services/reacto
 import { until } from '../../support/until.js';
 import { emptyCluster } from './cluster.js';
 
+const MAX_MESSAGE_BYTES = 900_000;
 const HOUR_MS = 3_600_000;
 const TOPICS = { 'a.execution.v1': 'delete', 'a.export.positions.v1': 'compact' } as const;
 const LOG_ID = '4840a941-dec6-4d4b-b036-6929f53bff43';
@@ -27,7 +28,7 @@ const OPTIONS: Omit<PartitionOptions, 'kafka' | 'log' | 'onFailure'> = {
 beforeEach(() => void vi.useFakeTimers({ toFake: ['Date'] }));
 afterEach(() => void vi.useRealTimers());
 
-it('counts as behind since the end of its standby, not since another process took over', async () => {
+it('an exported partition counts as behind since the end of its standby, not since another process took over', async () => {
   const begunMs = Date.now();
   let opened = 0;
   let endSecond = (): void => undefined;
@@ -49,7 +50,7 @@ it('counts as behind since the end of its standby, not since another process too
   const failures: unknown[] = [];
   const partition = exportPartition(0, {
     ...OPTIONS,
-    kafka: emptyCluster(TOPICS, 900_000, { transaction }),
+    kafka: emptyCluster(TOPICS, MAX_MESSAGE_BYTES, { transaction }),
     log,
     onFailure: (error) => failures.push(error),
   });
@@ -64,22 +65,23 @@ it('counts as behind since the end of its standby, not since another process too
   expect(failures).toEqual([]);
 });
 
-it('counts failures in a row also where each attempt to reach the brokers takes long', async () => {
-  const times: number[] = [];
+it('an exported partition counts failures in a row also where each attempt to reach the brokers takes long', async () => {
+  /** The number of failures in a row, at each failure. */
+  const failuresInARow: number[] = [];
   const connect = (): Promise<void> => {
     vi.setSystemTime(Date.now() + 20_000);
     return Promise.reject(new Error('no broker answers'));
   };
   const partition = exportPartition(0, {
     ...OPTIONS,
-    kafka: emptyCluster(TOPICS, 900_000, { connect }),
+    kafka: emptyCluster(TOPICS, MAX_MESSAGE_BYTES, { connect }),
     log: { logId: LOG_ID } as unknown as EventLog,
-    onFailure: (_, inARow) => times.push(inARow),
+    onFailure: (_, inARow) => failuresInARow.push(inARow),
   });
   await until(
-    () => Promise.resolve(times.length),
+    () => Promise.resolve(failuresInARow.length),
     (count) => count >= 2,
   );
   await partition.close();
-  expect(times.slice(0, 2)).toEqual([1, 2]);
+  expect(failuresInARow.slice(0, 2)).toEqual([1, 2]);
 });

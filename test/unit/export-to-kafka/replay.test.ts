@@ -6,6 +6,7 @@ import { replay } from '../../../services/reactors/export-to-kafka/replay.js';
 import { executionStream, nodeReported } from '../../support/streams/filled-log.js';
 import { emptyCluster } from './cluster.js';
 
+/** The largest request that the topic takes, in bytes. */
 const LIMIT = 4_000;
 
 const events = Array.from({ length: 10 }, (_, at) => ({
@@ -22,7 +23,7 @@ const log = {
   },
 } as unknown as EventLog;
 
-it('sends requests that a topic takes whose limit is lower than that of most', async () => {
+it('a replay sends no request that is too large for its topic, also when the limit of the topic is low', async () => {
   const sent: ProducerRecord[] = [];
   const send = (record: ProducerRecord): Promise<[]> => {
     sent.push(record);
