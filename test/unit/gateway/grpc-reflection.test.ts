@@ -12,6 +12,7 @@ import {
   FileDescriptorProtoSchema,
   FileDescriptorSetSchema,
 } from '@bufbuild/protobuf/wkt';
+import { status } from '@grpc/grpc-js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import {
@@ -28,10 +29,10 @@ beforeAll(async () => {
 });
 afterAll(() => toy.close());
 
-type Asked = NonNullable<MessageInitShape<typeof ServerReflectionRequestSchema>['messageRequest']>;
+type Question = NonNullable<MessageInitShape<typeof ServerReflectionRequestSchema>['messageRequest']>;
 
 /** Sends requests over one stream; returns the answer to each. */
-const ask = (questions: readonly Asked[], version = 'v1') =>
+const ask = (questions: readonly Question[], version = 'v1') =>
   new Promise<ServerReflectionResponse['messageResponse'][]>((resolve, reject) => {
     const same = (bytes: Buffer): Buffer => bytes;
     const path = `/grpc.reflection.${version}.ServerReflection/ServerReflectionInfo`;
@@ -117,7 +118,7 @@ describe('reflection', () => {
       { case: 'fileContainingSymbol', value: 'flyteidl.admin.Project.name' },
       {
         case: 'fileContainingExtension',
-        value: { containingType: 'google.protobuf.MethodOptions', extensionNumber: 72295728 },
+        value: { containingType: 'google.protobuf.MethodOptions', extensionNumber: 72295728 /* google.api.http */ },
       },
       { case: 'allExtensionNumbersOfType', value: 'google.protobuf.MethodOptions' },
     ]);
@@ -128,14 +129,17 @@ describe('reflection', () => {
     expect(filesIn(answers[3])[0]?.name).toBe('google/api/annotations.proto');
   });
 
-  it.each<Asked>([
+  it.each<Question>([
     { case: 'fileByFilename', value: 'x.proto' },
     { case: 'fileContainingSymbol', value: 'x' },
     { case: 'fileContainingExtension', value: { containingType: 'x', extensionNumber: 1 } },
     { case: 'allExtensionNumbersOfType', value: 'x' },
-  ])('answers NOT_FOUND for what it does not know, and goes on with the stream: $case', async (question) => {
-    const answers = await ask([question, { case: 'listServices', value: '' }]);
-    expect(answers.map(({ case: kind }) => kind)).toEqual(['errorResponse', 'listServicesResponse']);
-    expect(answers[0]).toMatchObject({ value: { errorCode: 5 } });
-  });
+  ])(
+    'answers NOT_FOUND for what it does not know, and answers the next request of the stream: $case',
+    async (question) => {
+      const answers = await ask([question, { case: 'listServices', value: '' }]);
+      expect(answers.map(({ case: kind }) => kind)).toEqual(['errorResponse', 'listServicesResponse']);
+      expect(answers[0]).toMatchObject({ value: { errorCode: status.NOT_FOUND } });
+    },
+  );
 });

@@ -4,6 +4,7 @@ import { connect } from 'node:net';
 import { gzipSync } from 'node:zlib';
 
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
+import { status } from '@grpc/grpc-js';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import {
@@ -21,10 +22,13 @@ import { overGrpc } from './toy.js';
 const GET_TASK = '/flyteidl.service.AdminService/GetTask';
 const REFLECTION = '/grpc.reflection.v1.ServerReflection/ServerReflectionInfo';
 const WATCH = '/grpc.health.v1.Health/Watch';
+/** The largest message that the server accepts. */
 const MAX_BYTES = 100_000;
+/** The first bytes of a client of HTTP/2. */
 const PREFACE = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n';
 
 const calls: Call[] = [];
+/** Lets the call named `when told` be answered. */
 let tell: () => void;
 const getTask = route(AdminService.method.getTask, async (request, call) => {
   calls.push(call);
@@ -34,6 +38,7 @@ const getTask = route(AdminService.method.getTask, async (request, call) => {
 });
 
 let inFlight = 0;
+/** The codes of the calls that failed, in the order of their ends. */
 const failures: string[] = [];
 const observe: Interceptor = async (_call, next) => {
   inFlight += 1;
@@ -57,14 +62,17 @@ afterEach(async () => {
   await toy.close();
 });
 
+/** A message with its head of five bytes: a flag (1 when it is compressed) and the length. */
 const framed = (message: Uint8Array, flag = 0): Buffer => {
   const head = Buffer.alloc(5);
   head[0] = flag;
   head.writeUInt32BE(message.length, 1);
   return Buffer.concat([head, message]);
 };
+/** A request for the task of this name; `getTask` answers by the name. */
 const named = (name: string): Uint8Array =>
   toBinary(ObjectGetRequestSchema, create(ObjectGetRequestSchema, { id: { name } }));
+/** A reflection request for the file with this symbol. */
 const asked = (symbol: string): Uint8Array =>
   toBinary(
     ServerReflectionRequestSchema,
@@ -108,7 +116,9 @@ const send = (path: string, body: Uint8Array, headers: OutgoingHttpHeaders = {})
   return answer;
 };
 
-const statusOf = ({ headers, trailers }: Seen): string => String(headers['grpc-status'] ?? trailers['grpc-status']);
+/** The name of the gRPC status, such as `OK`. */
+const statusOf = ({ headers, trailers }: Seen): string | undefined =>
+  status[Number(headers['grpc-status'] ?? trailers['grpc-status'])];
 const textOf = ({ headers, trailers }: Seen): string =>
   decodeURIComponent(String(headers['grpc-message'] ?? trailers['grpc-message']));
 
@@ -130,7 +140,7 @@ describe('an answer', () => {
       ['content-type', 'application/grpc'],
     ]);
     expect(Object.entries(trailers)).toEqual([
-      ['grpc-status', '0'],
+      ['grpc-status', String(status.OK)],
       ['flightlog-request-id', calls.at(-1)?.requestId],
     ]);
     expect(messagesIn(bytes).map((each) => fromBinary(TaskSchema, each).shortDescription)).toEqual(['x']);
@@ -139,7 +149,7 @@ describe('an answer', () => {
   it('that refuses is headers alone', async () => {
     const answer = await send(GET_TASK, framed(Buffer.from([0xff])));
     expect(answer.headers[':status']).toBe(200);
-    expect(answer.headers['grpc-status']).toBe('3');
+    expect(answer.headers['grpc-status']).toBe(String(status.INVALID_ARGUMENT));
     expect(answer.bytes).toHaveLength(0);
   });
 });
@@ -154,7 +164,7 @@ describe('a request', () => {
   );
 
   it.each(['application/grpc+proto', 'application/grpc;charset=utf-8'])('is accepted with type %s', async (type) => {
-    expect(statusOf(await send(GET_TASK, framed(named('x')), { 'content-type': type }))).toBe('0');
+    expect(statusOf(await send(GET_TASK, framed(named('x')), { 'content-type': type }))).toBe('OK');
   });
 
   it.each(['GET', 'PUT', 'HEAD'])('is refused with HTTP status 405 for the method %s', async (method) => {
@@ -164,20 +174,24 @@ describe('a request', () => {
 
   it('is UNIMPLEMENTED for a path that names no RPC', async () => {
     const answer = await send('/flyteidl.service.AdminService/toString', framed(named('x')));
-    expect(statusOf(answer)).toBe('12');
+    expect(statusOf(answer)).toBe('UNIMPLEMENTED');
   });
 });
 
 describe('the one message of a request', () => {
   it.each([
-    ['is empty', '0', framed(Buffer.alloc(0))],
-    ['is missing', '3', Buffer.alloc(0)],
-    ['has half a head', '3', Buffer.alloc(3)],
-    ['ends early', '3', framed(named('x')).subarray(0, -1)],
-    ['is followed by another', '3', Buffer.concat([framed(named('x')), framed(named('y'))])],
-    ['is followed by half a head', '3', Buffer.concat([framed(named('x')), Buffer.alloc(2)])],
-    ['is compressed without a header that names the encoding', '3', framed(gzipSync(named('x')), 1)],
-    ['has too great a length', '8', Buffer.concat([framed(Buffer.alloc(0)).subarray(0, 1), Buffer.alloc(4, 0xff)])],
+    ['is empty', 'OK', framed(Buffer.alloc(0))],
+    ['is missing', 'INVALID_ARGUMENT', Buffer.alloc(0)],
+    ['has half a head', 'INVALID_ARGUMENT', Buffer.alloc(3)],
+    ['ends early', 'INVALID_ARGUMENT', framed(named('x')).subarray(0, -1)],
+    ['is followed by another', 'INVALID_ARGUMENT', Buffer.concat([framed(named('x')), framed(named('y'))])],
+    ['is followed by half a head', 'INVALID_ARGUMENT', Buffer.concat([framed(named('x')), Buffer.alloc(2)])],
+    ['is compressed without a header that names the encoding', 'INVALID_ARGUMENT', framed(gzipSync(named('x')), 1)],
+    [
+      'has too great a length',
+      'RESOURCE_EXHAUSTED',
+      Buffer.concat([framed(Buffer.alloc(0)).subarray(0, 1), Buffer.alloc(4, 0xff)]),
+    ],
   ])('that %s is answered with the gRPC status %s', async (_what, code, body) => {
     expect(statusOf(await send(GET_TASK, body))).toBe(code);
   });
@@ -201,15 +215,15 @@ describe('the one message of a request', () => {
 
   it('with a flag that is neither 0 nor 1 is refused', async () => {
     const refused = await send(GET_TASK, framed(named('x'), 7));
-    expect(statusOf(refused)).toBe('3');
+    expect(statusOf(refused)).toBe('INVALID_ARGUMENT');
     expect(textOf(refused)).toBe('a message begins with the flag 7, and not with 0 or 1');
   });
 
   it('may be compressed in a supported encoding; another encoding is refused with the list of supported ones', async () => {
     const packed = framed(gzipSync(named('x')), 1);
-    expect(statusOf(await send(GET_TASK, packed, { 'grpc-encoding': 'gzip' }))).toBe('0');
+    expect(statusOf(await send(GET_TASK, packed, { 'grpc-encoding': 'gzip' }))).toBe('OK');
     const refused = await send(GET_TASK, packed, { 'grpc-encoding': 'snappy' });
-    expect(statusOf(refused)).toBe('12');
+    expect(statusOf(refused)).toBe('UNIMPLEMENTED');
     expect(refused.headers['grpc-accept-encoding']).toBe('identity,deflate,gzip');
   });
 });
@@ -270,7 +284,7 @@ describe('the messages of a stream', () => {
     const answer = seen(stream);
     stream.end(Buffer.concat([framed(asked('no.such.Service')), framed(asked('x')).subarray(0, -1)]));
     expect(messagesIn((await answer).bytes)).toHaveLength(1);
-    expect(statusOf(await answer)).toBe('3');
+    expect(statusOf(await answer)).toBe('INVALID_ARGUMENT');
   });
 
   it('are answered up to one with a reserved flag, also when they come in one piece', async () => {
@@ -281,38 +295,40 @@ describe('the messages of a stream', () => {
   });
 
   it('may be none, and the call ends with the status OK', async () => {
-    expect(statusOf(await send(REFLECTION, Buffer.alloc(0)))).toBe('0');
+    expect(statusOf(await send(REFLECTION, Buffer.alloc(0)))).toBe('OK');
   });
 
   it('may not be two where only the answers are a stream', async () => {
-    expect(statusOf(await send(WATCH, Buffer.concat([framed(Buffer.alloc(0)), framed(Buffer.alloc(0))])))).toBe('3');
+    expect(statusOf(await send(WATCH, Buffer.concat([framed(Buffer.alloc(0)), framed(Buffer.alloc(0))])))).toBe(
+      'INVALID_ARGUMENT',
+    );
   });
 });
 
 describe('the deadline of a call', () => {
   it.each(['50m', '50000u', '1n'])('ends the call, also when the client sets no timer itself: %s', async (timeout) => {
     const answer = await send(GET_TASK, framed(named('never')), { 'grpc-timeout': timeout });
-    expect(statusOf(answer)).toBe('4');
+    expect(statusOf(answer)).toBe('DEADLINE_EXCEEDED');
     expect(calls.every((call) => call.isCancelled())).toBe(true);
   });
 
   it('ends a call whose message has not been sent', async () => {
     const stream = open(GET_TASK, { 'grpc-timeout': '50m' });
-    expect(statusOf(await seen(stream))).toBe('4');
+    expect(statusOf(await seen(stream))).toBe('DEADLINE_EXCEEDED');
   });
 
   it('ends answers that are a stream', async () => {
     const answer = await send(WATCH, framed(Buffer.alloc(0)), { 'grpc-timeout': '50m' });
     expect(messagesIn(answer.bytes)).toHaveLength(1);
-    expect(statusOf(answer)).toBe('4');
+    expect(statusOf(answer)).toBe('DEADLINE_EXCEEDED');
   });
 
   it.each(['99999999H', '1H', '5S'])('does not affect a call that is answered before: %s', async (timeout) => {
-    expect(statusOf(await send(GET_TASK, framed(named('x')), { 'grpc-timeout': timeout }))).toBe('0');
+    expect(statusOf(await send(GET_TASK, framed(named('x')), { 'grpc-timeout': timeout }))).toBe('OK');
   });
 
   it.each(['', '1', 'S', '-1S', '1.5S', '123456789S', '1s', '1S, 1S'])('is refused as %j', async (timeout) => {
-    expect(statusOf(await send(GET_TASK, framed(named('x')), { 'grpc-timeout': timeout }))).toBe('3');
+    expect(statusOf(await send(GET_TASK, framed(named('x')), { 'grpc-timeout': timeout }))).toBe('INVALID_ARGUMENT');
   });
 });
 
@@ -323,7 +339,7 @@ describe('metadata', () => {
   });
 
   it('with a binary header that is not base64 does not fail the call', async () => {
-    expect(statusOf(await send(GET_TASK, framed(named('x')), { 'some-bin': '%%%' }))).toBe('0');
+    expect(statusOf(await send(GET_TASK, framed(named('x')), { 'some-bin': '%%%' }))).toBe('OK');
   });
 });
 
@@ -334,14 +350,14 @@ describe('metadata, of which there may be 64 kB,', () => {
   });
 
   it('is accepted with 60,000 bytes', async () => {
-    expect(statusOf(await send(GET_TASK, framed(named('x')), { large: 'v'.repeat(60_000) }))).toBe('0');
+    expect(statusOf(await send(GET_TASK, framed(named('x')), { large: 'v'.repeat(60_000) }))).toBe('OK');
   });
 });
 
 describe('metadata of 1,000 fields', () => {
   it('is accepted', async () => {
     const fields = Object.fromEntries(Array.from({ length: 1_000 }, (_, at) => [`x-${at}`, 'v']));
-    expect(statusOf(await send(GET_TASK, framed(named('x')), fields))).toBe('0');
+    expect(statusOf(await send(GET_TASK, framed(named('x')), fields))).toBe('OK');
   });
 });
 
@@ -354,7 +370,7 @@ describe('a caller that leaves', () => {
     expect(calls[0]?.isCancelled()).toBe(false);
     stream.close(constants.NGHTTP2_CANCEL);
     await expect.poll(() => calls[0]?.isCancelled()).toBe(true);
-    expect(statusOf(await send(GET_TASK, framed(named('x'))))).toBe('0');
+    expect(statusOf(await send(GET_TASK, framed(named('x'))))).toBe('OK');
   });
 
   it('has CANCELLED for a read that is answered afterwards', async () => {
@@ -371,6 +387,7 @@ describe('a caller that leaves', () => {
   const HEADERS_FRAME = 1;
   const RST_STREAM_FRAME = 3;
   const END_HEADERS = 4;
+  /** A SETTINGS frame without settings, which a client of HTTP/2 sends first. */
   const EMPTY_SETTINGS = Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]);
 
   /** An HTTP/2 frame of the first stream. Clients of Node end a request before they reset it; others do not. */
@@ -439,7 +456,7 @@ describe('a connection on which many calls are cancelled', () => {
     cancel(cancelled);
     const opened = openMany(900);
     await arrived();
-    await expect.poll(async () => statusOf(await send(GET_TASK, framed(named('x'))))).toBe('0');
+    await expect.poll(async () => statusOf(await send(GET_TASK, framed(named('x'))))).toBe('OK');
     // Newer Node refuses calls that are opened while the cancelled ones are being closed.
     if (isFixed) expect(opened.filter(({ destroyed }) => destroyed)).toEqual([]);
   });
@@ -454,7 +471,7 @@ describe('a connection on which many calls are cancelled', () => {
       cancel(cancelled);
       await arrived();
     }
-    await expect.poll(async () => statusOf(await send(GET_TASK, framed(named('x'))))).toBe('0');
+    await expect.poll(async () => statusOf(await send(GET_TASK, framed(named('x'))))).toBe('OK');
     expect(watching.destroyed).toBe(false);
   });
 });
@@ -463,18 +480,23 @@ describe('a caller whose requests are refused', () => {
   const STREAMS = 1_024;
   const tooLarge = framed(Buffer.alloc(3 * MAX_BYTES));
   it.each([
-    ['a message that is too large', GET_TASK, tooLarge, '8'],
-    ['a second message', GET_TASK, Buffer.concat([framed(named('x')), framed(Buffer.alloc(MAX_BYTES))]), '3'],
+    ['a message that is too large', GET_TASK, tooLarge, 'RESOURCE_EXHAUSTED'],
+    [
+      'a second message',
+      GET_TASK,
+      Buffer.concat([framed(named('x')), framed(Buffer.alloc(MAX_BYTES))]),
+      'INVALID_ARGUMENT',
+    ],
     [
       'a message in a stream that cannot be decoded',
       REFLECTION,
       Buffer.concat([framed(Buffer.alloc(9, 0xff)), tooLarge]),
-      '3',
+      'INVALID_ARGUMENT',
     ],
-    ['a path that names no RPC', '/x/y', tooLarge, '12'],
+    ['a path that names no RPC', '/x/y', tooLarge, 'UNIMPLEMENTED'],
   ])('may have 1,024 calls open afterwards: %s', { timeout: 30_000 }, async (_what, path, body, code) => {
     for (let sent = 0; sent < 5; sent++) expect(statusOf(await send(path, body))).toBe(code);
-    const refused: string[] = [];
+    const refused: unknown[] = [];
     for (let each = 0; each < STREAMS; each++) {
       void send(GET_TASK, framed(named('never'))).then((answer) => refused.push(statusOf(answer)));
     }
@@ -494,7 +516,7 @@ describe('bytes that are no HTTP/2', () => {
     const closed = new Promise((resolve) => socket.once('close', resolve));
     socket.resume().end(bytes);
     await closed;
-    expect(statusOf(await send(GET_TASK, framed(named('x'))))).toBe('0');
+    expect(statusOf(await send(GET_TASK, framed(named('x'))))).toBe('OK');
   });
 });
 
@@ -508,7 +530,7 @@ describe('a server that closes', () => {
     const closed = toy.server.close({ drainMs: 30_000 });
     expect(await said).toBe(constants.NGHTTP2_NO_ERROR);
     expect(messagesIn((await watched).bytes)).toHaveLength(2);
-    expect(statusOf(await watched)).toBe('0');
+    expect(statusOf(await watched)).toBe('OK');
     await closed;
   });
 });

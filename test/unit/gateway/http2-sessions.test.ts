@@ -5,9 +5,13 @@ import { afterEach, expect, it, vi } from 'vitest';
 
 import { http2Sessions } from '../../../services/gateway/grpc/sessions.js';
 
+/** The first bytes of a client of HTTP/2. */
 const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
+/** A SETTINGS frame without settings. */
 const SETTINGS = Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]);
+/** A GOAWAY frame of the last stream 0, without an error: the client ends the session. */
 const GOAWAY = Buffer.from([0, 0, 8, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+/** The interval at which `http2Sessions` pings. */
 const PING_EVERY_MS = 60_000;
 
 const closing: (() => unknown)[] = [];

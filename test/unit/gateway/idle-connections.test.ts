@@ -15,8 +15,8 @@ afterEach(() => {
 });
 
 /**
- * A server with one client. `idle.all()` are the connections of the server that are idle now; `answered` and `idles`
- * wait until so many requests have been answered, and so many connections are idle.
+ * A server with one client. `idle.all()` are the connections of the server that are idle now; `untilAnswered` waits until
+ * so many requests have been answered, `untilIdle` until so many connections are idle.
  */
 const withClient = async (answer: (request: IncomingMessage, response: ServerResponse) => void) => {
   server = createServer(answer);
@@ -32,42 +32,42 @@ const withClient = async (answer: (request: IncomingMessage, response: ServerRes
     client.write(text);
     await expect.poll(() => state.read() - before, LIMIT).toBe(text.length);
   };
-  const answered = (count: number) => expect.poll(() => state.answered, LIMIT).toBe(count);
-  const idles = (count: number) => expect.poll(() => idle.all().length, LIMIT).toBe(count);
-  return { idle, send, answered, idles };
+  const untilAnswered = (count: number) => expect.poll(() => state.answered, LIMIT).toBe(count);
+  const untilIdle = (count: number) => expect.poll(() => idle.all().length, LIMIT).toBe(count);
+  return { idle, send, untilAnswered, untilIdle };
 };
 
 describe('a connection', { timeout: 60_000 }, () => {
   it('is idle before its first request and after each answer', async () => {
-    const { idle, send, answered, idles } = await withClient((_request, response) => response.end());
-    await idles(1);
+    const { idle, send, untilAnswered, untilIdle } = await withClient((_request, response) => response.end());
+    await untilIdle(1);
     await send('GET / HTTP/1.1\r\nHo');
     expect(idle.all()).toEqual([]);
     await send('st: x\r\n\r\n');
-    await answered(1);
-    await idles(1);
+    await untilAnswered(1);
+    await untilIdle(1);
     await send('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\nbody');
-    await answered(2);
-    await idles(1);
+    await untilAnswered(2);
+    await untilIdle(1);
   });
 
   it('is not idle when a half of a request arrived before the one in flight was answered', async () => {
     const open: ServerResponse[] = [];
-    const { idle, send, answered, idles } = await withClient((_request, response) => void open.push(response));
+    const { idle, send, untilAnswered, untilIdle } = await withClient((_request, response) => void open.push(response));
     await send('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
     await send('GET / HTTP/1.1\r\nHo');
     open[0]?.end();
-    await answered(1);
+    await untilAnswered(1);
     expect(idle.all()).toEqual([]);
     await send('st: x\r\n\r\n');
     open[1]?.end();
-    await answered(2);
-    await idles(1);
+    await untilAnswered(2);
+    await untilIdle(1);
   });
 
   it('is not idle when a half of a request arrived before the body of the one before it was read', async () => {
     let first: IncomingMessage | undefined;
-    const { idle, send, answered, idles } = await withClient((request, response) => {
+    const { idle, send, untilAnswered, untilIdle } = await withClient((request, response) => {
       if (first === undefined) first = request.once('end', () => response.end());
       else response.end();
     });
@@ -75,24 +75,24 @@ describe('a connection', { timeout: 60_000 }, () => {
     await send('body');
     await send('GET / HTTP/1.1\r\nHo');
     first?.resume();
-    await answered(1);
+    await untilAnswered(1);
     expect(idle.all()).toEqual([]);
     await send('st: x\r\n\r\n');
-    await answered(2);
-    await idles(1);
+    await untilAnswered(2);
+    await untilIdle(1);
   });
 
   it('is idle when the rest of a refused request has arrived, and not before', async () => {
-    const { idle, send, answered, idles } = await withClient((request, response) => {
+    const { idle, send, untilAnswered, untilIdle } = await withClient((request, response) => {
       request.resume();
       response.writeHead(413).end();
     });
     await send('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 8\r\n\r\n');
-    await answered(1);
+    await untilAnswered(1);
     expect(idle.all()).toEqual([]);
     await send('half');
     expect(idle.all()).toEqual([]);
     await send('rest');
-    await idles(1);
+    await untilIdle(1);
   });
 });

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { logFailure } from '../../../services/gateway/log.js';
 import { RpcError, unavailable } from '../../../services/kernel/rpc.js';
 
-it('calls that fail for one cause outside the process are one line in the log, those for another one are another', () => {
+it('calls that fail for the same cause outside the process give one line in the log, and another cause gives another line', () => {
   const lines: string[] = [];
   const write = (_: object, message: string) => void lines.push(message);
   const fail = (error: Error) =>

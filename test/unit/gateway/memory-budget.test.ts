@@ -2,6 +2,7 @@ import { connect as connectHttp2, type ClientHttp2Session } from 'node:http2';
 import { connect, Socket } from 'node:net';
 
 import { create, toBinary } from '@bufbuild/protobuf';
+import { status } from '@grpc/grpc-js';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 
 import { ObjectGetRequestSchema } from '../../../proto/gen/platformidl/admin/common_pb.js';
@@ -24,6 +25,7 @@ const large = (): { routes: readonly Route[]; handled: () => number } => {
   return { routes: [read], handled: () => handled };
 };
 
+/** Limits of a budget: three answers for a connection, six in all. */
 const limits = (more: Partial<Parameters<typeof answerBudget>[0]> = {}) => ({
   perConnectionBytes: 3 * ANSWER_BYTES,
   totalBytes: 6 * ANSWER_BYTES,
@@ -43,7 +45,10 @@ const framed = (message: Uint8Array): Buffer => {
   return Buffer.concat([head, message]);
 };
 
-/** A client that sends many calls over one connection and reads no answer until told to. */
+/**
+ * A client that sends many calls over one connection and reads no answer until `read` is called. `statuses` has the names
+ * of the gRPC statuses of the answers that came.
+ */
 const unreading = (port: number, calls: number) => {
   const session: ClientHttp2Session = connectHttp2(`http://127.0.0.1:${port}`, { settings: { initialWindowSize: 0 } });
   session.on('error', () => undefined);
@@ -53,7 +58,7 @@ const unreading = (port: number, calls: number) => {
   for (let i = 0; i < calls; i++) {
     const request = session.request({ ':method': 'POST', ':path': path, 'content-type': 'application/grpc' });
     const see = (sent: { 'grpc-status'?: unknown }) => {
-      if (typeof sent['grpc-status'] === 'string') statuses.push(sent['grpc-status']);
+      if (typeof sent['grpc-status'] === 'string') statuses.push(status[Number(sent['grpc-status'])] ?? '');
     };
     request
       .on('response', see)
@@ -145,13 +150,13 @@ describe('answers that are not read', () => {
     await new Promise((resolve) => caller.session.ping(resolve));
     expect(toy.handled()).toBe(1);
     caller.read();
-    await expect.poll(() => caller.statuses, { timeout: 10_000 }).toEqual(Array(12).fill('0'));
+    await expect.poll(() => caller.statuses, { timeout: 10_000 }).toEqual(Array(12).fill('OK'));
   });
 
   it('are RESOURCE_EXHAUSTED where the memory budget stays full', async () => {
     const toy = await serving(limits({ waitMs: 300 }));
     const caller = unreading(toy.port, 4);
-    await expect.poll(() => caller.statuses, { timeout: 5_000 }).toContain('8');
+    await expect.poll(() => caller.statuses, { timeout: 5_000 }).toContain('RESOURCE_EXHAUSTED');
   });
 
   it('take no memory from another connection', async () => {
@@ -160,7 +165,7 @@ describe('answers that are not read', () => {
     await expect.poll(toy.handled).toBe(1);
     const reader = unreading(toy.port, 1);
     reader.read();
-    await expect.poll(() => reader.statuses, { timeout: 5_000 }).toEqual(['0']);
+    await expect.poll(() => reader.statuses, { timeout: 5_000 }).toEqual(['OK']);
   });
 
   it('release their memory when the caller disconnects', async () => {
@@ -170,7 +175,7 @@ describe('answers that are not read', () => {
     const second = unreading(toy.port, 1);
     second.read();
     first.session.destroy();
-    await expect.poll(() => second.statuses, { timeout: 5_000 }).toEqual(['0']);
+    await expect.poll(() => second.statuses, { timeout: 5_000 }).toEqual(['OK']);
   });
 
   it('are not made for the calls of a connection that has ended', async () => {
@@ -183,7 +188,7 @@ describe('answers that are not read', () => {
     }
     const last = unreading(toy.port, 3);
     last.read();
-    await expect.poll(() => last.statuses, { timeout: 5_000 }).toEqual(['0', '0', '0']);
+    await expect.poll(() => last.statuses, { timeout: 5_000 }).toEqual(['OK', 'OK', 'OK']);
     expect(toy.handled()).toBeLessThanOrEqual(4 * 2 + 3); // of 51; each connection that ended may have admitted one more
   });
 
@@ -215,29 +220,32 @@ describe('answers over REST that are not read', () => {
 });
 
 /** A connection that sends these bytes and nothing more. */
-const silent = (port: number, words = ''): Socket => {
-  const socket = connect(port, '127.0.0.1', () => socket.write(words)).resume();
+const silent = (port: number, firstBytes = ''): Socket => {
+  const socket = connect(port, '127.0.0.1', () => socket.write(firstBytes)).resume();
   socket.on('error', () => undefined);
   closing.push(() => socket.destroy());
   return socket;
 };
 
 describe('a connection whose client does not send a whole request', () => {
-  it.each(['', 'PRI * HTTP/2.0\r\n'])('is closed by the gRPC server after `handshakeMs`: %j', async (words) => {
+  it.each(['', 'PRI * HTTP/2.0\r\n'])('is closed by the gRPC server after `handshakeMs`: %j', async (firstBytes) => {
     const toy = await serving(limits(), { handshakeMs: 200 });
     const speaking = connectHttp2(`http://127.0.0.1:${toy.port}`);
     closing.push(() => speaking.destroy());
-    const socket = silent(toy.port, words);
+    const socket = silent(toy.port, firstBytes);
     await expect.poll(() => socket.closed, { timeout: 5_000 }).toBe(true);
     expect(speaking.destroyed).toBe(false);
   });
 
-  it.each(['', 'GET / HTTP/1.1\r\nHost:'])('is closed by the REST server after `handshakeMs`: %j', async (words) => {
-    const toy = await overHttp([], [], { handshakeMs: 200 });
-    closing.push(() => toy.close());
-    const socket = silent(Number(new URL(toy.url).port), words);
-    await expect.poll(() => socket.closed, { timeout: 5_000 }).toBe(true);
-  });
+  it.each(['', 'GET / HTTP/1.1\r\nHost:'])(
+    'is closed by the REST server after `handshakeMs`: %j',
+    async (firstBytes) => {
+      const toy = await overHttp([], [], { handshakeMs: 200 });
+      closing.push(() => toy.close());
+      const socket = silent(Number(new URL(toy.url).port), firstBytes);
+      await expect.poll(() => socket.closed, { timeout: 5_000 }).toBe(true);
+    },
+  );
 
   it('gets an error in the usual form over REST before it is closed', async () => {
     const toy = await overHttp([], [], { handshakeMs: 200 });
@@ -247,7 +255,10 @@ describe('a connection whose client does not send a whole request', () => {
     socket.on('data', (chunk: Buffer) => (answer += chunk.toString()));
     await expect.poll(() => socket.closed, { timeout: 5_000 }).toBe(true);
     expect(answer).toMatch(/^HTTP\/1\.1 408 /u);
-    expect(JSON.parse(answer.slice(answer.indexOf('\r\n\r\n')))).toMatchObject({ code: 4, details: [] });
+    expect(JSON.parse(answer.slice(answer.indexOf('\r\n\r\n')))).toMatchObject({
+      code: status.DEADLINE_EXCEEDED,
+      details: [],
+    });
   });
 });
 

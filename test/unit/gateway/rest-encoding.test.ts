@@ -2,6 +2,7 @@ import { deflateSync, gunzipSync, gzipSync } from 'node:zlib';
 import { request as httpRequest } from 'node:http';
 
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
+import { status as grpcStatus } from '@grpc/grpc-js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { StatusSchema } from '../../../proto/gen/google/rpc/status_pb.js';
@@ -91,7 +92,7 @@ describe('a body', () => {
     const answer = await send(gzipSync(Buffer.alloc(50_000_000)), 'gzip');
     expect(answer.status).toBe(429);
     expect(await answer.json()).toMatchObject({
-      code: 8,
+      code: grpcStatus.RESOURCE_EXHAUSTED,
       message: expect.stringContaining('larger than max') as string,
     });
   });
@@ -116,7 +117,9 @@ describe('a message in bytes', () => {
       expect(fromBinary(TaskCreateResponseSchema, new Uint8Array(await answer.arrayBuffer())).id?.name).toBe('n');
       const refused = await toy.get('/api/v1/tasks/p/d/n/none', { accept: mediaType });
       expect(refused.status).toBe(404);
-      expect(fromBinary(StatusSchema, new Uint8Array(await refused.arrayBuffer()))).toMatchObject({ code: 5 });
+      expect(fromBinary(StatusSchema, new Uint8Array(await refused.arrayBuffer()))).toMatchObject({
+        code: grpcStatus.NOT_FOUND,
+      });
     },
   );
 });

@@ -10,8 +10,11 @@ import { type MemoryBudget, requestBudget } from '../../../services/gateway/memo
 import { type Route, route } from '../../../services/kernel/rpc.js';
 import { overHttp } from './toy.js';
 
+/** The largest message that the server accepts. */
 const MAX_BYTES = 200_000;
+/** The memory budget for requests, of a connection and in all. */
 const BUDGET_BYTES = 2 ** 20;
+/** The time without a byte after which a connection ends. */
 const STALL_MS = 2_000;
 const LIMITS = { perConnectionBytes: BUDGET_BYTES, totalBytes: BUDGET_BYTES, waitMs: 100, stallTimeoutMs: STALL_MS };
 
@@ -29,6 +32,7 @@ beforeEach(async () => {
 afterEach(() => toy.close());
 
 const PATH = '/api/v1/tasks/p/d/n/v';
+/** A request that follows on the same connection. */
 const NEXT = `GET ${PATH} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`;
 
 const head = (verb: string, path: string, headers: readonly string[]): string =>

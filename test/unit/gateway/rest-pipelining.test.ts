@@ -15,6 +15,7 @@ let release: () => void = () => undefined;
 let toy: Awaited<ReturnType<typeof overHttp>>;
 const sockets: Socket[] = [];
 
+/** Serves a write and a read named `slow`, which wait for `release`, and other reads. A request may take `handshakeMs` to arrive. */
 const open = (handshakeMs = 10_000) => {
   steps = [];
   const released = new Promise<void>((resolve) => (release = resolve));
@@ -64,7 +65,7 @@ const padded = read(1)
   .slice(0, 4_092)
   .concat('\r\n\r\n');
 
-/** True when what is sent leaves the process within a second. */
+/** True when the bytes leave the process within a second. */
 const isTaken = (socket: Socket, bytes: Buffer): Promise<boolean> =>
   new Promise((resolve) => {
     socket.write(bytes, () => resolve(true));

@@ -1,4 +1,5 @@
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
+import { status as grpcStatus } from '@grpc/grpc-js';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 
 import {
@@ -46,7 +47,10 @@ it('the messages of a stream come one on each line of a body', async () => {
 it.each([1, 2])('a body of a stream that is not UTF-8 is refused, with %s lines', async (count) => {
   const line = Buffer.from(`${message('ä')}\n`, 'latin1');
   const answer = await toy.send('POST', PATH, Buffer.concat(Array<Buffer>(count).fill(line)));
-  expect(await answer.json()).toMatchObject({ code: 3, message: 'malformed JSON: the body is not valid UTF-8' });
+  expect(await answer.json()).toMatchObject({
+    code: grpcStatus.INVALID_ARGUMENT,
+    message: 'malformed JSON: the body is not valid UTF-8',
+  });
   expect(prefixes).toEqual([]);
 });
 

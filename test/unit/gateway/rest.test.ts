@@ -4,10 +4,11 @@ import { isDeepStrictEqual } from 'node:util';
 
 import { create, equals, fromBinary, toBinary } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { status as grpcStatus } from '@grpc/grpc-js';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
 import { StatusSchema } from '../../../proto/gen/google/rpc/status_pb.js';
-import { NamedEntityListSchema } from '../../../proto/gen/platformidl/admin/common_pb.js';
+import { NamedEntityListSchema, Sort_Direction } from '../../../proto/gen/platformidl/admin/common_pb.js';
 import {
   EventFailureReasonSchema,
   NodeExecutionEventRequestSchema,
@@ -22,7 +23,8 @@ import {
 import { ProjectRegisterResponseSchema } from '../../../proto/gen/platformidl/admin/project_pb.js';
 import { TaskExecutionSchema } from '../../../proto/gen/platformidl/admin/task_execution_pb.js';
 import { TaskListSchema, TaskSchema } from '../../../proto/gen/platformidl/admin/task_pb.js';
-import { WorkflowExecution_Phase } from '../../../proto/gen/platformidl/core/execution_pb.js';
+import { NodeExecution_Phase, WorkflowExecution_Phase } from '../../../proto/gen/platformidl/core/execution_pb.js';
+import { ResourceType } from '../../../proto/gen/platformidl/core/identifier_pb.js';
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
 import { DataProxyService } from '../../../proto/gen/platformidl/service/dataproxy_pb.js';
 import { CreateUploadLocationResponseSchema } from '../../../proto/gen/platformidl/service/dataproxy_pb.js';
@@ -35,8 +37,9 @@ import { type Logged, overHttp } from './toy.js';
 const JSON_TYPE = { 'content-type': 'application/json' };
 const BINARY_TYPE = { 'content-type': 'application/octet-stream' };
 
-/** The request and call that the handler got. */
+/** The request and the call that a handler got last. */
 const got: { request?: unknown; call?: Call } = {};
+/** A handler that notes its request and its call, and gives this answer. */
 const keep = <Answer>(answer: Answer) => {
   return (request: unknown, call: Call): Promise<Answer> => {
     Object.assign(got, { request, call });
@@ -113,7 +116,7 @@ describe('a path', () => {
     });
   });
 
-  it('meets the longer or the shorter binding of an RPC that has two', async () => {
+  it('is matched with the longer or the shorter binding of an RPC that has two', async () => {
     await toy.get('/api/v1/tasks/p/d/n');
     expect(got.request).toMatchObject({ id: { project: 'p', domain: 'd', name: 'n' } });
     await toy.get('/api/v1/tasks/p/d');
@@ -122,7 +125,7 @@ describe('a path', () => {
 
   it.each(['TASK', '1', '0x1'])('names a value of an enum as %s', async (value) => {
     await toy.get(`/api/v1/named_entities/${value}/p/d`);
-    expect(got.request).toMatchObject({ resourceType: 1, project: 'p' });
+    expect(got.request).toMatchObject({ resourceType: ResourceType.TASK, project: 'p' });
   });
 
   it.each([
@@ -137,23 +140,30 @@ describe('a path', () => {
   ])('%s is refused, and the error has: %s', async (path, field) => {
     const response = await toy.get(path);
     expect(response.status).toBe(400);
-    expect(await errorOf(response)).toMatchObject({ code: 3, message: expect.stringContaining(field) as string });
+    expect(await errorOf(response)).toMatchObject({
+      code: grpcStatus.INVALID_ARGUMENT,
+      message: expect.stringContaining(field) as string,
+    });
   });
 
-  it('is decoded before it is split, so that a slash in a name meets no binding', async () => {
+  it('is decoded before it is split, so that one with an encoded slash in a name is not found', async () => {
     expect((await toy.get('/api/v1/executions/p/d/a%2Fb')).status).toBe(404);
   });
 
   it('that is unknown is not found', async () => {
     const response = await toy.get('/api/v1/nonsense');
     expect(response.status).toBe(404);
-    expect(await errorOf(response)).toEqual({ code: 5, message: 'Not Found', details: [] });
+    expect(await errorOf(response)).toEqual({ code: grpcStatus.NOT_FOUND, message: 'Not Found', details: [] });
   });
 
   it.each(['PATCH', 'POST', 'DELETE', 'OPTIONS', 'QUERY'])('without a binding for %s answers 501', async (verb) => {
     const response = await toy.send(verb, '/api/v1/domains');
     expect(response.status).toBe(501);
-    expect(await errorOf(response)).toEqual({ code: 12, message: 'Method Not Allowed', details: [] });
+    expect(await errorOf(response)).toEqual({
+      code: grpcStatus.UNIMPLEMENTED,
+      message: 'Method Not Allowed',
+      details: [],
+    });
   });
 
   it('is not implemented for HEAD', async () => {
@@ -203,7 +213,7 @@ describe('a query', () => {
       limit: 5,
       token: 't',
       filters: 'eq(phase,RUNNING)+ne(a,b)',
-      sortBy: { key: 'created_at', direction: 1 },
+      sortBy: { key: 'created_at', direction: Sort_Direction.ASCENDING },
     });
   });
 
@@ -278,12 +288,15 @@ describe('a JSON body', () => {
   ])('%s is refused, and the error has: %s', async (body, where) => {
     const response = await toy.send('POST', CREATE, body, JSON_TYPE);
     expect(response.status).toBe(400);
-    expect(await errorOf(response)).toMatchObject({ code: 3, message: expect.stringContaining(where) as string });
+    expect(await errorOf(response)).toMatchObject({
+      code: grpcStatus.INVALID_ARGUMENT,
+      message: expect.stringContaining(where) as string,
+    });
     expect(got.request).toBeUndefined();
   });
 
   it('is refused when it is not UTF-8', async () => {
-    const response = await toy.send('POST', CREATE, Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x7d]), JSON_TYPE);
+    const response = await toy.send('POST', CREATE, Buffer.from('{"\xff"}', 'latin1'), JSON_TYPE);
     expect(response.status).toBe(400);
   });
 
@@ -302,7 +315,7 @@ describe('a JSON body', () => {
     const response = await toy.send('POST', CREATE, `{"name":"${'x'.repeat(1_000_000)}"}`, JSON_TYPE);
     expect(response.status).toBe(429);
     expect(await errorOf(response)).toMatchObject({
-      code: 8,
+      code: grpcStatus.RESOURCE_EXHAUSTED,
       message: expect.stringContaining('message larger than max') as string,
     });
   });
@@ -325,7 +338,7 @@ describe('a JSON body', () => {
   it('reaches a handler of bytes as protobuf', async () => {
     await toy.send('POST', '/api/v1/events/nodes', '{"event":{"id":{"node_id":"n0"},"phase":"RUNNING"}}', JSON_TYPE);
     expect(fromBinary(NodeExecutionEventRequestSchema, got.request as Uint8Array)).toMatchObject({
-      event: { id: { nodeId: 'n0' }, phase: 2 },
+      event: { id: { nodeId: 'n0' }, phase: NodeExecution_Phase.RUNNING },
     });
   });
 });
@@ -428,10 +441,15 @@ describe('bytes over HTTP', () => {
 
   it('that are no message are refused in bytes', async () => {
     for (const path of [CREATE, '/api/v1/events/nodes']) {
-      const response = await toy.send('POST', path, Buffer.from([0x0a, 0x7f]), BINARY_TYPE);
+      const response = await toy.send(
+        'POST',
+        path,
+        Buffer.from([0x0a, 0x7f]) /* a field of 127 bytes that has none */,
+        BINARY_TYPE,
+      );
       expect(response.status).toBe(400);
       const { code, message } = fromBinary(StatusSchema, new Uint8Array(await response.arrayBuffer()));
-      expect(code).toBe(3);
+      expect(code).toBe(grpcStatus.INVALID_ARGUMENT);
       expect(message).toContain('ends early');
     }
   });
@@ -443,7 +461,7 @@ describe('a refusal', () => {
     const json = await toy.get(path, { accept: 'application/json' });
     expect(json.status).toBe(400);
     expect(await json.json()).toEqual({
-      code: 9,
+      code: grpcStatus.FAILED_PRECONDITION,
       message: 'ended',
       details: [
         {
@@ -468,14 +486,14 @@ describe('a refusal', () => {
   it('says nothing of a bug', async () => {
     const response = await toy.get('/api/v1/executions/p/d/bug', { 'x-request-id': 'r-1' });
     expect(response.status).toBe(500);
-    expect(await errorOf(response)).toEqual({ code: 13, message: 'internal error', details: [] });
+    expect(await errorOf(response)).toEqual({ code: grpcStatus.INTERNAL, message: 'internal error', details: [] });
     expect(logged.at(-1)).toMatchObject({ level: 'error', fields: { requestId: 'r-1' } });
   });
 
   it('of a read whose store is unavailable says only that', async () => {
     const response = await toy.get('/api/v1/executions/p/d/away');
     expect(response.status).toBe(503);
-    expect(await errorOf(response)).toMatchObject({ code: 14, message: 'a store is unavailable' });
+    expect(await errorOf(response)).toMatchObject({ code: grpcStatus.UNAVAILABLE, message: 'a store is unavailable' });
   });
 });
 

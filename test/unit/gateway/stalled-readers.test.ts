@@ -13,12 +13,12 @@ const CHUNK_BYTES = 1_000;
 const PATH = '/api/v1/watch/executions/flytesnacks/development/a';
 
 /**
- * A stream that fails after so many chunks, by default one without end; a client that reads nothing for 100 ms is
- * disconnected. `ended` resolves to the number of chunks that were taken when that happens.
+ * A route whose stream fails after so many chunks, by default one without end; a client that reads nothing for 100 ms is
+ * disconnected. `ended` resolves when the client is gone, to the number of chunks that the stream has given.
  */
-const endless = (chunks = Infinity) => {
-  let [given, over] = [0, (_given: number): void => undefined];
-  const ended = new Promise<number>((resolve) => (over = resolve));
+const chunkStream = (chunks = Infinity) => {
+  let [given, resolveEnded] = [0, (_given: number): void => undefined];
+  const ended = new Promise<number>((resolve) => (resolveEnded = resolve));
   const route: FollowRoute = {
     method: ExecutionWatchService.method.watch,
     takes: 'follow',
@@ -30,8 +30,8 @@ const endless = (chunks = Infinity) => {
         if (chunks === Infinity) return;
         throw new Error('dropped');
       } finally {
-        gone.addEventListener('abort', () => over(given));
-        if (gone.aborted) over(given);
+        gone.addEventListener('abort', () => resolveEnded(given));
+        if (gone.aborted) resolveEnded(given);
       }
     },
   };
@@ -39,7 +39,7 @@ const endless = (chunks = Infinity) => {
 };
 
 it('a stream that ends without an event is answered with no events', async () => {
-  const { route } = endless();
+  const { route } = chunkStream();
   const toy = await overHttp([{ ...route, follow: () => Readable.from([]) }]);
   const answer = await fetch(toy.url + PATH, { signal: AbortSignal.timeout(5_000) });
   expect(answer.headers.get('content-type')).toBe('text/event-stream; charset=utf-8');
@@ -48,7 +48,7 @@ it('a stream that ends without an event is answered with no events', async () =>
 });
 
 it('a stream is ended when its client leaves before the first event, and other requests are answered', async () => {
-  const { route } = endless();
+  const { route } = chunkStream();
   const [steps, leaving] = [new EventEmitter(), new AbortController()];
   const follow: FollowRoute['follow'] = async function* (_request, _call, { disconnected: gone }) {
     steps.emit('opened');
@@ -68,7 +68,7 @@ it('a stream is ended when its client leaves before the first event, and other r
 });
 
 it('the failure of a stream that has begun is logged, and its connection is closed', async () => {
-  const { route } = endless(1);
+  const { route } = chunkStream(1);
   const logged: Logged[] = [];
   const toy = await overHttp([route], logged);
   await expect(fetch(toy.url + PATH).then((answer) => answer.arrayBuffer())).rejects.toThrow();
@@ -78,7 +78,7 @@ it('the failure of a stream that has begun is logged, and its connection is clos
 
 describe('a client that does not read what a stream sends', () => {
   it('is disconnected, over Server-Sent Events', async () => {
-    const { route, ended } = endless();
+    const { route, ended } = chunkStream();
     const toy = await overHttp([route]);
     const request = get(toy.url + PATH, { agent: false }).on('error', () => undefined);
     const [response] = (await once(request, 'response')) as [IncomingMessage];
@@ -89,10 +89,10 @@ describe('a client that does not read what a stream sends', () => {
   });
 
   it.each([
-    ['that goes on', Infinity],
+    ['without end', Infinity],
     ['that has failed, with its reason not read', 70],
   ])('is disconnected, over gRPC, from a stream %s', async (_, chunks) => {
-    const { route, ended } = endless(chunks);
+    const { route, ended } = chunkStream(chunks);
     const toy = await overGrpc([route]);
     const session = connectHttp2(`http://127.0.0.1:${toy.port}`);
     const { parent, name } = route.method;

@@ -21,6 +21,7 @@ const BUDGET = { perConnectionBytes: 2 ** 27, totalBytes: 2 ** 28, waitMs: 10_00
 /** Hosting options other than the defaults below, and interceptors that observe the calls. */
 type More = Partial<Hosting> & { readonly observers?: readonly Interceptor[] };
 
+/** A server's options: these routes behind all interceptors; what the server logs is added to `logged`. */
 const hosting = (routes: readonly AnyRoute[], logged: Logged[] = [], { observers, ...more }: More = {}): Hosting => {
   const positions = positionTokens(LOG_ID);
   const logger = {
@@ -45,6 +46,7 @@ const hosting = (routes: readonly AnyRoute[], logged: Logged[] = [], { observers
   };
 };
 
+/** The result of a unary call over gRPC. */
 export type Called = { readonly error?: ServiceError; readonly answer?: Buffer; readonly trailer: Metadata };
 
 const same = (bytes: Buffer): Buffer => bytes;

@@ -33,6 +33,7 @@ const event = create(TaskExecutionEventRequestSchema, {
 });
 const bytes = toBinary(TaskExecutionEventRequestSchema, event);
 
+/** True from the beginning of the year 1 to the end of the year 9999. */
 const isTime = ({ seconds, nanos }: Timestamp): boolean =>
   nanos >= 0 && nanos < 1e9 && seconds >= -62_135_596_800n && seconds < 253_402_300_800n;
 

@@ -56,23 +56,26 @@ describe('a call', () => {
     expect(await ask(ada([]), callOf(admin.getVersion))).toBe('done for ""');
   });
 
-  it.each(['decoded', 'bytes'] as const)('needs the permission in its project and domain: %s', async (form) => {
-    const asked = (project: string, domain: string, grants: readonly Grant[]) =>
-      ask(ada(grants), callOf(admin.createTask, { headers, request: createTask(project, domain)[form] }));
-    expect(await asked('a', 'development', [IN_DEVELOPMENT])).toBe('done for "ada"');
-    expect(await asked('a', 'production', [IN_DEVELOPMENT])).toBe(
-      'PERMISSION_DENIED: missing permission register in project a, domain production',
-    );
-    expect(await asked('b', 'development', [IN_DEVELOPMENT])).toMatch('PERMISSION_DENIED');
-    expect(await asked('a', 'development', [{ ...IN_DEVELOPMENT, role: 'viewer' }])).toMatch('PERMISSION_DENIED');
-    expect(await asked('a', 'development', [])).toMatch('PERMISSION_DENIED');
-    expect(await asked('', '', [IN_DEVELOPMENT])).toBe(
-      'PERMISSION_DENIED: missing permission register in project *, domain *',
-    );
-  });
+  it.each(['decoded', 'bytes'] as const)(
+    'needs the permission in the project and domain of its request, which may be %s',
+    async (form) => {
+      const asked = (project: string, domain: string, grants: readonly Grant[]) =>
+        ask(ada(grants), callOf(admin.createTask, { headers, request: createTask(project, domain)[form] }));
+      expect(await asked('a', 'development', [IN_DEVELOPMENT])).toBe('done for "ada"');
+      expect(await asked('a', 'production', [IN_DEVELOPMENT])).toBe(
+        'PERMISSION_DENIED: missing permission register in project a, domain production',
+      );
+      expect(await asked('b', 'development', [IN_DEVELOPMENT])).toMatch('PERMISSION_DENIED');
+      expect(await asked('a', 'development', [{ ...IN_DEVELOPMENT, role: 'viewer' }])).toMatch('PERMISSION_DENIED');
+      expect(await asked('a', 'development', [])).toMatch('PERMISSION_DENIED');
+      expect(await asked('', '', [IN_DEVELOPMENT])).toBe(
+        'PERMISSION_DENIED: missing permission register in project *, domain *',
+      );
+    },
+  );
 
   it('whose request cannot be read needs the permission everywhere', async () => {
-    const request = Uint8Array.of(0x0a, 0xff);
+    const request = Uint8Array.of(0x0a, 0xff); // a field 1 whose length ends early
     const unreadable = () => callOf(admin.createTask, { headers, request });
     expect(await ask(ada([IN_DEVELOPMENT]), unreadable())).toMatch('PERMISSION_DENIED');
     const everywhere: Grant = { role: 'contributor', projects: ['*'], domains: ['*'] };
@@ -104,6 +107,7 @@ describe('a call', () => {
   });
 });
 
+// The permission of an open stream is checked again each second.
 describe('a stream', () => {
   const method = SyncAgentService.method.executeTaskSync;
   const route = { method, takes: 'stream', open: (requests: AsyncIterable<Uint8Array>) => requests } as const;
@@ -144,7 +148,7 @@ describe('a stream', () => {
   it.each([
     ['the issuer of its token', new RpcError('UNAVAILABLE', 'the issuer is away')],
     ['the store of the keys', new StoreUnavailable('the disk is full')],
-  ])('goes on while %s cannot be asked', async (_, error) => {
+  ])('stays open while %s cannot be asked', async (_, error) => {
     const authentication = { ...ada(grants) };
     const ended = opened({ callerOf: (header) => authentication.callerOf(header) });
     await vi.advanceTimersByTimeAsync(0);
@@ -171,7 +175,7 @@ describe('a stream', () => {
     expect(ended).toEqual({ code });
   });
 
-  it('goes on past the expiry that it was opened with when its issuer has extended the token', async () => {
+  it('stays open past the expiry that it was opened with when its issuer has extended the token', async () => {
     const first = ada(grants, Date.now() + 2_000);
     const authentication = { ...first };
     const ended = opened({ callerOf: (header) => authentication.callerOf(header) });

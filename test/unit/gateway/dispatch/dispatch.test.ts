@@ -38,21 +38,24 @@ describe('the dispatch', () => {
     expect({ answer, notes }).toEqual({ answer: 'answer', notes: ['a in', 'b in', 'handler', 'b out', 'a out'] });
   });
 
-  const no = new RpcError('PERMISSION_DENIED', 'no');
+  const refusal = new RpcError('PERMISSION_DENIED', 'no');
   it.each<[string, Interceptor]>([
     [
       'at once',
       () => {
-        throw no;
+        throw refusal;
       },
     ],
-    ['later', () => Promise.resolve().then(() => Promise.reject(no))],
-  ])('refuses a call with the error that an interceptor throws %s, and goes no further', async (_when, refusing) => {
-    const notes: string[] = [];
-    const dispatch = dispatcher([noting(notes, 'a'), refusing, noting(notes, 'b')]);
-    await expect(dispatch(call, never)).rejects.toThrow('no');
-    expect(notes).toEqual(['a in', 'a out']);
-  });
+    ['later', () => Promise.resolve().then(() => Promise.reject(refusal))],
+  ])(
+    'refuses a call with the error that an interceptor throws %s, and calls no later interceptor',
+    async (_when, refusing) => {
+      const notes: string[] = [];
+      const dispatch = dispatcher([noting(notes, 'a'), refusing, noting(notes, 'b')]);
+      await expect(dispatch(call, never)).rejects.toThrow('no');
+      expect(notes).toEqual(['a in', 'a out']);
+    },
+  );
 });
 
 describe('the deadline of a call', () => {
