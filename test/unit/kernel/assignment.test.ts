@@ -4,7 +4,7 @@ import { LEASE_MS, type Leases } from '../../../services/kernel/ports/leases.js'
 import { shareOf, assignPartitions } from '../../../services/kernel/assignment.js';
 import { manualTimers } from '../../support/manual-timers.js';
 
-const PARTS = Array.from({ length: 8 }, (_, at) => String(at));
+const PARTITIONS = Array.from({ length: 8 }, (_, at) => String(at));
 
 /** Leases in memory, with a clock that the test advances. */
 const memoryLeases = (now: () => number): Leases & { fails: boolean } => {
@@ -35,11 +35,13 @@ const memoryLeases = (now: () => number): Leases & { fails: boolean } => {
   return leases;
 };
 
+/** Waits until promises that are due have been settled. */
 const settled = async (): Promise<void> => {
   for (let turn = 0; turn < 50; turn += 1) await Promise.resolve();
 };
 
-const fixture = () => {
+/** A group of workers in one process; `pass` moves their clock in steps of 250 ms. */
+const openGroup = () => {
   const clock = manualTimers(0);
   const leases = memoryLeases(() => clock.now());
   const failures: unknown[] = [];
@@ -52,7 +54,7 @@ const fixture = () => {
     const work = assignPartitions({
       leases,
       group: 'views',
-      partitions: PARTS,
+      partitions: PARTITIONS,
       worker,
       timers,
       onAssigned: (parts) => {
@@ -80,18 +82,18 @@ const fixture = () => {
 
 describe("a worker's share of the partitions", () => {
   it('is every n-th partition, by the order of all workers', () => {
-    expect(shareOf(PARTS, ['b', 'a', 'c'], 'b')).toEqual(['1', '4', '7']);
-    expect(shareOf(PARTS, ['a'], 'a')).toEqual(PARTS);
-    expect(shareOf(PARTS, ['a'], 'b')).toEqual([]);
+    expect(shareOf(PARTITIONS, ['b', 'a', 'c'], 'b')).toEqual(['1', '4', '7']);
+    expect(shareOf(PARTITIONS, ['a'], 'a')).toEqual(PARTITIONS);
+    expect(shareOf(PARTITIONS, ['a'], 'b')).toEqual([]);
     const nine = Array.from({ length: 9 }, (_, at) => `w${at}`);
-    expect(nine.flatMap((worker) => shareOf(PARTS, nine, worker)).sort()).toEqual(PARTS);
+    expect(nine.flatMap((worker) => shareOf(PARTITIONS, nine, worker)).sort()).toEqual(PARTITIONS);
   });
 
   it('is everything for one worker alone, and half when another joins', async () => {
-    const { join, pass } = fixture();
+    const { join, pass } = openGroup();
     const a = join('a');
     await pass(250);
-    expect(a.own()).toEqual(PARTS);
+    expect(a.own()).toEqual(PARTITIONS);
     const b = join('b');
     await pass(4_000);
     expect([a.own(), b.own()]).toEqual([
@@ -101,20 +103,20 @@ describe("a worker's share of the partitions", () => {
   });
 
   it('goes to the others within 4 seconds when the worker leaves, and within 9 seconds when it dies', async () => {
-    const { join, pass } = fixture();
+    const { join, pass } = openGroup();
     const [a, b, c] = [join('a'), join('b'), join('c')];
     await pass(4_000);
     await c.close();
     expect(c.own()).toEqual([]);
     await pass(4_000);
-    expect([...a.own(), ...b.own()].sort()).toEqual(PARTS);
+    expect([...a.own(), ...b.own()].sort()).toEqual(PARTITIONS);
     b.stop();
     await pass(9_000);
-    expect(a.own()).toEqual(PARTS);
+    expect(a.own()).toEqual(PARTITIONS);
   });
 
   it('is assigned again at each renewal while the process cannot take it, and its leases stay', async () => {
-    const { join, pass, failures } = fixture();
+    const { join, pass, failures } = openGroup();
     const a = join('a');
     a.rejectTimes(Infinity);
     const b = join('b');
@@ -127,7 +129,7 @@ describe("a worker's share of the partitions", () => {
   });
 
   it('goes to a worker that joins before its lease ends, also when it is given up only at a second attempt', async () => {
-    const { join, pass } = fixture();
+    const { join, pass } = openGroup();
     const a = join('a');
     await pass(250);
     a.rejectTimes(1);
@@ -140,15 +142,15 @@ describe("a worker's share of the partitions", () => {
   });
 
   it('is kept while leases cannot be taken or renewed', async () => {
-    const { join, pass, leases, failures } = fixture();
+    const { join, pass, leases, failures } = openGroup();
     const a = join('a');
     await pass(250);
     leases.fails = true;
     await pass(20_000);
-    expect(a.own()).toEqual(PARTS);
+    expect(a.own()).toEqual(PARTITIONS);
     expect(failures.length).toBeGreaterThan(1);
     leases.fails = false;
     await pass(2_000);
-    expect(a.own()).toEqual(PARTS);
+    expect(a.own()).toEqual(PARTITIONS);
   });
 });

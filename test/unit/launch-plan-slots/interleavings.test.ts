@@ -42,13 +42,13 @@ const pagesOf = async (pages: ReturnType<EventStore['readStream']>): Promise<(re
 const NEVER = new Promise<never>(() => undefined);
 
 /** All requests to the log; those of dead processes are carried out all the same. */
-const asked = new Set<Promise<unknown>>();
+const requests = new Set<Promise<unknown>>();
 
 /** A log that answers when the scheduler lets it, and never once its process is dead. */
 const scheduled = (scheduler: Scheduler, isDead: () => boolean): EventStore => {
   const later = async <Result>(label: string, result: Promise<Result>): Promise<Result> => {
     const settled = Promise.allSettled([result]).then(([outcome]) => outcome);
-    asked.add(settled);
+    requests.add(settled);
     const outcome = await scheduler.schedule(settled, label);
     if (isDead()) return NEVER;
     if (outcome.status === 'rejected') throw outcome.reason;
@@ -79,6 +79,7 @@ type PlanId = { readonly project: string; readonly domain: string; readonly name
 
 const context = () => ({ actor: '', commandId: randomUUID() });
 
+/** Takes a slot and creates the execution with it, as a launch does. */
 const launch = async ({ sessions, slots }: Process, plan: PlanId, id: PlanId): Promise<void> => {
   const slot = await slots.take(plan, id, MAX);
   if (slot === undefined) return;
@@ -91,6 +92,7 @@ const end = ({ sessions }: Process, id: PlanId): Promise<unknown> =>
   sessions.handle(aggregate, executionStream(id), { ...workflow('FAILED'), id }, context());
 
 type Step = {
+  /** `clear` releases the slots that are not needed; `wait` moves the clock until an attempt may be fenced. */
   readonly what: 'launch' | 'end' | 'clear' | 'crash' | 'wait';
   /** The index of the process. */
   readonly at: number;
@@ -150,7 +152,7 @@ const runAll = async (scheduler: Scheduler, all: readonly Step[], ids: Ids, cloc
     await Promise.race([act(step, process), process.death]);
   };
   await scheduler.waitFor(Promise.all(all.map(begin)));
-  await Promise.all(asked);
+  await Promise.all(requests);
 };
 
 /** The executions that are running (created and not ended) after each event of the log. */

@@ -22,13 +22,14 @@ import { executionStream } from '../../../services/kernel/execution-id.js';
 
 const plan = { project: 'p', domain: 'd', name: 'plan' };
 const nameless = { project: 'p', domain: 'd' };
-const START = 1_700_000_000_000;
+/** Milliseconds since 1970. */
+const START_MS = 1_700_000_000_000;
 
 let directory: string;
 let store: EventStore;
 let sessions: Sessions;
 let slots: Slots;
-let now = START;
+let now = START_MS;
 let commands = 0;
 const aggregate = executionAggregate({ payloads: undefined as never });
 
@@ -41,7 +42,7 @@ const restart = (): void => {
 beforeEach(async () => {
   directory = mkdtempSync(join(tmpdir(), 'flightlog-slots-'));
   store = await sqliteEventStore({ directory });
-  now = START;
+  now = START_MS;
   restart();
 });
 afterEach(async () => {
@@ -51,10 +52,12 @@ afterEach(async () => {
 
 const context = () => ({ actor: '', commandId: `command-${(commands += 1)}` });
 
+/** Creates an execution with the slot of an attempt. */
 const createAs = (name: string, attempt: string) => {
   const id = { ...nameless, name };
   return sessions.handle(aggregate, executionStream(id), creationOf(id, attempt), context());
 };
+/** Records that an attempt can no longer create its execution. */
 const voidAs = (name: string, attempt: string) => {
   const id = { ...nameless, name };
   return sessions.handle(aggregate, executionStream(id), { type: 'VoidExecution', id, attempt }, context());
@@ -268,7 +271,7 @@ describe('slots while the reactor runs that releases them', () => {
     expect(await types()).toEqual(['SlotTaken', 'SlotReleased']);
   });
 
-  it('are kept for executions that go on', async () => {
+  it('are kept for executions that have not ended', async () => {
     await createAs('a', (await take('a', 2))!.attempt);
     await createAs('b', (await take('b', 2))!.attempt);
     await end('b');
@@ -285,26 +288,26 @@ describe('slots while the reactor runs that releases them', () => {
     now += 60_000; // for the slots, which have another clock than the reactor
     await reactor.until(isReleased);
     await reactor.close();
-    expect(reactor.timers.now() - START).toBeGreaterThanOrEqual(60_000);
+    expect(reactor.timers.now() - START_MS).toBeGreaterThanOrEqual(60_000);
     expect(await types(executionStream({ ...nameless, name: 'a' }))).toEqual(['ExecutionVoided']);
   });
 
   it('are released a minute after they are seen when the clock of the process that took them was an hour ahead', async () => {
-    now = START + 3_600_000;
+    now = START_MS + 3_600_000;
     await take('a');
-    now = START;
+    now = START_MS;
     const reactor = open();
-    now = START + 3_599_000; // before the time at which it was taken, by the clock of the process that took it
+    now = START_MS + 3_599_000; // before the time at which it was taken, by the clock of the process that took it
     await reactor.until(isReleased);
     await reactor.close();
-    expect(reactor.timers.now() - START).toBeGreaterThanOrEqual(60_000);
+    expect(reactor.timers.now() - START_MS).toBeGreaterThanOrEqual(60_000);
     expect(await types()).toEqual(['SlotTaken', 'SlotReleased']);
   });
 
   it('are released while another stream of slots is parked, which is read again from its oldest slot', async () => {
     const parked = { ...plan, name: 'parked' };
     await slots.take(parked, { ...nameless, name: 'held' }, 1);
-    const metadata = JSON.stringify({ recordedAtMs: START, actor: '', commandId: '', schema: 1 });
+    const metadata = JSON.stringify({ recordedAtMs: START_MS, actor: '', commandId: '', schema: 1 });
     const unknown = { id: randomBytes(16), type: 'OfANewerRelease', data: new Uint8Array(), metadata };
     await store.append(slotsStream(parked), 'any', [unknown]);
     await createAs('a', (await take('a'))!.attempt);
