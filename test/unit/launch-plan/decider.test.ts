@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import { ScheduleSchema } from '../../../proto/gen/platformidl/admin/schedule_pb.js';
+import { ResourceType } from '../../../proto/gen/platformidl/core/identifier_pb.js';
 import { ParameterMapSchema, VariableMapSchema } from '../../../proto/gen/platformidl/core/interface_pb.js';
 import {
   LaunchPlanActivatedSchema,
@@ -16,7 +17,8 @@ import { launchPlanAggregate, launchPlanDecider } from '../../../services/launch
 import { launchPlanCodec, type LaunchPlanEvent } from '../../../services/launch-plan/events.js';
 import { given } from '../../support/streams/given.js';
 
-const idOf = (version: string) => ({ resourceType: 3, project: 'p', domain: 'd', name: 'n', version }) as const;
+const idOf = (version: string) =>
+  ({ resourceType: ResourceType.LAUNCH_PLAN, project: 'p', domain: 'd', name: 'n', version }) as const;
 const digest = new Uint8Array([1]);
 const spec = new Uint8Array([2]);
 const expectedInputs = toBinary(ParameterMapSchema, create(ParameterMapSchema, { parameters: { a: {} } }));
@@ -45,7 +47,8 @@ const registered = (version: string): LaunchPlanEvent => {
     spec: { content: { case: 'inline', value: spec } },
     digest,
   });
-  data.$unknown = [encodedField(3, expectedInputs), encodedField(4, expectedOutputs)];
+  const { expectedInputs: inputs, expectedOutputs: outputs } = LaunchPlanRegisteredSchema.field;
+  data.$unknown = [encodedField(inputs.number, expectedInputs), encodedField(outputs.number, expectedOutputs)];
   return { type: 'LaunchPlanRegistered', data };
 };
 const activated = (version: string, deactivatedVersion = ''): LaunchPlanEvent => ({

@@ -7,6 +7,7 @@ import {
   LaunchPlanState as State,
   LaunchPlanUpdateRequestSchema,
 } from '../../../proto/gen/platformidl/admin/launch_plan_pb.js';
+import { ResourceType } from '../../../proto/gen/platformidl/core/identifier_pb.js';
 import { launchPlanAggregate } from '../../../services/launch-plan/decider.js';
 import { launchPlanCodec, launchPlanStream } from '../../../services/launch-plan/events.js';
 import { launchPlanRegistration } from '../../../services/launch-plan/registration/request.js';
@@ -36,7 +37,7 @@ describe('launch plans over the interface', () => {
 
   const send = (request: Request): Promise<unknown> =>
     registry.ask('CreateLaunchPlan', LaunchPlanCreateRequestSchema, request);
-  const update = (version: string, state: State, resourceType = 0): Promise<unknown> => {
+  const update = (version: string, state: State, resourceType = ResourceType.UNSPECIFIED): Promise<unknown> => {
     const id = { ...plan(version).id!, resourceType };
     return registry.ask('UpdateLaunchPlan', LaunchPlanUpdateRequestSchema, { id, state });
   };
@@ -47,7 +48,7 @@ describe('launch plans over the interface', () => {
     expect(await active()).toBeUndefined();
     await update('a', State.ACTIVE);
     expect(await active()).toBe('a');
-    await update('b', State.ACTIVE, 3);
+    await update('b', State.ACTIVE, ResourceType.LAUNCH_PLAN);
     expect(await active()).toBe('b');
     await update('b', State.INACTIVE);
     expect(await active()).toBeUndefined();
@@ -58,8 +59,9 @@ describe('launch plans over the interface', () => {
     expect(['a', 'b']).toContain(await active());
     const activations = (await registry.events()).filter(({ type }) => type === 'LaunchPlanActivated');
     const chain = activations.map(({ type, data }) => launchPlanCodec.decode(type, data, 1));
-    const ended = chain.map(({ data }) => ('deactivatedVersion' in data ? data.deactivatedVersion : ''));
-    expect(chain.at(-2)?.data.id?.version).toBe(ended.at(-1));
+    /** The version that each activation deactivated. */
+    const deactivated = chain.map(({ data }) => ('deactivatedVersion' in data ? data.deactivatedVersion : ''));
+    expect(chain.at(-2)?.data.id?.version).toBe(deactivated.at(-1));
   });
 
   it('refuse a wrong update with a text that names the mistake', async () => {
@@ -72,7 +74,7 @@ describe('launch plans over the interface', () => {
       code: 'INVALID_ARGUMENT',
       message: 'Unrecognized launch plan state 7',
     });
-    await expect(update('a', State.ACTIVE, 1)).rejects.toMatchObject({
+    await expect(update('a', State.ACTIVE, ResourceType.TASK)).rejects.toMatchObject({
       code: 'INVALID_ARGUMENT',
       message: expect.stringContaining('resource type') as string,
     });
@@ -90,11 +92,11 @@ describe('launch plans over the interface', () => {
 
   it('of an earlier release exist, also with a version that is refused now', async () => {
     const old = plan('a\u202e0v');
-    const id = { ...old.id!, resourceType: 3 } as const;
+    const id = { ...old.id!, resourceType: ResourceType.LAUNCH_PLAN } as const;
     const workflow = await registry.definitions.workflow(old.spec!.workflowId!);
     const command = launchPlanRegistration(id, old, {
       ...workflow!,
-      id: { ...old.spec!.workflowId!, resourceType: 2 },
+      id: { ...old.spec!.workflowId!, resourceType: ResourceType.WORKFLOW },
     });
     await registry.sessions.handle(launchPlanAggregate, launchPlanStream(id), command, {
       actor: 'ada',

@@ -4,7 +4,13 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { launchPlans } from '../../../projections/launch-plans/projection.js';
 import { launchPlansRoutes } from '../../../projections/launch-plans/rpc.js';
-import { LaunchPlanSchema, LaunchPlanSpecSchema } from '../../../proto/gen/platformidl/admin/launch_plan_pb.js';
+import { Sort_Direction } from '../../../proto/gen/platformidl/admin/common_pb.js';
+import {
+  LaunchPlanSchema,
+  LaunchPlanSpecSchema,
+  LaunchPlanState,
+} from '../../../proto/gen/platformidl/admin/launch_plan_pb.js';
+import { ResourceType } from '../../../proto/gen/platformidl/core/identifier_pb.js';
 import {
   LaunchPlanActivatedSchema,
   LaunchPlanDeactivatedSchema,
@@ -15,9 +21,10 @@ import type { RecordedEvent } from '../../../services/kernel/event.js';
 import { launchPlanCodec, type LaunchPlanEvent, launchPlanStream } from '../../../services/launch-plan/events.js';
 import { documentsAfter, openReads, recordedAtMs } from '../../support/views/run-views.js';
 
+const { ACTIVE, INACTIVE } = LaunchPlanState;
 const { method } = AdminService;
 const scope = { project: 'flytesnacks', domain: 'development' };
-const idOf = (name: string, version: string) => ({ resourceType: 3, ...scope, name, version });
+const idOf = (name: string, version: string) => ({ resourceType: ResourceType.LAUNCH_PLAN, ...scope, name, version });
 
 type Spec = MessageInitShape<typeof LaunchPlanSpecSchema>;
 
@@ -52,6 +59,7 @@ const recorded = (...events: readonly LaunchPlanEvent[]): readonly RecordedEvent
     position: BigInt(index + 1),
   }));
 
+/** The state of each version, in the order of registration. */
 const statesAfter = (...events: readonly LaunchPlanEvent[]) =>
   [...documentsAfter(launchPlans, recorded(...events), 1).values()].map(({ fields }) => fields['state']);
 
@@ -59,12 +67,12 @@ describe('a launch plan', () => {
   const two = [registered('daily', 'v1'), registered('daily', 'v2')];
 
   it('is inactive once registered', () => {
-    expect(statesAfter(...two)).toEqual([0, 0]);
+    expect(statesAfter(...two)).toEqual([INACTIVE, INACTIVE]);
   });
 
   it('that becomes active takes the place of the version that was active', () => {
-    expect(statesAfter(...two, activated('daily', 'v1'))).toEqual([1, 0]);
-    expect(statesAfter(...two, activated('daily', 'v1'), activated('daily', 'v2', 'v1'))).toEqual([0, 1]);
+    expect(statesAfter(...two, activated('daily', 'v1'))).toEqual([ACTIVE, INACTIVE]);
+    expect(statesAfter(...two, activated('daily', 'v1'), activated('daily', 'v2', 'v1'))).toEqual([INACTIVE, ACTIVE]);
   });
 
   it('is updated by its deactivation, not by its activation', () => {
@@ -92,6 +100,7 @@ describe('a launch plan', () => {
   });
 });
 
+/** The time at which the active version fires next. */
 const NEXT_MS = Date.parse('2026-01-01T00:01:00Z');
 
 describe('reads of launch plans', () => {
@@ -116,7 +125,7 @@ describe('reads of launch plans', () => {
 
   it('answer the active version of a name', async () => {
     const active = await reads.ask(method.getActiveLaunchPlan, { id: { ...scope, name: 'daily' } });
-    expect(active).toMatchObject({ id: idOf('daily', 'v10'), closure: { state: 1 } });
+    expect(active).toMatchObject({ id: idOf('daily', 'v10'), closure: { state: ACTIVE } });
     await expect(reads.ask(method.getActiveLaunchPlan, { id: { ...scope, name: 'hourly' } })).rejects.toMatchObject({
       code: 'NOT_FOUND',
       message: 'No active launch plan could be found: flytesnacks:development:hourly',
@@ -130,7 +139,7 @@ describe('reads of launch plans', () => {
     const { launchPlans: listed } = await reads.ask(method.listLaunchPlans, { id: daily, limit: 10 });
     const [listedActive] = (await reads.ask(method.listActiveLaunchPlans, scope)).launchPlans;
     for (const plan of [got, active, listedActive!, listed.find(({ id }) => id!.version === 'v10')!]) {
-      expect(plan.closure).toMatchObject({ state: 1, expectedInputs: { parameters: { day: {} } } });
+      expect(plan.closure).toMatchObject({ state: ACTIVE, expectedInputs: { parameters: { day: {} } } });
       expect(timestampMs(plan.closure!.nextFireAt!)).toBe(NEXT_MS);
     }
     expect(listed.find(({ id }) => id!.version === 'v9')!.closure!.nextFireAt).toBeUndefined();
@@ -142,7 +151,7 @@ describe('reads of launch plans', () => {
   });
 
   it('find the newest version by the time of its registration', async () => {
-    const sortBy = { key: 'created_at', direction: 0 };
+    const sortBy = { key: 'created_at', direction: Sort_Direction.DESCENDING };
     const request = { id: { ...scope, name: 'daily' }, limit: 1, sortBy };
     const { launchPlans: newest } = await reads.ask(method.listLaunchPlans, request);
     expect(newest.map(({ id }) => id!.version)).toEqual(['v10']);
@@ -157,7 +166,7 @@ describe('reads of launch plans', () => {
 
   it.each([
     ['getLaunchPlan', {}, 'missing id'],
-    ['getLaunchPlan', { id: { resourceType: 3, ...scope, name: 'daily' } }, 'missing version'],
+    ['getLaunchPlan', { id: { resourceType: ResourceType.LAUNCH_PLAN, ...scope, name: 'daily' } }, 'missing version'],
     ['getActiveLaunchPlan', {}, 'missing id'],
     ['getActiveLaunchPlan', { id: scope }, 'missing name'],
     ['listActiveLaunchPlans', { project: 'p' }, 'missing domain'],

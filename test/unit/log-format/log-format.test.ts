@@ -85,6 +85,7 @@ describe('a process that writes the log', () => {
     return events.map(({ type }) => type);
   };
 
+  // Format 1 has one type of report, `EngineReported`; format 2 has a type for each entity.
   it('writes events in the format of the log, and follows a change of it while it runs', async () => {
     await ask(creation);
     await ask(workflow('QUEUED'));

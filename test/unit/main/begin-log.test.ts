@@ -18,8 +18,9 @@ import { filePayloadStore } from '../../../services/store/payloads/file-payload-
 import { newEvent, openEmptyLog } from '../../support/streams/filled-log.js';
 
 const named = (id: string) => ({ id, name: id, description: '' });
-const configured = { projects: [named('flytesnacks')] };
-const more = { projects: [named('flytesnacks'), named('billing')] };
+const oneProject = { projects: [named('flytesnacks')] };
+const twoProjects = { projects: [named('flytesnacks'), named('billing')] };
+/** A stream that another program writes. */
 const foreign = streamName('inventory', ['hammer']);
 
 let directory: string;
@@ -27,7 +28,8 @@ let store: EventStore;
 let format: FormatInForce;
 let sessions: OpenSessions;
 
-const begin = (): Promise<boolean> => beginLog(configured, { store, sessions, format });
+/** Begins the log with one project; gives true when this start has begun it. */
+const begin = (): Promise<boolean> => beginLog(oneProject, { store, sessions, format });
 
 /** Begins the log with two projects, in a process that fails before it has written to the stream. */
 const failAt = (failing: ReturnType<typeof streamName>): Promise<boolean> => {
@@ -35,7 +37,7 @@ const failAt = (failing: ReturnType<typeof streamName>): Promise<boolean> => {
     stream === failing
       ? Promise.reject(new StoreUnavailable('the process fails'))
       : sessions.handle(aggregate, stream, ...rest);
-  return beginLog(more, { store, sessions: { ...sessions, handle }, format });
+  return beginLog(twoProjects, { store, sessions: { ...sessions, handle }, format });
 };
 
 const eventsOf = async (stream: ReturnType<typeof streamName>): Promise<readonly string[]> => {
@@ -77,9 +79,9 @@ it.each([
   ['the last project', projectStream('billing')],
 ])('a start that fails before it has recorded %s is continued by the next one', async (_, stream) => {
   await expect(failAt(stream)).rejects.toThrow(StoreUnavailable);
-  expect(await beginLog(more, { store, sessions, format })).toBe(true);
+  expect(await beginLog(twoProjects, { store, sessions, format })).toBe(true);
   expect([format.format(), await eventsOf(LOG_FORMAT_STREAM)]).toEqual([NEWEST_FORMAT, ['LogFormatSet']]);
-  for (const { id } of more.projects) expect(await eventsOf(projectStream(id))).toEqual(['ProjectRegistered']);
+  for (const { id } of twoProjects.projects) expect(await eventsOf(projectStream(id))).toEqual(['ProjectRegistered']);
 });
 
 it('a log in which anything else was recorded does not get projects that are configured later', async () => {
@@ -87,6 +89,6 @@ it('a log in which anything else was recorded does not get projects that are con
   const command = { actor: '', commandId: 'a request' };
   const project = create(ProjectSchema, named('own'));
   await sessions.handle(projectAggregate, projectStream('own'), { type: 'RegisterProject', project }, command);
-  expect(await beginLog(more, { store, sessions, format })).toBe(false);
+  expect(await beginLog(twoProjects, { store, sessions, format })).toBe(false);
   expect(await eventsOf(projectStream('billing'))).toEqual([]);
 });

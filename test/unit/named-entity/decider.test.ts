@@ -61,12 +61,12 @@ describe('the metadata of a name', () => {
   });
 
   it.each([
-    ['', State.NAMED_ENTITY_ACTIVE, []],
-    ['greets', State.SYSTEM_GENERATED, [updated('greets', State.SYSTEM_GENERATED)]],
-    ['', State.SYSTEM_GENERATED, [updated('greets', State.SYSTEM_GENERATED)]],
+    ['', 'NAMED_ENTITY_ACTIVE', []],
+    ['greets', 'SYSTEM_GENERATED', [updated('greets', State.SYSTEM_GENERATED)]],
+    ['', 'SYSTEM_GENERATED', [updated('greets', State.SYSTEM_GENERATED)]],
   ] as const)('is not recorded again when nothing changes: "%s" in state %s', (description, state, facts) => {
     given(namedEntityDecider, ...facts)
-      .when(update(description, state))
+      .when(update(description, State[state]))
       .thenNothing();
   });
 });

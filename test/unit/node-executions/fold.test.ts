@@ -7,7 +7,11 @@ import { taskExecutionKey } from '../../../projections/query/execution-identifie
 import { nodeExecutions } from '../../../projections/node-executions/projection.js';
 import { NodeExecutionSchema } from '../../../proto/gen/platformidl/admin/node_execution_pb.js';
 import { CatalogCacheStatus } from '../../../proto/gen/platformidl/core/catalog_pb.js';
-import { NodeExecution_Phase as Phase } from '../../../proto/gen/platformidl/core/execution_pb.js';
+import {
+  ExecutionError_ErrorKind,
+  NodeExecution_Phase as Phase,
+} from '../../../proto/gen/platformidl/core/execution_pb.js';
+import { ResourceType } from '../../../proto/gen/platformidl/core/identifier_pb.js';
 import { LiteralMapSchema } from '../../../proto/gen/platformidl/core/literals_pb.js';
 import type { TaskNodeMetadataSchema } from '../../../proto/gen/platformidl/event/event_pb.js';
 import type { ExecutionCommand } from '../../../services/execution/commands.js';
@@ -42,7 +46,10 @@ const closureAfter = async (...commands: readonly ExecutionCommand[]) =>
 const second = (seconds: number): number => 1_700_000_000_000 + seconds * 1_000;
 /** Microseconds since 1970 of {@link second}. */
 const micros = (seconds: number): number => second(seconds) * 1_000;
-const failure = { outputResult: { case: 'error', value: { code: 'E', message: 'bad', kind: 2 } } } as const;
+/** The result of a report that has an error. */
+const failure = {
+  outputResult: { case: 'error', value: { code: 'E', message: 'bad', kind: ExecutionError_ErrorKind.SYSTEM } },
+} as const;
 const taskNode = (value: MessageInitShape<typeof TaskNodeMetadataSchema>) =>
   ({ targetMetadata: { case: 'taskNodeMetadata', value } }) as const;
 
@@ -71,12 +78,12 @@ describe('a node execution', () => {
       node_id: 'n0',
       parent: '',
       parent_task: null,
-      recorded: 2,
+      recorded: 2, // the position of the first event of the node
       phase: 'FAILED',
       created_at: micros(2),
       updated_at: micros(9),
       started_at: micros(2),
-      duration: 7_000_000,
+      duration: 7_000_000, // microseconds, as all times here
       error_kind: 'SYSTEM',
       error_code: 'E',
       cache_status: null,
@@ -185,7 +192,13 @@ describe('a node execution', () => {
   });
 
   it('has the revision of the event that carried its dynamic workflow', async () => {
-    const version = { resourceType: 2, project: 'flytesnacks', domain: 'development', name: 'dynamic', version: 'v1' };
+    const version = {
+      resourceType: ResourceType.WORKFLOW,
+      project: 'flytesnacks',
+      domain: 'development',
+      name: 'dynamic',
+      version: 'v1',
+    };
     const compiledWorkflow = { primary: { template: { id: version } } };
     const dynamicWorkflow = { id: version, compiledWorkflow, dynamicJobSpecUri: 's3://spec' };
     const document = await documentOf(
@@ -229,7 +242,7 @@ describe('a node execution', () => {
   });
 
   it.each(['SUCCEEDED', 'SKIPPED', 'RECOVERED', 'FAILED', 'TIMED_OUT', 'ABORTED'] as const)(
-    'that is %s shows outputs, and an error only when it has not ended well',
+    'that is %s shows outputs, and an error unless it is SUCCEEDED, SKIPPED or RECOVERED',
     async (phase) => {
       const shown = async (result: object) => (await closureAfter(node(phase, result))).outputResult.case;
       const isGood = ['SUCCEEDED', 'SKIPPED', 'RECOVERED'].includes(phase);
@@ -265,7 +278,13 @@ describe('a node execution', () => {
 
   it('is the same when it is stored and loaded again after every event', () => {
     const inline = create(LiteralMapSchema);
-    const version = { resourceType: 2, project: 'flytesnacks', domain: 'development', name: 'dynamic', version: 'v1' };
+    const version = {
+      resourceType: ResourceType.WORKFLOW,
+      project: 'flytesnacks',
+      domain: 'development',
+      name: 'dynamic',
+      version: 'v1',
+    };
     const dynamic = { id: version, compiledWorkflow: { primary: { template: { id: version } } } };
     const { recorded } = openStream(
       creation,
@@ -343,7 +362,7 @@ describe('a node that is open when its execution ends', () => {
   });
 
   it.each([
-    ['an end', [end]],
+    ['a report of the end', [end]],
     ['an expiry', [termination, expiry]],
   ])('has no document by %s when its own events are missing', (_, commands) => {
     const { recorded } = openStream(creation, node('RUNNING'), ...commands);
@@ -351,7 +370,11 @@ describe('a node that is open when its execution ends', () => {
   });
 
   it('is ABORTED also when the control plane ends the execution', async () => {
-    const { phase, updatedAt } = await closureAfter(node('QUEUED', { second: -1e7 }), termination, expiry);
+    const { phase, updatedAt } = await closureAfter(
+      node('QUEUED', { second: -1e7 /* before the time of the recorded expiry */ }),
+      termination,
+      expiry,
+    );
     expect([phase, timestampMs(updatedAt!)]).toEqual([Phase.ABORTED, recordedAtMs(4n)]);
   });
 });

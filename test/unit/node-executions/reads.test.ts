@@ -3,6 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { executionsRoutes } from '../../../projections/executions/rpc.js';
 import { nodeExecutionsRoutes } from '../../../projections/node-executions/rpc.js';
 import { taskExecutionsRoutes } from '../../../projections/task-executions/rpc.js';
+import { ExecutionState } from '../../../proto/gen/platformidl/admin/execution_pb.js';
+import { ResourceType } from '../../../proto/gen/platformidl/core/identifier_pb.js';
 import { LiteralMapSchema } from '../../../proto/gen/platformidl/core/literals_pb.js';
 import { ContentSchema } from '../../../proto/gen/platformidl/eventlog/content_pb.js';
 import { ExecutionCreatedSchema } from '../../../proto/gen/platformidl/eventlog/execution_pb.js';
@@ -14,9 +16,16 @@ import { executionStream } from '../../../services/kernel/execution-id.js';
 const { method } = AdminService;
 
 const literals = (name: string) => create(LiteralMapSchema, { literals: { [name]: { hash: name } } });
-const version = { resourceType: 2, project: 'flytesnacks', domain: 'development', name: 'dynamic', version: 'v1' };
+const version = {
+  resourceType: ResourceType.WORKFLOW,
+  project: 'flytesnacks',
+  domain: 'development',
+  name: 'dynamic',
+  version: 'v1',
+};
 const compiledWorkflow = { primary: { template: { id: version } } };
 
+/** The events of a run: a dynamic node n0 with a child and one task, a node n1 with two tasks; and of an archived run. */
 const record = async () => {
   const inputs = create(ContentSchema, {
     content: { case: 'inline', value: toBinary(LiteralMapSchema, literals('given')) },
@@ -48,7 +57,13 @@ const record = async () => {
 const archived = () => {
   const other = { ...id, name: 'archived' };
   const created = create(ExecutionCreatedSchema, { id: other, spec: {} });
-  const archive = { type: 'UpdateExecution', id, state: 1, tags: undefined, principal: 'ada' } as const;
+  const archive = {
+    type: 'UpdateExecution',
+    id,
+    state: ExecutionState.EXECUTION_ARCHIVED,
+    tags: undefined,
+    principal: 'ada',
+  } as const;
   const { recorded } = openStream({ ...creation, created }, archive);
   return recorded.map((event) => ({ ...event, stream: executionStream(other) }));
 };
@@ -168,7 +183,7 @@ describe('reads of a run', () => {
     expect(await list('')).toEqual(['run']);
     expect(await list('eq(phase,SUCCEEDED)')).toEqual(['run']);
     expect(await list('eq(phase,QUEUED)')).toEqual([]);
-    expect(await list('eq(state,1)')).toEqual(['archived']);
+    expect(await list(`eq(state,${ExecutionState.EXECUTION_ARCHIVED})`)).toEqual(['archived']);
   });
 
   it('name the missing entity', async () => {

@@ -21,7 +21,11 @@ import { given as givenFacts } from '../../support/streams/given.js';
 const { decider } = notificationAggregate;
 const given = (...facts: readonly NotificationEvent[]) => givenFacts(decider, ...facts);
 
-const NOW = 1_700_000_000_000;
+/** Milliseconds since 1970. */
+const NOW_MS = 1_700_000_000_000;
+/** The pause before the next attempt. */
+const RETRY_MS = 5_000;
+/** An attempt that has not ended after this time is taken for lost. */
 const LOST_MS = 120_000;
 const message = {
   id: 'm1',
@@ -32,15 +36,16 @@ const message = {
   recipient: 'team@example.com',
 };
 const recorded = create(NotificationMessageSchema, message);
+/** The reason for which a message is given up after two attempts of unknown outcome. */
 const TWICE = 'it is not known whether the message was sent, and it was repeated once';
 
-const started = (attempt: string, atMs = NOW, isRepeat = false): NotificationEvent => ({
+const started = (attempt: string, atMs = NOW_MS, isRepeat = false): NotificationEvent => ({
   type: 'NotificationStarted',
   data: create(NotificationStartedSchema, { message: recorded, attempt, startedAt: timestampFromMs(atMs), isRepeat }),
 });
 const sent = (attempt: string): NotificationEvent => ({
   type: 'NotificationSent',
-  data: create(NotificationSentSchema, { messageId: 'm1', attempt, answer: '250 ok', sentAt: timestampFromMs(NOW) }),
+  data: create(NotificationSentSchema, { messageId: 'm1', attempt, answer: '250 ok', sentAt: timestampFromMs(NOW_MS) }),
 });
 const failed = (attempt: string, isUnknown = false): NotificationEvent => ({
   type: 'NotificationFailed',
@@ -48,12 +53,12 @@ const failed = (attempt: string, isUnknown = false): NotificationEvent => ({
     messageId: 'm1',
     attempt,
     reason: 'no',
-    failedAt: timestampFromMs(NOW),
-    nextAttemptAt: timestampFromMs(NOW + 5_000),
+    failedAt: timestampFromMs(NOW_MS),
+    nextAttemptAt: timestampFromMs(NOW_MS + RETRY_MS),
     isUnknown,
   }),
 });
-const givenUp = (reason: string, { atMs = NOW, isUnknown = false } = {}): NotificationEvent => ({
+const givenUp = (reason: string, atMs = NOW_MS): NotificationEvent => ({
   type: 'NotificationGivenUp',
   data: create(NotificationGivenUpSchema, { message: recorded, reason, givenUpAt: timestampFromMs(atMs), isUnknown }),
 });
@@ -62,28 +67,28 @@ const resent: NotificationEvent = {
   data: create(NotificationResendRequestedSchema, {
     message: recorded,
     principal: 'ann',
-    requestedAt: timestampFromMs(NOW),
+    requestedAt: timestampFromMs(NOW_MS),
   }),
 };
 
-const begin = (attempt: string, nowMs = NOW): NotificationCommand => ({
+const begin = (attempt: string, nowMs = NOW_MS): NotificationCommand => ({
   type: 'BeginNotification',
   message,
   attempt,
   nowMs,
   lostAfterMs: LOST_MS,
 });
-const end = (attempt: string, outcome: AttemptOutcome, giveUpAtMs = NOW + 86_400_000): NotificationCommand => ({
+const end = (attempt: string, outcome: AttemptOutcome, giveUpAtMs = NOW_MS + 86_400_000): NotificationCommand => ({
   type: 'EndNotification',
   messageId: 'm1',
   attempt,
   outcome,
-  nowMs: NOW,
-  nextAttemptAtMs: NOW + 5_000,
+  nowMs: NOW_MS,
+  nextAttemptAtMs: NOW_MS + RETRY_MS,
   giveUpAtMs,
 });
-const giveUp: NotificationCommand = { type: 'GiveUpNotification', message, reason: 'too old', nowMs: NOW };
-const resend: NotificationCommand = { type: 'ResendNotification', messageId: 'm1', principal: 'ann', nowMs: NOW };
+const giveUp: NotificationCommand = { type: 'GiveUpNotification', message, reason: 'too old', nowMs: NOW_MS };
+const resend: NotificationCommand = { type: 'ResendNotification', messageId: 'm1', principal: 'ann', nowMs: NOW_MS };
 
 const OK = { kind: 'sent', answer: '250 ok' } as const;
 const NO = { kind: 'failed', reason: 'no' } as const;
@@ -98,32 +103,32 @@ describe('an attempt', () => {
   });
   it('waits for another attempt that is running', () => {
     given(started('a'))
-      .when(begin('b', NOW + LOST_MS - 1))
-      .thenRefused({ kind: 'in-progress', againAtMs: NOW + LOST_MS });
+      .when(begin('b', NOW_MS + LOST_MS - 1))
+      .thenRefused({ kind: 'in-progress', againAtMs: NOW_MS + LOST_MS });
   });
   it('after one that was lost is a repetition', () => {
     given(started('a'))
-      .when(begin('b', NOW + LOST_MS))
-      .then(started('b', NOW + LOST_MS, true));
+      .when(begin('b', NOW_MS + LOST_MS))
+      .then(started('b', NOW_MS + LOST_MS, true));
   });
   it('after two that were lost does not begin: the message is given up', () => {
-    const later = NOW + LOST_MS;
-    given(started('a', 0), started('b', NOW, true))
+    const later = NOW_MS + LOST_MS;
+    given(started('a', 0), started('b', NOW_MS, true))
       .when(begin('c', later))
       .thenRefused({ kind: 'finished' }, givenUp(TWICE, { atMs: later, isUnknown: true }));
   });
   it('waits until a failed message is due again', () => {
     given(started('a'), failed('a'))
-      .when(begin('b', NOW + 4_999))
-      .thenRefused({ kind: 'not-due', againAtMs: NOW + 5_000 });
+      .when(begin('b', NOW_MS + RETRY_MS - 1))
+      .thenRefused({ kind: 'not-due', againAtMs: NOW_MS + RETRY_MS });
     given(started('a'), failed('a'))
-      .when(begin('b', NOW + 5_000))
-      .then(started('b', NOW + 5_000));
+      .when(begin('b', NOW_MS + RETRY_MS))
+      .then(started('b', NOW_MS + RETRY_MS));
   });
   it('after one that may have sent the message is a repetition', () => {
     given(started('a'), failed('a', true))
-      .when(begin('b', NOW + 5_000))
-      .then(started('b', NOW + 5_000, true));
+      .when(begin('b', NOW_MS + RETRY_MS))
+      .then(started('b', NOW_MS + RETRY_MS, true));
   });
   it.each([
     ['sent', sent('a')],
@@ -148,7 +153,7 @@ describe('the end of an attempt', () => {
   });
   it('gives up a message that has failed for too long', () => {
     given(started('a'))
-      .when(end('a', NO, NOW + 4_999))
+      .when(end('a', NO, NOW_MS + RETRY_MS - 1))
       .then(givenUp('failed for too long: no'));
     given(started('a'))
       .when(end('a', UNKNOWN, NOW + 4_999))
@@ -156,15 +161,15 @@ describe('the end of an attempt', () => {
   });
   it('lets a message that may have been sent be repeated once', () => {
     given(started('a')).when(end('a', UNKNOWN)).then(failed('a', true));
-    given(started('a'), failed('a', true), started('b', NOW, true))
+    given(started('a'), failed('a', true), started('b', NOW_MS, true))
       .when(end('b', UNKNOWN))
       .then(givenUp(`${TWICE}: no`, { isUnknown: true }));
   });
   it('of an attempt that was taken for lost counts when it sent the message, and not when it failed', () => {
-    given(started('a'), started('b', NOW, true))
+    given(started('a'), started('b', NOW_MS, true))
       .when(end('a', OK))
       .then(sent('a'));
-    given(started('a'), started('b', NOW, true))
+    given(started('a'), started('b', NOW_MS, true))
       .when(end('a', NO))
       .thenNothing();
   });
@@ -190,13 +195,13 @@ describe('a message', () => {
     given(started('a'), sent('a')).when(resend).then(resent);
     given(started('a'), sent('a'), resent)
       .when(begin('b'))
-      .then(started('b', NOW, true));
+      .then(started('b', NOW_MS, true));
   });
   it('that was given up before it was sent is sent on request, and not as a repetition', () => {
     given(givenUp('too old'), resent).when(begin('b')).then(started('b'));
   });
   it('is not sent again while an attempt is running, or when there is no such message', () => {
-    given(started('a')).when(resend).thenRefused({ kind: 'in-progress', againAtMs: NOW });
+    given(started('a')).when(resend).thenRefused({ kind: 'in-progress', againAtMs: NOW_MS });
     given().when(resend).thenRefused({ kind: 'no-such-message' });
   });
 });
@@ -214,7 +219,7 @@ describe('in any sequence of attempts', () => {
     fc.assert(
       fc.property(steps, (story) => {
         let state = decider.initial();
-        let nowMs = NOW;
+        let nowMs = NOW_MS;
         const attempts: { outcome: AttemptOutcome | undefined; isRepeat: boolean }[] = [];
         const record = (command: NotificationCommand): readonly NotificationEvent[] => {
           const decision = decider.decide(state, command);
@@ -246,11 +251,11 @@ describe('a message that is part of a digest', () => {
     type: 'NotificationDigested',
     data: create(NotificationDigestedSchema, {
       message: recorded,
-      ...{ digestId: digest.id, digestExecution: digest.execution, digestedAt: timestampFromMs(NOW) },
+      ...{ digestId: digest.id, digestExecution: digest.execution, digestedAt: timestampFromMs(NOW_MS) },
     }),
   };
-  const command = { type: 'DigestNotification', message, digest, nowMs: NOW } as const;
-  const begin = { type: 'BeginNotification', message, attempt: 'a', nowMs: NOW, lostAfterMs: LOST_MS } as const;
+  const command = { type: 'DigestNotification', message, digest, nowMs: NOW_MS } as const;
+  const begin = { type: 'BeginNotification', message, attempt: 'a', nowMs: NOW_MS, lostAfterMs: LOST_MS } as const;
 
   it('is recorded as such, once', () => {
     given().when(command).then(digested);

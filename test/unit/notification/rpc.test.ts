@@ -31,13 +31,15 @@ import { sqliteEventStore } from '../../../services/store/log/sqlite-event-store
 import { filePayloadStore } from '../../../services/store/payloads/file-payload-store.js';
 import { creation, id, stream } from '../execution/reports.js';
 
-const NOW = 1_700_000_000_000;
+/** Milliseconds since 1970. */
+const NOW_MS = 1_700_000_000_000;
 const RETRY_MS = 5_000;
-const LATER = NOW + RETRY_MS;
+const LATER_MS = NOW_MS + RETRY_MS;
 
 let directory: string;
 let store: EventStore;
 let sessions: Sessions;
+/** The position that the last call was answered with. */
 let position: bigint | undefined;
 
 const call: Call = {
@@ -53,7 +55,7 @@ beforeEach(async () => {
   directory = mkdtempSync(join(tmpdir(), 'flightlog-notifications-'));
   store = await sqliteEventStore({ directory });
   const payloads = filePayloadStore({ directory });
-  sessions = openSessions({ store, payloads, now: () => NOW });
+  sessions = openSessions({ store, payloads, now: () => NOW_MS });
   const command = { ...creation, created: create(ExecutionCreatedSchema, { id, spec: {} }) };
   await sessions.handle(executionAggregate({ payloads }), stream, command, { actor: 'ann', commandId: 'creation' });
 });
@@ -68,7 +70,7 @@ const ask = async (rpc: keyof typeof NotificationService.method, request: unknow
   const route = notificationRoutes({
     sessions,
     executionExists: (asked) => executionExists(store, asked),
-    now: () => LATER,
+    now: () => LATER_MS,
   }).find((each) => each.method === method);
   return route?.handle(request as never, call);
 };
@@ -95,8 +97,8 @@ const messageTo = (recipient: string) => {
 const attempted = async (recipient: string, outcome?: AttemptOutcome): Promise<void> => {
   const message = messageTo(recipient);
   const attempt = randomUUID();
-  await record({ type: 'BeginNotification', message, attempt, nowMs: NOW, lostAfterMs: RETRY_MS });
-  const ended = { messageId: message.id, attempt, nowMs: NOW, nextAttemptAtMs: LATER, giveUpAtMs: LATER };
+  await record({ type: 'BeginNotification', message, attempt, nowMs: NOW_MS, lostAfterMs: RETRY_MS });
+  const ended = { messageId: message.id, attempt, nowMs: NOW_MS, nextAttemptAtMs: LATER_MS, giveUpAtMs: LATER_MS };
   if (outcome) await record({ type: 'EndNotification', ...ended, outcome });
 };
 
@@ -141,9 +143,9 @@ describe('the messages about an execution', () => {
     await attempted('ann@example.com', outcome);
     const [notification] = (await list()).notifications;
     expect(notification).toMatchObject({ answer: '', reason: '', ...shown });
-    expect(notification?.since && timestampMs(notification.since)).toBe(NOW);
+    expect(notification?.since && timestampMs(notification.since)).toBe(NOW_MS);
     const waits = notification?.status === NotificationStatus.WAITING;
-    expect(notification?.nextAttemptAt && timestampMs(notification.nextAttemptAt)).toBe(waits ? LATER : undefined);
+    expect(notification?.nextAttemptAt && timestampMs(notification.nextAttemptAt)).toBe(waits ? LATER_MS : undefined);
   });
 
   it('are listed with the position of the last event about them', async () => {
@@ -185,7 +187,7 @@ describe('a message that a caller asks to send again', () => {
     expect(position).toBe(await store.head());
     const [notification] = (await list()).notifications;
     expect(notification).toMatchObject({ status: NotificationStatus.WAITING, attempts: 1, reason: '' });
-    expect(notification?.nextAttemptAt && timestampMs(notification.nextAttemptAt)).toBe(LATER);
+    expect(notification?.nextAttemptAt && timestampMs(notification.nextAttemptAt)).toBe(LATER_MS);
   });
 
   it('is recorded with the caller as the principal', async () => {

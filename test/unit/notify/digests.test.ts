@@ -42,7 +42,7 @@ describe('messages about failures of one launch plan', () => {
     expect(place('d', 3 * WINDOW_MS)).toEqual(send());
   });
 
-  it('are collected at once after a digest, while the launch plan goes on failing', () => {
+  it('are collected at once after a digest, while the launch plan continues to fail', () => {
     const { place } = collecting();
     place('lead', WINDOW_MS);
     expect(place('d', WINDOW_MS + 10)).toEqual({ kind: 'later', atMs: 2 * WINDOW_MS + 10 });
