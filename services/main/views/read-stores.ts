@@ -115,17 +115,17 @@ const obstacle = async (source: ReadStoreSource, logId: string): Promise<Error |
  * The writer creates the file and then its tables one after another: for this many attempts in a row, a missing table
  * counts as not created yet.
  */
-const LOOKS_AT_TABLES = 40;
+const MISSING_TABLE_ATTEMPTS = 40;
 
 /**
  * Makes a function that is called with the obstacle of each attempt, and says whether to give up. Attempts before the
  * file was there do not count.
  */
-export const retryLimit = (): ((fault: Error) => boolean) => {
-  let unusableReads = 0;
-  return (fault) => {
-    unusableReads = fault instanceof DataDirectoryUnusable ? unusableReads + 1 : 0;
-    return unusableReads > LOOKS_AT_TABLES;
+export const giveUpPolicy = (): ((why: Error) => boolean) => {
+  let looks = 0;
+  return (why) => {
+    looks = why instanceof DataDirectoryUnusable ? looks + 1 : 0;
+    return looks > MISSING_TABLE_ATTEMPTS;
   };
 };
 
@@ -141,7 +141,7 @@ const WHERE_FROM =
 export const untilReachable = async (source: ReadStoreSource, logId: string, logger: Logger): Promise<void> => {
   const isHere = source.views.kind === 'sqlite';
   const text = isHere ? WHERE_FROM : 'the read store (read_store) cannot be reached; retrying';
-  const isGivenUp = retryLimit();
+  const isGivenUp = giveUpPolicy();
   for (let times = 0; ; times += 1) {
     const fault = await forSetting(viewsKey(source.views), () => obstacle(source, logId));
     if (!fault) return;
