@@ -35,6 +35,7 @@ const unused = (): never => {
   throw new Error('no test calls this');
 };
 
+/** An engine of this session with one free place, which has joined at `atMs` and sent nothing since. */
 const engineOf = (session: string, atMs: number): JoinedEngine => ({
   ...{ group: 'default', engine: `engine of ${session}`, producerId: 'p', places: 1, maxInlineBytes: 0, free: 1 },
   ...{ id: idOf(session), takes: () => true, sendQueue: openSendQueue(), seenAtMs: atMs, renewedAtMs: atMs },
@@ -81,6 +82,7 @@ describe('the session of an engine that is silent', () => {
   /** The errors of sessions that could not be ended. */
   let failures: unknown[];
 
+  /** Records the end of a session; fails for sessions that are named `unendable …`. */
   const end: BoardServices['sessions']['end'] = async (id, cause) => {
     if (id.session.startsWith('unendable')) throw new Error('the disk is full');
     ended.push(`${id.session}: ${cause}`);
@@ -113,8 +115,10 @@ describe('the session of an engine that is silent', () => {
     now: () => ((clockReads += 1), atMs),
   });
 
+  /** A board on a log that other processes write too (`isShared`), or that only this process writes. */
   const opened = (isShared: boolean): WorkBoard => new WorkBoard(servicesOf(isShared));
 
+  /** The sessions that are open. */
   const sessions = (): string[] => [...board.sessions.all()].map(({ id }) => id.session);
 
   /** Waits until exactly these sessions are open. */

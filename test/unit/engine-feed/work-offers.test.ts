@@ -20,6 +20,7 @@ const unused = (): never => {
   throw new Error('a test has called what none should call');
 };
 
+/** An execution that waits for an engine. */
 const waiting = (name: string, createdAtMs: number): WorkItem => ({
   stream: executionStream(name),
   id: { project: 'flytesnacks', domain: 'development', name },

@@ -7,6 +7,7 @@ import type { EngineSessionEvent } from '../../../services/engine-session/events
 const id = { group: 'default', engine: 'a', session: '0f1d1a52-7c39-4b0e-8d5b-6f1d6a3b2c4d' };
 const open: EngineSessionCommand = { type: 'OpenSession', id };
 const renew: EngineSessionCommand = { type: 'RenewSession', id };
+/** Ends the session; with `renewals`, only if it has been renewed that often and not more. */
 const end = (renewals?: number): EngineSessionCommand => ({ type: 'EndSession', id, renewals, cause: 'gone' });
 
 /**

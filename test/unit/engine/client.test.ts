@@ -9,8 +9,10 @@ import { startProxy } from '../../support/proxies/proxy.js';
 const { createNodeEvent } = AdminService.method;
 const PATH = '/platformidl.service.AdminService/CreateNodeEvent';
 
+/** Answers one request. */
 type Reply = (answer: sendUnaryData<Buffer>) => void;
 
+/** Clients and servers, which are closed after each test. */
 const open: { close: () => void }[] = [];
 afterEach(() => open.splice(0).forEach((each) => each.close()));
 

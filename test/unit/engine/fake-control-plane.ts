@@ -42,6 +42,7 @@ export type Reported = {
   end: WalkOutcome | undefined;
 };
 
+/** Options of a walk; those of the engine have defaults. */
 export type FakeOptions = Partial<
   Pick<ExecutionWalk, 'seed' | 'failureProbability' | 'gates' | 'dynamicClosure' | 'isRecovery'>
 > & {
@@ -67,6 +68,7 @@ const outputsIn = (event: { readonly outputResult: NodeExecutionEvent['outputRes
 /** The walk has sent a report that an engine must never send. */
 class Violation extends Error {}
 
+/** Records a report of a node; {@link Violation} when the reports before it do not allow it. */
 const takeNode = (of: Reported, event: NodeExecutionEvent): void => {
   const id = event.id!.nodeId;
   const before = of.nodes.get(id);
@@ -79,6 +81,7 @@ const takeNode = (of: Reported, event: NodeExecutionEvent): void => {
   if (isNodeEnd(event.phase)) of.outputs.set(id, outputsIn(event));
 };
 
+/** Records a report of an attempt of a task; {@link Violation} when the reports before it do not allow it. */
 const takeTask = (of: Reported, event: TaskExecutionEvent): void => {
   const node = event.parentNodeExecutionId!.nodeId;
   const key = taskKey(node, event.retryAttempt);
@@ -88,6 +91,7 @@ const takeTask = (of: Reported, event: TaskExecutionEvent): void => {
   of.tasks.set(key, event.phase);
 };
 
+/** Records a report of the execution itself; {@link Violation} when the reports before it do not allow it. */
 const takeWorkflow = (of: Reported, event: WorkflowExecutionEvent): void => {
   const { phase } = event;
   if (of.phase > Phase.QUEUED && phase < of.phase) throw new Violation(`${Phase[phase]} after ${Phase[of.phase]}`);
@@ -120,6 +124,7 @@ const knownOf = (before: Reported): Pick<ExecutionWalk, 'known' | 'ledger'> => {
   return { known, ledger };
 };
 
+/** The state of an execution without reports. */
 const fresh = (name: string): Reported => ({
   name,
   reports: [],
@@ -131,6 +136,7 @@ const fresh = (name: string): Reported => ({
   end: undefined,
 });
 
+/** The knowledge of an engine that begins an execution. */
 const NOTHING: EarlierState = { workflowPhase: Phase.QUEUED, nodes: new Map(), tasks: new Map() };
 
 const DEFAULTS = {
@@ -154,9 +160,12 @@ const runOf = (
 /** The walked execution, and the child executions that the walk has launched. */
 export type Outcome = { readonly execution: Reported; readonly children: Map<string, Reported> };
 
+/** The effect of a kind. */
 type Of<Kind extends Effect['kind']> = Extract<Effect, { kind: Kind }>;
+/** For each kind of effect, the function that performs it. */
 type Performers = { readonly [Kind in Effect['kind']]: (effect: Of<Kind>) => void };
 
+/** Walks a child execution to its end when it is launched for the first time. */
 const runChild = (world: World, { children }: Outcome, effect: Of<'launch'>, options: FakeOptions): void => {
   if (!children.has(effect.child.name)) {
     const inputs = create(LiteralMapSchema, { literals: { ...effect.inputs } });

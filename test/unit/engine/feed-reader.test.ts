@@ -11,10 +11,11 @@ import { createWorkerPool } from '../../../engine/worker-pool.js';
 const logger = { debug: () => undefined, info: () => undefined, warn: () => undefined };
 const asIs = (bytes: Buffer): Buffer => bytes;
 
-const open: (() => void)[] = [];
+/** Called after each test: they stop servers and end walks. */
+const closers: (() => void)[] = [];
 afterEach(() => {
   vi.useRealTimers();
-  open.splice(0).forEach((close) => close());
+  closers.splice(0).forEach((close) => close());
 });
 
 type Call = ServerDuplexStream<Buffer, Buffer>;
@@ -48,7 +49,7 @@ const silentServer = async () => {
       error ? reject(error) : resolve(bound),
     );
   });
-  open.push(() => server.forceShutdown());
+  closers.push(() => server.forceShutdown());
   return { endpoint: `127.0.0.1:${port}`, received, calls };
 };
 
@@ -98,7 +99,7 @@ it.each<[string, Message, string]>([
   const { endpoint, calls } = await silentServer();
   const stop = new AbortController();
   const active = createActiveExecutions();
-  const walk = (): Promise<void> => new Promise((resolve) => open.push(resolve));
+  const walk = (): Promise<void> => new Promise((resolve) => closers.push(resolve));
   const pool = { active, capacity: 1, walk, onEnd: () => undefined };
   const workers = createWorkerPool({ ...pool, retries: createRetries(logger) });
   const ended = new FeedReader({

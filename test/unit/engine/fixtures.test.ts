@@ -16,12 +16,14 @@ const executions = fixtureExecutions(world);
 const closures = readDynamicClosures('test/fixtures/06-dynamic/dynamic');
 const dynamicClosure = (name: string) => closures.get(name);
 
+/** True when a branch has taken a case that fails the execution. */
 const takesFailBranch = ({ nodes }: Reported): boolean =>
   [...nodes.values()].some(
     ({ phase, outputResult }) =>
       phase === NodePhase.FAILED && outputResult.case === 'error' && outputResult.value.code === 'UserDefinedError',
   );
 
+/** The outputs in the interface of the workflow that are missing or of another type. */
 const outputProblems = ({ launched }: FixtureExecution, { result }: Reported): readonly string[] => {
   const wanted = launched.closure.primary?.template?.interface?.outputs?.variables ?? {};
   return Object.entries(wanted).flatMap(([name, { type }]) => {

@@ -9,6 +9,7 @@ import { nextPause } from '../../../engine/poller.js';
 import type { Walk } from '../../../engine/walk/effects.js';
 import { drive, nextRest } from '../../../engine/walk-execution.js';
 
+/** The answer to each RPC, by its name. */
 const ANSWERS: Readonly<Record<string, object>> = {
   ListProjects: { projects: [{ id: 'one' }, { id: 'two' }] },
   GetDomains: { domains: [{ id: 'development' }, { id: 'production' }] },

@@ -39,6 +39,7 @@ const OPTIONS: EngineOptions = {
 
 type Reason = NonNullable<EventFailureReason['reason']['case']>;
 
+/** The error of a report that the server refuses, with a reason in its details if one is given. */
 const refusal = (code: status, reason?: Reason): CallError => {
   const metadata = new Metadata();
   if (reason !== undefined) {
@@ -127,7 +128,8 @@ const engineOf = (fixture: string, refuse: (report: string) => CallError | undef
   return { start, workers, active, sent, state, logger, retries, errors };
 };
 
-const isLost = (reason: string) => [expect.objectContaining({ name: 'ExecutionLost', reason }) as unknown];
+/** The errors of a walk that has ended because the execution is lost for this reason. */
+const isLost = (why: string) => [expect.objectContaining({ name: 'ExecutionLost', why }) as unknown];
 
 describe('an engine', () => {
   it('whose lease is lost sends nothing more, also while the execution waits', async () => {

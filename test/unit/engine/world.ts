@@ -15,6 +15,7 @@ import { compileTask } from '../../../services/compiler/task.js';
 import { compileWorkflow } from '../../../services/compiler/workflow.js';
 import { type FixtureEntry, fixtureFolders } from '../../support/requests/fixtures.js';
 
+/** A launch plan as launches need it: its interface, its workflow and its fixed inputs. */
 type LaunchPlan = LaunchPlanInterface & { readonly workflowId: Identifier; readonly fixed: LiteralMap | undefined };
 
 /** The registered definitions, compiled, each by its `identifierKey`, and the requests of the fixtures that launch executions. */
@@ -102,6 +103,7 @@ export const launch = (world: World, id: Identifier, given: LiteralMap | undefin
   return { closure: world.workflows.get(identifierKey(plan.workflowId))!, inputs: resolved.inputs };
 };
 
+/** An execution that a fixture launches: the folder of the fixture, its own name, and its workflow with inputs. */
 export type FixtureExecution = { readonly fixture: string; readonly name: string; readonly launched: Launched };
 
 /** The executions that the fixtures launch. */

@@ -23,6 +23,7 @@ import { tailEventAnswer } from '../../../services/streams/tail/answers.js';
 import { eventOf } from '../../support/requests/event-values.js';
 import { executionStream, newEvent } from '../../support/streams/filled-log.js';
 
+/** The members with which the JSON of each event of the execution `a1b2` begins. */
 const NAMES = { project: 'flytesnacks', domain: 'development', execution: 'a1b2' };
 
 const recorded = (type: string, data: Uint8Array): RecordedEvent => ({
@@ -39,8 +40,10 @@ const holding = (objects: ReadonlyMap<string, Uint8Array>): PayloadStore => ({
   close: () => Promise.resolve(),
 });
 
+/** A store whose reads fail with the error. */
 const failing = (error: Error): PayloadStore => ({ ...holding(new Map()), get: () => Promise.reject(error) });
 
+/** A store without objects. */
 const NOTHING = holding(new Map());
 
 /** The JSON for programs, appended to existing content. */
@@ -90,7 +93,9 @@ const created = recorded(
     create(ExecutionCreatedSchema, { inputs: { content: { case: 'inline', value: inputs } } }),
   ),
 );
+/** The same event with its inputs stored beside it. */
 const createdBeside = { ...created, ...besides(ExecutionCreatedSchema, created.data) };
+/** The JSON of inputs that are not read, and of inputs that are. */
 const REF = { ref: { scope: 's', sha256: 'inputs', sizeBytes: '1' } };
 const OPENED = { literals: { name: { hash: 'h', map: {} } } };
 

@@ -6,6 +6,7 @@ import { LaunchPlanSpecSchema } from '../../../proto/gen/platformidl/admin/launc
 import { WorkflowExecutionConfigSchema } from '../../../proto/gen/platformidl/admin/matchable_resource_pb.js';
 import { resolveConfig, withProjectLabels } from '../../../services/execution/config.js';
 
+/** The fields of a configuration at one level of precedence. */
 type Level = Parameters<typeof create<typeof WorkflowExecutionConfigSchema>>[1];
 
 /** The configuration from a request, a launch plan and attributes, in the order of precedence. */

@@ -74,6 +74,7 @@ export const openControlPlane = async (
   const routes = executionRoutes(services);
   const handlers = new Map(routes.map((route) => [route.method.name, route]));
 
+  /** Sends an encoded request to the RPC of this name, for a principal. */
   const sendBytes = async (method: string, bytes: Uint8Array, principal = 'ada'): Promise<unknown> => {
     const route = handlers.get(method);
     if (route === undefined) return registry.send(method, bytes);
@@ -82,6 +83,7 @@ export const openControlPlane = async (
     return route.handle(request as never, call);
   };
 
+  /** Sends a request to an RPC of AdminService, for a principal. */
   const send = async <Name extends keyof Methods>(
     name: Name,
     request: MessageInitShape<Methods[Name]['input']>,

@@ -18,7 +18,7 @@ import { type ControlPlane, openControlPlane } from './control-plane.js';
 
 const FOLDERS = ['01-hello', '02-diamond', '05-launch-plans', '10-schedules'];
 const place = { project: 'flytesnacks', domain: 'development' };
-const hello = { resourceType: ResourceType.LAUNCH_PLAN, ...place, name: 'hello.hello', version: 'v1' };
+const helloId = { resourceType: ResourceType.LAUNCH_PLAN, ...place, name: 'hello.hello', version: 'v1' };
 
 let plane: ControlPlane;
 beforeAll(async () => {
@@ -26,6 +26,7 @@ beforeAll(async () => {
 });
 afterAll(() => plane.close());
 
+/** The event that created an execution. */
 const created = async (name: string): Promise<ExecutionCreated> => {
   const [first] = await plane.history(name);
   if (first?.type !== 'ExecutionCreated') throw new Error(`${name} does not begin with its creation`);
@@ -39,13 +40,15 @@ const inputs = async (name: string): Promise<readonly string[]> => {
   return Object.keys(fromBinary(LiteralMapSchema, bytes).literals);
 };
 
-const planName = (): typeof hello => {
+/** The id of the launch plan in the fixture `01-hello`. */
+const helloPlan = (): typeof helloId => {
   const entry = fixtureFolder('01-hello').entries.find(({ kind }) => kind === 'launch_plan')!;
-  return { ...hello, name: entry.id.name!, version: entry.id.version! };
+  return { ...helloId, name: entry.id.name!, version: entry.id.version! };
 };
 
+/** Launches that launch plan, for a principal. */
 const launch = (name: string, spec: object = {}, principal?: string) =>
-  plane.send('createExecution', { ...place, name, spec: { launchPlan: planName(), ...spec } as never }, principal);
+  plane.send('createExecution', { ...place, name, spec: { launchPlan: helloPlan(), ...spec } as never }, principal);
 
 describe('CreateExecution', () => {
   it.each(FOLDERS.flatMap((folder) => fixtureFolder(folder).entries.filter(({ kind }) => kind === 'execution')))(
@@ -156,6 +159,7 @@ describe('CreateExecution', () => {
 });
 
 describe('a child execution', () => {
+  /** The spec of an execution that a node of the execution `name` launches. */
   const parent = (name: string, nodeId = 'n0') => ({
     metadata: { mode: Mode.CHILD_WORKFLOW, parentNodeExecution: { nodeId, executionId: { ...place, name } } },
   });

@@ -304,6 +304,7 @@ describe('an execution whose engine reports ABORTING without a termination reque
 });
 
 describe('an execution that runs longer than execution.timeout', () => {
+  /** An execution that runs, and whose termination was requested because of its time limit. */
   const timedOut = async (): Promise<void> => {
     await run(creation);
     await run(workflow('RUNNING'));

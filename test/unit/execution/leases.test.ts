@@ -9,6 +9,7 @@ import type { ExecutionEvent } from '../../../services/execution/events.js';
 import { WORKFLOW } from '../../../services/execution/phases.js';
 import { expiry, creation, id, node, openStream, task, termination, workflow } from './reports.js';
 
+/** The end of each lease, in milliseconds since 1970; the decider does not compare it with the time. */
 const UNTIL_MS = 1_700_000_030_000;
 
 /** Leases the execution to an engine. `over` is the number of the lease before, when that is over. */

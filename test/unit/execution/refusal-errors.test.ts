@@ -30,7 +30,9 @@ type Row = {
   readonly reason?: object;
 };
 
+/** The reason in the detail of an error: the execution or the node has ended in this phase. */
 const ended = (currentPhase: string) => ({ case: 'alreadyInTerminalState', value: { currentPhase } });
+/** The reason in the detail of an error: the report comes from this cluster, which may not report. */
 const foreign = (cluster: string) => ({ case: 'incompatibleCluster', value: { cluster } });
 
 const ROWS: readonly Row[] = [

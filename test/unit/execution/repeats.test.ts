@@ -77,6 +77,7 @@ describe('events that an engine sends again', () => {
     rmSync(directory, { recursive: true });
   });
 
+  /** Starts as a process does. Gives the function that handles a command. */
   const openRun = () => {
     const payloads = filePayloadStore({ directory });
     const sessions = openSessions({ store, payloads, now: Date.now });
@@ -86,6 +87,7 @@ describe('events that an engine sends again', () => {
       sessions.handle(aggregate, executionStream(id), command, { actor: '', commandId: `command-${commands++}` });
   };
 
+  /** The reports of 150 nodes with a task each. */
   const reports = Array.from({ length: 150 }, (_, at) => `n${at}`).flatMap((name) => [
     node('QUEUED', { node: name, second: 1 }),
     node('RUNNING', { node: name, second: 2 }),

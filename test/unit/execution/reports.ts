@@ -25,6 +25,7 @@ import type { ExecutionId } from '../../../services/kernel/execution-id.js';
 
 /** The execution that the commands below are about. */
 export const id = { project: 'flytesnacks', domain: 'development', name: 'run' };
+/** The stream of this execution. */
 export const stream = streamName('execution', [id.project, id.domain, id.name]);
 
 const MAX_OUTPUT_BYTES = 2 * 1024 * 1024;
@@ -79,6 +80,7 @@ export const node = (phase: keyof typeof NODE, more: NodeMore & { readonly node?
   return reportOf('node', toBinary(NodeExecutionEventRequestSchema, request), child !== 'unknown');
 };
 
+/** The id of the task in all reports of tasks. */
 export const taskId = {
   resourceType: 1,
   project: 'flytesnacks',
@@ -109,6 +111,7 @@ export const task = (phase: keyof typeof TASK, more: TaskMore = {}): ReportPhase
   return reportOf('task', toBinary(TaskExecutionEventRequestSchema, request));
 };
 
+/** Creates the execution, without a launch plan or inputs. */
 export const creation: CreateExecution = {
   type: 'CreateExecution',
   id,
@@ -122,7 +125,9 @@ export const creationOf = (own: ExecutionId, slotAttempt: string): CreateExecuti
   created: create(ExecutionCreatedSchema, { id: own, spec: {}, slotAttempt }),
 });
 
+/** Requests the termination of the execution. */
 export const termination = { type: 'TerminateExecution', id, cause: 'enough', principal: 'ada' } as const;
+/** Ends the execution because its engine has not ended it within 600 s. */
 export const expiry = { type: 'ExpireTermination', id, afterMs: 600_000 } as const;
 
 const noPayloads: PayloadStore = {

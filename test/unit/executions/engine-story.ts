@@ -127,6 +127,7 @@ const reason = fc.record({ reason: text, occurredAt: instant });
 const withoutUnset = (event: object): object =>
   Object.fromEntries(Object.entries(event).filter(([, value]) => value !== undefined));
 
+/** A report about `of`; `make` makes its command from the fields of the event. */
 const saying = (of: string, phase: string, make: (more: never) => ReportPhase, event: object): Said => ({
   of,
   what: { phase, ...event },
@@ -139,6 +140,7 @@ const ofWorkflow = (phases: fc.Arbitrary<keyof typeof WORKFLOW> = phaseOf(WORKFL
     .tuple(phases, fc.record({ second: seconds, ...outputs }))
     .map(([phase, event]) => saying('execution', phase, (more) => workflow(phase, more), withoutUnset(event)));
 
+/** The fields of an event of a node that has a task or a child execution. */
 const nodeEvent = (kind: 'task' | 'child') =>
   fc.record({
     second: seconds,
@@ -163,6 +165,7 @@ const ofNode = (name: string, kind: 'task' | 'child', place: object = {}): fc.Ar
       saying(name, phase, (more) => node(phase, more), { ...withoutUnset(event), ...place, node: name }),
     );
 
+/** The fields of an event of an attempt of a task. */
 const taskEvent = fc.record({
   second: seconds,
   version: fc.nat(2),

@@ -77,6 +77,7 @@ const comparableViews = (run: Run, size = Infinity) => {
   );
 };
 
+/** The documents of a view, decoded, by their keys. */
 const loaded = <Document>(model: ReadModel<Document>, run: Run): ReadonlyMap<string, Document> =>
   new Map([...documentsAfter(model, run.recorded)].map(([key, stored]) => [key, model.decode(stored)]));
 
@@ -87,9 +88,11 @@ const logOf = (recorded: readonly RecordedEvent[]): EventLog =>
     },
   }) as unknown as EventLog;
 
+/** `''` for the execution, the id of a node, or `<node id>/<task name>/<attempt>`. */
 const keyOf = ({ nodeId, taskId: id, retryAttempt }: Report): string =>
   id === undefined ? nodeId : `${nodeId}/${id.name}/${retryAttempt}`;
 
+/** For each entity, the function that adds the facts of an event to those of the entity. */
 const says: Readonly<Record<Report['entity'], (facts: Facts, bytes: Uint8Array, isNewPhase: boolean) => void>> = {
   workflow: (facts, bytes, isNewPhase) =>
     executionSays(facts, fromBinary(WorkflowExecutionEventSchema, bytes), isNewPhase),

@@ -20,6 +20,7 @@ import type { ExecutionCommand } from '../../../services/execution/commands.js';
 import { documentsAfter, recordedAtMs } from '../../support/views/run-views.js';
 import { creation, expiry, id, openStream, termination, workflow } from '../execution/reports.js';
 
+/** The document of the execution after its creation and these commands. */
 const documentOf = async (...commands: readonly ExecutionCommand[]): Promise<StoredDocument> => {
   const run = openStream(creation);
   for (const command of commands) await run.refusal(command);
@@ -27,6 +28,7 @@ const documentOf = async (...commands: readonly ExecutionCommand[]): Promise<Sto
   return document!;
 };
 
+/** The execution as GetExecution answers it. */
 const answerOf = ({ response }: StoredDocument) => fromBinary(ExecutionSchema, response);
 const closureAfter = async (...commands: readonly ExecutionCommand[]) =>
   answerOf(await documentOf(...commands)).closure!;

@@ -41,6 +41,7 @@ const refusals = (): string[] =>
   );
 
 describe('the fault of a store that cannot be used', () => {
+  /** The text that a caller of the RPC gets. */
   const told = (method: DescMethod | undefined): string => rpcFailureOf(new StoreUnavailable('away'), method).message;
 
   it('is answered with "nothing was recorded" to a command or an unknown RPC, and without it to a read', () => {

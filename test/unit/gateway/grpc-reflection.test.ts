@@ -55,6 +55,7 @@ const filesIn = (answer: ServerReflectionResponse['messageResponse'] | undefined
     ? answer.value.fileDescriptorProto.map((bytes) => fromBinary(FileDescriptorProtoSchema, bytes))
     : [];
 
+/** Puts each file after those that it imports. */
 const dependenciesFirst = (files: readonly FileDescriptorProto[]): FileDescriptorProto[] => {
   const ordered = new Set<FileDescriptorProto>();
   const add = (file: FileDescriptorProto | undefined): void => {

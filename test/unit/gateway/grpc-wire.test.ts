@@ -40,6 +40,7 @@ const getTask = route(AdminService.method.getTask, async (request, call) => {
 let inFlight = 0;
 /** The codes of the calls that failed, in the order of their ends. */
 const failures: string[] = [];
+/** Counts the calls in flight, and notes the codes of those that fail. */
 const observe: Interceptor = async (_call, next) => {
   inFlight += 1;
   const answer = next();
@@ -119,9 +120,11 @@ const send = (path: string, body: Uint8Array, headers: OutgoingHttpHeaders = {})
 /** The name of the gRPC status, such as `OK`. */
 const statusOf = ({ headers, trailers }: Seen): string | undefined =>
   status[Number(headers['grpc-status'] ?? trailers['grpc-status'])];
+/** The text of the gRPC status. */
 const textOf = ({ headers, trailers }: Seen): string =>
   decodeURIComponent(String(headers['grpc-message'] ?? trailers['grpc-message']));
 
+/** The messages in the bytes of an answer, without their heads. */
 const messagesIn = (bytes: Buffer): Buffer[] => {
   const messages: Buffer[] = [];
   for (let at = 0; at < bytes.length;) {
@@ -445,6 +448,7 @@ describe('a connection on which many calls are cancelled', () => {
 
   const openMany = (count: number): ClientHttp2Stream[] =>
     Array.from({ length: count }, () => open(WATCH).on('error', () => undefined));
+  /** Resolves when the server has read what was sent before. */
   const arrived = (): Promise<unknown> => new Promise((resolve) => session.ping(resolve));
   const cancel = (streams: readonly ClientHttp2Stream[]): void => {
     for (const stream of streams) stream.close(constants.NGHTTP2_CANCEL);

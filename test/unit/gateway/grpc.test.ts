@@ -99,6 +99,7 @@ afterAll(() => toy.close());
 /** A request for the task of this name; `getTask` answers by the name. */
 const named = (name: string): Uint8Array =>
   toBinary(ObjectGetRequestSchema, create(ObjectGetRequestSchema, { id: { name } }));
+/** The status with its details. */
 const statusOf = ({ trailer }: Called) => fromBinary(StatusSchema, trailer.get('grpc-status-details-bin')[0] as Buffer);
 
 describe('a call over gRPC', () => {

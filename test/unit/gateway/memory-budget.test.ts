@@ -12,6 +12,7 @@ import { answerBudget, type MemoryReservation } from '../../../services/gateway/
 import { type Route, route } from '../../../services/kernel/rpc.js';
 import { overGrpc, overHttp } from './toy.js';
 
+/** The size of each answer. */
 const ANSWER_BYTES = 400_000;
 
 /** Routes with large answers, which reserve memory before they make the answer. */
@@ -70,6 +71,7 @@ const unreading = (port: number, calls: number) => {
   return { session, statuses, read: () => session.settings({ initialWindowSize: 10_000_000 }) };
 };
 
+/** A gRPC server with {@link large} answers and these limits. */
 const serving = async (limits: Parameters<typeof answerBudget>[0], more: { handshakeMs?: number } = {}) => {
   const { routes, handled } = large();
   const answers = answerBudget(limits);

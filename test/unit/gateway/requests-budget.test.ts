@@ -12,6 +12,7 @@ import { requestBudget } from '../../../services/gateway/memory-budget.js';
 import { route } from '../../../services/kernel/rpc.js';
 import { overGrpc, overHttp } from './toy.js';
 
+/** The size of each large request. */
 const LARGE_BYTES = 400_000;
 const PATH = '/flyteidl.service.AdminService/CreateTask';
 
@@ -29,6 +30,7 @@ const limits = (more: Partial<Parameters<typeof requestBudget>[0]> = {}) => ({
   ...more,
 });
 
+/** A route that accepts every request. */
 const accepts = route(AdminService.method.createTask, () => Promise.resolve(create(TaskCreateResponseSchema)));
 
 const closing: (() => unknown)[] = [];
@@ -198,6 +200,7 @@ describe('large requests over REST', () => {
     const sent = new Promise<void>((resolve) => socket.write(body().slice(0, 300_000), () => resolve()));
     return { socket, sent, isClosed: () => isClosed };
   };
+  /** The header of a body that is some bytes longer than what is sent of it. */
   const LENGTH = `Content-Length: ${LARGE_BYTES + 20}`;
 
   it('are RESOURCE_EXHAUSTED when the memory budget stays full, with a retry delay', async () => {

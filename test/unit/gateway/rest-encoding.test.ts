@@ -15,8 +15,10 @@ import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js
 import { type Route, route, RpcError } from '../../../services/kernel/rpc.js';
 import { overHttp } from './toy.js';
 
+/** The origin of a page that may call the server. */
 const PAGE = 'https://console.example.com';
 const TASK = '/api/v1/tasks/p/d/n/v';
+/** A text that makes an answer long enough to be compressed. */
 const TEXT = 'x'.repeat(300_000);
 
 const routes: readonly Route[] = [
@@ -125,6 +127,7 @@ describe('a message in bytes', () => {
 });
 
 describe('a page of another origin', () => {
+  /** The request in which a browser asks whether a page of this origin may call. */
   const preflight = (url: string, origin: string) =>
     fetch(url + TASK, {
       method: 'OPTIONS',

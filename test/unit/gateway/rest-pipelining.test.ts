@@ -11,6 +11,7 @@ import { overHttp } from './toy.js';
 
 /** The steps of all handlers, in order. */
 let steps: string[] = [];
+/** Lets the handlers that wait answer. */
 let release: () => void = () => undefined;
 let toy: Awaited<ReturnType<typeof overHttp>>;
 const sockets: Socket[] = [];
@@ -72,6 +73,7 @@ const isTaken = (socket: Socket, bytes: Buffer): Promise<boolean> =>
     setTimeout(resolve, 1_000, false);
   });
 
+/** Waits until the handler of a write has begun. */
 const begun = () => expect.poll(() => steps).toContain('write');
 
 describe('requests that a client sends without waiting for answers', () => {

@@ -521,6 +521,7 @@ describe('the headers of a request', () => {
 });
 
 describe('a parameter of the query that changes nothing', () => {
+  /** The HTTP status, and the header with the names of the parameters that were ignored. */
   const ignored = async (path: string, verb = 'GET'): Promise<readonly [number, string | null]> => {
     const { status, headers } = await toy.send(verb, `/api/v1/${path}`);
     return [status, headers.get('flightlog-ignored')];

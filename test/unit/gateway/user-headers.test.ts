@@ -5,6 +5,7 @@ import { IdentityService, UserInfoResponseSchema } from '../../../proto/gen/plat
 import { route } from '../../../services/kernel/rpc.js';
 import { overHttp } from './toy.js';
 
+/** The answer of UserInfo, which each test changes. */
 const user = { subject: '', additionalClaims: {} as JsonObject };
 
 let toy: Awaited<ReturnType<typeof overHttp>>;

@@ -30,6 +30,7 @@ const bytesOf = (literal: Literal): Uint8Array => toBinary(LiteralSchema, litera
 const typedAgain = (type: LiteralType, literal: Literal): Literal =>
   literalOf(type, JSON.parse(JSON.stringify(jsonOf(literal))));
 
+/** For each kind of value: its type, and values as a form gives them. */
 const VALUES: readonly (readonly [string, LiteralType, fc.Arbitrary<unknown>])[] = [
   ['whole numbers of 64 bits', INTEGER, fc.bigInt(-(2n ** 63n), 2n ** 63n - 1n).map(String)],
   ['numbers', FLOAT, fc.double().map((value) => (Number.isFinite(value) ? value + 0 : String(value)))],

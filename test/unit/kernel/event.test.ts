@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { metadataOf, metadataOfAny, ownTimeOf, schemaOf } from '../../../services/kernel/event.js';
 import { CorruptEvent } from '../../../services/kernel/fault.js';
 
+/** The metadata that a control plane records. */
 const OWN = { recordedAtMs: 7, actor: 'a', commandId: '', schema: 1 };
 
 describe('the metadata of an event of a control plane', () => {

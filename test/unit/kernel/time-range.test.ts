@@ -6,11 +6,13 @@ import { TaskCreateRequestSchema } from '../../../proto/gen/platformidl/admin/ta
 import { WorkflowCreateRequestSchema } from '../../../proto/gen/platformidl/admin/workflow_pb.js';
 import { timeOutOfRange } from '../../../services/kernel/values/time-range.js';
 
+/** The field that is out of range in a request with this scheduled time; undefined when none is. */
 const scheduled = (seconds: bigint, nanos = 0) =>
   timeOutOfRange(
     ExecutionCreateRequestSchema,
     create(ExecutionCreateRequestSchema, { spec: { metadata: { scheduledAt: { seconds, nanos } } } }),
   );
+/** The field that is out of range in a request with this timeout; undefined when none is. */
 const timeout = (seconds: bigint, nanos = 0) =>
   timeOutOfRange(
     TaskCreateRequestSchema,

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { tlsProblem } from '../../../services/kernel/tls-problem.js';
 
+/** Texts for a server without TLS, and for a certificate that is not trusted. */
 const advice = { plain: 'speak without', untrusted: 'trust it' };
 
 describe('the error of a driver whose connection fails', () => {

@@ -21,7 +21,8 @@ import { creationOf, workflow } from '../execution/reports.js';
 import { executionStream } from '../../../services/kernel/execution-id.js';
 
 const plan = { project: 'p', domain: 'd', name: 'plan' };
-const nameless = { project: 'p', domain: 'd' };
+/** The project and domain of all executions. */
+const PLACE = { project: 'p', domain: 'd' };
 /** Milliseconds since 1970. */
 const START_MS = 1_700_000_000_000;
 
@@ -54,19 +55,20 @@ const context = () => ({ actor: '', commandId: `command-${(commands += 1)}` });
 
 /** Creates an execution with the slot of an attempt. */
 const createAs = (name: string, attempt: string) => {
-  const id = { ...nameless, name };
+  const id = { ...PLACE, name };
   return sessions.handle(aggregate, executionStream(id), creationOf(id, attempt), context());
 };
 /** Records that an attempt can no longer create its execution. */
 const voidAs = (name: string, attempt: string) => {
-  const id = { ...nameless, name };
+  const id = { ...PLACE, name };
   return sessions.handle(aggregate, executionStream(id), { type: 'VoidExecution', id, attempt }, context());
 };
 const end = (name: string) => {
-  const id = { ...nameless, name };
+  const id = { ...PLACE, name };
   return sessions.handle(aggregate, executionStream(id), { ...workflow('FAILED'), id }, context());
 };
-const take = (name: string, max = 1) => slots.take(plan, { ...nameless, name }, max);
+/** Takes a slot of the launch plan, which has `max`, for an execution. */
+const take = (name: string, max = 1) => slots.take(plan, { ...PLACE, name }, max);
 
 const types = async (stream = slotsStream(plan)): Promise<readonly string[]> => {
   const found: string[] = [];
@@ -91,8 +93,8 @@ describe('the slots of a launch plan', () => {
   });
 
   it('count executions of versions without a limit too', async () => {
-    await slots.take(plan, { ...nameless, name: 'a' }, undefined);
-    await slots.take(plan, { ...nameless, name: 'b' }, undefined);
+    await slots.take(plan, { ...PLACE, name: 'a' }, undefined);
+    await slots.take(plan, { ...PLACE, name: 'b' }, undefined);
     expect(await take('c', 2)).toBeUndefined();
     expect(await take('c', 3)).toBeDefined();
   });
@@ -109,7 +111,7 @@ describe('the slots of a launch plan', () => {
 
   it('are released by an attempt whose execution another attempt has created, for another launch plan', async () => {
     const slot = (await take('a'))!;
-    const elsewhere = (await slots.take({ ...plan, name: 'elsewhere' }, { ...nameless, name: 'a' }, 1))!;
+    const elsewhere = (await slots.take({ ...plan, name: 'elsewhere' }, { ...PLACE, name: 'a' }, 1))!;
     await createAs('a', elsewhere.attempt);
     await slot.release();
     expect(await types()).toEqual(['SlotTaken', 'SlotReleased']);
@@ -135,7 +137,7 @@ describe('the slots of a launch plan', () => {
       holders: slotHolders(sessions, aggregate),
       now: () => now,
     });
-    const slot = (await meanwhile.take(plan, { ...nameless, name: 'a' }, 1))!;
+    const slot = (await meanwhile.take(plan, { ...PLACE, name: 'a' }, 1))!;
     expect(slot.attempt).not.toBe(lost.attempt);
     expect(await types()).toEqual(['SlotTaken', 'SlotReleased', 'SlotTaken']);
   });
@@ -152,7 +154,7 @@ describe('the slots of a launch plan', () => {
     expect(await take('b')).toBeUndefined();
     now += 1_000;
     expect(await take('b')).toBeDefined();
-    expect(await types(executionStream({ ...nameless, name: 'a' }))).toEqual(['ExecutionVoided']);
+    expect(await types(executionStream({ ...PLACE, name: 'a' }))).toEqual(['ExecutionVoided']);
     await expect(createAs('a', lost!.attempt)).resolves.toMatchObject({ refusal: { kind: 'execution-voided' } });
   });
 
@@ -164,7 +166,7 @@ describe('the slots of a launch plan', () => {
     await end('b');
     const again = await take('a');
     await expect(createAs('a', again!.attempt)).resolves.toMatchObject({ kind: 'accepted' });
-    expect(await types(executionStream({ ...nameless, name: 'a' }))).toEqual(['ExecutionVoided', 'ExecutionCreated']);
+    expect(await types(executionStream({ ...PLACE, name: 'a' }))).toEqual(['ExecutionVoided', 'ExecutionCreated']);
   });
 
   it('go to a new execution, or stay with a slow attempt that creates its execution, and never both', async () => {
@@ -185,7 +187,7 @@ describe('the slots of a launch plan', () => {
         const own = { ...plan, name: run };
         const open = new Set<string>();
         const launch = async (name: string): Promise<void> => {
-          const slot = await slots.take(own, { ...nameless, name }, 2);
+          const slot = await slots.take(own, { ...PLACE, name }, 2);
           if (slot === undefined) {
             refused += 1;
             return;
@@ -195,7 +197,7 @@ describe('the slots of a launch plan', () => {
         };
         const act: Record<string, (name: string) => unknown> = {
           launch,
-          take: (name) => slots.take(own, { ...nameless, name }, 2),
+          take: (name) => slots.take(own, { ...PLACE, name }, 2),
           end: (name) => (open.delete(name) ? end(name) : undefined),
           restart,
           wait: () => (now += 61_000),
@@ -289,7 +291,7 @@ describe('slots while the reactor runs that releases them', () => {
     await reactor.until(isReleased);
     await reactor.close();
     expect(reactor.timers.now() - START_MS).toBeGreaterThanOrEqual(60_000);
-    expect(await types(executionStream({ ...nameless, name: 'a' }))).toEqual(['ExecutionVoided']);
+    expect(await types(executionStream({ ...PLACE, name: 'a' }))).toEqual(['ExecutionVoided']);
   });
 
   it('are released a minute after they are seen when the clock of the process that took them was an hour ahead', async () => {
@@ -306,7 +308,7 @@ describe('slots while the reactor runs that releases them', () => {
 
   it('are released while another stream of slots is parked, which is read again from its oldest slot', async () => {
     const parked = { ...plan, name: 'parked' };
-    await slots.take(parked, { ...nameless, name: 'held' }, 1);
+    await slots.take(parked, { ...PLACE, name: 'held' }, 1);
     const metadata = JSON.stringify({ recordedAtMs: START_MS, actor: '', commandId: '', schema: 1 });
     const unknown = { id: randomBytes(16), type: 'OfANewerRelease', data: new Uint8Array(), metadata };
     await store.append(slotsStream(parked), 'any', [unknown]);
@@ -319,7 +321,7 @@ describe('slots while the reactor runs that releases them', () => {
     expect(failures.map((each) => (each as StreamParked).stream)).toEqual([slotsStream(parked)]);
     expect(await reactor.checkpoint.read()).toBe(0n);
     restart();
-    await expect(slots.take(parked, { ...nameless, name: 'b' }, 1)).rejects.toThrow(
+    await expect(slots.take(parked, { ...PLACE, name: 'b' }, 1)).rejects.toThrow(
       `stream ${slotsStream(parked)} is parked at position 2: event type OfANewerRelease is unknown`,
     );
   });

@@ -49,6 +49,7 @@ const deactivated = (name: string, version: string): LaunchPlanEvent => ({
   data: create(LaunchPlanDeactivatedSchema, { id: idOf(name, version) }),
 });
 
+/** The events as a log has them, at positions from 1 on. */
 const recorded = (...events: readonly LaunchPlanEvent[]): readonly RecordedEvent[] =>
   events.map((event, index) => ({
     id: new Uint8Array(16),

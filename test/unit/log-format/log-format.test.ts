@@ -73,6 +73,7 @@ describe('a process that writes the log', () => {
     ]);
 
   const stream = executionStream('a1');
+  /** Handles a command of an execution in a new request. */
   const ask = (command: typeof creation | ReturnType<typeof workflow>) =>
     sessions.handle(executionAggregate({ payloads: noPayloads }), stream, command, {
       actor: '',

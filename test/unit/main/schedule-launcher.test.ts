@@ -9,6 +9,7 @@ import { tickName } from '../../../services/schedule/calendar/tick-name.js';
 
 const PLAN = { project: 'p', domain: 'd', name: 'nightly' };
 const TICK = { plan: PLAN, version: 'v1', atMs: 60_000, principal: 'ada' };
+/** The execution of the tick; its name follows from the launch plan and the time. */
 const execution = { ...PLAN, name: tickName({ ...PLAN, version: 'v1' }, TICK.atMs) };
 
 const archived = new RpcError('INVALID_ARGUMENT', 'project p is not active', [

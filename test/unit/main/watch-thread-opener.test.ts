@@ -14,7 +14,7 @@ it('watches end with the error of their thread as the cause', async () => {
     () => undefined,
     (error) => ends.push(error),
   );
-  const thrown: unknown = await thread.ask({ more: 1 }).catch((error: unknown) => error);
+  const thrown: unknown = await thread.ask({ more: 1 /* the id of a watch */ }).catch((error: unknown) => error);
   expect(thrown).toBeInstanceOf(StoreUnavailable);
   expect(ends).toEqual([thrown]);
   const { message, cause } = thrown as StoreUnavailable;

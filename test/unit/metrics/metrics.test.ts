@@ -16,7 +16,9 @@ const ROOT = join(import.meta.dirname, '../../../..');
 const PAGE = join(ROOT, 'docs/operations/metrics.md');
 const textOf = (file: string): string => readFileSync(join(ROOT, 'deployment', file), 'utf8');
 
+/** All metrics of a process, with those of prom-client. */
 const described = await openMetrics().described();
+/** The lines of the page about metrics of a type. */
 const ours = (type: string, definitions: Readonly<Record<string, MetricDefinition>>): readonly string[] =>
   Object.values(definitions).map(({ name, labelNames, help }) => {
     const labels = labelNames.length === 0 ? '' : ` by ${labelNames.map((label) => `\`${label}\``).join(', ')}`;
@@ -26,6 +28,7 @@ const typeOf = (definition: MetricDefinition): string => {
   if ('buckets' in definition) return 'histogram';
   return definition.name.endsWith('_total') ? 'counter' : 'gauge';
 };
+/** The names of all metrics of `flightlog serve`. */
 const own = new Set(
   [...Object.values(histograms), ...Object.values(counters), ...Object.values(gauges)].map(({ name }) => name),
 );

@@ -29,15 +29,18 @@ import {
   workflow,
 } from '../execution/reports.js';
 
+/** All documents of the view after these commands, by their keys. */
 const viewAfter = async (...commands: readonly ExecutionCommand[]): Promise<ReadonlyMap<string, StoredDocument>> => {
   const run = openStream(creation);
   for (const command of commands) await run.refusal(command);
   return documentsAfter(nodeExecutions, run.recorded);
 };
 
+/** The document of node n0. */
 const documentOf = async (...commands: readonly ExecutionCommand[]): Promise<StoredDocument> =>
   (await viewAfter(...commands)).get(`${stream}/n0`)!;
 
+/** The node as GetNodeExecution answers it. */
 const answerOf = ({ response }: StoredDocument) => fromBinary(NodeExecutionSchema, response);
 const closureAfter = async (...commands: readonly ExecutionCommand[]) =>
   answerOf(await documentOf(...commands)).closure!;
@@ -50,6 +53,7 @@ const micros = (seconds: number): number => second(seconds) * 1_000;
 const failure = {
   outputResult: { case: 'error', value: { code: 'E', message: 'bad', kind: ExecutionError_ErrorKind.SYSTEM } },
 } as const;
+/** Fields of an event of a node that runs a task. */
 const taskNode = (value: MessageInitShape<typeof TaskNodeMetadataSchema>) =>
   ({ targetMetadata: { case: 'taskNodeMetadata', value } }) as const;
 

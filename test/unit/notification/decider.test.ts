@@ -35,6 +35,7 @@ const message = {
   channel: 'mail',
   recipient: 'team@example.com',
 };
+/** The message as events record it. */
 const recorded = create(NotificationMessageSchema, message);
 /** The reason for which a message is given up after two attempts of unknown outcome. */
 const TWICE = 'it is not known whether the message was sent, and it was repeated once';
@@ -78,6 +79,7 @@ const begin = (attempt: string, nowMs = NOW_MS): NotificationCommand => ({
   nowMs,
   lostAfterMs: LOST_MS,
 });
+/** Ends an attempt; a failed message is given up when its next attempt would be after `giveUpAtMs`. */
 const end = (attempt: string, outcome: AttemptOutcome, giveUpAtMs = NOW_MS + 86_400_000): NotificationCommand => ({
   type: 'EndNotification',
   messageId: 'm1',

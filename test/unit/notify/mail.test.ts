@@ -14,6 +14,7 @@ import { failure, messageTo } from './sample-message.js';
 let sink: SmtpSink;
 let channel: Channel | undefined;
 
+/** A channel to the server of the test. */
 const open = (options: Partial<MailOptions> = {}): Channel =>
   (channel = mailChannel({
     host: '127.0.0.1',
@@ -26,6 +27,7 @@ const open = (options: Partial<MailOptions> = {}): Channel =>
     timeoutMs: 10_000,
     ...options,
   }));
+/** The time limit of one mail. */
 const signal = (ms = 10_000): AbortSignal => AbortSignal.timeout(ms);
 const sendTo = (recipient: string): Promise<AttemptOutcome> => open().send(messageTo(recipient), signal());
 

@@ -8,6 +8,7 @@ import { connectedCluster } from '../../../../engine/bridge/cluster/connected-cl
 
 /** The address of a server that does not run. */
 const SERVER = 'https://127.0.0.1:1';
+/** The object that is asked for; the cluster is never reached. */
 const KEY = { namespace: 'flytesnacks-development', name: 'e' };
 
 describe('a credential command of a kubeconfig', () => {

@@ -6,13 +6,13 @@ afterEach(() => void vi.useRealTimers());
 
 it('a keyed queue that was closed begins no work, not even on keys that wait for a slot', async () => {
   const worked: string[] = [];
-  let open = (): void => undefined;
-  const isOpen = new Promise<void>((resolve) => (open = resolve));
+  let finish = (): void => undefined;
+  const finished = new Promise<void>((resolve) => (finish = resolve));
   const queue = createKeyedQueue({
     concurrency: 1,
     work: async (key) => {
       worked.push(key);
-      await isOpen;
+      await finished;
     },
     onFailure: () => undefined,
   });
@@ -20,11 +20,12 @@ it('a keyed queue that was closed begins no work, not even on keys that wait for
   queue.add('waiting');
   await turn();
   queue.close();
-  open();
+  finish();
   for (let turns = 0; turns < 5; turns += 1) await turn();
   expect(worked).toEqual(['running']);
 });
 
+/** A queue that works on one key at a time, and the keys that it has worked on. */
 const recording = () => {
   const worked: string[] = [];
   const work = (key: string): Promise<void> => Promise.resolve(void worked.push(key));

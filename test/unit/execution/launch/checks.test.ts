@@ -39,6 +39,7 @@ type Actor = Parameters<typeof launch>[2];
 
 const place = { project: 'flytesnacks', domain: 'development' };
 const plan = { ...place, resourceType: ResourceType.LAUNCH_PLAN, name: 'hello.hello', version: 'v1' };
+/** A launch plan that fixes all inputs of its workflow. */
 const fixed = { ...plan, name: 'launchplans.everything_fixed' };
 
 /** The request of a fixture that launches a single task. */
@@ -81,6 +82,7 @@ const launchedTask = (spec: Spec, services: Partial<LaunchServices> = {}): Promi
   return launch({ ...plane.services, ...services }, { request, given: inputs! }, actorOf());
 };
 
+/** The event that created the execution of a launch. */
 const createdBy = async (launching: Promise<Launched>): Promise<ExecutionCreated> => {
   const answer = await launching;
   if (answer.kind !== 'launched') throw new Error(`the launch was refused: ${JSON.stringify(answer.refusal)}`);
@@ -96,6 +98,7 @@ const errorOf = async (launching: Promise<Launched>): Promise<string> => {
   return `${answer.refusal.error.code}: ${answer.refusal.error.message}`;
 };
 
+/** The beginning of the text that {@link errorOf} gives for an invalid request. */
 const INVALID = 'INVALID_ARGUMENT: ';
 
 /** Definitions in which the facts of each launch plan are changed. */
@@ -111,6 +114,7 @@ const withPlan = (change: (facts: LaunchPlanFacts) => LaunchPlanFacts): Partial<
   };
 };
 
+/** Definitions in which the spec of each launch plan has other fields. */
 const withPlanSpec = (more: MessageInitShape<typeof LaunchPlanSpecSchema>) =>
   withPlan((facts) => ({ ...facts, spec: create(LaunchPlanSpecSchema, { ...facts.spec, ...more } as never) }));
 
@@ -290,6 +294,7 @@ describe('the creation that a launch records', () => {
 });
 
 describe('a launch under an idempotency key', () => {
+  /** The caller of a request with this idempotency key. */
   const key = (text: string) => ({ idempotency: { key: text, operation: 'CreateExecution', content: 'c' } });
 
   it('has a name that follows from the key, and is done once', async () => {
@@ -309,6 +314,7 @@ describe('a launch whose launch plan limits concurrency', () => {
   type Taken = { readonly max: number | undefined; readonly name: string };
   const { SKIP, UNSPECIFIED } = ConcurrencyLimitBehavior;
 
+  /** Services in which each launch plan has this policy and its slots come from `take`; `taken` has the calls for slots. */
   const limited = (
     policy: { readonly max: number; readonly behavior: ConcurrencyLimitBehavior } | undefined,
     take: LaunchServices['slots']['take'] = () => Promise.resolve(undefined),
@@ -384,6 +390,7 @@ describe('a child execution', () => {
         occurredAt: { seconds: 1n },
       } as never,
     });
+  /** The spec of an execution that node n0 of the execution `name` launches. */
   const childOf = (name: string): Spec => ({
     metadata: { mode: Mode.CHILD_WORKFLOW, parentNodeExecution: { nodeId: 'n0', executionId: { ...place, name } } },
   });
@@ -484,8 +491,10 @@ describe('a launch that names a reference execution', () => {
 });
 
 describe('a relaunch', () => {
+  /** Relaunches an execution. */
   const again = (name: string, services: Partial<RelaunchServices> = {}, more: object = {}) =>
     relaunch({ ...plane.services, ...services }, { id: { ...place, name }, name: '', ...more } as never, actorOf());
+  /** Launches an execution with given inputs; gives its name. */
   const withInputs = async (spec: Spec = {}): Promise<string> => {
     const { inputs } = taskRequest();
     const request = create(ExecutionCreateRequestSchema, {
@@ -497,6 +506,7 @@ describe('a relaunch', () => {
     await createdBy(launch(plane.services, { request, given }, actorOf()));
     return request.name;
   };
+  /** The event that created the execution of this name. */
   const original = async (name: string): Promise<ExecutionCreated> => {
     const [first] = (await plane.history(name)).filter(({ type }) => type === 'ExecutionCreated');
     if (first?.type !== 'ExecutionCreated') throw new Error('the execution was not created');

@@ -33,6 +33,7 @@ describe('leases of executions on a log', () => {
   });
   afterAll(() => plane.close());
 
+  /** Leases with other services than those of the control plane; counts the compiled workflows from 0 on. */
   const opened = (more: Partial<LeaseServices> = {}): ExecutionLeases => {
     const { sessions, aggregate, log, payloads, definitions, maxOutputBytes } = plane.services;
     compiled = 0;

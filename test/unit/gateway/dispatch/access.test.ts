@@ -40,6 +40,7 @@ const createTask = (project: string, domain: string) => {
   return { decoded: request, bytes: toBinary(TaskCreateRequestSchema, request) };
 };
 
+/** The answer to a call, or the code and the text of its refusal. */
 const ask = (authentication: Authentication | undefined, call: ReturnType<typeof callOf>) =>
   dispatchFor(authentication)(call, ({ principal }) => Promise.resolve(`done for "${principal}"`)).catch(
     (error: unknown) => (error instanceof RpcError ? `${error.code}: ${error.message}` : 'bug'),
@@ -117,6 +118,7 @@ describe('a stream', () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
 
+  /** Opens a stream; `code` is set when it ends with an error. */
   const opened = (authentication: Authentication, call = callOf(method, { headers, route })) => {
     const ended: { code?: string } = {};
     dispatchFor(authentication)(call, never).catch((error: unknown) => (ended.code = (error as RpcError).code));

@@ -111,7 +111,8 @@ describe('the position that a caller has seen', () => {
   const headers = { 'flightlog-min-position': positions.format(7n) };
   const handle = (): Promise<never> => Promise.reject(new Error('not called'));
   const command = { ...route(createTask, handle), awaitsPosition: 'start' } as const;
-  const waiting = (answer: boolean, asked: bigint[] = []) =>
+  /** A dispatch whose one follower reaches every position (`isReached`) or none; `asked` gets the positions. */
+  const waiting = (isReached: boolean, asked: bigint[] = []) =>
     dispatcher([
       readPosition(positions),
       awaitPosition({
@@ -119,7 +120,7 @@ describe('the position that a caller has seen', () => {
           {
             reached: (position) => {
               asked.push(position);
-              return Promise.resolve(answer);
+              return Promise.resolve(isReached);
             },
           },
         ],

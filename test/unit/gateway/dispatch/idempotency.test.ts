@@ -11,6 +11,7 @@ import { callOf } from './calls.js';
 
 const { createTask } = AdminService.method;
 
+/** A request with a map of two entries, one of them this large, in one order or the other. */
 const requestOf = (textBytes: number, isReversed = false) => {
   const entries = [['a', 'x'.repeat(textBytes)] as const, ['b', 'y'] as const];
   const config = Object.fromEntries(isReversed ? entries.reverse() : entries);

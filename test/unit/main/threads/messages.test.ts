@@ -24,6 +24,7 @@ const newChannel = (): MessageChannel => {
 };
 afterAll(() => channels.forEach(({ port1 }) => port1.close()));
 
+/** Questions to a thread that does this work for each; both ends are in this process. */
 const asking = (work: (name: string) => Promise<string>) => {
   const { port1, port2 } = newChannel();
   answerOver(port2, work);
@@ -80,6 +81,7 @@ describe('questions to another thread', () => {
 
 describe('appends by way of another thread', () => {
   const stream = streamName('purse', ['a']);
+  /** Appends by way of another thread, whose log does this. */
   const over = (append: () => Promise<{ revision: bigint; position: bigint }>) => {
     const { port1, port2 } = newChannel();
     relayAppends(port2, { append });
