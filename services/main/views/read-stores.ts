@@ -121,11 +121,11 @@ const MISSING_TABLE_ATTEMPTS = 40;
  * Makes a function that is called with the obstacle of each attempt, and says whether to give up. Attempts before the
  * file was there do not count.
  */
-export const giveUpPolicy = (): ((why: Error) => boolean) => {
-  let looks = 0;
-  return (why) => {
-    looks = why instanceof DataDirectoryUnusable ? looks + 1 : 0;
-    return looks > MISSING_TABLE_ATTEMPTS;
+export const giveUpPolicy = (): ((fault: Error) => boolean) => {
+  let unusableReads = 0;
+  return (fault) => {
+    unusableReads = fault instanceof DataDirectoryUnusable ? unusableReads + 1 : 0;
+    return unusableReads > MISSING_TABLE_ATTEMPTS;
   };
 };
 

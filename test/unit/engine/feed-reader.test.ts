@@ -53,7 +53,7 @@ const silentServer = async () => {
   return { endpoint: `127.0.0.1:${port}`, received, calls };
 };
 
-it('an engine that is stopped ends after 5 s, even when the server does not answer its message that it leaves', async () => {
+it('an engine that is stopped ends after 5 s, even when the server does not answer its `leave`', async () => {
   const { endpoint, received } = await silentServer();
   const stop = new AbortController();
   const active = createActiveExecutions();
@@ -67,7 +67,7 @@ it('an engine that is stopped ends after 5 s, even when the server does not answ
   }).run();
   while (received.length === 0) await new Promise(setImmediate);
   stop.abort();
-  while (received.length === 1) await new Promise(setImmediate); // until the message that it leaves is there
+  while (received.length === 1) await new Promise(setImmediate); // until `leave` has come
   await vi.advanceTimersByTimeAsync(5_000);
   expect(await ended).toBe('stopped');
 });

@@ -129,7 +129,7 @@ const engineOf = (fixture: string, refuse: (report: string) => CallError | undef
 };
 
 /** The errors of a walk that has ended because the execution is lost for this reason. */
-const isLost = (why: string) => [expect.objectContaining({ name: 'ExecutionLost', why }) as unknown];
+const isLost = (reason: string) => [expect.objectContaining({ name: 'ExecutionLost', reason }) as unknown];
 
 describe('an engine', () => {
   it('whose lease is lost sends nothing more, also while the execution waits', async () => {
@@ -153,7 +153,7 @@ describe('an engine', () => {
     expect([errors, retries.pending()]).toEqual([isLost('fenced'), 0]);
   });
 
-  it('ends a walk whose execution has ended, when a report about a node is refused as coming after an end', async () => {
+  it('ends a walk when a report about a node is refused as too late, because the execution has ended', async () => {
     const { start, workers, sent, state, errors } = engineOf('editorial-run', (report) => {
       if (report !== 'node n0 QUEUED') return undefined;
       state.phase = Phase.ABORTED;
@@ -165,7 +165,7 @@ describe('an engine', () => {
     expect(sent.filter((report) => report.startsWith('task'))).toEqual([]);
   });
 
-  it('continues a walk when only the node has ended, as an earlier engine had reported', async () => {
+  it('continues a walk when a report about a node is refused as too late, because only the node has ended', async () => {
     const { start, workers, sent, errors } = engineOf('diamond-remote-data', (report) =>
       report === 'node n0 RUNNING' ? refusal(status.FAILED_PRECONDITION, 'alreadyInTerminalState') : undefined,
     );

@@ -27,7 +27,7 @@ it('an engine gives up an execution that fails five times, and remembers the lat
   expect(retries.pending()).toBe(0);
 });
 
-it('an execution waits for a retry until its backoff has passed, also when no further walk of it ends', () => {
+it('an execution waits for a retry only until its backoff has passed, also when no other failure is noted then', () => {
   vi.useFakeTimers();
   const retries = createRetries(logger);
   retries.note('a', new Error('no'));

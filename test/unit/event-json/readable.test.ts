@@ -95,8 +95,9 @@ const created = recorded(
 );
 /** The same event with its inputs stored beside it. */
 const createdBeside = { ...created, ...besides(ExecutionCreatedSchema, created.data) };
-/** The JSON of inputs that are not read, and of inputs that are. */
+/** The JSON of inputs that are stored beside the event and are not read. */
 const REF = { ref: { scope: 's', sha256: 'inputs', sizeBytes: '1' } };
+/** The JSON of the same inputs, decoded. */
 const OPENED = { literals: { name: { hash: 'h', map: {} } } };
 
 describe('the JSON of an event with contents that lie beside it', () => {
@@ -202,8 +203,9 @@ describe('the JSON of an event in an unusual encoding', () => {
   });
 
   it('is an error for programs, and the bytes for people, where it cannot be decoded or its type is unknown', async () => {
-    const corrupt = recorded('ExecutionCreated', Uint8Array.of(0xff, 0xff));
-    const unknown = recorded('ExecutionForgotten', Uint8Array.of(0xff, 0xff));
+    const noMessage = Uint8Array.of(0xff, 0xff); // a tag that ends early
+    const corrupt = recorded('ExecutionCreated', noMessage);
+    const unknown = recorded('ExecutionForgotten', noMessage);
     await expect(whole(corrupt)).rejects.toBeInstanceOf(CorruptEvent);
     await expect(whole(unknown)).rejects.toBeInstanceOf(UnknownEvent);
     for (const event of [corrupt, unknown]) expect(await shown(event)).toBe('//8=');

@@ -35,7 +35,7 @@ const written = (schema: DescMessage, event: Uint8Array): unknown => {
   return JSON.parse(json.bytes.toString('utf8', 0, json.length));
 };
 
-/** True for values that the JSON of the library has also where they are empty: texts, lists and messages. */
+/** True for an empty text, list or message, which the JSON of an event leaves out. */
 const isEmpty = (value: unknown): boolean =>
   value === '' || (typeof value === 'object' && value !== null && Object.keys(value).length === 0);
 

@@ -232,26 +232,23 @@ describe('RelaunchExecution', () => {
 });
 
 describe('RecoverExecution', () => {
-  it.each([Phase.FAILED, Phase.ABORTED, Phase.TIMED_OUT])(
-    'accepts an execution that has ended in phase %i',
-    async (phase) => {
-      const name = `ended-${phase}`;
-      await launch(name, { overwriteCache: true });
-      await reportPhase(name, phase);
-      await plane.send('recoverExecution', { id: { ...place, name } as never, name: `again-${phase}` });
-      expect((await created(`again-${phase}`)).spec).toMatchObject({
-        overwriteCache: true,
-        metadata: { mode: Mode.RECOVERED, referenceExecution: { name } },
-      });
-    },
-  );
+  it.each(['FAILED', 'ABORTED', 'TIMED_OUT'] as const)('accepts an execution that has ended %s', async (phase) => {
+    const name = `ended-${Phase[phase]}`;
+    await launch(name, { overwriteCache: true });
+    await reportPhase(name, Phase[phase]);
+    await plane.send('recoverExecution', { id: { ...place, name } as never, name: `again-${name}` });
+    expect((await created(`again-${name}`)).spec).toMatchObject({
+      overwriteCache: true,
+      metadata: { mode: Mode.RECOVERED, referenceExecution: { name } },
+    });
+  });
 
-  it.each([Phase.QUEUED, Phase.RUNNING, Phase.SUCCEEDING, Phase.SUCCEEDED, Phase.FAILING, Phase.ABORTING])(
-    'refuses an execution in phase %i',
+  it.each(['QUEUED', 'RUNNING', 'SUCCEEDING', 'SUCCEEDED', 'FAILING', 'ABORTING'] as const)(
+    'refuses an execution that is %s',
     async (phase) => {
-      const name = `not-recoverable-${phase}`;
+      const name = `not-recoverable-${Phase[phase]}`;
       await launch(name);
-      await reportPhase(name, phase);
+      await reportPhase(name, Phase[phase]);
       const error = await plane.error(plane.send('recoverExecution', { id: { ...place, name } as never }));
       expect(error.code).toBe('FAILED_PRECONDITION');
     },

@@ -14,6 +14,7 @@ import type { Content } from '../../../services/kernel/ports/payload-store.js';
 
 const TYPES = { workflow: 'WorkflowPhaseReported', node: 'NodePhaseReported', task: 'TaskPhaseReported' } as const;
 
+/** Texts of one to four bytes a character, and one whose length takes two bytes. */
 const word = fc.constantFrom('', 'a', 'é–𐍈', 'x'.repeat(130));
 const number = fc.constantFrom(0, 1, 127, 128, 2 ** 32 - 1);
 // Lengths around those whose prefix takes one byte more.

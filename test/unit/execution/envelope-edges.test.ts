@@ -8,7 +8,9 @@ import {
   TaskExecutionEventRequestSchema,
   WorkflowExecutionEventRequestSchema,
 } from '../../../proto/gen/platformidl/admin/event_pb.js';
+import { ResourceType } from '../../../proto/gen/platformidl/core/identifier_pb.js';
 import { NodeExecutionEventSchema } from '../../../proto/gen/platformidl/event/event_pb.js';
+import { WORKFLOW } from '../../../services/execution/phases.js';
 import { envelopeScan } from '../../../services/execution/wire/envelope-scan.js';
 import { fieldsOf, has, longIn, messageIn, numberIn, sizeIn, textIn } from '../../../services/execution/wire/fields.js';
 
@@ -18,9 +20,9 @@ const execution = { project: 'p', domain: 'd', name: 'n' };
 const id = { nodeId: 'n0', executionId: execution };
 const occurredAt = { seconds: 1n, nanos: 2 };
 const node = { id, occurredAt };
-const taskId = { resourceType: 1, ...execution, version: 'v' };
+const taskId = { resourceType: ResourceType.TASK, ...execution, version: 'v' };
 const task = { taskId, parentNodeExecutionId: id, occurredAt };
-const workflow = { executionId: execution, occurredAt, phase: 1 };
+const workflow = { executionId: execution, occurredAt, phase: WORKFLOW.QUEUED };
 
 const REQUESTS = {
   workflow: WorkflowExecutionEventRequestSchema,
@@ -134,7 +136,11 @@ describe('the limits of an event', () => {
 
   it.each([
     ['node', 'missing execution_id', { id: {}, occurredAt }],
-    ['task', 'resource_type: task_id must be of type TASK', { ...task, taskId: { ...taskId, resourceType: 2 } }],
+    [
+      'task',
+      'resource_type: task_id must be of type TASK',
+      { ...task, taskId: { ...taskId, resourceType: ResourceType.WORKFLOW } },
+    ],
     ['task', 'missing project of task_id', { ...task, taskId: { ...taskId, project: '' } }],
     ['task', 'missing domain of task_id', { ...task, taskId: { ...taskId, domain: '' } }],
     ['task', 'missing name of task_id', { ...task, taskId: { ...taskId, name: '' } }],

@@ -12,7 +12,7 @@ import {
   TaskExecutionEventSchema,
   WorkflowExecutionEventSchema,
 } from '../../../proto/gen/platformidl/event/event_pb.js';
-import type { TaskExecutionIdentifier } from '../../../proto/gen/platformidl/core/identifier_pb.js';
+import { ResourceType, type TaskExecutionIdentifier } from '../../../proto/gen/platformidl/core/identifier_pb.js';
 import {
   EngineReportedSchema,
   NodePhaseReportedSchema,
@@ -31,15 +31,25 @@ import { RpcError } from '../../../services/kernel/rpc.js';
 import { eventSequences } from '../../support/requests/fixtures.js';
 
 const MAX_OUTPUT_BYTES = 1_000;
+const { TASK, WORKFLOW } = ResourceType;
 
+/** Texts of one to four bytes a character, and one whose length takes two bytes. */
 const word = fc.constantFrom('', 'a', 'flytesnacks', 'é–𐍈', 'x'.repeat(200));
+/** From the beginning of the year 1 to the end of the year 9999. */
 const seconds = fc.bigInt({ min: -62_135_596_800n, max: 253_402_300_799n });
 const timestamp = fc.record({ seconds, nanos: fc.integer({ min: 0, max: 999_999_999 }) });
 const executionId = fc.record({ project: word, domain: word, name: word, org: word }, { requiredKeys: [] });
 const nodeId = fc.record({ nodeId: word, executionId }, { requiredKeys: [] });
-/** The id of a task; resource type 1 is TASK, any other is refused. */
+/** The id of a task, mostly with the resource type TASK; any other is refused. */
 const task = fc.record(
-  { resourceType: fc.constantFrom(1, 1, 1, 2), project: word, domain: word, name: word, version: word, org: word },
+  {
+    resourceType: fc.constantFrom(...[TASK, TASK, TASK, WORKFLOW]),
+    project: word,
+    domain: word,
+    name: word,
+    version: word,
+    org: word,
+  },
   { requiredKeys: [] },
 );
 const literals = fc.record({ literals: fc.dictionary(word, fc.record({ hash: word })) });
@@ -96,7 +106,7 @@ const taskFields = fc.oneof(
 
 const validId = { project: 'p', domain: 'd', name: 'n' };
 const time = { seconds: 1n, nanos: 2 };
-const validTask = { resourceType: 1, ...validId, version: 'v' };
+const validTask = { resourceType: ResourceType.TASK, ...validId, version: 'v' };
 
 const join = (parts: readonly Uint8Array[]): Uint8Array => Uint8Array.from(parts.flatMap((part) => [...part]));
 
@@ -293,7 +303,7 @@ describe('the envelope scan', () => {
     [
       'task',
       {
-        taskId: { ...validTask, resourceType: 2 },
+        taskId: { ...validTask, resourceType: ResourceType.WORKFLOW },
         parentNodeExecutionId: { nodeId: 'n', executionId: validId },
         occurredAt: time,
       },

@@ -165,7 +165,7 @@ describe('the end of an execution', () => {
   });
 
   it('is read only from events whose type can record it', () => {
-    const broken = Uint8Array.of(0xff);
+    const broken = Uint8Array.of(0xff); // a tag that ends early
     expect(recordsEnd(recorded('NodePhaseReported', broken))).toBe(false);
     expect(recordsEnd(recorded('ExecutionCreated', broken))).toBe(false);
     for (const type of ['WorkflowPhaseReported', ENGINE_REPORTED, 'ExecutionExpired'])

@@ -116,7 +116,7 @@ describe('a terminated execution', () => {
     await reactor.close();
   });
 
-  it('is left alone when its engine has ended it', async () => {
+  it('gets no event of the control plane when its engine has ended it', async () => {
     const timers = manualTimers(START_MS);
     const reactor = startReactor(timers);
     await run(creation);
@@ -285,7 +285,7 @@ describe('an execution whose engine reports ABORTING without a termination reque
     });
   });
 
-  it('is left alone when its engine then reports its end', async () => {
+  it('gets no further event of the control plane when its engine then reports its end', async () => {
     const timers = manualTimers(START_MS);
     const reactor = startReactor(timers);
     await run(creation);
@@ -346,7 +346,7 @@ describe('an execution that runs longer than execution.timeout', () => {
     expect(await last()).toMatchObject({ type: 'ExecutionExpired', data: { phase: WORKFLOW.TIMED_OUT } });
   });
 
-  it('is left alone when it has ended, or is being aborted', async () => {
+  it('gets no termination request when it has ended or is being aborted', async () => {
     const ended = { ...id, name: 'ended' };
     const endedStream = executionStream(ended);
     await sessions.handle(aggregate, endedStream, { ...creation, id: ended }, { actor: '', commandId: 'ended' });

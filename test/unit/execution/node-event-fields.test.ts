@@ -5,7 +5,9 @@ import { describe, expect, it } from 'vitest';
 import { type NodeExecutionEvent, NodeExecutionEventSchema } from '../../../proto/gen/platformidl/event/event_pb.js';
 import { readNodeEvent, type NodeEventFields } from '../../../services/execution/events.js';
 
+/** Texts of one to four bytes a character, and one whose length takes two bytes. */
 const word = fc.constantFrom('', 'a', 'flytesnacks', 'é–𐍈', 'x'.repeat(200));
+/** From the beginning of the year 1 to the end of the year 9999. */
 const time = fc.record({
   seconds: fc.bigInt({ min: -62_135_596_800n, max: 253_402_300_799n }),
   nanos: fc.nat(999_999_999),

@@ -11,7 +11,7 @@ import type { PayloadStore } from '../../../services/kernel/ports/payload-store.
 import { creation, creationOf, expiry, id, node, openStream, task, termination, workflow } from './reports.js';
 
 const voidOf = (attempt: string) => ({ type: 'VoidExecution', id, attempt }) as const;
-/** Ends the execution by its time limit of 90 s. */
+/** Requests the termination of an execution that has run for 90 s, its time limit. */
 const timeOut = { type: 'TimeOutExecution', id, afterMs: 90_000 } as const;
 const lastEvent = (...commands: readonly ExecutionCommand[]) =>
   openStream(...commands)
@@ -46,7 +46,7 @@ describe('an execution that has run longer than execution.timeout', () => {
     ['it is not there', []],
     ['it is ABORTING', [creation, termination]],
     ['it has ended', [creation, workflow('FAILED')]],
-  ])('is left alone when %s', (_, past) => {
+  ])('gets no termination request when %s', (_, past) => {
     expect(openStream(...past, timeOut).recorded).toHaveLength(past.length);
   });
 
@@ -110,7 +110,13 @@ describe('an update', () => {
 
 describe('the aggregate of executions', () => {
   const aggregate = executionAggregate({ payloads: {} as PayloadStore });
-  const update = { type: 'UpdateExecution', id, state: 0, tags: undefined, principal: '' } as const;
+  const update = {
+    type: 'UpdateExecution',
+    id,
+    state: ExecutionState.EXECUTION_ACTIVE,
+    tags: undefined,
+    principal: '',
+  } as const;
   const signal = { type: 'CreateSignal', id, signalId: 'go', wanted: create(LiteralTypeSchema) } as const;
   const [value, isCastableTo] = [new Uint8Array(), () => true];
   const set = { type: 'SetSignal', id, signalId: 'stop', value, digest: value, isCastableTo, principal: '' } as const;

@@ -1,6 +1,7 @@
 import { create } from '@bufbuild/protobuf';
 import { describe, expect, it } from 'vitest';
 
+import { ResourceType } from '../../../proto/gen/platformidl/core/identifier_pb.js';
 import { LiteralTypeSchema, SimpleType } from '../../../proto/gen/platformidl/core/types_pb.js';
 import { NODE, TASK, WORKFLOW } from '../../../services/execution/phases.js';
 import { type ExecutionRefusal, isPermanentRefusal } from '../../../services/execution/refusals.js';
@@ -11,7 +12,7 @@ const RUN = 'project:"flytesnacks" domain:"development" name:"run"';
 const EXECUTION = `execution [${RUN}]`;
 const type = create(LiteralTypeSchema, { type: { case: 'simple', value: SimpleType.INTEGER } });
 const taskId = {
-  resourceType: 1,
+  resourceType: ResourceType.TASK,
   org: '',
   project: 'flytesnacks',
   domain: 'development',

@@ -14,6 +14,7 @@ import { creation, id, node, task, workflow } from './reports.js';
 import { executionStream } from '../../../services/kernel/execution-id.js';
 
 describe('the reports of an entity', () => {
+  /** The last two differ only beyond their lower 32 bits. */
   const seconds = fc.constantFrom(0n, 1n, -1n, 1_700_000_000n, 1_700_000_000n + (1n << 32n));
   const report = fc.record({
     entity: fc.nat(2),

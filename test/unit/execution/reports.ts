@@ -5,6 +5,7 @@ import {
   TaskExecutionEventRequestSchema,
   WorkflowExecutionEventRequestSchema,
 } from '../../../proto/gen/platformidl/admin/event_pb.js';
+import { ResourceType } from '../../../proto/gen/platformidl/core/identifier_pb.js';
 import type {
   NodeExecutionEventSchema,
   TaskExecutionEventSchema,
@@ -82,7 +83,7 @@ export const node = (phase: keyof typeof NODE, more: NodeMore & { readonly node?
 
 /** The id of the task in all reports of tasks. */
 export const taskId = {
-  resourceType: 1,
+  resourceType: ResourceType.TASK,
   project: 'flytesnacks',
   domain: 'development',
   name: 'greet',

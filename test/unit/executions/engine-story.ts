@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 
+import { ExecutionError_ErrorKind } from '../../../proto/gen/platformidl/core/execution_pb.js';
 import type { ReportPhase } from '../../../services/execution/commands.js';
 import { NODE, TASK, WORKFLOW } from '../../../services/execution/phases.js';
 import { id, node, task, taskId, workflow } from '../execution/reports.js';
@@ -64,7 +65,7 @@ const outputs = {
     fc.oneof(
       text.map((value) => ({ case: 'outputUri', value: `s3://out/${value}` })),
       literals.map((value) => ({ case: 'outputData', value })),
-      text.map((message) => ({ case: 'error', value: { code: 'E', message, kind: 1 } })),
+      text.map((message) => ({ case: 'error', value: { code: 'E', message, kind: ExecutionError_ErrorKind.USER } })),
     ),
   ),
 };

@@ -11,6 +11,7 @@ import {
   ExecutionState,
 } from '../../../proto/gen/platformidl/admin/execution_pb.js';
 import {
+  ExecutionError_ErrorKind,
   QualityOfService_Tier,
   WorkflowExecution_Phase as Phase,
 } from '../../../proto/gen/platformidl/core/execution_pb.js';
@@ -34,7 +35,9 @@ const closureAfter = async (...commands: readonly ExecutionCommand[]) =>
   answerOf(await documentOf(...commands)).closure!;
 
 const failure = (message: string) =>
-  ({ outputResult: { case: 'error', value: { code: 'USER:Bad', message, kind: 1 } } }) as never;
+  ({
+    outputResult: { case: 'error', value: { code: 'USER:Bad', message, kind: ExecutionError_ErrorKind.USER } },
+  }) as never;
 /** Milliseconds since 1970 of the event of a report that is made with `second: seconds`. */
 const second = (seconds: number): number => 1_700_000_000_000 + seconds * 1_000;
 /** Microseconds since 1970 of {@link second}. */
@@ -118,7 +121,7 @@ describe('an execution', () => {
       cluster: 'east',
       recorded: 1, // the position of the creation
       phase: 'FAILED',
-      state: 0,
+      state: ExecutionState.EXECUTION_ACTIVE,
       created_at: recordedAtMs(1n) * 1_000,
       updated_at: micros(9),
       started_at: micros(3),
@@ -247,7 +250,16 @@ describe('an execution', () => {
   it('is shown with empty fields where its first event names neither the execution nor its workflow', () => {
     const { recorded } = openStream({ ...creation, created: create(ExecutionCreatedSchema) });
     const [document] = documentsAfter(executions, recorded).values();
-    const empty = { project: '', domain: '', name: '', user: '', cluster: '', mode: 0, tags: null, source: null };
+    const empty = {
+      project: '',
+      domain: '',
+      name: '',
+      user: '',
+      cluster: '',
+      mode: ExecutionMetadata_ExecutionMode.MANUAL,
+      tags: null,
+      source: null,
+    };
     expect(document!.fields).toMatchObject({ ...empty, parent_node: null, quality_of_service: null });
     const later = { started_at: null, start_delay: null, duration: null, duration_class: null };
     expect(document!.fields).toMatchObject({ ...later, error_kind: null, error_code: null, error_message: null });

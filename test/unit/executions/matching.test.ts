@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { matchingExecutions } from '../../../projections/executions/matching.js';
 import type { Freshness } from '../../../projections/query/freshness.js';
 import type { ReadStore, StoredDocument } from '../../../projections/runtime/read-store.js';
-import { ExecutionSchema } from '../../../proto/gen/platformidl/admin/execution_pb.js';
+import { ExecutionSchema, ExecutionState } from '../../../proto/gen/platformidl/admin/execution_pb.js';
 import { executionStream } from '../../../services/kernel/execution-id.js';
 
 const SCOPE = { project: 'flytesnacks', domain: 'development' };
@@ -12,7 +12,7 @@ const SCOPE = { project: 'flytesnacks', domain: 'development' };
 const documentOf = (name: string, phase: string): StoredDocument => ({
   key: executionStream({ ...SCOPE, name }),
   position: 7n,
-  fields: { ...SCOPE, name, phase, state: 0 },
+  fields: { ...SCOPE, name, phase, state: ExecutionState.EXECUTION_ACTIVE },
   response: toBinary(ExecutionSchema, create(ExecutionSchema, { id: { ...SCOPE, name } })),
 });
 

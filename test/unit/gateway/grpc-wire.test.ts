@@ -511,7 +511,7 @@ describe('a caller whose requests are refused', () => {
 
 describe('bytes that are no HTTP/2', () => {
   it.each([
-    ['an empty frame of no stream', Buffer.concat([Buffer.from(PREFACE), Buffer.alloc(9)])],
+    ['a DATA frame without bytes and without a stream', Buffer.concat([Buffer.from(PREFACE), Buffer.alloc(9)])],
     ['noise', Buffer.concat([Buffer.from(PREFACE), Buffer.alloc(4_000, 0xa5)])],
     ['HTTP/1.1', Buffer.from('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n')],
   ])('end their connection and no other: %s', async (_what, bytes) => {

@@ -256,7 +256,12 @@ describe('the bytes of a request', () => {
   it.each([
     ['a message that ends early', NODE_EVENT, truncated, 'event'],
     ['a message that ends early, of an RPC that decodes it', GET_TASK, named('x').slice(0, -1), 'id'],
-    ['text that is not UTF-8', GET_TASK, Buffer.from([0x0a, 0x03, 0x22, 0x01, 0xff]), 'id.name is not valid UTF-8'],
+    [
+      'text that is not UTF-8',
+      GET_TASK,
+      Buffer.from([0x0a, 0x03 /* id */, 0x22, 0x01 /* name */, 0xff]),
+      'id.name is not valid UTF-8',
+    ],
     [
       'a field of another wire type',
       NODE_EVENT,

@@ -26,7 +26,7 @@ const large = (): { routes: readonly Route[]; handled: () => number } => {
   return { routes: [read], handled: () => handled };
 };
 
-/** Limits of a budget: three answers for a connection, six in all. */
+/** Limits of a budget: three times the size of an answer for a connection, six times in all. */
 const limits = (more: Partial<Parameters<typeof answerBudget>[0]> = {}) => ({
   perConnectionBytes: 3 * ANSWER_BYTES,
   totalBytes: 6 * ANSWER_BYTES,
@@ -207,6 +207,7 @@ describe('answers over REST that are not read', () => {
   it('end their connection', async () => {
     const answers = answerBudget(limits({ stallTimeoutMs: 300 }));
     const huge = route(AdminService.method.getTask, () =>
+      // More than the buffers of the operating system take.
       Promise.resolve(create(TaskSchema, { shortDescription: 'x'.repeat(20_000_000) })),
     );
     const toy = await overHttp([huge], [], { answers });

@@ -21,7 +21,7 @@ const large = toBinary(
   create(TaskCreateRequestSchema, { id: { name: 'x'.repeat(LARGE_BYTES) } }),
 );
 
-/** Limits of a budget: one large request for a connection, three in all. */
+/** Limits of a budget: one and a half large requests for a connection, three in all. */
 const limits = (more: Partial<Parameters<typeof requestBudget>[0]> = {}) => ({
   perConnectionBytes: LARGE_BYTES * 1.5,
   totalBytes: LARGE_BYTES * 3,
@@ -200,7 +200,7 @@ describe('large requests over REST', () => {
     const sent = new Promise<void>((resolve) => socket.write(body().slice(0, 300_000), () => resolve()));
     return { socket, sent, isClosed: () => isClosed };
   };
-  /** The header of a body that is some bytes longer than what is sent of it. */
+  /** The header of a body of which {@link beginBody} sends a part. */
   const LENGTH = `Content-Length: ${LARGE_BYTES + 20}`;
 
   it('are RESOURCE_EXHAUSTED when the memory budget stays full, with a retry delay', async () => {

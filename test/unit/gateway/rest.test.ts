@@ -581,7 +581,7 @@ describe('paths that are no RPC', () => {
     await own.close();
   });
 
-  it('/readyz names what is degraded, and is ready all the same', async () => {
+  it('/readyz names what is degraded, and the process is still ready', async () => {
     const own = await overHttp(routes, [], { checks: () => [{ name: 'export', state: 'degraded', lagMs: 9_000 }] });
     const answer = await own.get('/readyz');
     expect(answer.status).toBe(200);

@@ -5,7 +5,7 @@ import { textAt } from '../../../services/kernel/encoding/wire-cursor.js';
 
 const encoder = new TextEncoder();
 
-/** Decodes a text that stands between others, as in a message. */
+/** Decodes a text that has a byte before it and one after it, as in a message. */
 const decoded = (text: string): string => {
   const bytes = encoder.encode(text);
   const message = Uint8Array.of(0x61, ...bytes, 0x62);
