@@ -45,7 +45,9 @@ const START = 1_700_000_000_000;
 const DAY_MS = 86_400_000;
 const FIRST_RETRY_MS = 5_000;
 const TIMEOUT_MS = 10_000;
+/** The first two messages about failures of a launch plan within a minute are sent singly, later ones as a digest. */
 const DIGEST = { after: 2, windowMs: 60_000 };
+/** The W3C trace context with which each command is sent. */
 const TRACE = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
 
 let directory: string;
@@ -89,6 +91,7 @@ const mail = (): Channel =>
   });
 const hook = (path: string): Channel =>
   webhookChannel({ url: `${hooks.url}${path}`, allowPrivate: true, secret: '', logId: 'log', now: () => timers.now() });
+/** A rule for executions of all projects that come into one of the phases. */
 const rule = (channel: string, phases = [Phase.FAILED]) => ({
   projects: ['*'],
   domains: ['*'],
@@ -99,6 +102,7 @@ const rule = (channel: string, phases = [Phase.FAILED]) => ({
   recipients: [],
 });
 
+/** Options with a channel `mail` for all entries, and for each path of the webhook server a channel and a rule. */
 const optionsOf = (paths: readonly string[], more: Partial<NotifyOptions>): NotifyOptions => {
   const limits = { maxPerMinute: 6_000, maxConcurrent: 4 };
   const channels = [['mail', mail()] as const, ...paths.map((path) => [path, hook(path)] as const)];
@@ -125,12 +129,15 @@ const start = (paths: readonly string[] = [], more: Partial<NotifyOptions> = {})
   reactor = notify(optionsOf(paths, more));
 };
 
-const command = async (given: ExecutionCommand, of = stream): Promise<void> => {
+const runCommand = async (command: ExecutionCommand, target = stream): Promise<void> => {
   const context = { actor: 'tester', commandId: randomBytes(8).toString('hex'), traceParent: TRACE };
-  await sessions.handle(executionAggregate({ payloads }), of, given, context);
+  await sessions.handle(executionAggregate({ payloads }), target, command, context);
 };
 
-/** Another execution that fails, with an e-mail entry for bob; its mail shows that all before it has been read. */
+/**
+ * Records a second execution that fails, with an e-mail entry for bob. Its mail shows that the reactor has read all
+ * events recorded before.
+ */
 const failOther = async (): Promise<void> => {
   const other = { ...id, name: 'other' };
   const entry = create(NotificationSchema, {
@@ -138,30 +145,32 @@ const failOther = async (): Promise<void> => {
     type: { case: 'email', value: { recipientsEmail: ['bob@example.com'] } },
   });
   const created = create(ExecutionCreatedSchema, { id: other, spec: {}, notifications: [entry] });
-  await command({ ...creation, id: other, created }, executionStream(other));
-  await command(workflow('FAILED', { executionId: other }), executionStream(other));
+  await runCommand({ ...creation, id: other, created }, executionStream(other));
+  await runCommand(workflow('FAILED', { executionId: other }), executionStream(other));
 };
 
-/** An execution that fails, with an e-mail entry for these addresses. */
+/** Records an execution that fails at node n1, with an e-mail entry for these addresses; without any, no entry. */
 const failFor = async (...recipientsEmail: readonly string[]): Promise<void> => {
   const entry = create(NotificationSchema, {
     phases: [Phase.FAILED],
     type: { case: 'email', value: { recipientsEmail: [...recipientsEmail] } },
   });
   const notified = recipientsEmail.length > 0 ? [entry] : [];
-  await command({ ...creation, created: create(ExecutionCreatedSchema, { id, spec: {}, notifications: notified }) });
-  await command(workflow('RUNNING'));
-  await command(node('RUNNING', { node: 'n1' }));
-  await command(node('FAILED', { node: 'n1' }));
-  await command(
+  await runCommand({ ...creation, created: create(ExecutionCreatedSchema, { id, spec: {}, notifications: notified }) });
+  await runCommand(workflow('RUNNING'));
+  await runCommand(node('RUNNING', { node: 'n1' }));
+  await runCommand(node('FAILED', { node: 'n1' }));
+  await runCommand(
     workflow('FAILED', { outputResult: { case: 'error', value: { code: 'E', message: 'no such file' } } } as never),
   );
 };
 
-const recorded = async (of = notifications): Promise<readonly NotificationEvent[]> => {
+const EVENT_SCHEMA = 1;
+/** The events of a stream of notifications, in order. */
+const recorded = async (notificationsOf = notifications): Promise<readonly NotificationEvent[]> => {
   const events: NotificationEvent[] = [];
-  for await (const page of store.readStream(of))
-    for (const { type, data } of page) events.push(notificationCodec.decode(type, data, 1));
+  for await (const page of store.readStream(notificationsOf))
+    for (const { type, data } of page) events.push(notificationCodec.decode(type, data, EVENT_SCHEMA));
   return events;
 };
 /** The types of the recorded events without `Notification`, with which each begins, in order. */
@@ -169,9 +178,10 @@ const types = async (): Promise<readonly string[]> =>
   (await recorded()).map(({ type }) => type.replace('Notification', ''));
 const untilTypes = (...wanted: readonly string[]): Promise<unknown> =>
   until(types, (found) => found.join() === wanted.join());
-/** Waits for so many recorded events, of one type where it is given. */
-const untilRecorded = (count: number, of?: string): Promise<unknown> =>
-  until(types, (found) => found.filter((type) => type === (of ?? type)).length === count);
+/** Waits for so many recorded events; with a type, only events of that type count. */
+const untilRecorded = (count: number, wanted?: string): Promise<unknown> =>
+  until(types, (found) => found.filter((type) => type === (wanted ?? type)).length === count);
+/** Waits until so many messages are pending: due later, or not yet sent. */
 const untilWaiting = (count: number): Promise<unknown> =>
   until(
     () => Promise.resolve(reactor?.figures().waiting),
@@ -208,7 +218,7 @@ describe('the messages about an execution', () => {
 
   it('are sent also when an attempt to create the execution was voided before', async () => {
     start();
-    await command({ type: 'VoidExecution', id, attempt: 'lost' });
+    await runCommand({ type: 'VoidExecution', id, attempt: 'lost' });
     await failFor('ann@example.com');
     await untilTypes('Started', 'Sent');
     expect(smtp.mails.map(({ to }) => to)).toEqual(['ann@example.com']);
@@ -250,9 +260,9 @@ describe('the messages about an execution', () => {
       },
     });
     const created = create(ExecutionCreatedSchema, { id, spec: {}, config: { labels: { values: labels } } });
-    await command({ ...creation, created });
-    await command(workflow('RUNNING'));
-    await command(workflow('FAILED'));
+    await runCommand({ ...creation, created });
+    await runCommand(workflow('RUNNING'));
+    await runCommand(workflow('FAILED'));
     await untilTypes('Started', 'Sent');
     expect(JSON.parse(hooks.posts[0]?.body ?? '')).toMatchObject({ data: { labels } });
   });
@@ -267,7 +277,7 @@ describe('the messages about an execution', () => {
     expect(await types()).toEqual([]);
   });
 
-  it('are given up where the event is older than messages are tried for', async () => {
+  it('are given up when the event is older than the time after which messages are given up', async () => {
     await failFor('ann@example.com');
     timers.advance(DAY_MS + 1);
     start();
@@ -292,7 +302,7 @@ describe('the messages about an execution', () => {
   it('that fail are tried again, later each time, and do not hold up others', async () => {
     start(['/broken', '/hook']);
     await failFor('deferred@example.com');
-    await untilRecorded(6);
+    await untilRecorded(6); // of three messages the start and the outcome: two Failed, one Sent
     expect(hooks.posts.map(({ path }) => path).toSorted()).toEqual(['/broken', '/hook']);
     await untilWaiting(1);
     timers.advance(FIRST_RETRY_MS);
@@ -301,7 +311,8 @@ describe('the messages about an execution', () => {
     const nextMs = (await recorded()).flatMap(({ type, data }) =>
       type === 'NotificationFailed' ? [timestampMs(data.nextAttemptAt!)] : [],
     );
-    const delays = nextMs.map((ms, at) => ms - (at < 2 ? START : START + FIRST_RETRY_MS));
+    // The first two failures were recorded at the start, the other two at the first retry.
+    const delays = nextMs.map((ms, index) => ms - (index < 2 ? START : START + FIRST_RETRY_MS));
     expect(delays.map((ms) => ms / delays[0]!)).toEqual([1, 1, 2, 2]);
   });
 
@@ -321,17 +332,21 @@ describe('the messages about an execution', () => {
   it('that the limit of their channel holds up are sent in the order of their events', async () => {
     const limits = { maxPerMinute: 60, maxConcurrent: 20 }; // a burst of six messages
     const { channels } = optionsOf([], {});
-    const held = new Map(channels).set('mail', { ...channels.get('mail')!, limits, digest: { after: 0, windowMs: 0 } });
+    const limited = new Map(channels).set('mail', {
+      ...channels.get('mail')!,
+      limits,
+      digest: { after: 0, windowMs: 0 },
+    });
     const phases = [Phase.FAILED];
-    const names = Array.from({ length: 20 }, (_, at) => `run-${at}`);
-    start([], { channels: held });
+    const names = Array.from({ length: 20 }, (_, index) => `run-${index}`);
+    start([], { channels: limited });
     for (const name of names) {
-      const of = { ...id, name };
+      const execution = { ...id, name };
       const type = { case: 'email' as const, value: { recipientsEmail: [`${name}@example.com`] } };
       const entry = create(NotificationSchema, { phases, type });
-      const created = create(ExecutionCreatedSchema, { id: of, spec: {}, notifications: [entry] });
-      await command({ ...creation, id: of, created }, executionStream(of));
-      await command(workflow('FAILED', { executionId: of }), executionStream(of));
+      const created = create(ExecutionCreatedSchema, { id: execution, spec: {}, notifications: [entry] });
+      await runCommand({ ...creation, id: execution, created }, executionStream(execution));
+      await runCommand(workflow('FAILED', { executionId: execution }), executionStream(execution));
     }
     for (let sent = 6; sent <= names.length; sent += 1) {
       await untilMails(sent);
@@ -341,12 +356,13 @@ describe('the messages about an execution', () => {
     expect(smtp.mails.slice(6).map(({ to }) => to)).toEqual(names.slice(6).map((name) => `${name}@example.com`));
   });
 
-  it('wait as long as a server asks', async () => {
+  it('are tried again as long after a failure as the server asks', async () => {
     start(['/busy']);
     await failFor();
     await untilTypes('Started', 'Failed');
     const failed = (await recorded()).at(-1);
-    expect(failed?.data).toMatchObject({ nextAttemptAt: { seconds: BigInt(START / 1_000 + 120) } });
+    const retryAfterSeconds = 120; // the header `Retry-After` of `/busy`
+    expect(failed?.data).toMatchObject({ nextAttemptAt: { seconds: BigInt(START / 1_000 + retryAfterSeconds) } });
   });
 
   it('that may have been sent are sent once more, which they say, and then given up', async () => {
@@ -464,9 +480,9 @@ describe('many messages about one launch plan', () => {
     for (const each of executions) {
       const of = executionStream(each);
       const created = create(ExecutionCreatedSchema, { id: each, spec: {}, notifications });
-      await command({ ...creation, id: each, created }, of);
-      await command(workflow('RUNNING', { executionId: each }), of);
-      await command(workflow('FAILED', { executionId: each }), of);
+      await runCommand({ ...creation, id: each, created }, of);
+      await runCommand(workflow('RUNNING', { executionId: each }), of);
+      await runCommand(workflow('FAILED', { executionId: each }), of);
     }
   };
 
@@ -497,13 +513,13 @@ describe('many messages about one launch plan', () => {
   });
 
   it('have each an outcome when the process ended before it had recorded all messages of the digest', async () => {
-    const state = { digested: 0 };
+    let digestCommands = 0;
     const outcomes: string[] = [];
     const onOutcome = (_: string, outcome: string): void => void outcomes.push(outcome);
     const handle = ((...given: Parameters<Sessions['handle']>) => {
       const isDigested = (given[2] as { type: string }).type === 'DigestNotification';
-      if (isDigested) state.digested += 1;
-      return isDigested && state.digested > 1 ? new Promise(() => undefined) : sessions.handle(...given);
+      if (isDigested) digestCommands += 1;
+      return isDigested && digestCommands > 1 ? new Promise(() => undefined) : sessions.handle(...given);
     }) as Sessions['handle'];
     await failMany();
     start([], { sessions: { handle, read: sessions.read.bind(sessions) }, onOutcome });
@@ -513,7 +529,7 @@ describe('many messages about one launch plan', () => {
       () => count('NotificationDigested'),
       (digested) => digested === 1,
     );
-    start([], { onOutcome }); // the process before is stopped in the middle
+    start([], { onOutcome }); // the first process stays where it is: its second command never ends
     await untilMails(3); // the message that was not recorded goes out by itself, as the first of the new process
     await untilWaiting(1); // the digest, which was begun: until then a timer that is advanced does not wake it
     timers.advance(2 * TIMEOUT_MS);
@@ -567,7 +583,7 @@ describe('many messages about one launch plan', () => {
       () => count('NotificationSent'),
       (sent) => sent === 4,
     );
-    await untilWaiting(1); // the fifth, which waits for others
+    await untilWaiting(1); // the fifth, which waits for others to be joined with
     timers.advance(DIGEST.windowMs);
     await untilWaiting(0);
     expect(await count('NotificationSent')).toBe(5);
@@ -585,8 +601,8 @@ describe('an execution that runs for long', () => {
     reactor = notifyLongRunning({ ...optionsOf([], { routing }), afterMs: HOUR_MS, isRunning });
   };
   const run = async (): Promise<void> => {
-    await command({ ...creation, created: create(ExecutionCreatedSchema, { id, spec: {} }) });
-    await command(workflow('RUNNING'));
+    await runCommand({ ...creation, created: create(ExecutionCreatedSchema, { id, spec: {} }) });
+    await runCommand(workflow('RUNNING'));
   };
 
   it('causes one message by a rule that asks for it, also when the process ended meanwhile', async () => {
@@ -610,7 +626,7 @@ describe('an execution that runs for long', () => {
     startLong('ann@example.com');
     await run();
     await untilWaiting(1);
-    await command(workflow('SUCCEEDED'));
+    await runCommand(workflow('SUCCEEDED'));
     timers.advance(HOUR_MS);
     await untilWaiting(0);
     expect(await types()).toEqual([]);

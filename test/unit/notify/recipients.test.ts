@@ -26,31 +26,32 @@ const routing = (rules: readonly RoutingRule[] = [], slack = 'mail'): Routing =>
   isMail: (channel) => channel === 'mail',
   rules,
 });
-const to = (content: MessageContent, routes: Routing): readonly string[] =>
+/** The channel and recipient of each message, `mail:ann@example.com`, in order. */
+const destinations = (content: MessageContent, routes: Routing): readonly string[] =>
   messagesAbout(content, routes).map(({ channel, recipient }) => `${channel}:${recipient}`);
 const entry = (kind: 'email' | 'slack' | 'pagerDuty', recipientsEmail: string[], phases = [Phase.FAILED]) =>
   create(NotificationSchema, { phases, type: { case: kind, value: { recipientsEmail } } as never });
 
 describe('the entries of an execution', () => {
   it('are one message for each address', () => {
-    expect(to(failure, routing())).toEqual(['mail:ann@example.com', 'mail:bob@example.com']);
+    expect(destinations(failure, routing())).toEqual(['mail:ann@example.com', 'mail:bob@example.com']);
   });
-  it('count in the phases that they name', () => {
-    expect(to({ ...failure, phase: Phase.SUCCEEDED }, routing())).toEqual([]);
-    expect(to({ ...failure, entries: [entry('email', ['ann@example.com'], [])] }, routing())).toEqual([]);
+  it('cause no message in a phase that they do not name', () => {
+    expect(destinations({ ...failure, phase: Phase.SUCCEEDED }, routing())).toEqual([]);
+    expect(destinations({ ...failure, entries: [entry('email', ['ann@example.com'], [])] }, routing())).toEqual([]);
   });
-  it('for Slack are mail, or one message where a channel is configured', () => {
+  it('for Slack are mail to each address, or one message where Slack has a channel of its own', () => {
     const content = { ...failure, entries: [entry('slack', ['a@slack.example', 'b@slack.example'])] };
-    expect(to(content, routing())).toEqual(['mail:a@slack.example', 'mail:b@slack.example']);
-    expect(to(content, routing([], 'team'))).toEqual(['team:']);
+    expect(destinations(content, routing())).toEqual(['mail:a@slack.example', 'mail:b@slack.example']);
+    expect(destinations(content, routing([], 'team'))).toEqual(['team:']);
   });
   it('without a channel go nowhere', () => {
-    expect(to({ ...failure, entries: [entry('pagerDuty', ['x@example.com'])] }, routing())).toEqual([]);
+    expect(destinations({ ...failure, entries: [entry('pagerDuty', ['x@example.com'])] }, routing())).toEqual([]);
   });
   it('send each recipient the same message once', () => {
     const entries = [...failure.entries, ...failure.entries];
     const rules = [{ ...rule, channel: 'mail', recipients: ['ann@example.com', 'cy@example.com'] }];
-    expect(to({ ...failure, entries }, routing(rules))).toEqual([
+    expect(destinations({ ...failure, entries }, routing(rules))).toEqual([
       'mail:ann@example.com',
       'mail:bob@example.com',
       'mail:cy@example.com',
@@ -70,11 +71,11 @@ describe('a rule', () => {
     ['with a label that the execution has', { labels: { team: 'sales' } }, true],
     ['with a label of another value', { labels: { team: 'support' } }, false],
     ['with a label that the execution has not', { labels: { team: 'sales', tier: '' } }, false],
-  ])('%s, %j, applies: %s', (_, given, doesApply) => {
-    expect(to(content, routing([{ ...rule, ...given }]))).toEqual(doesApply ? ['hook:'] : []);
+  ])('%s, %j, applies: %s', (_, fields, doesApply) => {
+    expect(destinations(content, routing([{ ...rule, ...fields }]))).toEqual(doesApply ? ['hook:'] : []);
   });
   it('does not apply where the execution has disabled all messages', () => {
-    expect(to({ ...failure, isDisabled: true }, routing([rule]))).toEqual([]);
+    expect(destinations({ ...failure, isDisabled: true }, routing([rule]))).toEqual([]);
   });
   it('adds its phases to the terminal ones', () => {
     expect([...phasesWithMessages([{ ...rule, phases: [Phase.RUNNING] }])]).toEqual([
@@ -89,7 +90,7 @@ describe('a rule', () => {
 
 describe('the id of a message', () => {
   const ids = (content: MessageContent): readonly string[] => messagesAbout(content, routing()).map(({ id }) => id);
-  it('is the same for the same event, channel and recipient, and no other', () => {
+  it('is the same for the same event, channel and recipient, and differs for another recipient or event', () => {
     expect(ids(failure)).toEqual(ids({ ...failure, error: 'another' }));
     expect(new Set([...ids(failure), ...ids({ ...failure, eventId: '0c' })]).size).toBe(4);
     expect(ids({ ...failure, eventId: '0a-0b' })).toEqual(ids(failure)); // earlier releases wrote no hyphens
@@ -99,9 +100,11 @@ describe('the id of a message', () => {
 describe('an execution that runs for long', () => {
   const content = { ...failure, phase: Phase.RUNNING, runningLongerThanMs: 3_600_000 };
   it('causes messages by rules that ask for it, and by nothing else', () => {
-    expect(to(content, routing([{ ...rule, phases: [Phase.RUNNING] }]))).toEqual([]);
-    expect(to(content, routing([{ ...rule, phases: [], longRunning: true }]))).toEqual(['hook:']);
-    expect(to({ ...failure, entries: [] }, routing([{ ...rule, phases: [], longRunning: true }]))).toEqual([]);
+    expect(destinations(content, routing([{ ...rule, phases: [Phase.RUNNING] }]))).toEqual([]);
+    expect(destinations(content, routing([{ ...rule, phases: [], longRunning: true }]))).toEqual(['hook:']);
+    expect(destinations({ ...failure, entries: [] }, routing([{ ...rule, phases: [], longRunning: true }]))).toEqual(
+      [],
+    );
   });
   it('causes another message than its phase does', () => {
     const rules = [{ ...rule, phases: [Phase.RUNNING], longRunning: true }];

@@ -6,7 +6,9 @@ import { IdentifierSchema } from '../../../proto/gen/platformidl/core/identifier
 import type { MessageContent } from '../../../services/reactors/notify/message-content.js';
 import { composeMessage, type Message, type Templates } from '../../../services/reactors/notify/message/message.js';
 
+/** When the execution of the samples was created. */
 export const START = Date.UTC(2026, 0, 1);
+const RUN_MS = (90 * 60 + 30) * 1_000;
 
 const definition = (name: string) =>
   create(IdentifierSchema, { project: 'shop', domain: 'production', name, version: 'v7' });
@@ -18,8 +20,8 @@ export const failure: MessageContent = {
   revision: 7n,
   phase: Phase.FAILED,
   createdAtMs: START,
-  occurredAtMs: START + 5_430_000,
-  recordedAtMs: START + 5_430_500,
+  occurredAtMs: START + RUN_MS,
+  recordedAtMs: START + RUN_MS + 500,
   error: 'no such file',
   failingNode: 'n1',
   workflow: definition('orders.daily'),
@@ -42,7 +44,7 @@ export const templates: Templates = {
   link: 'https://console.example.com/{{ project }}/{{ name }}',
 };
 
-/** The message about the failure to a recipient. */
+/** The message to a recipient; with `isRepeat` it says that it may have been sent before. */
 export const messageTo = (recipient: string, content: MessageContent = failure, isRepeat = false): Message => {
   const { execution, revision, phase } = content;
   const key = { id: `m-${recipient}`, execution, revision, phase, channel: 'mail', recipient };

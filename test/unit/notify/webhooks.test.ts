@@ -23,8 +23,8 @@ afterEach(() => sink.close());
 const target = (path: string) => ({ url: `${sink.url}${path}`, allowPrivate: true, now: () => START });
 const hook = (path: string, more: Partial<WebhookOptions> = {}) =>
   webhookChannel({ ...target(path), secret: `whsec_${KEY.toString('base64')}`, logId: 'log-1', ...more });
-const send = (path: string, ms = 10_000): Promise<AttemptOutcome> =>
-  hook(path).send(messageTo(''), AbortSignal.timeout(ms));
+const send = (path: string, timeoutMs = 10_000): Promise<AttemptOutcome> =>
+  hook(path).send(messageTo(''), AbortSignal.timeout(timeoutMs));
 const posted = (): unknown => JSON.parse(sink.posts[0]?.body ?? 'null');
 
 describe('a webhook', () => {
@@ -80,14 +80,17 @@ describe('a webhook', () => {
   });
 
   it('at a private address is refused, also behind a name, and without a connection', async () => {
-    const closed = { allowPrivate: false } as const;
-    expect(await hook('/hook', closed).send(messageTo(''), AbortSignal.timeout(10_000))).toMatchObject({
+    const onlyPublic = { allowPrivate: false } as const;
+    expect(await hook('/hook', onlyPublic).send(messageTo(''), AbortSignal.timeout(10_000))).toMatchObject({
       kind: 'refused',
     });
     const url = 'http://hooks.example.com/';
     const resolve = () => Promise.resolve([{ address: '10.0.0.7', family: 4 }]);
-    const behind = await hook('/', { ...closed, url, resolve }).send(messageTo(''), AbortSignal.timeout(10_000));
-    expect(behind).toMatchObject({ kind: 'refused', reason: expect.stringContaining('10.0.0.7') as string });
+    const behindName = await hook('/', { ...onlyPublic, url, resolve }).send(
+      messageTo(''),
+      AbortSignal.timeout(10_000),
+    );
+    expect(behindName).toMatchObject({ kind: 'refused', reason: expect.stringContaining('10.0.0.7') as string });
     expect(sink.posts).toEqual([]);
   });
 
@@ -106,7 +109,7 @@ describe('a webhook', () => {
 });
 
 describe('Slack', () => {
-  it('gets text without markup of users', async () => {
+  it('gets texts of users with their markup escaped', async () => {
     const content = { ...failure, error: '<!channel> & *more*' };
     await slackChannel(target('/slack')).send(messageTo('', content), AbortSignal.timeout(10_000));
     expect(posted()).toMatchObject({
@@ -120,8 +123,9 @@ describe('Slack', () => {
   });
 
   it('gets at most 3,000 characters of a long text, cut between two characters', async () => {
-    for (const more of ['', 'x', 'xx', 'xxx']) {
-      const content = { ...failure, failingNode: `${more}${'&🙂'.repeat(1_000)}` };
+    // Each prefix moves the place of the cut within `&amp;🙂`.
+    for (const prefix of ['', 'x', 'xx', 'xxx']) {
+      const content = { ...failure, failingNode: `${prefix}${'&🙂'.repeat(1_000)}` };
       await slackChannel(target('/slack')).send(messageTo('', content), AbortSignal.timeout(10_000));
       const [{ text }] = (JSON.parse(sink.posts.at(-1)?.body ?? '') as { blocks: [{ text: { text: string } }] }).blocks;
       expect(text.text.length).toBeLessThanOrEqual(3_000);
@@ -151,11 +155,14 @@ describe('PagerDuty', () => {
     const channel = pagerDutyChannel({ ...target('/v2/enqueue'), routingKey: 'R0' });
     const message = { ...messageTo('', failure), subject: `x${'🙂'.repeat(1_000)}` };
     await channel.send(message, AbortSignal.timeout(10_000));
+    // With two UTF-16 code units for each emoji these are 1,023; one more emoji would make 1,025.
     expect(sink.posts.at(-1)?.body).toContain(`"summary":"x${'🙂'.repeat(511)}"`);
   });
 });
 
 describe('an address', () => {
+  // Addresses of the machine itself, of private and link-local networks, of carriers, for multicast and broadcast; the
+  // last IPv6 addresses embed such an IPv4 address.
   it.each([
     '127.0.0.1',
     '10.1.2.3',
@@ -182,6 +189,7 @@ describe('an address', () => {
   it.each(['93.184.215.14', '172.32.0.1', '2606:2800:21f:cb07::1'])('%s is public', (address) => {
     expect(isPublic(address)).toBe(true);
   });
+  // Ways to write 127.0.0.1.
   it.each(['http://2130706433/', 'http://0x7f.1/', 'http://[::ffff:7f00:1]/', 'http://127.1/'])(
     'of %s is not public',
     async (url) => {
@@ -189,9 +197,9 @@ describe('an address', () => {
     },
   );
   it('is refused where one of several addresses of a name is not public', async () => {
-    const both = ['93.184.215.14', '127.0.0.1'].map((address) => ({ address, family: 4 }));
-    await expect(checkedAddress('x.example', false, () => Promise.resolve(both))).rejects.toThrow('127.0.0.1');
-    expect(await checkedAddress('x.example', true, () => Promise.resolve(both))).toEqual(both[0]);
+    const addresses = ['93.184.215.14', '127.0.0.1'].map((address) => ({ address, family: 4 }));
+    await expect(checkedAddress('x.example', false, () => Promise.resolve(addresses))).rejects.toThrow('127.0.0.1');
+    expect(await checkedAddress('x.example', true, () => Promise.resolve(addresses))).toEqual(addresses[0]);
   });
 });
 

@@ -16,19 +16,21 @@ import { CONFIGURATION_STREAM, checkpointStreamOf } from '../../../services/stre
 import { progressJson } from '../../../services/streams/eventstore/groups/progress.js';
 import { executionStream, newEvent, openEmptyLog, report } from '../../support/streams/filled-log.js';
 
+/** Services that have nothing to list. */
 const none: OperationsServices = {
   engines: { known: () => Promise.resolve({ engines: [], waiting: 0 }) },
   unreadable: { inViews: () => Promise.resolve([]), inProcess: () => [], retries: () => Promise.resolve(new Map()) },
   consumers: { all: () => Promise.resolve([]) },
 };
 
+/** The answer of the RPC with this name. */
 const ask = async (
   name: string,
   services: Partial<OperationsServices>,
   request: object = { limit: 0 },
 ): Promise<unknown> => {
-  const found = operationsRoutes({ ...none, ...services }).find(({ method }) => method.name === name);
-  return found?.handle(request as never, {} as never);
+  const route = operationsRoutes({ ...none, ...services }).find(({ method }) => method.name === name);
+  return route?.handle(request as never, {} as never);
 };
 
 const engine = (name: string, more: object) => ({
@@ -83,10 +85,10 @@ describe('the list of named consumers', () => {
 
   const configured = (source: string, group: string): ConfiguredGroup => ({
     ...{ source, group, id: randomUUID(), settings: {} as never, filter: undefined, parkedFrom: 0n },
-    start: { requestedStart: 'start', after: source === '$all' ? 0n : -1n },
+    start: { asked: 'start', after: source === '$all' ? 0n : -1n }, // positions count from 1, revisions from 0
   });
 
-  const created = async (group: ConfiguredGroup): Promise<void> => {
+  const recordCreation = async (group: ConfiguredGroup): Promise<void> => {
     const event: GroupEvent = { type: 'PersistentSubscriptionCreated', group };
     await store.append(CONFIGURATION_STREAM, 'any', [newEvent(event.type, Buffer.from(groupEventJson(event)))]);
   };
@@ -100,15 +102,16 @@ describe('the list of named consumers', () => {
   });
 
   it('has the progress of each consumer in its source, from the log alone', async () => {
-    await report(store, 1, 1, 5);
+    await report(store, 1, 1, 5); // one stream with one batch of five events: the last revision is 4
     const group = configured(executionStream('e0'), 'billing');
-    await created(group);
-    await created(configured('$all', 'warehouse'));
+    await recordCreation(group);
+    await recordCreation(configured('$all', 'warehouse'));
     const progress = {
       ...{ upTo: 3n, pending: [{ at: 2n, retries: 0 }], parkedUpTo: 4n, replayedUpTo: 1n, replayUntil: 1n },
     };
     const event = newEvent('PersistentSubscriptionProgressed', Buffer.from(progressJson(group.id, progress)));
     await store.append(checkpointStreamOf(group), 'any', [event]);
+    // The checkpoint is before the event at revision 2, which is pending; of four parked events one was replayed.
     expect(await describedGroups(store)).toEqual([
       { source: executionStream('e0'), group: 'billing', checkpoint: 1n, last: 4n, pending: 1, parked: 3 },
       { source: '$all', group: 'warehouse', checkpoint: undefined, last: await store.head(), pending: 0, parked: 0 },
@@ -117,7 +120,7 @@ describe('the list of named consumers', () => {
 
   it('has a consumer of a stream that was deleted in the EventStoreDB, which has no last event then', async () => {
     const deleted = streamName('orders', ['deleted']);
-    for (const source of [deleted, '$all']) await created(configured(source, 'billing'));
+    for (const source of [deleted, '$all']) await recordCreation(configured(source, 'billing'));
     const readStream: EventStore['readStream'] = (stream, options) => {
       if (stream === deleted) throw new CorruptEvent('a stream was deleted in the event store');
       return store.readStream(stream, options);

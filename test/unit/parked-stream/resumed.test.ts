@@ -21,10 +21,12 @@ import { WorkBoard } from '../../../services/streams/engine-feed/work-board.js';
 import { executionStream, newEvent, openEmptyLog } from '../../support/streams/filled-log.js';
 import { until } from '../../support/until.js';
 
+/** For functions of the board that only a connected engine causes to be called. */
 const unused = (): never => {
   throw new Error('no engine has joined');
 };
 
+/** The types of the events that cannot be decoded while their stream is `damaged`. */
 const DAMAGED: ReadonlySet<string> = new Set(['ExecutionCreated', 'LaunchPlanActivated', 'SchedulePaused']);
 
 let directory: string;
@@ -32,16 +34,16 @@ let store: EventStore;
 let damaged: StreamName | undefined;
 let parked: string[];
 
-const seen = (event: RecordedEvent): RecordedEvent =>
+const asRead = (event: RecordedEvent): RecordedEvent =>
   event.stream === damaged && DAMAGED.has(event.type) ? { ...event, data: Uint8Array.of(0xff) } : event;
 
-/** The log, in which some events of one stream are damaged until it is repaired. */
+/** The log, in which the `DAMAGED` events of the stream `damaged` cannot be decoded. */
 const log = (): EventStore => ({
   ...store,
   subscribe: (options, onPage) =>
-    store.subscribe(options, (page, isLive) => onPage({ ...page, events: page.events.map(seen) }, isLive)),
+    store.subscribe(options, (page, isLive) => onPage({ ...page, events: page.events.map(asRead) }, isLive)),
   async *readStream(name, options) {
-    for await (const page of store.readStream(name, options)) yield page.map(seen);
+    for await (const page of store.readStream(name, options)) yield page.map(asRead);
   },
 });
 
@@ -101,7 +103,7 @@ describe('the list of work', () => {
     await append(stream, ExecutionExpiredSchema);
     await until(
       () => Promise.resolve(waiting()),
-      (left) => left === 1,
+      (count) => count === 1,
     );
   });
 
@@ -135,7 +137,7 @@ describe('the activations of launch plans', () => {
     await activations.resume(launchPlanStream(plan));
     expect(activations.of(plan)).toMatchObject([{ version: 'v1' }]);
     expect(activations.of(plan)[0]?.untilMs).toBeDefined();
-    expect(changed).toEqual(['daily', 'daily']);
+    expect(changed).toEqual(['daily', 'daily']); // the activation, and the deactivation
 
     damaged = scheduleStream(plan);
     await append(damaged, SchedulePausedSchema);

@@ -25,7 +25,7 @@ import { until } from '../../support/until.js';
 
 let directory: string;
 let store: EventStore;
-let format: number;
+let format: number; // of the log; requests are recorded from format 2 on
 let answeredAt: bigint;
 
 const call: Call = {
@@ -33,6 +33,7 @@ const call: Call = {
   answeredAt: (position) => (answeredAt = position),
 };
 
+/** Asks RetryParkedStream to resume a stream. */
 const ask = async (stream: string): Promise<void> => {
   const sessions = openSessions({ store, payloads: filePayloadStore({ directory }), now: () => 1_000 });
   const [retry] = parkedStreamRoutes({ sessions, log: store, format: () => format }) as readonly [Route];
@@ -55,7 +56,7 @@ afterEach(async () => {
 });
 
 describe('RetryParkedStream', () => {
-  beforeEach(() => report(store, 1, 1, 1));
+  beforeEach(() => report(store, 1, 1, 1)); // one event in the stream of the execution e0
 
   it('records each request for a stream, with its caller', async () => {
     await ask(executionStream('e0'));
@@ -122,7 +123,7 @@ describe('a process that has parked a stream', () => {
   let isReadable: boolean;
   let parked: ParkedStreams;
   let retries: RetryRequests;
-  let said: string[];
+  let logged: string[];
   let errors: (string | undefined)[];
   let damage: Partial<RecordedEvent>;
 
@@ -136,11 +137,11 @@ describe('a process that has parked a stream', () => {
   });
 
   beforeEach(async () => {
-    [isReadable, said, errors, damage] = [false, [], [], { type: 'OfANewerRelease' }];
+    [isReadable, logged, errors, damage] = [false, [], [], { type: 'OfANewerRelease' }];
     parked = parkedStreams(() => undefined);
-    await report(store, 1, 2, 3);
+    await report(store, 1, 2, 3); // two batches of three events in the stream of the execution e0
     const note = ({ msg, err }: { readonly msg: string; readonly err?: { readonly message: string } }): void => {
-      said.push(msg);
+      logged.push(msg);
       errors.push(err?.message);
     };
     const logger = pino({}, { write: (line) => note(JSON.parse(line) as Parameters<typeof note>[0]) });
@@ -149,9 +150,9 @@ describe('a process that has parked a stream', () => {
   });
   afterEach(() => retries.close());
 
-  const hasSaid = (lines: number) =>
+  const untilLogged = (lines: number) =>
     until(
-      () => Promise.resolve(said),
+      () => Promise.resolve(logged),
       ({ length }) => length >= lines,
     );
 
@@ -165,17 +166,17 @@ describe('a process that has parked a stream', () => {
     });
     parked.onResuming(() => Promise.reject(new Error('a fold that is wrong')));
     await ask(stream);
-    await hasSaid(1);
+    await untilLogged(1);
     expect([resumed, parked.all().length]).toEqual([[], 1]);
 
     isReadable = true;
     await store.append(executionStream('of-others'), 'no-stream', [newEvent('Unknown', new Uint8Array())]);
     await ask(executionStream('of-others')); // this process has not parked it
     await ask(stream);
-    await hasSaid(2);
+    await untilLogged(2);
     expect([resumed, parked.all().length]).toEqual([[stream], 0]);
     expect(folded).toEqual([0]); // the folds come before the listeners, which read what the folds have made
-    expect(said).toEqual([
+    expect(logged).toEqual([
       'the stream stays parked',
       'the stream can be read again, but what was made of it is not up to date',
     ]);
@@ -185,8 +186,8 @@ describe('a process that has parked a stream', () => {
   it('leaves it parked while the metadata of an event are damaged', async () => {
     damage = { metadata: '{"schema":1}' };
     await ask(stream);
-    await hasSaid(1);
-    expect([said, parked.all().length]).toEqual([['the stream stays parked'], 1]);
+    await untilLogged(1);
+    expect([logged, parked.all().length]).toEqual([['the stream stays parked'], 1]);
   });
 });
 
@@ -195,6 +196,7 @@ describe('a fold of parked streams', () => {
   const reported: StreamName[] = [];
   let isReadable: boolean;
 
+  /** Decodes each event as 1, so that the state is the number of events folded. */
   const codec = {
     decode: (type: string) => {
       if (type === 'Unknown' && !isReadable) throw new UnknownEvent(type);
@@ -252,30 +254,31 @@ describe('a fold of parked streams', () => {
       },
       () => undefined,
     );
-    const recorded = async (...types: readonly string[]): Promise<RecordedEvent> => {
+    /** Appends events and gives them to the fold, as the subscription does; returns the last. */
+    const appendAndTake = async (...types: readonly string[]): Promise<RecordedEvent> => {
       await append(...types);
       const events: RecordedEvent[] = [];
       for await (const page of store.readStream(stream)) events.push(...page);
       for (const event of events.slice(-types.length)) fold.take(event);
       return events.at(-1)!;
     };
-    await recorded('Unknown', 'Known');
+    await appendAndTake('Unknown', 'Known');
     isReadable = true;
-    let answer = (): void => undefined;
-    const asked = new Promise<void>((resolve) => (answer = resolve));
+    let releaseRead = (): void => undefined;
+    const released = new Promise<void>((resolve) => (releaseRead = resolve));
     const slow: Pick<EventStore, 'readStream'> = {
       async *readStream(...read) {
-        await asked;
+        await released;
         yield* store.readStream(...read);
       },
     };
     const late = fold.resume(stream, slow);
     await fold.resume(stream, store);
-    await recorded('Known');
+    await appendAndTake('Known');
     isReadable = false;
-    const { position } = await recorded('Unknown');
+    const { position } = await appendAndTake('Unknown');
     isReadable = true;
-    answer();
+    releaseRead();
     await late;
     expect([folded, fold.reasonOf(stream)?.position]).toEqual([[0n, 1n, 2n], position]);
   });

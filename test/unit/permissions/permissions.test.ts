@@ -20,9 +20,11 @@ const rolesTable = markdownTable(
   ]),
 );
 
+/** The fields of the request that name the project and the domain, as far as it has them. */
 const fieldsOf = ({ project, domain }: TargetFields): string =>
   [project, domain].flatMap((field) => (field === undefined ? [] : [`\`${field}\``])).join(', ');
 
+/** The table's text for the projects and domains in which the permission is required. */
 const whereOf = ({ permission, target }: Requirement): string => {
   if (permission === 'none' || permission === 'authenticated') return '';
   if (target.project === undefined) return 'everywhere';
@@ -30,6 +32,7 @@ const whereOf = ({ permission, target }: Requirement): string => {
   return `${fieldsOf(target)}, in ${permission === 'read' ? 'at least one' : 'every'} domain`;
 };
 
+/** The table's texts for requirements that are no permission. */
 const NAMES: Partial<Record<Requirement['permission'], string>> = { none: 'no token', authenticated: 'any token' };
 
 const sectionOf = (service: string, endpoints: readonly Endpoint[]): string =>

@@ -82,7 +82,7 @@ describe('the stream of a project', () => {
       number,
       number,
     ];
-    expect(one).toBeGreaterThan(none + 2);
+    expect(one).toBeGreaterThan(none + 2); // more than its key and its value, of one byte each
     expect([longKey - one, longValue - one]).toEqual([3, 3]);
   });
 });

@@ -21,10 +21,10 @@ describe('projects over the interface', () => {
   });
   afterAll(() => registry.close());
 
-  type Given = MessageInitShape<typeof ProjectSchema>;
-  const register = (project?: Given): Promise<unknown> =>
+  type ProjectFields = MessageInitShape<typeof ProjectSchema>;
+  const register = (project?: ProjectFields): Promise<unknown> =>
     registry.ask('RegisterProject', ProjectRegisterRequestSchema, project ? { project: project as never } : {});
-  const update = (project: Given): Promise<unknown> => registry.ask('UpdateProject', ProjectSchema, project);
+  const update = (project: ProjectFields): Promise<unknown> => registry.ask('UpdateProject', ProjectSchema, project);
   const good = { id: 'atlas', name: 'Atlas' };
 
   it.each([
@@ -47,7 +47,7 @@ describe('projects over the interface', () => {
     ['a bad label', { ...good, labels: { values: { 'a b': '' } } }, 'invalid label key [a b]'],
   ])('a registration with %s is refused', async (_what, project, text) => {
     const before = await registry.store.head();
-    await expect(register(project as Given)).rejects.toMatchObject({
+    await expect(register(project as ProjectFields)).rejects.toMatchObject({
       code: 'INVALID_ARGUMENT',
       message: expect.stringContaining(text) as string,
     });
@@ -101,6 +101,7 @@ describe('projects over the interface', () => {
     expect(await registry.ask('GetVersion', GetVersionRequestSchema, {})).toMatchObject({
       controlPlaneVersion: { Build: 'b', Version: 'v', BuildTime: 't' },
     });
+    // The request of GetDomains is as empty as that of GetVersion.
     expect(await registry.ask('GetDomains', GetVersionRequestSchema, {})).toMatchObject({
       domains: [
         { id: 'development', name: 'development' },

@@ -2,12 +2,14 @@ import { create } from '@bufbuild/protobuf';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { projectsRoutes } from '../../../projections/projects/rpc.js';
+import { Project_ProjectState as State } from '../../../proto/gen/platformidl/admin/project_pb.js';
 import { ProjectRegisteredSchema, ProjectUpdatedSchema } from '../../../proto/gen/platformidl/eventlog/project_pb.js';
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
 import { projectCodec, type ProjectEvent, projectStream } from '../../../services/project/events.js';
 import { openReads } from '../../support/views/run-views.js';
 
 const { method } = AdminService;
+const { ARCHIVED } = State;
 
 const recorded = (...events: readonly ProjectEvent[]) =>
   events.map((event, index) => ({
@@ -27,7 +29,7 @@ const registered = (id: string): ProjectEvent => ({
 describe('reads of projects', () => {
   let reads: Awaited<ReturnType<typeof openReads>>;
   beforeAll(async () => {
-    const archived = { id: 'old', name: 'the old', state: 1 };
+    const archived = { id: 'old', name: 'the old', state: ARCHIVED };
     const update: ProjectEvent = {
       type: 'ProjectUpdated',
       data: create(ProjectUpdatedSchema, { project: archived }),
@@ -39,7 +41,7 @@ describe('reads of projects', () => {
   it('answer a project by its id with the configured domains, archived or not', async () => {
     const domains = [{ id: 'development', name: 'Development' }];
     expect(await reads.ask(method.getProject, { id: 'zoo' })).toMatchObject({ id: 'zoo', name: 'the zoo', domains });
-    expect(await reads.ask(method.getProject, { id: 'old' })).toMatchObject({ state: 1, domains });
+    expect(await reads.ask(method.getProject, { id: 'old' })).toMatchObject({ state: ARCHIVED, domains });
   });
 
   it('list the projects that are not archived in the order of their ids, and those that a filter asks for', async () => {
@@ -49,7 +51,7 @@ describe('reads of projects', () => {
       return projects.map(({ id, domains }) => `${id}: ${domains.map(({ name }) => name).join()}`);
     };
     expect(await list('')).toEqual(['ant: Development', 'zoo: Development']);
-    expect(await list('eq(state,1)')).toEqual(['old: Development']);
+    expect(await list(`eq(state,${ARCHIVED})`)).toEqual(['old: Development']);
   });
 
   it('fail with an error that names the missing project or the missing field', async () => {
