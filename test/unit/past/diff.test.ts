@@ -47,7 +47,10 @@ const KINDS: readonly (readonly [HistoryEntity, ReadModel<unknown>, DescMessage]
 
 type Leaves = Map<string, JsonValue>;
 
-/** The entities after some events, folded by the read models; each as leaves of the JSON of Get. */
+/**
+ * The entities after some events, folded by the read models: each as the leaves of the JSON of its Get, under the key
+ * `ENTITY NODE ATTEMPT`.
+ */
 const entitiesAfter = (events: readonly RecordedEvent[]): Map<string, Leaves> =>
   new Map(
     KINDS.flatMap(([entity, model, schema]) =>
@@ -61,6 +64,7 @@ const entitiesAfter = (events: readonly RecordedEvent[]): Map<string, Leaves> =>
     ),
   );
 
+/** The entities with the differences applied, which changes them in place. */
 const applied = (entities: Map<string, Leaves>, differences: readonly EntityDiff[]): Map<string, Leaves> => {
   for (const { entity, nodeId, attempt, fields } of differences) {
     const key = `${entity} ${nodeId} ${attempt}`;
@@ -75,6 +79,7 @@ const applied = (entities: Map<string, Leaves>, differences: readonly EntityDiff
   return entities;
 };
 
+/** Gives a function that asks Diff for the differences of two positions, page by page of `limit` entities. */
 const diffing = (events: readonly RecordedEvent[]) => {
   const log = { logId: 'log', ...logIn(withTimes(events)) } as never;
   const past = { log, payloads: noPayloads, engineData: noEngineData, warn: () => undefined };
@@ -95,6 +100,7 @@ const diffing = (events: readonly RecordedEvent[]) => {
 };
 
 describe('the difference of two moments', () => {
+  // An execution has one event for its creation and at most one for each command: up to 26 positions.
   it('gives the second when it is applied to the first, in pages of any size', () =>
     fc.assert(
       fc.asyncProperty(
@@ -104,7 +110,7 @@ describe('the difference of two moments', () => {
         fc.integer({ min: 1, max: 5 }),
         async (commands, first, second, limit) => {
           const events = await recordedBy(commands);
-          const upTo = (at: number) => entitiesAfter(events.filter(({ position }) => position <= BigInt(at)));
+          const upTo = (end: number) => entitiesAfter(events.filter(({ position }) => position <= BigInt(end)));
           const differences = await diffing(events)(first, second, limit);
           expect(applied(upTo(first), differences)).toEqual(upTo(second));
           if (first === second) expect(differences).toEqual([]);

@@ -28,7 +28,8 @@ describe('a moment in a request', () => {
     expect(() => momentOf(text, 'as_of', 'log-1')).toThrow(`invalid value for as_of: '${text}' is `);
   });
 
-  it('is called no time, and not a position of another log, where a time with a fraction has no zone', () => {
+  it('is refused as no time, and not as a position of another log, when it is a time without zone', () => {
+    // A position with its log is `LOG.POSITION`, so that this fraction of a second might be taken for a position.
     expect(() => momentOf('2026-03-02T09:58:16.250', 'as_of', 'log-1')).toThrow('is neither a position nor a time');
   });
 });

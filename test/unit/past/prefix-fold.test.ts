@@ -32,16 +32,18 @@ const models: readonly ReadModel<unknown>[] = [executions, nodeExecutions, taskE
 
 const openStore = (): Promise<FilledStore> => temporaryReadStore(models);
 
-/** With these limits a fold writes its documents to the store after each page of events, and reads them for the next. */
+/** With these limits a fold writes its documents to the store after each page of events; the next page reads them. */
 const NO_MEMORY: FoldMemory = { maxDocuments: 0, maxEventBytes: 0, cacheBytes: 0, heldEventBytes: 0 };
 
+/** Folds a prefix of the sample execution's stream; `store` answers queries from memory, or from the filled store. */
 const foldOf = async (events: readonly RecordedEvent[], prefix: Omit<Prefix, 'stream'>, memory?: FoldMemory) => {
   const sources = { log: logIn(withTimes(events)), payloads: noPayloads, codecs, models, openStore };
   const folded = await foldPrefix(sources, { ...prefix, stream }, memory);
   return { ...folded, store: prefixReads(folded) };
 };
 
-const bytes = ({ key, fields, response, listElement, foldState }: StoredDocument) => ({
+/** All of a document but its position. */
+const contentOf = ({ key, fields, response, listElement, foldState }: StoredDocument) => ({
   key,
   fields,
   answer: response,
@@ -51,7 +53,7 @@ const bytes = ({ key, fields, response, listElement, foldState }: StoredDocument
 
 const documentsIn = async (folded: Awaited<ReturnType<typeof foldOf>>, { collection }: ReadModel<unknown>) => {
   const found = await folded.store.getMany(collection, [...(folded.keys.get(collection.name) ?? [])]);
-  return new Map(found.map((each) => [each.key, bytes(each)]));
+  return new Map(found.map((each) => [each.key, contentOf(each)]));
 };
 
 const anyNodeQuery: fc.Arbitrary<Query> = fc.record({
@@ -69,6 +71,7 @@ const anyNodeQuery: fc.Arbitrary<Query> = fc.record({
   limit: fc.integer({ min: 1, max: 4 }),
 });
 
+/** The answers to a query, page after page up to the last. */
 const pagesOf = async (store: DocumentReads, { offset = 0, ...query }: Query): Promise<readonly Found[]> => {
   const pages = [await store.find(nodeExecutions.collection, { ...query, offset })];
   for (let after = pages[0]!.next; after; after = pages.at(-1)!.next)
@@ -84,14 +87,14 @@ describe('a prefix of a stream', () => {
         fc.nat({ max: 32 }),
         fc.boolean(),
         fc.constantFrom(undefined, NO_MEMORY),
-        async (commands, at, byTime, memory) => {
+        async (commands, endPosition, byTime, memory) => {
           const events = await recordedBy(commands);
-          const end = BigInt(at);
+          const end = BigInt(endPosition);
           const until: Moment = byTime ? { timeMs: recordedAtMs(end) } : { position: end };
           const folded = await foldOf(events, { until }, memory);
           const prefix = events.filter(({ position }) => position <= end);
           for (const model of models) {
-            const alone = [...documentsAfter(model, prefix)].map(([key, each]) => [key, bytes(each)] as const);
+            const alone = [...documentsAfter(model, prefix)].map(([key, each]) => [key, contentOf(each)] as const);
             expect(await documentsIn(folded, model)).toEqual(new Map(alone));
           }
           expect(folded.position).toBe(prefix.at(-1)?.position ?? 0n);

@@ -16,11 +16,13 @@ import { counts, metadata, recorded, tallies, tallyCodec, type Written } from '.
 import { logIn, noPayloads } from '../streams/history/recorded.js';
 
 const models: readonly ReadModel<unknown>[] = [tallies, counts];
+/** The stream of all events that are folded here. */
 const s = streamName('tally', ['s']);
 
-/** Opens stores for a fold; `steps` are the calls to them, each with the number of its documents. */
+/** Opens stores for a fold; `steps` are the calls to them, such as `write 3`, each with the number of its documents. */
 type Steps = { steps: string[]; openStore: () => Promise<FilledStore> };
 
+/** With `fails`, the steps for which it is true fail. */
 const stores = (fails: (step: string) => boolean = () => false): Steps => {
   const steps: string[] = [];
   const step = (name: string): void => {
@@ -54,6 +56,7 @@ const stores = (fails: (step: string) => boolean = () => false): Steps => {
   return { steps, openStore };
 };
 
+/** Folds a prefix of the stream `s`, with the default limits of memory where `memory` is not given. */
 const fold = (
   events: readonly RecordedEvent[],
   { openStore }: Pick<Steps, 'openStore'>,
@@ -75,6 +78,7 @@ const fold = (
   );
 };
 
+/** So many events of the stream. */
 const written = (count: number, more: Partial<Written> = {}): RecordedEvent[] =>
   recorded(Array.from({ length: count }, () => ({ stream: 's', ...more })));
 
@@ -206,8 +210,8 @@ describe('a prefix that cannot be folded', () => {
     await expect(fold(written(1, { type: 'Corrupt' }), { openStore }, {}, { isWanted: () => false })).rejects.toThrow(
       'the bytes are no tally',
     );
-    const none = await fold(written(2), { openStore }, {}, { isWanted: () => false });
-    expect([none.position, none.held()?.size]).toEqual([2n, 0]);
+    const unwanted = await fold(written(2), { openStore }, {}, { isWanted: () => false });
+    expect([unwanted.position, unwanted.held()?.size]).toEqual([2n, 0]);
   });
 
   it('is parked where a document cannot be encoded: when it is asked for, or written', async () => {
@@ -277,7 +281,7 @@ describe('the end of a prefix', () => {
     expect([...folded.keys].map(([name, keys]) => [name, [...keys]])).toEqual([['tallies', ['tally-s/b']]]);
   });
 
-  it('ends the reading of the log, one event later', async () => {
+  it('ends the reading of the log at the first event after it', async () => {
     const { openStore } = stores();
     let read = 0;
     const log = {

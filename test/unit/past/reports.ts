@@ -27,7 +27,7 @@ export const withTimes = (events: readonly RecordedEvent[]): readonly RecordedEv
     return { ...event, metadata: JSON.stringify(metadata) };
   });
 
-/** The events of an execution that these commands were sent to. */
+/** The events that an execution has recorded once it was created and these commands were sent to it. */
 export const recordedBy = async (commands: readonly ExecutionCommand[]): Promise<readonly RecordedEvent[]> => {
   const run = openStream(creation);
   for (const command of commands) await run.refusal(command);
