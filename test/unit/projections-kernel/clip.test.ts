@@ -21,9 +21,13 @@ const throughStore = async (text: string): Promise<unknown> => {
 
 describe('a shortened text', () => {
   it.each([
-    ['is cut before a character', beginningOf(`ab${FACE}c`, 3), 'ab'],
+    ['is cut before a character that would be cut in half', beginningOf(`ab${FACE}c`, 3), 'ab'],
     ['is cut after a character', beginningOf(`ab${FACE}c`, 4), `ab${FACE}`],
-    ['of more than 100 bytes ends with a whole character', clip(`${'a'.repeat(98)}${FACE}`), 'a'.repeat(98)],
+    [
+      'of more than 100 bytes is cut before a character that would be cut',
+      clip(`${'a'.repeat(98)}${FACE}`),
+      'a'.repeat(98),
+    ],
     [
       'keeps both ends of an error',
       endsOf(`${'a'.repeat(999)}${FACE}${'b'.repeat(500)}${FACE}${'c'.repeat(999)}`),

@@ -8,14 +8,21 @@ import { streamName } from '../../../services/kernel/stream.js';
 const stream = streamName('execution', ['p', 'd', 'n']);
 const collection = { name: 'executions', version: 1, fields: {}, indexes: [] };
 
-/** Views with a clock that the test advances. */
+/**
+ * Freshness over views whose clock the test advances with `pass`.
+ *
+ * @param acknowledged the position of the last event that this process has acknowledged, in any stream; `undefined`: it
+ * has acknowledged none.
+ * @param minPosition the position that the call asks for.
+ * @param recorded the position of the last event of the stream that any process has recorded.
+ */
 const fixture = (acknowledged: bigint | undefined, minPosition?: bigint, recorded = acknowledged) => {
   const timers = new Set<{ atMs: number; run: () => void }>();
   let nowMs = 0;
   const views = settableViews((afterMs, run) => {
-    const each = { atMs: nowMs + afterMs, run };
-    timers.add(each);
-    return () => timers.delete(each);
+    const timer = { atMs: nowMs + afterMs, run };
+    timers.add(timer);
+    return () => timers.delete(timer);
   });
   const answered: bigint[] = [];
   const call: Call = {
@@ -38,11 +45,15 @@ const fixture = (acknowledged: bigint | undefined, minPosition?: bigint, recorde
     unprojected,
     () => Promise.resolve(recorded),
   );
+  /** Lets promises that are already resolved call what waits for them. */
+  const settle = async (): Promise<void> => {
+    for (let turn = 0; turn < 5; turn += 1) await Promise.resolve();
+  };
   const pass = async (ms: number) => {
-    for (let i = 0; i < 5; i += 1) await Promise.resolve();
+    await settle();
     nowMs += ms;
-    for (const each of timers) if (each.atMs <= nowMs && timers.delete(each)) each.run();
-    for (let i = 0; i < 5; i += 1) await Promise.resolve();
+    for (const timer of timers) if (timer.atMs <= nowMs && timers.delete(timer)) timer.run();
+    await settle();
   };
   return { views, call, fresh, answered, pass, timers, folded };
 };
@@ -107,7 +118,7 @@ describe('a read', () => {
     expect(answered).toEqual([2n, 2n, 2n, 2n]);
     const others = [
       fresh.waitForPrefix(call, 'execution-p:e:', collection),
-      fresh.waitForPrefix(call, 'execution-p:d:', { ...collection, name: 'other' }),
+      fresh.waitForPrefix(call, 'execution-p:d:', { ...collection, name: 'tasks' }),
       fresh.waitForPrefix({ ...call }, 'execution-p:d:', collection),
     ];
     await pass(499);
@@ -147,7 +158,7 @@ describe('a read', () => {
 it('a Get that finds nothing is UNAVAILABLE when its stream is parked, and not when another is', async () => {
   const { views, call, fresh } = fixture(undefined, undefined, 7n);
   views.setPositions(9n);
-  const found = (parked: string) => {
+  const getWhileParked = (parked: string) => {
     const store = {
       get: () => Promise.resolve(undefined),
       parked: () =>
@@ -155,11 +166,11 @@ it('a Get that finds nothing is UNAVAILABLE when its stream is parked, and not w
     };
     return latestDocument({ store: store as never, freshness: fresh }, call, collection, { stream, key: 'k' });
   };
-  await expect(found(stream)).rejects.toMatchObject({
+  await expect(getWhileParked(stream)).rejects.toMatchObject({
     code: 'UNAVAILABLE',
     message: `the views have parked stream ${stream}: this release cannot read one of its events`,
   });
-  expect(await found(`${stream}2`)).toBeUndefined();
+  expect(await getWhileParked(`${stream}2`)).toBeUndefined();
 });
 
 it('views that start over have not reached a position that they had before', async () => {
@@ -173,7 +184,7 @@ it('views that start over have not reached a position that they had before', asy
 });
 
 describe('a view that is being built', () => {
-  const other = { ...collection, name: 'tasks' };
+  const tasks = { ...collection, name: 'tasks' };
   const key = { key: 'k' };
 
   it('refuses lists, and has documents folded from their streams; other views answer as usual', async () => {
@@ -188,10 +199,10 @@ describe('a view that is being built', () => {
       code: 'UNAVAILABLE',
       message: 'the view executions is being built from the log; retry later',
     });
-    await fresh.waitForPrefix(call, 'task-p:d:', other);
+    await fresh.waitForPrefix(call, 'task-p:d:', tasks);
     await (
-      await fresh.awaitAcknowledged(call, stream, other)
-    )(other, key);
+      await fresh.awaitAcknowledged(call, stream, tasks)
+    )(tasks, key);
     expect(folded).toEqual([]);
     await (
       await fresh.awaitAcknowledged(call, stream, collection)
@@ -209,7 +220,7 @@ describe('a view that is being built', () => {
     const refused = expect(fresh.awaitAcknowledged(call, stream, collection)).rejects.toMatchObject({
       code: 'UNAVAILABLE',
     });
-    await fresh.awaitAcknowledged(call, stream, other);
+    await fresh.awaitAcknowledged(call, stream, tasks);
     await pass(2_000);
     await refused;
   });
@@ -227,17 +238,17 @@ describe('a view that is being built', () => {
     const query = { where: [], orderBy, limit: 1 };
     const joined = { ...query, where: [{ field: 'task', is: 'key of', collection, where: [] } as const] };
     views.setPositions(6n, new Map([['executions', 2n]]));
-    await searched.find(other, query);
+    await searched.find(tasks, query);
     for (const refused of [
       () => searched.find(collection, query),
       () => searched.findDistinct(collection, query),
-      () => searched.find(other, joined),
+      () => searched.find(tasks, joined),
       () => searched.countBy(collection, query, 'phase'),
-      () => searched.countBy(other, joined, 'phase'),
+      () => searched.countBy(tasks, joined, 'phase'),
     ])
       await expect(refused()).rejects.toMatchObject({ code: 'UNAVAILABLE' });
     views.setPositions(6n);
-    await searched.find(other, joined);
-    expect(await searched.countBy(other, joined, 'phase')).toEqual(new Map());
+    await searched.find(tasks, joined);
+    expect(await searched.countBy(tasks, joined, 'phase')).toEqual(new Map());
   });
 });

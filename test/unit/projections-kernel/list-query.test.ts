@@ -59,6 +59,7 @@ describe('tokens', () => {
     expect(() => pageStart(order, token, 'List')).toThrow(/^invalid pagination token p.{99} for List$/u);
   });
 
+  // `pe30` holds `{}`, and `pWzEsMiwzXQ` holds `[1,2,3]`: neither is a cursor.
   it.each(['-1', '1.5', ' 1', 'x', 'p', 'pe30', 'p!', '9'.repeat(30), 'pWzEsMiwzXQ'])(
     'such as %s are refused',
     (token) => {
@@ -96,21 +97,27 @@ describe('lists', () => {
 
   beforeAll(async () => {
     await store.prepare([collection]);
-    const documents = Array.from({ length: 250 }, (_, i) => ({
+    const documents = Array.from({ length: 250 }, (_, run) => ({
       collection,
       document: {
-        key: `run ${String(i).padStart(3, '0')}`,
+        key: `run ${String(run).padStart(3, '0')}`,
         position: 1n,
-        fields: { phase: i % 2 ? 'RUNNING' : 'QUEUED', state: i < 240 ? 0 : 1, name: `n${i % 12}`, startedAt: i },
-        response: Buffer.from(String(i)),
+        fields: {
+          phase: run % 2 ? 'RUNNING' : 'QUEUED',
+          state: run < 240 ? 0 : 1,
+          name: `n${run % 12}`,
+          startedAt: run,
+        },
+        response: Buffer.from(String(run)),
       },
     }));
     await store.write({ documents, checkpoints: [{ name: 'c', from: undefined, to: { logId: 'l', position: 1n } }] });
   });
   afterAll(() => store.close());
 
-  const numbers = async (more: Partial<ListRequest>, of = listed) => {
-    const page = await listPage(of, scope, request(more));
+  /** A page, with the numbers of its runs, of which 0 to 239 have the state 0 and 240 to 249 the state 1. */
+  const numbers = async (more: Partial<ListRequest>, list = listed) => {
+    const page = await listPage(list, scope, request(more));
     return { ...page, numbers: page.elements.map((element) => Number(Buffer.from(element).toString())) };
   };
 
@@ -171,8 +178,8 @@ describe('lists', () => {
     expect(first.values).toEqual(['n0', 'n1', 'n10', 'n11', 'n2', 'n3', 'n4', 'n5', 'n6', 'n7']);
     const second = await listNames(names, scope, request({ limit: 10, token: first.token }));
     expect(second).toEqual({ values: ['n8', 'n9'], token: '' });
-    const down = await listNames(names, scope, request({ limit: 1, sortBy: { key: 'name', direction: 0 } }));
-    expect(down.values).toEqual(['n9']);
+    const descending = await listNames(names, scope, request({ limit: 1, sortBy: { key: 'name', direction: 0 } }));
+    expect(descending.values).toEqual(['n9']);
   });
 
   it.each(['started_at', 'nothing', ''])('of names refuse the sort key %j, and say which they accept', async (key) => {

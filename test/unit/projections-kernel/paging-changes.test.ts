@@ -23,6 +23,7 @@ const directory = mkdtempSync(join(tmpdir(), 'flightlog-changes-'));
 let writer: SqliteReadStore;
 let reader: ReadStore;
 
+/** An execution to be created `at` this second; `pick` chooses its other fields. */
 const seeds = fc.record({ at: fc.integer({ min: 0, max: 6 }), pick: fc.nat(60) });
 type Seed = typeof seeds extends fc.Arbitrary<infer Value> ? Value : never;
 
@@ -41,7 +42,7 @@ const created = (project: string, index: number, { at, pick }: Seed): Fields => 
   tags: pick % 4 === 0 ? pairsText([['team', 'post']]) : null,
 });
 
-/** A change of an execution. */
+/** A change of an execution; `lasted` and `delay` are in seconds. */
 const changes = fc.oneof(
   fc.record({ sets: fc.constant('phase' as const), to: fc.constantFrom(...PHASES), lasted: fc.nat(200) }),
   fc.record({ sets: fc.constant('start' as const), delay: fc.nat(5) }),
@@ -49,24 +50,25 @@ const changes = fc.oneof(
 );
 type Change = typeof changes extends fc.Arbitrary<infer Value> ? Value : never;
 
-const at = (fields: Fields, field: string): number => Number(fields[field] ?? 0);
+const numberIn = (fields: Fields, field: string): number => Number(fields[field] ?? 0);
 
-const lasting = (fields: Fields, lasted: number): Fields =>
+/** The fields that the end of an execution sets, after `lasted` seconds; none when it has ended before. */
+const durationFields = (fields: Fields, lasted: number): Fields =>
   typeof fields['duration'] === 'number'
     ? {}
     : { duration: lasted * SECOND, duration_class: durationClass(lasted * SECOND) };
 
 const changed = (fields: Fields, change: Change): Fields => {
-  const updated = { ...fields, updated_at: at(fields, 'updated_at') + SECOND };
+  const updated = { ...fields, updated_at: numberIn(fields, 'updated_at') + SECOND };
   if (change.sets === 'state') return { ...updated, state: change.to };
   if (change.sets === 'start') {
     if (typeof fields['started_at'] === 'number') return updated;
     const start_delay = change.delay * SECOND;
-    return { ...updated, start_delay, started_at: at(fields, 'created_at') + start_delay };
+    return { ...updated, start_delay, started_at: numberIn(fields, 'created_at') + start_delay };
   }
   const isEnd = ['FAILED', 'SUCCEEDED', 'ABORTED'].includes(change.to);
   const error_message = change.to === 'FAILED' ? 'out of memory' : null;
-  return { ...updated, phase: change.to, error_message, ...(isEnd && lasting(fields, change.lasted)) };
+  return { ...updated, phase: change.to, error_message, ...(isEnd && durationFields(fields, change.lasted)) };
 };
 
 const isText = (field: string, keeps: (text: string) => boolean): Keeps => {
@@ -77,11 +79,13 @@ const isNumber = (field: string, keeps: (value: number) => boolean): Keeps => {
 };
 
 const isActive = isNumber('state', (state) => state === 0);
+/** Lists leave out archived executions, whose state is 1, where no filter names the state. */
 const active =
   (keeps: Keeps): Keeps =>
   (fields) =>
     isActive(fields) && keeps(fields);
 
+/** Filters, each with the rule that says which executions it keeps. */
 const FILTERS: readonly (readonly [string, Keeps])[] = [
   ['', isActive],
   ['eq(phase,RUNNING)', active(isText('phase', (phase) => phase === 'RUNNING'))],
@@ -105,7 +109,7 @@ const FILTERS: readonly (readonly [string, Keeps])[] = [
   ['lt(started_at,1970-01-01T00:00:05Z)', active(isNumber('started_at', (start) => start < 5 * SECOND))],
   [
     'gte(created_at,1970-01-01T00:00:02Z)+ne(phase,QUEUED)',
-    active((f) => at(f, 'created_at') >= 2 * SECOND && f['phase'] !== 'QUEUED'),
+    active((f) => numberIn(f, 'created_at') >= 2 * SECOND && f['phase'] !== 'QUEUED'),
   ],
   ['lt(updated_at,1970-01-01T00:00:06Z)', active(isNumber('updated_at', (updated) => updated < 6 * SECOND))],
   [
@@ -119,6 +123,7 @@ const FILTERS: readonly (readonly [string, Keeps])[] = [
   ['eq(label.team,post)', active(isText('tags', () => true))],
 ];
 
+/** The stored field of each sort key. */
 const KEYS: Readonly<Record<string, string>> = {
   created_at: 'created_at',
   updated_at: 'updated_at',
@@ -146,8 +151,8 @@ const populationOf = (project: string) => {
   return {
     lives,
     add: (seed: Seed) => put(`${project}/${lives.size}`, created(project, lives.size, seed)),
-    change: async (which: number, change: Change) => {
-      const [key, life] = [...lives][which % lives.size]!;
+    change: async (index: number, change: Change) => {
+      const [key, life] = [...lives][index % lives.size]!;
       await put(key, changed(life.at(-1)!, change));
     },
     /** Forgets earlier states: only the current ones count. */
@@ -182,7 +187,7 @@ it('lists, page by page, have each execution once that matches the filter at all
       const project = `p${run}`;
       const population = populationOf(project);
       for (const seed of first) await population.add(seed);
-      for (const [which, change] of before) await population.change(which, change);
+      for (const [index, change] of before) await population.change(index, change);
       population.begin();
       const happens = during.values();
       const more = first.values();
@@ -212,10 +217,10 @@ it('lists, page by page, have each execution once that matches the filter at all
       }
       const times = (key: string): number => seen.filter((each) => each === key).length;
       for (const [key, life] of [...population.lives].slice(0, first.length)) {
-        const isStill = new Set(life.map((fields) => fields[KEYS[sortBy.key]!] ?? null)).size === 1;
-        const [isAlways, isNever] = [isStill && life.every(keeps), !life.some(keeps)];
+        const keepsSortKey = new Set(life.map((fields) => fields[KEYS[sortBy.key]!] ?? null)).size === 1;
+        const [isAlways, isNever] = [keepsSortKey && life.every(keeps), !life.some(keeps)];
         if (isAlways) expect([key, times(key)]).toEqual([key, 1]);
-        else if (isStill) expect(times(key), key).toBeLessThanOrEqual(1);
+        else if (keepsSortKey) expect(times(key), key).toBeLessThanOrEqual(1);
         if (isNever) expect([key, times(key)]).toEqual([key, 0]);
         compared.once += Number(isAlways);
         compared.never += Number(isNever);

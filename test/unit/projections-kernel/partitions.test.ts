@@ -15,6 +15,7 @@ import { namedEntityStream } from '../../../services/named-entity/events.js';
 import { taskStream } from '../../../services/task/events.js';
 import { workflowStream } from '../../../services/workflow/events.js';
 
+/** The streams of all definitions with this name: of tasks, workflows, launch plans, their slots and descriptions. */
 const streamsOf = (name: string): readonly StreamName[] => {
   const entity = { project: 'flytesnacks', domain: 'development', name };
   const versions = ['v1', 'v'.repeat(500)];
@@ -27,6 +28,7 @@ const streamsOf = (name: string): readonly StreamName[] => {
   ];
 };
 
+/** The long names make stream names longer than 512 bytes, which are shortened to a hash, in some or all categories. */
 const NAMES = ['hello.hello', 'a:b', '~', 'ü'.repeat(60), ...[390, 420, 440, 500, 600].map((size) => 'x'.repeat(size))];
 
 describe('the partition of a stream', () => {
@@ -49,6 +51,7 @@ describe('the partition of a stream', () => {
   it('never changes, because stores are divided by it', () => {
     const names = ['execution-p:d:a', 'task-p:d:t:v1', 'project-p', 'launchPlan-p:d:~abc', 'namedEntity-p:d:TASK:t'];
     expect(names.map((name) => viewPartitionOf(name as StreamName))).toEqual([4, 3, 4, 4, 3]);
+    // With `p:d:`, the routing key then has 400 bytes, the most that one may have, and 401.
     const long = [396, 397].map((length) => viewPartitionOf(`task-p:d:${'a'.repeat(length)}:v1` as StreamName));
     expect(long).toEqual([2, 4]);
   });
@@ -69,12 +72,12 @@ describe('the highest position', () => {
 });
 
 describe('the name of the leases on the views', () => {
-  const of = (version: number, build?: number): string =>
+  const nameWith = (version: number, build?: number): string =>
     leasesName({ models: [{ collection: { name: 'things', version } }] as never }, build);
 
   it('is the same for processes with the same views, and another for another version or build', () => {
-    expect(of(1)).toBe(of(1, 0));
-    expect(new Set([of(1), of(2), of(1, 1), of(2, 1)]).size).toBe(4);
-    expect(of(1, 2)).toMatch(/^views [0-9a-f]{8}\.2$/u);
+    expect(nameWith(1)).toBe(nameWith(1, 0));
+    expect(new Set([nameWith(1), nameWith(2), nameWith(1, 1), nameWith(2, 1)]).size).toBe(4);
+    expect(nameWith(1, 2)).toMatch(/^views [0-9a-f]{8}\.2$/u);
   });
 });

@@ -33,6 +33,7 @@ const start = (readStore: ReadStore, more: Partial<ProjectorOptions> = {}): Prom
     ...more,
   });
 
+/** The documents of tallies, and of the counts of their streams, by key. */
 const views = async (store: ReadStore) => {
   const query = { where: [], orderBy: { field: 'sum', direction: 'ascending' }, limit: 1e6 } as const;
   const { elements } = await store.find(tallies.collection, query);
@@ -44,7 +45,7 @@ const views = async (store: ReadStore) => {
   return [...all, ...numbers].toSorted((a, b) => (a.key < b.key ? -1 : 1));
 };
 
-/** Documents that several streams write to. */
+/** The documents of totals, by key, each of which several streams feed. */
 const shared = async (store: ReadStore) => {
   const found = await store.getMany(
     totals.collection,
@@ -103,6 +104,7 @@ const writes = fc.array(
   { maxLength: 40 },
 );
 
+/** Cuts items into pieces of these sizes, which are taken again from the first after the last. */
 const cut = <Item>(items: readonly Item[], sizes: readonly number[]): Item[][] => {
   const pieces: Item[][] = [];
   for (let at = 0, i = 0; at < items.length; i += 1) {
@@ -250,10 +252,10 @@ describe('a projector', () => {
     const expected = await oneByOne(events);
     const limits = { ...ENTRY_BATCH_LIMITS, documents: 4 };
     for (let stopAt = 1; stopAt <= 16; stopAt += 1) {
-      let passages = 0;
+      let commits = 0;
       const store = await newStore(() => {
-        passages += 1;
-        if (passages === stopAt) throw new StoreUnavailable('stopped');
+        commits += 1;
+        if (commits === stopAt) throw new StoreUnavailable('stopped');
       });
       await expect((await start(store, { limits })).take(events, 3n)).rejects.toThrow('stopped');
       const again = await start(store, { limits });
@@ -436,7 +438,7 @@ describe('a projector', () => {
       write: (...given: Parameters<ReadStore['write']>) => ((writes += 1), store.write(...given)),
     };
     const payloads = { ...noPayloads, get: () => Promise.resolve(Buffer.alloc(1_000)) };
-    const limits = { ...ENTRY_BATCH_LIMITS, bytes: 2_100 };
+    const limits = { ...ENTRY_BATCH_LIMITS, bytes: 2_100 }; // two events with their contents fit
     const events = recorded([{ stream: 's' }, { stream: 's' }, { stream: 's' }, { stream: 's' }]);
     await (await start(counted, { payloads, limits, codecs: new Map([['tally', codec]]) })).take(events, 4n);
     expect(writes).toBe(2);
@@ -458,18 +460,21 @@ describe('a projector', () => {
     const target = await start(store, { codecs: new Map([['tally', codec]]) });
     await expect(target.take(recorded([{ stream: 's' }]), 1n)).rejects.toThrow('away');
     const value = { scope: 'runs/p', sha256: 'abc', sizeBytes: 5n, keyId: '' };
-    const besides = { ...tallyCodec, decode: () => ({ note: { content: { case: 'ref', value } as const } }) as never };
+    const withReference = {
+      ...tallyCodec,
+      decode: () => ({ note: { content: { case: 'ref', value } as const } }) as never,
+    };
     const payloads = { ...noPayloads, get: () => Promise.reject(new StoreUnavailable('no payloads')) };
-    const without = await start(store, { payloads, codecs: new Map([['tally', besides]]) });
-    await expect(without.take(recorded([{ stream: 's' }]), 1n)).rejects.toThrow('no payloads');
-    const folding: typeof counts = {
+    const withoutPayloads = await start(store, { payloads, codecs: new Map([['tally', withReference]]) });
+    await expect(withoutPayloads.take(recorded([{ stream: 's' }]), 1n)).rejects.toThrow('no payloads');
+    const failingModel: typeof counts = {
       ...counts,
       fold: () => {
         throw new StoreUnavailable('no memory');
       },
     };
-    const model = await start(store, { models: [folding] });
-    await expect(model.take(recorded([{ stream: 's' }]), 1n)).rejects.toThrow('no memory');
+    const failingFold = await start(store, { models: [failingModel] });
+    await expect(failingFold.take(recorded([{ stream: 's' }]), 1n)).rejects.toThrow('no memory');
     expect(await store.parked()).toEqual([]);
   });
 
@@ -505,14 +510,14 @@ describe('a batch', () => {
   it('can be a part of an event that touches many documents; the last part of the event has those that several streams feed', () => {
     const touching = (...touched: Entry['touched']) =>
       ({ touched, width: touched.reduce((width, { keys }) => width + keys.length, 0) }) as Partial<Entry> as Entry;
-    const [own, few, fed] = [
+    const [own, few, shared] = [
       { model: tallies, keys: ['a', 'b', 'c', 'd', 'e'] },
       { model: counts, keys: ['s'] },
       { model: totals, keys: ['total/a', 'total/b', 'total/c'] },
     ];
     const keysOf = (wide: Entry, size: number) =>
       narrowed(wide, size).map(({ touched }) => touched.map(({ model, keys }) => [model.collection.name, ...keys]));
-    expect(keysOf(touching(own, fed, few), 2)).toEqual([
+    expect(keysOf(touching(own, shared, few), 2)).toEqual([
       [['tallies', 'a', 'b']],
       [['tallies', 'c', 'd']],
       [['tallies', 'e']],
@@ -521,7 +526,7 @@ describe('a batch', () => {
         ['totals', 'total/a', 'total/b', 'total/c'],
       ],
     ]);
-    expect(keysOf(touching(fed), 2)).toEqual([[['totals', 'total/a', 'total/b', 'total/c']]]);
+    expect(keysOf(touching(shared), 2)).toEqual([[['totals', 'total/a', 'total/b', 'total/c']]]);
     const fitting = touching(own, few);
     expect(narrowed(fitting, 6)).toEqual([fitting]);
   });
@@ -551,8 +556,8 @@ describe('streams that are parked and resumed', () => {
     }),
     { maxLength: 12 },
   );
-  const future = writes.map((all) =>
-    all.map((each) => ({ ...each, type: each.type === 'Ignored' ? 'FromTheFuture' : each.type })),
+  const withUnknownTypes = writes.map((events) =>
+    events.map((each) => ({ ...each, type: each.type === 'Ignored' ? 'FromTheFuture' : each.type })),
   );
   const within = fc.record({
     events: fc.integer({ min: 1, max: 6 }),
@@ -561,16 +566,18 @@ describe('streams that are parked and resumed', () => {
   });
 
   it('feed the same documents as if they had never been parked, wherever each step stops', async () => {
-    let compared = 0;
+    let parkedRuns = 0;
+    /** The number of commits up to the one that fails. */
     let stopsAt = Infinity;
     const store = await newStore(() => {
       stopsAt -= 1;
       if (stopsAt <= 0) throw new StoreUnavailable('stopped');
     });
-    const property = fc.asyncProperty(future, steps, within, fc.boolean(), async (written, does, limits, isKept) => {
+    const inputs = [withUnknownTypes, steps, within, fc.boolean()] as const;
+    const property = fc.asyncProperty(...inputs, async (written, does, limits, isCached) => {
       const events = recorded(written);
       await store.clear();
-      const old = { limits, cacheBytes: isKept ? 1e6 : 0 };
+      const old = { limits, cacheBytes: isCached ? 1e6 : 0 };
       let target: Projector | undefined;
       const take = async (count: number): Promise<void> => {
         target ??= await start(store, old);
@@ -595,7 +602,7 @@ describe('streams that are parked and resumed', () => {
       stopsAt = Infinity;
       target = undefined;
       await take(events.length);
-      if ((await store.parked()).length > 0) compared += 1;
+      if ((await store.parked()).length > 0) parkedRuns += 1;
       await resume(5);
       expect(await store.parked()).toEqual([]);
       const known = inMemory(recorded(written.map((each) => ({ ...each, type: 'Added' }))));
@@ -607,11 +614,12 @@ describe('streams that are parked and resumed', () => {
       ).toEqual(known);
     });
     await fc.assert(property, { numRuns: 150 });
-    expect(compared).toBeGreaterThan(30);
+    expect(parkedRuns).toBeGreaterThan(30);
     await store.close();
   });
 
   const s = streamName('tally', ['s']);
+  /** The sum and the position of each total, by part. */
   const amounts = async (store: ReadStore) =>
     (await shared(store)).map(({ fields, position }) => [fields['sum'], position]);
 
@@ -726,10 +734,10 @@ describe('streams that are parked and resumed', () => {
   });
 
   it('stay parked at the event that they have reached when the store fails after it', async () => {
-    let passages = -Infinity;
+    let commits = -Infinity; // counted from 0 once the stream is resumed
     const store = await newStore(() => {
-      passages += 1;
-      if (passages === 3) throw new StoreUnavailable('away');
+      commits += 1;
+      if (commits === 3) throw new StoreUnavailable('away');
     });
     const events = recorded([
       { stream: 's', amount: 1, type: 'FromTheFuture' },
@@ -741,7 +749,7 @@ describe('streams that are parked and resumed', () => {
       ...upgraded,
       models: [{ ...totals, follows: ['Added', 'Odd', 'FromTheFuture'] }],
     });
-    passages = 0;
+    commits = 0;
     await expect(next.resume(s, pagesOf(events, s, 3))).rejects.toThrow('away');
     expect(next.parked()).toEqual(await store.parked());
     const mended = events.map((event) => ({ ...event, type: 'Added' }));
@@ -768,13 +776,13 @@ describe('streams that are parked and resumed', () => {
       { stream: 's', parts, amount: 10 },
     ]);
     for (let stopAt = 1; stopAt <= 8; stopAt += 1) {
-      let passages = -Infinity;
+      let commits = -Infinity; // counted from 0 once the stream is resumed
       const store = await newStore(() => {
-        passages += 1;
-        if (passages === stopAt) throw new StoreUnavailable('stopped');
+        commits += 1;
+        if (commits === stopAt) throw new StoreUnavailable('stopped');
       });
       await (await start(store)).take(events, 3n);
-      passages = 0;
+      commits = 0;
       await (await start(store, { ...upgraded, limits })).resume(s, pagesOf(events, s, 2)).catch(() => undefined);
       await (await start(store, { ...upgraded, limits })).resume(s, pagesOf(events, s, 2));
       expect(await amounts(store)).toEqual(parts.map(() => [12, 3n]));

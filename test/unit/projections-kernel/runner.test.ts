@@ -24,6 +24,7 @@ import { counts, metadata, noPayloads, recorded, tallies, tallyCodec, totals, ty
 
 const models: readonly ReadModel<unknown>[] = [tallies, counts];
 const sources = { codecs: new Map([['tally', tallyCodec]]), payloads: noPayloads, models };
+/** Calls `run` later, unless the returned function is called before. */
 const timer = (afterMs: number, run: () => void) => {
   const timeout = setTimeout(run, afterMs);
   return () => clearTimeout(timeout);
@@ -31,7 +32,7 @@ const timer = (afterMs: number, run: () => void) => {
 
 let directory: string;
 let log: SqliteEventStore;
-let count = 0;
+let appended = 0; // over all tests, so that no two events have one id
 
 beforeEach(async () => {
   directory = mkdtempSync(join(tmpdir(), 'flightlog-runner-'));
@@ -39,12 +40,13 @@ beforeEach(async () => {
 });
 afterEach(() => log.close());
 
+/** Appends events that are recorded at 1,000 ms, and returns the position of the last. */
 const append = async (...written: Written[]): Promise<bigint> => {
   let position = 0n;
   for (const { stream, type = 'Added', ...body } of written) {
     const { data } = tallyCodec.encode({ parts: ['a'], amount: 1, ...body });
-    count += 1;
-    const event = { id: Buffer.from(String(count).padStart(16, '0')), type, data, metadata: metadata(1_000) };
+    appended += 1;
+    const event = { id: Buffer.from(String(appended).padStart(16, '0')), type, data, metadata: metadata(1_000) };
     ({ position } = await log.append(streamName('tally', [stream]), 'any', [event]));
   }
   return position;
@@ -52,6 +54,7 @@ const append = async (...written: Written[]): Promise<bigint> => {
 
 const openStore = (): ReadStore => sqliteReadStore({ directory, mode: 'read-write' });
 
+/** The sum of a tally in the view. */
 const sumOf = async (store: ReadStore, stream: string, part = 'a') =>
   (await store.get(tallies.collection, `${streamName('tally', [stream])}/${part}`))?.fields['sum'];
 
@@ -64,6 +67,7 @@ type More = Partial<
   readonly models?: readonly ReadModel<unknown>[];
 };
 
+/** Runs the projections at the time of 5,000 ms. `reached` waits up to 4 s until the views have a position. */
 const run = async (store: ReadStore, onStartOver?: (why: string) => void, more: More = {}) => {
   const views = settableViews(timer);
   const progress: RunProgress[] = [];
@@ -143,12 +147,12 @@ describe('running projections', () => {
   describe('whose store is full', () => {
     /** Wraps the store so that its next writes fail as on a full disk. */
     const full = (store: ReadStore, writes: number): ReadStore => {
-      let left = writes;
+      let refusals = writes;
       return {
         ...store,
         write: (batch) => {
-          left -= 1;
-          return left >= 0 ? Promise.reject(new StoreUnavailable('disk is full')) : store.write(batch);
+          refusals -= 1;
+          return refusals >= 0 ? Promise.reject(new StoreUnavailable('disk is full')) : store.write(batch);
         },
       };
     };
@@ -375,9 +379,11 @@ describe('running projections', () => {
 
 describe('projections that share the partitions', () => {
   const NAMES = Array.from({ length: 40 }, (_, at) => `s${at}`);
-  const half = (rest: number) => PARTITIONS.filter((partition) => partition % 2 === rest);
+  /** The partitions with an even number for 0, with an odd number for 1. */
+  const half = (remainder: number) => PARTITIONS.filter((partition) => partition % 2 === remainder);
   const sums = (store: ReadStore) => Promise.all(NAMES.map((name) => sumOf(store, name)));
   const appendToAll = (amount: number) => append(...NAMES.map((stream) => ({ stream, amount })));
+  /** Waits until the stored checkpoints of all partitions are at the position. */
   const reachedAll = async (store: ReadStore, position: bigint): Promise<void> => {
     const starts = async () => {
       const progress = await storedProgress(store, { models: [tallies] });
@@ -385,10 +391,10 @@ describe('projections that share the partitions', () => {
     };
     await until(starts, (positions) => positions.every((each) => each >= position));
   };
-  const only = (partitions: readonly number[]) => run(openStore(), undefined, { models: [tallies], partitions });
+  const runOnly = (partitions: readonly number[]) => run(openStore(), undefined, { models: [tallies], partitions });
 
   it('project together the events of all partitions', async () => {
-    const [even, odd] = [await only(half(0)), await only(half(1))];
+    const [even, odd] = [await runOnly(half(0)), await runOnly(half(1))];
     const store = openStore();
     await reachedAll(store, await appendToAll(1));
     await reachedAll(store, await appendToAll(2));
@@ -397,7 +403,7 @@ describe('projections that share the partitions', () => {
   });
 
   it('leave out the events of other partitions', async () => {
-    const even = await only(half(0));
+    const even = await runOnly(half(0));
     const last = await appendToAll(1);
     expect(await even.reached(last)).toBe(true);
     const store = openStore();
@@ -408,12 +414,12 @@ describe('projections that share the partitions', () => {
   });
 
   it('hand partitions over, and resume each at its checkpoint', async () => {
-    const one = await only(PARTITIONS);
+    const one = await runOnly(PARTITIONS);
     await one.reached(await appendToAll(1));
     await one.running.assign(half(0));
     const behind = await appendToAll(2);
     await one.reached(behind);
-    const two = await only([]);
+    const two = await runOnly([]);
     await two.running.assign(half(1));
     const store = openStore();
     await reachedAll(store, behind);
@@ -427,7 +433,7 @@ describe('projections that share the partitions', () => {
   });
 
   it('count each event once when two runs have every partition', async () => {
-    const [one, two] = [await only(PARTITIONS), await only(PARTITIONS)];
+    const [one, two] = [await runOnly(PARTITIONS), await runOnly(PARTITIONS)];
     let last = 0n;
     for (let round = 0; round < 5; round += 1) last = await appendToAll(1);
     const store = openStore();
@@ -443,7 +449,7 @@ describe('projections that share the partitions', () => {
     await appendToAll(1);
     const to = { logId: log.logId, position: await log.head() };
     await store.write({ documents: [], checkpoints: [{ name: 'tallies.v1', from: undefined, to }] });
-    const { running, reached } = await only(PARTITIONS);
+    const { running, reached } = await runOnly(PARTITIONS);
     await reached(await appendToAll(2));
     // Events up to the recorded position are not projected again.
     expect(await sums(store)).toEqual(NAMES.map(() => 2));
@@ -497,7 +503,8 @@ describe('a rebuild', () => {
     return { documents: documents.toSorted((a, b) => (a.key < b.key ? -1 : 1)), elements, reached };
   };
 
-  const live = async () => {
+  /** Projects the log up to its head, as a process that follows it does. */
+  const followLog = async () => {
     const store = openStore();
     const { running, reached } = await run(store);
     await reached(await log.head());
@@ -511,7 +518,7 @@ describe('a rebuild', () => {
   });
 
   it('makes the same views as following the log, and keeps the old ones', async () => {
-    await live();
+    await followLog();
     const followed = await allViews();
     const { done, progress } = rebuild();
     expect(await done).toEqual({ position: 5n, events: 5, verifiedStreams: 3 });
@@ -521,10 +528,10 @@ describe('a rebuild', () => {
     expect(existsSync(join(directory, PREVIOUS_FILE))).toBe(true);
   });
 
-  /** A rebuild in `of` shares, all on this thread. */
-  const rebuildShared = (of: number, some: Partial<typeof sources> = {}) => {
+  /** A rebuild whose partitions are divided into so many shares, all on this thread. */
+  const rebuildShared = (shares: number, some: Partial<typeof sources> = {}) => {
     const fresh = freshSqliteViews({ directory });
-    const [first, ...rest] = sharesOf(of);
+    const [first, ...rest] = sharesOf(shares);
     const others = rest.map((partitions) => ({
       ...shareBuilder({ ...sources, ...some, log, store: fresh.store, partitions, verifiedStreams: 100 }),
       close: () => Promise.resolve(),
@@ -532,11 +539,11 @@ describe('a rebuild', () => {
     return rebuild({ ...some, fresh, partitions: first ?? [], others });
   };
 
-  it.each([2, 3])('makes the same views in %d shares', async (of) => {
+  it.each([2, 3])('makes the same views in %d shares', async (shares) => {
     await append(...Array.from({ length: 40 }, (_, index) => ({ stream: `more-${index}`, parts: ['a'] })));
-    await live();
+    await followLog();
     const followed = await allViews();
-    const { done, progress } = rebuildShared(of);
+    const { done, progress } = rebuildShared(shares);
     expect(await done).toEqual({ position: 45n, events: 45, verifiedStreams: 43 });
     expect(await allViews()).toEqual(followed);
     expect(progress.at(-1)).toEqual({ phase: 'verify', done: 43, total: 43, count: 43 });
@@ -552,7 +559,7 @@ describe('a rebuild', () => {
   });
 
   it('makes whole views where the file of the views was removed and its write-ahead log was not', async () => {
-    await live();
+    await followLog();
     // In directories that this process has not open: otherwise its connections decide what of these files is read.
     const [built, opened] = ['built', 'opened'].map((name) => join(directory, name)) as [string, string];
     mkdirSync(built);
@@ -568,7 +575,7 @@ describe('a rebuild', () => {
   });
 
   it('stops at an event that a view cannot take, and leaves the views in use as they are', async () => {
-    await live();
+    await followLog();
     const followed = await allViews();
     await append({ stream: 's', type: 'Refused' });
     await expect(rebuild().done).rejects.toThrow(
@@ -617,7 +624,7 @@ describe('a rebuild', () => {
     ['a document that is missing', 'b', 0, 'it is missing'],
     ['a document that is missing, with the events in memory', 'b', 10_000, 'it is missing'],
   ])('is refused for %s', async (_, part, heldBytes, why) => {
-    await live();
+    await followLog();
     const followed = await allViews();
     const fresh = freshSqliteViews({ directory });
     const lossy = {
@@ -684,7 +691,7 @@ describe('a rebuild', () => {
     it('verifies at most 16 of 1,000 such documents', async () => {
       const documents: string[] = [];
       const store = openStore();
-      const looked: ReadStore = {
+      const watched: ReadStore = {
         ...store,
         getMany: (_, keys) => {
           documents.push(...keys);
@@ -697,7 +704,7 @@ describe('a rebuild', () => {
         const entry = await eventReader({ ...sources, models: [totals] })(event);
         see(entry!);
       }
-      await expect(verify(looked)).rejects.toThrow('it is missing');
+      await expect(verify(watched)).rejects.toThrow('it is missing');
       expect(documents.length).toBeGreaterThan(4);
       expect(documents.length).toBeLessThanOrEqual(16);
       await store.close();
@@ -708,7 +715,7 @@ describe('a rebuild', () => {
     await rebuild().done;
     await append({ stream: 't', amount: 100 });
     tallyCodec.decoded = 0;
-    await live();
+    await followLog();
     expect(tallyCodec.decoded).toBe(1);
     const store = openStore();
     expect(await sumOf(store, 't')).toBe(105);

@@ -14,16 +14,16 @@ import { until } from '../../support/until.js';
 import { counts, noPayloads, recorded, tallies, tallyCodec } from './tallies.js';
 
 /** A store that records its calls. */
-type Counted = ReadStore & { readonly batches: WriteBatch[]; readonly looked: string[] };
+type Counted = ReadStore & { readonly batches: WriteBatch[]; readonly keysRead: string[] };
 
 const counting = (store: ReadStore): Counted => {
-  const [batches, looked]: [WriteBatch[], string[]] = [[], []];
+  const [batches, keysRead]: [WriteBatch[], string[]] = [[], []];
   return {
     ...store,
     batches,
-    looked,
+    keysRead,
     getMany: (collection, keys) => {
-      looked.push(...keys);
+      keysRead.push(...keys);
       return store.getMany(collection, keys);
     },
     write: (batch) => {
@@ -45,6 +45,7 @@ const sources = { codecs: new Map([['tally', tallyCodec]]), payloads: noPayloads
 const start = (more: Partial<ProjectorOptions> = {}) =>
   projector({ ...sources, readStore: store, logId: 'log', onPoison: 'park', ...more });
 
+/** So many events, divided evenly among the streams s0, s1 and so on. */
 const many = (count: number, streams = 1): RecordedEvent[] =>
   recorded(Array.from({ length: count }, (_, at) => ({ stream: `s${at % streams}` })));
 
@@ -62,6 +63,7 @@ const pageByPage = (events: readonly RecordedEvent[]): EventLog =>
     },
   }) as Partial<EventLog> as EventLog;
 
+/** Runs the projections until they have all events. */
 const follow = async (events: readonly RecordedEvent[], partitions = PARTITIONS): Promise<void> => {
   let position = 0n;
   const run = await runPartitions(
@@ -84,24 +86,24 @@ const follow = async (events: readonly RecordedEvent[], partitions = PARTITIONS)
 };
 
 describe('a projector saves work:', () => {
-  it('a document that many events touch is looked for and written once for all of them', async () => {
+  it('a document that many events touch is read and written once for all of them', async () => {
     await (await start()).take(many(500), 500n);
     expect(store.batches.map(({ documents }) => documents.length)).toEqual([2]);
-    expect(store.looked).toHaveLength(2);
+    expect(store.keysRead).toHaveLength(2);
   });
 
   it('documents are dropped once they are written when the cache has 0 bytes', async () => {
     const target = await start({ cacheBytes: 0 });
     for (const event of many(3)) await target.take([event], event.position);
-    expect(store.looked).toHaveLength(6);
+    expect(store.keysRead).toHaveLength(6);
   });
 
-  it('a document that was touched lately is not looked for again', async () => {
+  it('a document that was touched lately is not read again', async () => {
     const target = await start();
     const events = many(30, 3);
     for (const event of events) await target.take([event], event.position);
     expect(store.batches).toHaveLength(30);
-    expect(store.looked).toHaveLength(6);
+    expect(store.keysRead).toHaveLength(6);
   });
 
   it('a write over a document in the cache has the version before it, without a read', async () => {
@@ -110,7 +112,7 @@ describe('a projector saves work:', () => {
     const known = store.batches.map(({ documents }) => documents.map(({ before }) => before));
     expect(known[0]).toEqual(['nothing', 'nothing']);
     expect(known[2]!.map((before) => before !== 'nothing' && before?.position)).toEqual([2n, 2n]);
-    expect(store.looked).toHaveLength(2); // for the first event
+    expect(store.keysRead).toHaveLength(2); // for the first event
   });
 
   it('pages that are at hand are written together: a write for 4,000 changed documents, and not for each page', async () => {
@@ -130,6 +132,7 @@ describe('a projector saves work:', () => {
 });
 
 describe('the documents in the cache', () => {
+  /** A cache that has loaded these documents one after another, each with a response of 1,000 bytes. */
   const load = async (maxBytes: number, keys: readonly string[]) => {
     const cache = documentCache(store, maxBytes);
     for (const key of keys) {
@@ -137,7 +140,7 @@ describe('the documents in the cache', () => {
       cache.stored(cache.entry(tallies, key), { fields: {}, response: Buffer.alloc(1_000) });
       cache.trim();
     }
-    store.looked.length = 0;
+    store.keysRead.length = 0;
     return cache;
   };
   const names = Array.from({ length: 100 }, (_, at) => `t${at}`);
@@ -145,7 +148,7 @@ describe('the documents in the cache', () => {
   it('are as many as fit with their stored size and an overhead for each', async () => {
     const cache = await load(16_000, names);
     await cache.load(tallies, names);
-    expect(names.length - store.looked.length).toBe(10);
+    expect(names.length - store.keysRead.length).toBe(10);
   });
 
   it('are counted with all their stored parts', async () => {
@@ -165,9 +168,9 @@ describe('the documents in the cache', () => {
       const cache = documentCache(stored, maxBytes);
       await cache.load(tallies, ['tally-s0/a']);
       cache.trim();
-      store.looked.length = 0;
+      store.keysRead.length = 0;
       await cache.load(tallies, ['tally-s0/a']);
-      return store.looked.length > 0;
+      return store.keysRead.length > 0;
     };
     expect([await readsAgain(890), await readsAgain(1_000)]).toEqual([true, false]);
   });
@@ -175,7 +178,7 @@ describe('the documents in the cache', () => {
   it('are those that were touched last', async () => {
     const cache = await load(16_000, [...names, 't3']);
     await cache.load(tallies, names);
-    const kept = names.filter((name) => !store.looked.includes(name));
+    const kept = names.filter((name) => !store.keysRead.includes(name));
     expect(kept).toEqual(['t3', ...names.slice(-9)]);
   });
 
@@ -186,13 +189,13 @@ describe('the documents in the cache', () => {
     cache.stored(cache.entry(tallies, 't7'), { fields: {}, response: Buffer.alloc(1_000) });
     cache.trim();
     await cache.load(tallies, names.slice(0, 8));
-    expect(store.looked).toEqual(['t0', 't1', 't2']);
+    expect(store.keysRead).toEqual(['t0', 't1', 't2']);
   });
 
   it('are none after `clear`', async () => {
     const cache = await load(16_000, names);
     cache.clear();
     await cache.load(tallies, ['t99']);
-    expect(store.looked).toEqual(['t99']);
+    expect(store.keysRead).toEqual(['t99']);
   });
 });

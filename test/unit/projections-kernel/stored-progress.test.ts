@@ -8,8 +8,9 @@ import { streamName } from '../../../services/kernel/stream.js';
 import { counts, tallies, totals } from './tallies.js';
 
 const models = [tallies, counts, totals];
+/** The group of all views; its checkpoint for partition 0 of 8 has the name `counts.v1 tallies.v1 totals.v1 0/8`. */
 const all = 'counts.v1 tallies.v1 totals.v1';
-const at = (position: bigint) => ({ logId: 'log', position });
+const checkpointAt = (position: bigint) => ({ logId: 'log', position });
 
 let store: ReadStore;
 beforeEach(() => {
@@ -18,10 +19,15 @@ beforeEach(() => {
 
 type Parked = readonly [views: string, stream: string, position: bigint];
 
+/** Stores checkpoints by their names, and streams as parked. */
 const put = (rows: Readonly<Record<string, bigint>>, parked: readonly Parked[] = []): Promise<void> =>
   store.write({
     documents: [],
-    checkpoints: Object.entries(rows).map(([name, position]) => ({ name, from: undefined, to: at(position) })),
+    checkpoints: Object.entries(rows).map(([name, position]) => ({
+      name,
+      from: undefined,
+      to: checkpointAt(position),
+    })),
     parked: parked.map(([views, stream, position]) => ({
       ...{ views, stream, from: undefined },
       to: { position, reason: `by ${views}` },
@@ -29,6 +35,7 @@ const put = (rows: Readonly<Record<string, bigint>>, parked: readonly Parked[] =
   });
 
 describe('the stored progress of views', () => {
+  /** The group and the position from which each view starts in a partition; `undefined` where nothing is stored. */
   const startsOf = async (partition = 0) => {
     const progress = await storedProgress(store, { models });
     return models.map(({ collection: { name } }) => {
@@ -37,27 +44,27 @@ describe('the stored progress of views', () => {
     });
   };
 
-  it('is a checkpoint of all views of the release, and one of the partition before one of all partitions', async () => {
+  it('prefers the checkpoint of a partition to that of all, and ignores those of a division into 16', async () => {
     await put({ [`${all} 0/8`]: 5n, [all]: 9n, [`${all} 1/8`]: 8n, [`${all} 2/16`]: 20n });
     expect(await startsOf(0)).toEqual(models.map(() => [all, 5n]));
     expect(await startsOf(1)).toEqual(models.map(() => [all, 8n]));
     expect(await startsOf(2)).toEqual(models.map(() => [all, 9n]));
   });
 
-  it('is a checkpoint of all views, even one of all partitions, before any of a group', async () => {
+  it('prefers a checkpoint of all views, even one of all partitions, to any of a group', async () => {
     const group = groupName(models, [tallies]);
     await put({ [all]: 3n, [`${group} 0/8`]: 9n, 'tallies.v1 0/8': 12n });
     expect(await startsOf()).toEqual(models.map(() => [all, 3n]));
   });
 
-  it('is a checkpoint of a group of the release before any of another release', async () => {
+  it('prefers a checkpoint of a group of this release to any of another release', async () => {
     const group = groupName(models, [tallies]);
     expect(group).toMatch(/^tallies\.v1 @[\da-f]{8}$/u);
     await put({ 'tallies.v1 0/8': 9n, [`${group} 0/8`]: 4n, 'a.v1 tallies.v1 0/8': 12n });
     expect((await startsOf())[0]).toEqual([group, 4n]);
   });
 
-  it('is the highest checkpoint of other releases, in whatever order, and undefined for a view that none has', async () => {
+  it('takes the highest checkpoint of other releases, and has none for a view that no release has stored', async () => {
     await put({ 'a.v1 tallies.v1 0/8': 7n, 'b.v1 tallies.v1 0/8': 9n, 'c.v1 tallies.v1 0/8': 8n });
     expect(await startsOf()).toEqual([['b.v1 tallies.v1', 9n], undefined, undefined]);
     expect(await startsOf(1)).toEqual([undefined, undefined, undefined]);
@@ -66,7 +73,10 @@ describe('the stored progress of views', () => {
   it('has the checkpoints by their names', async () => {
     await put({ [`${all} 0/8`]: 5n });
     const progress = await storedProgress(store, { models });
-    expect([progress.checkpoint(`${all} 0/8`), progress.checkpoint(`${all} 1/8`)]).toEqual([at(5n), undefined]);
+    expect([progress.checkpoint(`${all} 0/8`), progress.checkpoint(`${all} 1/8`)]).toEqual([
+      checkpointAt(5n),
+      undefined,
+    ]);
     expect(progress.startOf('others', 0)).toBeUndefined();
   });
 
@@ -78,7 +88,7 @@ describe('the stored progress of views', () => {
     expect(reads).toBe(1);
   });
 
-  it('of a group of a release is replaced by a larger one of the same release', () => {
+  it('of a group is replaced by that of a larger group of the same release', () => {
     const [one, two] = [groupName(models, [tallies]), groupName(models, [tallies, counts])];
     expect(groupName(models, models)).toBe(all);
     expect(isReplacedByGroup(models, one, [tallies, counts])).toBe(true);
@@ -91,8 +101,9 @@ describe('the stored progress of views', () => {
 });
 
 describe('the groups of views of a process', () => {
+  /** A stream of the partition. */
   const inPartition = (partition: number): string =>
-    Array.from({ length: 100 }, (_, at) => streamName('tally', [`n${at}`])).find(
+    Array.from({ length: 100 }, (_, checkpointAt) => streamName('tally', [`n${checkpointAt}`])).find(
       (stream) => viewPartitionOf(stream) === partition,
     )!;
   const groupsOf = (partitions: readonly number[]) => viewGroups(store, { models }, partitions);
@@ -144,9 +155,9 @@ describe('the groups of views of a process', () => {
     ]);
     const [group] = await groupsOf([0]);
     expect(group?.takeover?.checkpoints).toEqual([
-      { name: `${all} 0/8`, from: undefined, to: at(9n) },
-      { name: `${ahead} 0/8`, from: at(9n), to: undefined },
-      { name: `${joined} 0/8`, from: at(9n), to: undefined },
+      { name: `${all} 0/8`, from: undefined, to: checkpointAt(9n) },
+      { name: `${ahead} 0/8`, from: checkpointAt(9n), to: undefined },
+      { name: `${joined} 0/8`, from: checkpointAt(9n), to: undefined },
     ]);
     expect(group?.takeover?.parked).toEqual([
       { views: all, stream: one, from: undefined, to: { position: 5n, reason: `by ${ahead}` } },
@@ -184,15 +195,18 @@ describe('the groups of views of a process', () => {
   it('take over the checkpoint of all partitions', async () => {
     await put({ [all]: 6n });
     const [group] = await groupsOf([0]);
-    expect(group?.takeover?.checkpoints).toEqual([{ name: `${all} 0/8`, from: undefined, to: at(6n) }]);
+    expect(group?.takeover?.checkpoints).toEqual([{ name: `${all} 0/8`, from: undefined, to: checkpointAt(6n) }]);
   });
 
   it('move their own checkpoint to the position of their views, and delete those of replaced groups', async () => {
     const [own, one, two] = [[tallies, totals], [tallies], [totals]].map((some) => groupName(models, some));
     await put({ [`${two} 0/8`]: 9n, [`${one} 0/8`]: 9n, [`${own} 0/8`]: 4n, 'counts.v1 0/8': 20n });
     const group = (await groupsOf([0])).find(({ name }) => name === own);
-    const deleted = [one, two].map((name) => ({ name: `${name} 0/8`, from: at(9n), to: undefined }));
-    expect(group?.takeover?.checkpoints).toEqual([{ name: `${own} 0/8`, from: at(4n), to: at(9n) }, ...deleted]);
+    const deleted = [one, two].map((name) => ({ name: `${name} 0/8`, from: checkpointAt(9n), to: undefined }));
+    expect(group?.takeover?.checkpoints).toEqual([
+      { name: `${own} 0/8`, from: checkpointAt(4n), to: checkpointAt(9n) },
+      ...deleted,
+    ]);
   });
 
   it('do not delete their own checkpoint where one of their views is in another group', async () => {
@@ -210,7 +224,7 @@ describe('the groups of views of a process', () => {
     const [group] = await groupsOf([0, 1]);
     expect(group?.takeover).toEqual({
       documents: [],
-      checkpoints: [{ name: `${all} 1/8`, from: undefined, to: at(4n) }],
+      checkpoints: [{ name: `${all} 1/8`, from: undefined, to: checkpointAt(4n) }],
       parked: [],
     });
   });

@@ -4,6 +4,7 @@ import type { RecordedEvent } from '../../../services/kernel/event.js';
 import { streamName } from '../../../services/kernel/stream.js';
 
 describe('a sample of streams', () => {
+  /** An event that takes 1,100 bytes: 400 of data, 100 of metadata and 600 of overhead. */
   const event = (stream: number, revision = 0): RecordedEvent => ({
     stream: streamName('tally', [String(stream)]),
     revision: BigInt(revision),
@@ -15,9 +16,9 @@ describe('a sample of streams', () => {
   });
 
   it('has all of few, and some of many', () => {
-    const sampled = (most: number, all: number) => {
-      const sample = streamSample({ streams: most, bytes: 4_400 });
-      for (let i = 0; i < all; i += 1) sample.add(event(i));
+    const sampled = (maxStreams: number, streams: number) => {
+      const sample = streamSample({ streams: maxStreams, bytes: 4_400 });
+      for (let stream = 0; stream < streams; stream += 1) sample.add(event(stream));
       return sample.streams();
     };
     expect(sampled(10, 10)).toHaveLength(10);
@@ -43,7 +44,7 @@ describe('a sample of streams', () => {
   });
 
   it('holds the events of as many streams as fit, and gives up those of the longest until a quarter is free', () => {
-    // Each event takes 1,100 bytes.
+    /** The number of events that are held of each stream; `undefined` where they were given up. */
     const held = (bytes: number, lengths: readonly number[]) => {
       const sample = streamSample({ streams: 10, bytes });
       for (const [at, length] of lengths.entries())

@@ -9,8 +9,10 @@ import type { StoredDocument } from '../../../projections/runtime/read-store.js'
 /** A small domain for tests of projections: tallies, with one document for each part of a tally. */
 export type TallyEvent = { parts: string[]; amount: number; note?: Content };
 
+/** A document: the sum of the amounts, and the positions of the events that it was folded from. */
 export type Tally = { sum: number; seen: string[]; note?: string };
 
+/** A codec that cannot decode the types `Corrupt` and `FromTheFuture`; `decoded` counts what it was asked to decode. */
 export const tallyCodec: EventCodec<TallyEvent> & { decoded: number } = {
   decoded: 0,
   encode: (event) => ({ type: 'Added', data: Buffer.from(JSON.stringify(event)) }),
@@ -96,6 +98,7 @@ export const noPayloads: PayloadStore = {
 /** The fields of an event that a test may give; the others have defaults. */
 export type Written = { readonly stream: string; readonly type?: string } & Partial<TallyEvent>;
 
+/** The metadata of an event, as a log stores them. */
 export const metadata = (recordedAtMs = 1_000): string =>
   JSON.stringify({ recordedAtMs, actor: '', commandId: 'c', schema: 1 });
 

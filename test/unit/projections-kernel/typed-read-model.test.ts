@@ -81,9 +81,9 @@ describe('a content of an event', () => {
   };
 
   it('is decoded once for all read models', () => {
-    const part = inline(Uint8Array.of(0x0a, 1, 0x61));
-    expect(loadedMessage(StringValueSchema, part).value).toBe('a');
-    expect(loadedMessage(StringValueSchema, part)).toBe(loadedMessage(StringValueSchema, part));
+    const content = inline(Uint8Array.of(0x0a, 1, 0x61)); // field 1, one byte, the letter a
+    expect(loadedMessage(StringValueSchema, content).value).toBe('a');
+    expect(loadedMessage(StringValueSchema, content)).toBe(loadedMessage(StringValueSchema, content));
   });
 
   it('that is not loaded, or cannot be decoded, makes the event corrupt', () => {
@@ -93,9 +93,10 @@ describe('a content of an event', () => {
       expect(error).toBeInstanceOf(CorruptEvent);
       expect((error as Error).message).toBe('a large content of the event is not loaded');
     }
-    const isNone = failureOf(() => loadedMessage(StringValueSchema, inline(Uint8Array.of(0x0a, 9))));
-    expect(isNone).toBeInstanceOf(CorruptEvent);
-    expect(isNone).toMatchObject({
+    const truncated = Uint8Array.of(0x0a, 9); // field 1 with nine bytes, which are not there
+    const notDecoded = failureOf(() => loadedMessage(StringValueSchema, inline(truncated)));
+    expect(notDecoded).toBeInstanceOf(CorruptEvent);
+    expect(notDecoded).toMatchObject({
       message: 'a content of the event cannot be decoded',
       cause: { name: 'RangeError' },
     });

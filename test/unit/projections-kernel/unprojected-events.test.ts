@@ -33,7 +33,7 @@ afterEach(() => store.close());
 const codecs = new Map([['tally', tallyCodec]]);
 
 /** Projects the first `count` events to the views. */
-const seen = async (events: readonly RecordedEvent[], count: number, logId = 'log'): Promise<void> => {
+const project = async (events: readonly RecordedEvent[], count: number, logId = 'log'): Promise<void> => {
   const target = await projector({ readStore: store, logId, codecs, payloads: noPayloads, models, onPoison: 'park' });
   await target.take(events.slice(0, count), BigInt(count));
 };
@@ -62,7 +62,8 @@ const unprojected = (events: readonly RecordedEvent[], more: Partial<Unprojected
 
 type Asked = { readonly collection: string } & ({ readonly key: string } | { readonly under: string });
 
-const found = async (events: readonly RecordedEvent[], wanted: Asked, more = {}) => {
+/** The documents that a read gets of the unprojected events of the stream s: key, position and text of each. */
+const foldedFor = async (events: readonly RecordedEvent[], wanted: Asked, more = {}) => {
   const documents = await unprojected(events, more).fold({ stream: s, ...wanted });
   return documents.map(({ key, position, response }) => [key, position, Buffer.from(response).toString().trim()]);
 };
@@ -82,40 +83,40 @@ describe('the unprojected part of a stream', () => {
   ])(
     'is folded for the collection that is asked for, and for no other with the same key: %s',
     async (name, expected) => {
-      await seen(events, 1);
-      expect(await found(events, { collection: name, key: s })).toEqual(expected);
+      await project(events, 1);
+      expect(await foldedFor(events, { collection: name, key: s })).toEqual(expected);
     },
   );
 
   it('is folded over what the views have, and only its own events are decoded', async () => {
-    await seen(events, 3);
+    await project(events, 3);
     tallyCodec.decoded = 0;
-    expect(await found(events, { collection: 'tallies', key: `${s}/a` })).toEqual([[`${s}/a`, 4n, `${s}/a 7`]]);
+    expect(await foldedFor(events, { collection: 'tallies', key: `${s}/a` })).toEqual([[`${s}/a`, 4n, `${s}/a 7`]]);
     expect(tallyCodec.decoded).toBe(1);
   });
 
   it('is folded to the documents whose keys begin with a text', async () => {
-    await seen(events, 1);
-    expect(await found(events, { collection: 'tallies', under: `${s}/` })).toEqual([
+    await project(events, 1);
+    expect(await foldedFor(events, { collection: 'tallies', under: `${s}/` })).toEqual([
       [`${s}/a`, 4n, `${s}/a 7`],
       [`${s}/c`, 4n, `${s}/c 4`],
     ]);
-    expect(await found(events, { collection: 'tallies', under: 'tally-t/' })).toEqual([]);
+    expect(await foldedFor(events, { collection: 'tallies', under: 'tally-t/' })).toEqual([]);
   });
 
   it('is empty where the views have the whole stream, and all of it where the views are of another log', async () => {
-    await seen(events, 4);
-    expect(await found(events, { collection: 'counts', key: s })).toEqual([]);
+    await project(events, 4);
+    expect(await foldedFor(events, { collection: 'counts', key: s })).toEqual([]);
     await store.clear();
-    await seen(recorded([{ stream: 't' }, { stream: 't' }, { stream: 't' }]), 3, 'another');
-    expect(await found(events, { collection: 'counts', key: s })).toEqual([[s, 4n, '3']]);
+    await project(recorded([{ stream: 't' }, { stream: 't' }, { stream: 't' }]), 3, 'another');
+    expect(await foldedFor(events, { collection: 'counts', key: s })).toEqual([[s, 4n, '3']]);
   });
 
   it('is not written to the store, and is folded again by the next read', async () => {
-    await seen(events, 1);
-    await found(events, { collection: 'counts', key: s });
+    await project(events, 1);
+    await foldedFor(events, { collection: 'counts', key: s });
     expect((await store.get(counts.collection, s))?.position).toBe(1n);
-    expect(await found(events, { collection: 'counts', key: s })).toEqual([[s, 4n, '3']]);
+    expect(await foldedFor(events, { collection: 'counts', key: s })).toEqual([[s, 4n, '3']]);
   });
 
   it('of a parked stream begins where it was parked, also for documents that other streams feed', async () => {
@@ -125,7 +126,7 @@ describe('the unprojected part of a stream', () => {
       { stream: 't', amount: 100 },
       { stream: 's', amount: 4 },
     ]);
-    await seen(future, 3);
+    await project(future, 3);
     expect(await store.parked()).toMatchObject([{ stream: s, position: 2n }]);
     const upgraded = {
       codecs: new Map([
@@ -133,8 +134,8 @@ describe('the unprojected part of a stream', () => {
       ]),
       models: models.map((model) => ({ ...model, follows: [...model.follows, 'FromTheFuture'] })),
     };
-    expect(await found(future, { collection: 'counts', key: s }, upgraded)).toEqual([[s, 4n, '3']]);
-    expect(await found(future, { collection: 'totals', key: 'total/a' }, upgraded)).toEqual([['total/a', 4n, '4']]);
+    expect(await foldedFor(future, { collection: 'counts', key: s }, upgraded)).toEqual([[s, 4n, '3']]);
+    expect(await foldedFor(future, { collection: 'totals', key: 'total/a' }, upgraded)).toEqual([['total/a', 4n, '4']]);
   });
 
   it('of a parked stream does not begin where another stream or other views were parked', async () => {
@@ -148,24 +149,25 @@ describe('the unprojected part of a stream', () => {
     const checkpoints = [{ name: 'others', from: undefined, to: { logId: 'log', position: 1n } }];
     const parked = [{ views: 'others', stream: s, from: undefined, to: { position: 1n, reason: 'theirs' } }];
     await store.write({ documents: [], checkpoints, parked });
-    await seen(future, 5);
+    await project(future, 5);
     expect(await store.parked()).toHaveLength(3);
     const decode = (_: string, data: Uint8Array) => tallyCodec.decode('Added', data, 1);
     const upgraded = {
       codecs: new Map([['tally', { ...tallyCodec, decode }]]),
       models: models.map((model) => ({ ...model, follows: [...model.follows, 'FromTheFuture'] })),
     };
-    expect(await found(future, { collection: 'totals', key: 'total/a' }, upgraded)).toEqual([['total/a', 5n, '3']]);
+    expect(await foldedFor(future, { collection: 'totals', key: 'total/a' }, upgraded)).toEqual([['total/a', 5n, '3']]);
   });
 
   it('is folded within the time limit, and no longer', async () => {
-    await seen(events, 1);
-    const clock = (after: number) => {
-      let at = -after;
-      return { now: () => (at += after) };
+    await project(events, 1);
+    /** A clock that has advanced by so much each time it is read; it begins at 0. */
+    const clock = (stepMs: number) => {
+      let nowMs = -stepMs;
+      return { now: () => (nowMs += stepMs) };
     };
-    expect(await found(events, { collection: 'counts', key: s }, clock(1_000))).toHaveLength(1);
-    await expect(found(events, { collection: 'counts', key: s }, clock(1_001))).rejects.toThrow(
+    expect(await foldedFor(events, { collection: 'counts', key: s }, clock(1_000))).toHaveLength(1);
+    await expect(foldedFor(events, { collection: 'counts', key: s }, clock(1_001))).rejects.toThrow(
       'takes more than 1000 ms',
     );
   });
@@ -175,8 +177,8 @@ describe('the unprojected part of a stream', () => {
       'takes too long',
       {
         now: (() => {
-          let at = 0;
-          return () => (at += 1_100);
+          let nowMs = 0;
+          return () => (nowMs += 1_100);
         })(),
       },
       {
@@ -196,19 +198,19 @@ describe('the unprojected part of a stream', () => {
       { code: 'stream-parked', stream: s, message: expect.stringContaining('the bytes are no tally') as string },
     ],
   ])('leads to a fault when it %s', async (_, more, why) => {
-    await seen(events, 1);
-    await expect(found(events, { collection: 'counts', key: s }, more)).rejects.toMatchObject(why);
+    await project(events, 1);
+    await expect(foldedFor(events, { collection: 'counts', key: s }, more)).rejects.toMatchObject(why);
   });
 
   it('leads to a fault when it has more than 10,000 documents', async () => {
     const parts = Array.from({ length: 10_001 }, (_, at) => `p${at}`);
     const wide = recorded([{ stream: 's', parts }]);
-    await expect(found(wide, { collection: 'tallies', under: `${s}/` })).rejects.toMatchObject({
+    await expect(foldedFor(wide, { collection: 'tallies', under: `${s}/` })).rejects.toMatchObject({
       code: 'store-unavailable',
       message: expect.stringContaining('more than 10000 documents') as string,
     });
-    expect(await found(wide, { collection: 'tallies', key: `${s}/p7` })).toHaveLength(1);
+    expect(await foldedFor(wide, { collection: 'tallies', key: `${s}/p7` })).toHaveLength(1);
     const enough = recorded([{ stream: 's', parts: parts.slice(1) }]);
-    expect(await found(enough, { collection: 'tallies', under: `${s}/` })).toHaveLength(10_000);
+    expect(await foldedFor(enough, { collection: 'tallies', under: `${s}/` })).toHaveLength(10_000);
   });
 });

@@ -86,6 +86,7 @@ describe('the verification of views', () => {
     );
   });
 
+  /** Changes the document with this key, and no other. */
   const only =
     (key: string, change: Spoil): Spoil =>
     (document) =>
@@ -184,10 +185,15 @@ describe('the verification of views', () => {
 });
 
 describe('the verification of documents that several streams feed', () => {
-  const seen = async (most: number, all: readonly RecordedEvent[], of: readonly ReadModel<unknown>[] = models) => {
-    const shared = sharedVerifier(of, most);
-    const read = eventReader({ ...sources, models: of });
-    for (const event of all) {
+  /** A verifier of at most so many documents that has seen the events. */
+  const verifierAfter = async (
+    maxDocuments: number,
+    seen: readonly RecordedEvent[],
+    readModels: readonly ReadModel<unknown>[] = models,
+  ) => {
+    const shared = sharedVerifier(readModels, maxDocuments);
+    const read = eventReader({ ...sources, models: readModels });
+    for (const event of seen) {
       const entry = await read(event);
       if (entry) shared.see(entry);
     }
@@ -197,22 +203,24 @@ describe('the verification of documents that several streams feed', () => {
   it('compares these documents, and no others, with a fold of all events', async () => {
     await project(events);
     const { store: read, reads } = spoilt();
-    await (await seen(10, events)).verify(read);
+    await (await verifierAfter(10, events)).verify(read);
     expect(reads).toEqual([['totals', 2]]);
-    const shared = await seen(10, recorded(Array.from({ length: 4 }, () => ({ stream: 's' }))));
+    const shared = await verifierAfter(10, recorded(Array.from({ length: 4 }, () => ({ stream: 's' }))));
     await expect(shared.verify(store)).rejects.toThrow('the view totals is wrong about total/a');
   });
 
   it('leaves out an event that cannot be read', async () => {
     const broken = recorded([{ stream: 's' }, { stream: 's', type: 'Corrupt' }]);
     await project(broken);
-    await (await seen(10, broken)).verify(store);
+    await (await verifierAfter(10, broken)).verify(store);
   });
 
   it('samples the same documents in whatever order they come, and at most as many as the limit', async () => {
     const parts = Array.from({ length: 200 }, (_, at) => `p${at}`);
-    const keysOf = async (most: number, all: readonly string[]): Promise<string[]> => {
-      const shared = await seen(most, recorded(all.map((part) => ({ stream: 's', parts: [part] }))), [totals]);
+    /** The keys of the documents that are verified after events of these parts. */
+    const keysOf = async (maxDocuments: number, eventParts: readonly string[]): Promise<string[]> => {
+      const events = recorded(eventParts.map((part) => ({ stream: 's', parts: [part] })));
+      const shared = await verifierAfter(maxDocuments, events, [totals]);
       const keys: string[] = [];
       const getMany: ReadStore['getMany'] = (_, some) => {
         keys.push(...some);
@@ -318,13 +326,13 @@ describe('a share of a rebuild', () => {
   });
 
   it('accepts documents that their last event has left as they were', async () => {
-    const quiet: typeof tallies = {
+    const unchangedByLast: typeof tallies = {
       ...tallies,
       fold: (tally, event, key) => (event.position === 3n ? undefined : tallies.fold(tally, event, key)),
     };
     const { log } = logOf(events);
-    const of = { partitions: PARTITIONS, verifiedStreams: 9 };
-    const share = shareBuilder({ ...sources, models: [quiet, counts], log, store, ...of });
+    const scope = { partitions: PARTITIONS, verifiedStreams: 9 };
+    const share = shareBuilder({ ...sources, models: [unchangedByLast, counts], log, store, ...scope });
     await share.build(() => undefined);
     expect(await share.verify(() => undefined)).toBe(2);
   });
@@ -333,8 +341,8 @@ describe('a share of a rebuild', () => {
     const { log, read } = logOf(events);
     const spoil: Spoil = (each) => (each.key === 'tally-s/b' ? undefined : each);
     const spoiltStore = spoilt(spoil).store;
-    const of = { partitions: PARTITIONS, verifiedStreams: 9, heldBytes: 1e6 };
-    const share = shareBuilder({ ...sources, models: [listed, counts], log, store: spoiltStore, ...of });
+    const scope = { partitions: PARTITIONS, verifiedStreams: 9, heldBytes: 1e6 };
+    const share = shareBuilder({ ...sources, models: [listed, counts], log, store: spoiltStore, ...scope });
     await share.build(() => undefined);
     await expect(share.verify(() => undefined)).rejects.toThrow('the view tallies is wrong about tally-s/b');
     expect(read).toEqual([]);

@@ -10,8 +10,11 @@ import { manualTimers } from '../../support/manual-timers.js';
 import { counts, tallies } from './tallies.js';
 
 const stream = streamName('tally', ['s']);
+/** The partition of the stream. */
 const own = viewPartitionOf(stream);
-const positions = (of: (partition: number) => number): bigint[] => PARTITIONS.map((each) => BigInt(of(each)));
+/** A position for each partition. */
+const positions = (positionOf: (partition: number) => number): bigint[] =>
+  PARTITIONS.map((partition) => BigInt(positionOf(partition)));
 
 const timerOf =
   (timers: ReturnType<typeof manualTimers>): Timer =>
@@ -99,22 +102,24 @@ describe('views whose positions are set', () => {
 
 describe('views that other processes write', () => {
   const models = [tallies, counts];
-  const all = 'counts.v1 tallies.v1';
+  const all = 'counts.v1 tallies.v1'; // the name of the group of both views
   let store: ReadStore;
+  /** The number of times that the checkpoints of the views were read. */
   let looks: number;
-  let fails: boolean;
+  let isAway: boolean;
   beforeEach(() => {
     const memory = sqliteReadStore({ directory: undefined, mode: 'read-write' });
-    [looks, fails] = [0, false];
+    [looks, isAway] = [0, false];
     store = {
       ...memory,
       checkpoints: (names) => {
         if (names) looks += 1;
-        return fails ? Promise.reject(new StoreUnavailable('away')) : memory.checkpoints(names);
+        return isAway ? Promise.reject(new StoreUnavailable('away')) : memory.checkpoints(names);
       },
     };
   });
 
+  /** Moves the checkpoints of a group of views, as the process that writes the views does. */
   const write = async (views: string, to: (partition: number) => number, logId = 'log'): Promise<void> => {
     const stored = await store.checkpoints();
     const move = (partition: number) => {
@@ -207,11 +212,11 @@ describe('views that other processes write', () => {
   it('keep their positions while the store is unavailable, and are looked at again', async () => {
     await write(all, () => 4);
     const { views, timers } = await open();
-    fails = true;
+    isAway = true;
     timers.advance(250);
     await settled();
     expect([looks, views.position(), timers.armed()]).toEqual([2, 4n, 1]);
-    fails = false;
+    isAway = false;
     await write(all, () => 5);
     timers.advance(250);
     await settled();
