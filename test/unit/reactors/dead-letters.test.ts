@@ -25,9 +25,11 @@ import { manualTimers } from '../../support/manual-timers.js';
 import { until } from '../../support/until.js';
 
 const START = 1_700_000_000_000;
+/** Work that keeps failing is given up once it has failed for this time and in as many attempts as `ATTEMPTS`. */
 const GIVE_UP_MS = 3_600_000;
-const MAX_RETRY_MS = 300_000;
 const ATTEMPTS = 8;
+/** The longest delay of a retry. */
+const MAX_RETRY_MS = 300_000;
 const stream = streamName('thing', ['one']);
 const reactor = 'handle-things';
 
@@ -111,6 +113,7 @@ const olderLog = (): EventStore => {
   };
 };
 
+/** Starts the reactor, whose work for an event is due at once. */
 const open = (): void => {
   const log = olderLog();
   running = whenDue<bigint>({
@@ -140,6 +143,7 @@ const open = (): void => {
   });
 };
 
+/** The open dead letters of the reactor. */
 const letters = (): Promise<readonly OpenLetter[]> =>
   sessions.read(deadLetterAggregate, deadLetterStream(reactor), ({ state }) => [...state.open.values()]);
 

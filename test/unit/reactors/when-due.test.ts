@@ -19,10 +19,14 @@ import { manualTimers } from '../../support/manual-timers.js';
 import { until } from '../../support/until.js';
 
 const START = 1_700_000_000_000;
+/** Work is due so long after its event was recorded. */
 const AFTER_MS = 600_000;
 const HOUR_MS = 3_600_000;
+/** The delay of the first retry. */
 const RETRY_MS = 5_000;
+/** With this many items waiting for a retry, no new items are started. */
 const MAX_FAILED = 1_000;
+/** With this many items waiting to be due, no more events are read. */
 const MAX_WAITING = 10_000;
 const stream = streamName('thing', ['one']);
 
@@ -34,9 +38,12 @@ let checkpoint: Checkpoint;
 /** The positions of the events that were read, and of those whose work was tried, in order. */
 let read: bigint[];
 let tried: bigint[];
+/** True for positions whose work fails. */
 let doesFail: (position: bigint) => boolean;
+/** The error with which work, and reading the event at the position `unreadable`, fails. */
 let failure: () => Error;
 let unreadable: bigint | undefined;
+/** The errors that were reported. */
 let failures: unknown[];
 
 beforeEach(async () => {
@@ -57,6 +64,7 @@ afterEach(async () => {
   rmSync(directory, { recursive: true });
 });
 
+/** Records an event for each time, in milliseconds since 1970, as the time at which it was recorded. */
 const record = (times: readonly number[]) =>
   store.append(
     stream,
@@ -184,14 +192,15 @@ describe('work that is due a fixed time after its event was recorded', () => {
   it('is not retried if its stream is parked, keeps the checkpoint before it, and delays no other work', async () => {
     await record(Array.from({ length: MAX_FAILED + 2 }, () => START - AFTER_MS));
     failure = () => new StreamParked(stream, 1n, 'unknown');
-    doesFail = (position) => position !== 1_002n;
+    const last = BigInt(MAX_FAILED + 2);
+    doesFail = (position) => position !== last;
     unreadable = 1n;
     open();
     await staysAt(() => tried.length, MAX_FAILED + 1);
     timers.advance(RETRY_MS);
     await staysAt(() => tried.length, MAX_FAILED + 1);
     await reactor.close();
-    expect([tried.at(-1), await checkpoint.read()]).toEqual([1_002n, 0n]);
+    expect([tried.at(-1), await checkpoint.read()]).toEqual([last, 0n]);
   });
 
   it('is read from the log only while fewer than ten thousand wait to be due', async () => {

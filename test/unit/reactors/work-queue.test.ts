@@ -7,6 +7,7 @@ import { manualTimers } from '../../support/manual-timers.js';
 
 const START = 1_700_000_000_000;
 
+/** Lets all work that is due run, in turns of the event loop. */
 const turns = async (): Promise<void> => {
   for (let turn = 0; turn < 10; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 };

@@ -20,13 +20,13 @@ describe('calls that wait for a position', () => {
   /** The number of reads towards the head of the log, and the gate that each of them waits for. */
   let headReads: number;
   let gate: Promise<void>;
-  let open: () => void;
-  let fail: (error: Error) => void;
+  let openGate: () => void;
+  let failReads: (error: Error) => void;
 
-  const close = (): void => {
+  const closeGate = (): void => {
     gate = new Promise((resolve, reject) => {
-      open = resolve;
-      fail = reject;
+      openGate = resolve;
+      failReads = reject;
     });
     gate.catch(() => undefined);
   };
@@ -35,7 +35,7 @@ describe('calls that wait for a position', () => {
     directory = mkdtempSync(join(tmpdir(), 'flightlog-waits-'));
     store = await sqliteEventStore({ directory });
     headReads = 0;
-    close();
+    closeGate();
     const counting: EventStore = {
       ...store,
       async *readLog(...asked) {
@@ -48,7 +48,7 @@ describe('calls that wait for a position', () => {
   });
 
   afterEach(async () => {
-    open();
+    openGate();
     await following.close();
     await store.close();
     rmSync(directory, { recursive: true });
@@ -59,6 +59,7 @@ describe('calls that wait for a position', () => {
     store.append(streamName('purse', [randomUUID()]), 'no-stream', [
       { id: new Uint8Array(16), type: 'EngineReported', data: new Uint8Array(), metadata: '{}' },
     ]);
+  /** So many calls that wait for a position, each for at most a minute. */
   const waitFor = (position: bigint, count: number) =>
     Array.from({ length: count }, () => following.reached(position, 60_000));
 
@@ -66,7 +67,7 @@ describe('calls that wait for a position', () => {
     const waits = waitFor(2n, 200);
     await Promise.all([record(), record()]);
     expect(headReads).toBe(1);
-    open();
+    openGate();
     expect(new Set(await Promise.all(waits))).toEqual(new Set([true]));
     expect(headReads).toBeLessThanOrEqual(2);
     expect(following.position()).toBe(2n);
@@ -75,7 +76,7 @@ describe('calls that wait for a position', () => {
   it('end with false after their timeout, or when the follower of the log is closed', async () => {
     expect(await following.reached(7n, 1)).toBe(false);
     const waiting = following.reached(7n, 60_000);
-    open();
+    openGate();
     await following.close();
     expect(await waiting).toBe(false);
   });
@@ -86,9 +87,9 @@ describe('calls that wait for a position', () => {
       code: 'RESOURCE_EXHAUSTED',
       retryAfterMs: 1_000,
     });
-    fail(new StoreUnavailable('no server answers'));
+    failReads(new StoreUnavailable('no server answers'));
     expect((await waits).every(({ status }) => status === 'rejected')).toBe(true);
-    close();
+    closeGate();
     expect(await following.reached(7n, 1)).toBe(false);
   });
 
@@ -104,14 +105,18 @@ describe('calls that wait for a position', () => {
   });
 
   it('read nothing themselves where the subscription advances over every position', async () => {
-    const brought = followFolds({ ...store, readLog: () => expect.unreachable('a read of the log') }, [projectFold()], {
-      advancesOverAll: true,
-    });
-    const waiting = brought.reached(1n, 60_000);
+    const advancing = followFolds(
+      { ...store, readLog: () => expect.unreachable('a read of the log') },
+      [projectFold()],
+      {
+        advancesOverAll: true,
+      },
+    );
+    const waiting = advancing.reached(1n, 60_000);
     await store.append(streamName('project', [randomUUID()]), 'no-stream', [
       { id: new Uint8Array(16), type: 'ProjectUpdated', data: new Uint8Array(), metadata: '{}' },
     ]);
     expect(await waiting).toBe(true);
-    await brought.close();
+    await advancing.close();
   });
 });

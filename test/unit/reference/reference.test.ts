@@ -102,7 +102,7 @@ describe('definitions', () => {
 
 describe('a bounded cache', () => {
   it('evicts the entry that was used longest ago, and keeps none that is larger than the bound', () => {
-    const memory = lru<string, number>(3);
+    const memory = lru<string, number>(3); // the sum of the sizes; an entry has the size 1 unless it is given
     memory.set('a', 1);
     memory.set('b', 2, 2);
     expect(memory.get('a')).toBe(1);
@@ -115,17 +115,17 @@ describe('a bounded cache', () => {
   });
 
   it('reads once for concurrent callers, and again after a read that found nothing or failed', async () => {
-    const remember = immutableCache(1_000);
+    const cache = immutableCache(1_000);
     let reads = 0;
     const read = (value: string | undefined) => () => {
       reads += 1;
       return Promise.resolve(value === undefined ? undefined : { value, bytes: 1 });
     };
-    expect(await remember.get('a', read(undefined))).toBeUndefined();
-    expect(await Promise.all([remember.get('a', read('x')), remember.get('a', read('y'))])).toEqual(['x', 'x']);
-    expect(await remember.get('a', read('z'))).toBe('x');
+    expect(await cache.get('a', read(undefined))).toBeUndefined();
+    expect(await Promise.all([cache.get('a', read('x')), cache.get('a', read('y'))])).toEqual(['x', 'x']);
+    expect(await cache.get('a', read('z'))).toBe('x');
     expect(reads).toBe(2);
-    await expect(remember.get('b', () => Promise.reject(new Error('lost')))).rejects.toThrow('lost');
-    expect(await remember.get('b', read('found'))).toBe('found');
+    await expect(cache.get('b', () => Promise.reject(new Error('lost')))).rejects.toThrow('lost');
+    expect(await cache.get('b', read('found'))).toBe('found');
   });
 });

@@ -52,8 +52,8 @@ describe('the registrations of the fixtures', () => {
     const before = await registry.store.head();
     const refusal = await refusalOf(registry.send(method, bytes));
     expect(refusal.code, refusal.message).toBe(code);
-    const said = plain(`${refusal.message} ${JSON.stringify(refusal.details.map(({ message }) => message))}`);
-    for (const word of textNames.split(' ')) expect(said).toContain(plain(word));
+    const refusalText = plain(`${refusal.message} ${JSON.stringify(refusal.details.map(({ message }) => message))}`);
+    for (const word of textNames.split(' ')) expect(refusalText).toContain(plain(word));
     expect(await registry.store.head()).toBe(before);
   });
 });

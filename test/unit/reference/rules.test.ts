@@ -1,10 +1,12 @@
 import { describe, expect, it } from 'vitest';
 
+import { WorkflowExecution_Phase as Phase } from '../../../proto/gen/platformidl/core/execution_pb.js';
+import { ResourceType } from '../../../proto/gen/platformidl/core/identifier_pb.js';
 import { versionOf } from '../../../services/kernel/identifier.js';
 import { assertLabels } from '../../../services/kernel/values/labels.js';
 import { assertNotifications, type RequestedNotification } from '../../../services/kernel/values/notifications.js';
 
-const id = { resourceType: 1, project: 'p', domain: 'd', name: 'n', version: 'v' };
+const id = { resourceType: ResourceType.TASK, project: 'p', domain: 'd', name: 'n', version: 'v' };
 
 describe('the identifier of a version of a task', () => {
   it('has its five stored fields, and loses any other, such as org', () => {
@@ -13,8 +15,8 @@ describe('the identifier of a version of a task', () => {
 
   it.each([
     [undefined, 'missing id'],
-    [{ ...id, resourceType: 0, project: '' }, 'unexpected resource type unspecified'],
-    [{ ...id, resourceType: 3 }, 'unexpected resource type launch_plan'],
+    [{ ...id, resourceType: ResourceType.UNSPECIFIED, project: '' }, 'unexpected resource type unspecified'],
+    [{ ...id, resourceType: ResourceType.LAUNCH_PLAN }, 'unexpected resource type launch_plan'],
     [{ ...id, resourceType: 99 }, 'unexpected resource type 99'],
     [{ ...id, project: '', name: '' }, 'missing project'],
     [{ ...id, domain: '' }, 'missing domain'],
@@ -32,7 +34,7 @@ describe('labels', () => {
     values('a'),
     values('A-b_c.d', 'X'),
     values('example.com/name', 'v-1_2.3'),
-    values(`${'a'.repeat(253)}/${'b'.repeat(63)}`, 'c'.repeat(63)),
+    values(`${'a'.repeat(253)}/${'b'.repeat(63)}`, 'c'.repeat(63)), // the longest prefix, name and value
   ])('may be %j', (labels) => expect(() => assertLabels(labels)).not.toThrow());
 
   it.each([
@@ -48,6 +50,7 @@ describe('labels', () => {
     [values('a', 'x/y'), 'label value'],
     [values('a', 'x\n'), 'label value'],
     [values('a', 'x'.repeat(64)), 'label value'],
+    // One label more than the 16 that an object may have.
     [{ values: Object.fromEntries(Array.from({ length: 17 }, (_, index) => [`k${index}`, ''])) }, 'labels map'],
   ])('are refused: %j', (labels, text) => expect(() => assertLabels(labels)).toThrow(text));
 });
@@ -59,25 +62,26 @@ describe('notifications', () => {
   });
 
   it('name a recipient, and terminal phases or none', () => {
-    expect(() => assertNotifications([{ phases: [4, 6, 7, 8], type: email('ada@example.com') }])).not.toThrow();
+    const terminal = [Phase.SUCCEEDED, Phase.FAILED, Phase.ABORTED, Phase.TIMED_OUT];
+    expect(() => assertNotifications([{ phases: terminal, type: email('ada@example.com') }])).not.toThrow();
     expect(() => assertNotifications([{ phases: [], type: email('ada@example.com') }])).not.toThrow();
   });
 
   it.each([
-    [{ phases: [4], type: { case: undefined } }, 'invalid value for notification type'],
-    [{ phases: [4], type: email() }, 'missing recipients'],
-    [{ phases: [4], type: email('ada@example.com', '') }, 'missing recipient'],
-    [{ phases: [4, 2], type: email('ada@example.com') }, 'invalid value for phase'],
+    [{ phases: [Phase.SUCCEEDED], type: { case: undefined } }, 'invalid value for notification type'],
+    [{ phases: [Phase.SUCCEEDED], type: email() }, 'missing recipients'],
+    [{ phases: [Phase.SUCCEEDED], type: email('ada@example.com', '') }, 'missing recipient'],
+    [{ phases: [Phase.SUCCEEDED, Phase.RUNNING], type: email('ada@example.com') }, 'invalid value for phase'],
   ] as [RequestedNotification, string][])('are refused: %j', (rule, text) =>
     expect(() => assertNotifications([rule])).toThrow(text),
   );
 
   it('have a thousand recipients at most, over all rules', () => {
-    const to = (count: number): RequestedNotification => ({
-      phases: [4],
-      type: email(...Array.from({ length: count }, (_, at) => `a${at}@example.com`)),
+    const ruleFor = (recipients: number): RequestedNotification => ({
+      phases: [Phase.SUCCEEDED],
+      type: email(...Array.from({ length: recipients }, (_, index) => `a${index}@example.com`)),
     });
-    expect(() => assertNotifications([to(999), to(1)])).not.toThrow();
-    expect(() => assertNotifications([to(999), to(2)])).toThrow('1001 are more than 1000');
+    expect(() => assertNotifications([ruleFor(999), ruleFor(1)])).not.toThrow();
+    expect(() => assertNotifications([ruleFor(999), ruleFor(2)])).toThrow('1001 are more than 1000');
   });
 });

@@ -20,6 +20,7 @@ it('keeps a skip of a late tick when many skips of earlier ticks are requested a
   skip(1_000_000, 0n);
   for (let number = 1; number <= 1_000; number += 1) skip(number * 100, BigInt(number));
 
+  // A thousand skips are kept of 1,001: the one for the earliest tick, at 100 ms, is dropped.
   const skips = fold.holds.get(stream)?.skips ?? [];
   expect([skips.length, skips[0], skips.at(-1)]).toEqual([1_000, 200, 1_000_000]);
 });
