@@ -8,19 +8,22 @@ import { tickName } from '../../../services/schedule/calendar/tick-name.js';
 import { nextTicks, ticksOf } from '../../../services/schedule/calendar/ticks.js';
 import { zoneOf } from '../../../services/schedule/calendar/zone.js';
 
+/** The milliseconds since 1970 of an ISO 8601 time. */
 const at = (text: string): number => Date.parse(text);
 
 const scheduleOf = (expression: MessageInitShape<typeof ScheduleSchema>['ScheduleExpression']) =>
   create(ScheduleSchema, { ScheduleExpression: expression! });
 const cron = (schedule: string) => scheduleOf({ case: 'cronSchedule', value: { schedule } });
 
-/** The next ticks after an instant, as texts without seconds. */
+/** The next ticks of a cron schedule that was activated at `anchor`, after an instant, as texts without seconds. */
 const next = (schedule: string, from: string, count: number, anchor = from): readonly string[] =>
   nextTicks(ticksOf(cron(schedule), at(anchor), 'UTC'), at(from), count).map((ms) =>
     new Date(ms).toISOString().replace(':00.000Z', ''),
   );
 
 describe('the ticks of a schedule', () => {
+  // Where both the date and the weekday are limited, a day needs to match only one of them; `*`, `?` and `*/1` are no
+  // limits, `*/2` is one. A step beyond the end of its range leaves the first value. 2026-01-01 is a Thursday.
   it.each([
     ['*/10 * * * *', '2026-01-01T00:00:00Z', ['2026-01-01T00:10', '2026-01-01T00:20']],
     ['@daily', '2026-01-01T00:00:00Z', ['2026-01-02T00:00', '2026-01-03T00:00']],
@@ -249,6 +252,7 @@ describe('a cron expression of any five fields', () => {
     );
   const fields = fc.tuple(fieldOf(0, 59), fieldOf(0, 23), fieldOf(1, 31), fieldOf(1, 12), fieldOf(0, 6));
 
+  /** True for a day, given by its midnight in UTC, on which the expression has ticks. */
   const isOn = (dayMs: number, [, , date, month, weekday]: readonly Field[]): boolean => {
     const day = new Date(dayMs);
     if (!month!.values.has(day.getUTCMonth() + 1)) return false;
@@ -256,6 +260,7 @@ describe('a cron expression of any five fields', () => {
     const isWeekday = weekday!.values.has(day.getUTCDay());
     return date!.isAny || weekday!.isAny ? isDate && isWeekday : isDate || isWeekday;
   };
+  /** The ticks of such a day. */
   const ofDay = (dayMs: number, [minute, hour]: readonly Field[]): readonly number[] => {
     const ascending = ({ values }: Field): readonly number[] => [...values].sort((a, b) => a - b);
     return ascending(hour!).flatMap((h) => ascending(minute!).map((m) => dayMs + (h * 60 + m) * 60_000));
@@ -263,14 +268,14 @@ describe('a cron expression of any five fields', () => {
 
   it('ticks at the times that a model finds by going through all days', () => {
     fc.assert(
-      fc.property(fields, fc.integer({ min: 0, max: 1_500 }), (given, startDay) => {
-        const text = given.map((field) => field.text).join(' ');
+      fc.property(fields, fc.integer({ min: 0, max: 1_500 }), (chosen, startDay) => {
+        const text = chosen.map((field) => field.text).join(' ');
         expect(cronProblem(text)).toBeUndefined();
         const startMs = at('2026-01-01T00:00:00Z') + startDay * DAY;
         const days = Array.from({ length: DAYS }, (_, index) => startMs + index * DAY).filter((day) =>
-          isOn(day, given),
+          isOn(day, chosen),
         );
-        const expected = days.slice(0, 4).flatMap((day) => ofDay(day, given));
+        const expected = days.slice(0, 4).flatMap((day) => ofDay(day, chosen));
         expect(nextTicks(ticksOf(cron(text), 0, 'UTC'), startMs - 1, expected.length)).toEqual(expected);
       }),
       { numRuns: Number(process.env['FLIGHTLOG_TEST_CRON_TEXTS'] ?? 50) },
@@ -288,6 +293,7 @@ describe('the kickoff time of a tick', () => {
     ['one hour', '2026-01-31T00:00:00Z'],
     ['PT1.5S', '2026-01-31T00:00:01.500Z'],
     ['PT0.00000001S', '2026-01-31T00:00:00Z'],
+    // An offset that leads beyond the years 1 to 9999 shifts nothing.
     ['P7973Y', '9999-01-31T00:00:00Z'],
     ['P7974Y', '2026-01-31T00:00:00Z'],
     ['-P2026Y', '2026-01-31T00:00:00Z'],

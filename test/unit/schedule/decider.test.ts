@@ -21,6 +21,7 @@ const at = (atMs: number) => ({ at: timestampFromMs(atMs) });
 const tick: TickId = { atMs: 5_000, version: 'v1' };
 const byHand = (of: TickId = tick): FireByHand => ({ type: 'FireByHand', tick: of, principal: 'ada' });
 
+/** The event by which all ticks of the schedule up to a time are decided, and these are to be fired. */
 const decided = (untilMs: number, ...ticks: readonly (TickId & { readonly request?: string })[]): ScheduleEvent => ({
   type: 'ScheduleTicksDecided',
   data: create(ScheduleTicksDecidedSchema, {
@@ -28,6 +29,7 @@ const decided = (untilMs: number, ...ticks: readonly (TickId & { readonly reques
     fire: ticks.map(({ atMs, ...rest }) => ({ ...at(atMs), ...rest, principal: 'ada', isMissed: false })),
   }),
 });
+/** The event by which a request opens a tick; it decides on no other ticks. */
 const byRequest = ({ atMs, version }: TickId): ScheduleEvent => ({
   type: 'ScheduleTicksDecided',
   data: create(ScheduleTicksDecidedSchema, { fire: [{ ...at(atMs), version, principal: 'ada', request: 'r1' }] }),
@@ -120,7 +122,7 @@ describe('the outcome of a tick', () => {
     given(decider).when(wasFired).thenNothing();
   });
 
-  it('is recorded again when the tick was launched beside its being skipped', () => {
+  it('is recorded as fired also after it was recorded as skipped, when the tick was launched all the same', () => {
     given(decider, decided(0, tick), skipped).when(wasFired).then(fired);
     given(decider, decided(0, tick), skipped, fired).when(wasFired).thenNothing();
   });

@@ -29,7 +29,9 @@ const facts = (nowMs: number, changes: Partial<DueFacts> = {}): DueFacts => ({
   archived: [],
   ...changes,
 });
+/** A schedule of which no tick is decided, and none is skipped or open. */
 const undecided = { untilMs: 0, paused: [], skips: [], open: 0 };
+/** The time of a full minute, which has a tick: the first one is half a minute after the activation at `START`. */
 const minute = (count: number): number => START + count * MINUTE - 30_000;
 
 describe('the ticks that are due', () => {
@@ -140,6 +142,7 @@ describe('the ticks that are due', () => {
     const eachSecond = create(ScheduleSchema, { ScheduleExpression: everySecond });
     const NOW = START + 6 * HOUR;
     const NEWEST_MISSED = NOW - MINUTE - 1_000;
+    /** A span between two hours after the start. */
     const span = (from: number, until: number): Span => ({
       fromMs: START + from * HOUR,
       untilMs: START + until * HOUR,
@@ -158,6 +161,7 @@ describe('the ticks that are due', () => {
     };
     const madeUpFor = (decisions: ReturnType<typeof decideAll>): readonly number[] =>
       decisions.flatMap(({ fire }) => fire.filter(({ isMissed }) => isMissed).map(({ atMs }) => atMs));
+    /** The times of so many ticks, a second apart, up to the last one. */
     const newest = (count: number, lastMs = NEWEST_MISSED): readonly number[] =>
       Array.from({ length: count }, (_, index) => lastMs - (count - 1 - index) * 1_000);
 
@@ -184,7 +188,7 @@ describe('the ticks that are due', () => {
 });
 
 /** A change half a minute after a minute: a version is activated, the plan deactivated, its project archived or restored. */
-type Step = { readonly at: number; readonly what: 'v1' | 'v2' | 'off' | 'archive' | 'restore' };
+type Step = { /** Minute. */ readonly at: number; readonly what: 'v1' | 'v2' | 'off' | 'archive' | 'restore' };
 
 describe('the ticks of a plan with random changes', () => {
   const HOURS = Number(process.env['FLIGHTLOG_TEST_STORY_HOURS'] ?? 6);
@@ -196,7 +200,9 @@ describe('the ticks of a plan with random changes', () => {
     }),
     { maxLength: 12 },
   );
+  /** The minutes at which ticks are decided on. */
   const looks = fc.array(fc.integer({ min: 1, max: HOURS * 60 }), { maxLength: 60 });
+  /** The changes by their minutes, the first of each minute. */
   const ordered = (all: readonly Step[]): readonly Step[] =>
     all.toSorted((a, b) => a.at - b.at).filter((step, index, sorted) => step.at !== sorted[index - 1]?.at);
 
@@ -225,6 +231,7 @@ describe('the ticks of a plan with random changes', () => {
     for (const each of ticks) found.set(each, run.reason === 'deactivated' ? run.version : run.reason);
   };
 
+  /** The facts that the changes up to a time have left: the segments of the plan, and the spans of archival. */
   const recorded = (story: readonly Step[], nowMs: number) => {
     let segments: readonly Segment[] = [];
     let archived: readonly Span[] = [];
@@ -245,8 +252,8 @@ describe('the ticks of a plan with random changes', () => {
 
   it('are each decided once, for the version that was active, whenever and however often they are decided on', () => {
     fc.assert(
-      fc.property(steps, looks, (given, times) => {
-        const story = ordered(given);
+      fc.property(steps, looks, (changes, times) => {
+        const story = ordered(changes);
         const found = new Map<number, string>();
         let untilMs = 0;
         for (const time of [...times.toSorted((a, b) => a - b), HOURS * 60]) {

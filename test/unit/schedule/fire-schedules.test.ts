@@ -28,6 +28,7 @@ const MINUTE = 60_000;
 const START = Date.parse('2026-01-01T00:00:30Z');
 const EXPRESSION = { case: 'cronSchedule', value: { schedule: '* * * * *' } } as const;
 const minutely = create(ScheduleSchema, { ScheduleExpression: EXPRESSION });
+/** The time of a full minute, which has a tick: the first one is half a minute after `START`. */
 const minute = (count: number): number => START - 30_000 + count * MINUTE;
 
 let directory: string;
@@ -61,6 +62,7 @@ const openWorld = () => {
 };
 type World = ReturnType<typeof openWorld>;
 
+/** Lets work that is due go on, in turns of the event loop. */
 const turns = async (count = 5): Promise<void> => {
   for (let turn = 0; turn < count; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 };
@@ -129,7 +131,7 @@ const openProcess = (
     parked,
     timers,
     timezone: 'UTC',
-    maxStartsPerSecond: 100,
+    maxStartsPerSecond: 100, // one start in 10 ms
     giveUpAfterMs: 10 * MINUTE,
     countTicks: (outcome, count, reason) => {
       const key = reason === undefined ? outcome : `${outcome}: ${reason}`;
@@ -155,6 +157,7 @@ const openProcess = (
   return { reactor, advance, stateOf, sessions, settingsRead, counted, close: () => reactor.close() };
 };
 
+/** The minutes of the ticks that were launched, in the order of the launches. */
 const minutesOf = ({ launched }: World, name?: string): readonly number[] =>
   [...launched.values()]
     .filter(({ plan }) => name === undefined || plan.name === name)
@@ -247,10 +250,10 @@ describe('the schedules of launch plans', () => {
   it('fire again when a parked stream can be read: ticks that were due, and launches that were begun', async () => {
     const world = openWorld();
     const parked = parkedStreams(() => undefined);
-    const broken = { launches: true };
+    let areLaunchesBroken = true;
     const [a, b] = [scheduleStream(world.plan('a')), scheduleStream(world.plan('b'))];
     const fails = (): void => {
-      if (broken.launches) throw new StreamParked(b, 2n, 'unknown event');
+      if (areLaunchesBroken) throw new StreamParked(b, 2n, 'unknown event');
     };
     const process = openProcess(world, { parked, fails });
     world.change('b', 'v1');
@@ -261,7 +264,7 @@ describe('the schedules of launch plans', () => {
     await turns();
     await process.advance(MINUTE);
     expect(minutesOf(world)).toEqual([]);
-    broken.launches = false;
+    areLaunchesBroken = false;
     await parked.resume(a);
     await turns();
     await process.advance(MINUTE);

@@ -47,6 +47,7 @@ const MINUTE = 60_000;
 const START = Date.parse('2026-01-01T00:00:30Z');
 const NONE = new Uint8Array();
 const PLACE = { project: 'p', domain: 'd' };
+/** The time of a full minute, which has a tick: the first one is half a minute after `START`. */
 const minute = (count: number): number => START - 30_000 + count * MINUTE;
 
 let directory: string;
@@ -158,6 +159,7 @@ const openPlane = () => {
     const event = { id, type: 'ScheduleMoved', data: NONE, metadata: '{}' } as never;
     await store.append(scheduleStream({ ...PLACE, name }), 'any', [event]);
   };
+  /** The next fire time of a version of a launch plan, in milliseconds since 1970. */
   const next = async (name: string, version = 'v1'): Promise<number | undefined> => {
     await activations.current();
     return nextFire(activations, { timezone: 'UTC', now })({ ...PLACE, name, version });
@@ -183,6 +185,7 @@ const openPlane = () => {
 const minutesOf = (times: ScheduleList['schedules'][number]['next']): readonly number[] =>
   times.map((time) => (timestampDate(time).getTime() - minute(0)) / MINUTE);
 
+/** The minutes of the first ten ticks. */
 const FIRST_TEN = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10];
 
 describe('the list of schedules', () => {
@@ -372,7 +375,7 @@ describe('a tick that is skipped by request', () => {
 
   it('is refused where the schedule, of an older release, cannot be computed', async () => {
     const plane = openPlane();
-    await plane.activate('old', '61 * * * *');
+    await plane.activate('old', '61 * * * *'); // no hour has a minute 61
     const skipping = plane.skip('old');
     await expect(skipping).rejects.toMatchObject({ code: 'FAILED_PRECONDITION' });
     await expect(skipping).rejects.toThrow('p/d/old');

@@ -23,11 +23,14 @@ const setting = (name: string, otherwise: number): number =>
 const SIZE = { plans: setting('PLANS', 6), days: setting('DAYS', 12), kills: setting('KILLS', 5) };
 const START = Date.parse('2027-09-01T00:00:00Z');
 
-/** The ticks of a run of skipped ticks: those that the model has from its first to its last one. */
+/**
+ * The ticks of a run of skipped ticks: those that the model has from its first to its last one. A tick is a text of its
+ * time in milliseconds and the version of the launch plan: `1819756800000 v1`.
+ */
 const ticksOf = ({ version, first, last, count }: SkippedTicks, { outcomes }: PlanModel): readonly string[] => {
   const ticks = [...outcomes.keys()].filter((key) => {
-    const [at, of] = key.split(' ');
-    return of === version && Number(at) >= timestampMs(first!) && Number(at) <= timestampMs(last!);
+    const [at, tickVersion] = key.split(' ');
+    return tickVersion === version && Number(at) >= timestampMs(first!) && Number(at) <= timestampMs(last!);
   });
   expect(BigInt(ticks.length)).toBe(count);
   return ticks;
@@ -55,6 +58,7 @@ const recordedOf = async (
   return outcomes;
 };
 
+/** The name of the execution of a tick. */
 const nameOf = (plan: LaunchPlanName, key: string): string => {
   const [at, version = ''] = key.split(' ');
   return tickName({ ...plan, version }, Number(at));
@@ -68,6 +72,7 @@ const executionsOf = (plan: LaunchPlanName, { outcomes, open }: PlanModel, launc
   ...open.map(({ atMs, version }) => nameOf(plan, `${atMs} ${version}`)).filter((name) => launched.has(name)),
 ];
 
+/** Plays the story of a seed on a log, and compares what was recorded and launched with the models of its plans. */
 const playOn = async (directory: string, store: EventStore, seed: number) => {
   const story = storyOf(seed, START, SIZE);
   const payloads = filePayloadStore({ directory });

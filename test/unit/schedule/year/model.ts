@@ -16,6 +16,7 @@ const onDays = (afterMs: number, ofDayMs: (dayMs: number) => number, isOn: (day:
   }
 };
 
+/** Midnight in UTC of the last Sunday of a month, which counts from 0. */
 const lastSunday = (year: number, month: number): number => {
   const last = new Date(Date.UTC(year, month + 1, 0));
   return last.getTime() - last.getUTCDay() * DAY;
@@ -27,8 +28,11 @@ const berlinHours = (dayMs: number): number => {
   return dayMs >= lastSunday(year, 2) && dayMs < lastSunday(year, 9) ? 2 : 1;
 };
 
+/** The time of a day, in milliseconds since its midnight. */
 const timeOf = (hour: number, minute: number): number => (hour * 60 + minute) * MINUTE;
 
+// The schedules that follow have their times in UTC, those of `berlin` in Europe/Berlin. A weekday counts from 0, which
+// is Sunday; a date counts from 1.
 export const hourly = (minute: number): ModelSchedule => ({
   text: `${minute} * * * *`,
   next: (afterMs) => Math.floor((afterMs - minute * MINUTE) / (60 * MINUTE) + 1) * 60 * MINUTE + minute * MINUTE,
@@ -118,15 +122,18 @@ export const planModel = (policy: Policy) => {
   const open: Tick[] = [];
   /** Ticks that a killed process had launched and not recorded, with the time of the kill. */
   const launchedMs = new Map<Tick, number>();
+  /** The outcome of each tick, under `TIME VERSION` with the time in milliseconds. */
   const outcomes = new Map<string, string>();
   let decidedMs = 0;
   let busyUntilMs = 0;
 
   const active = (): Segment | undefined => segments.find(({ untilMs }) => untilMs === Infinity);
   const isArchived = (): boolean => archived.some(({ untilMs }) => untilMs === Infinity);
-  const ended = ({ atMs, version }: Tick, outcome: string): void => void outcomes.set(`${atMs} ${version}`, outcome);
+  const setOutcome = ({ atMs, version }: Tick, outcome: string): void =>
+    void outcomes.set(`${atMs} ${version}`, outcome);
 
-  const offSince = ({ atMs }: Tick, nowMs: number): string | undefined => {
+  /** The reason why a late tick is not launched any more; `undefined` when it still may be. */
+  const reasonToDrop = ({ atMs }: Tick, nowMs: number): string | undefined => {
     if (nowMs - atMs <= LATE_MS) return undefined;
     if (!active()) return 'deactivated';
     return isArchived() ? 'archived' : undefined;
@@ -134,8 +141,8 @@ export const planModel = (policy: Policy) => {
 
   /** The outcome of an open tick; `undefined` while it waits. */
   const outcomeNow = (tick: Tick, nowMs: number): string | undefined => {
-    const off = launchedMs.has(tick) ? undefined : offSince(tick, nowMs);
-    if (off !== undefined) return off;
+    const reason = launchedMs.has(tick) ? undefined : reasonToDrop(tick, nowMs);
+    if (reason !== undefined) return reason;
     if (policy.overlap === 'allow' || busyUntilMs <= nowMs) return 'fired';
     return policy.overlap === 'skip' ? 'overlap' : undefined;
   };
@@ -146,7 +153,7 @@ export const planModel = (policy: Policy) => {
       const outcome = outcomeNow(tick, nowMs);
       if (outcome === undefined) continue;
       open.splice(open.indexOf(tick), 1);
-      ended(tick, outcome);
+      setOutcome(tick, outcome);
       if (outcome === 'fired') busyUntilMs = endOf(launchedMs.get(tick) ?? nowMs, policy);
     }
   };
@@ -163,6 +170,7 @@ export const planModel = (policy: Policy) => {
     return policy.catchUp.policy === 'none' ? 'missed' : undefined;
   };
 
+  /** The ticks that are due and not yet decided, each with the segment of the activation that it belongs to. */
   const dueUntil = (nowMs: number): { tick: Tick; segment: Segment }[] =>
     segments.flatMap((segment) => {
       const { schedule, fromMs, untilMs, version } = segment;
@@ -182,14 +190,14 @@ export const planModel = (policy: Policy) => {
     const launched: Tick[] = [];
     for (const { tick, segment } of due) {
       const reason = barred(tick, segment, nowMs);
-      if (reason !== undefined) ended(tick, reason);
+      if (reason !== undefined) setOutcome(tick, reason);
       else if (nowMs - tick.atMs > LATE_MS) missed.push(tick);
       else launched.push(tick);
     }
     const { policy: which, max } = policy.catchUp;
     launched.unshift(...missed.splice(-(which === 'last' ? 1 : max)));
-    for (const tick of missed) ended(tick, 'missed');
-    for (const tick of launched.splice(Math.max(0, MAX_WAITING - open.length))) ended(tick, 'queue-full');
+    for (const tick of missed) setOutcome(tick, 'missed');
+    for (const tick of launched.splice(Math.max(0, MAX_WAITING - open.length))) setOutcome(tick, 'queue-full');
     open.push(...launched);
     open.sort((a, b) => a.atMs - b.atMs);
   };

@@ -74,21 +74,21 @@ export const play = async ({ story, startMs, endMs, store, payloads }: Played) =
     }
   };
 
-  const act = async (one: Act): Promise<void> => {
+  const act = async (action: Act): Promise<void> => {
     const nowMs = timers.now() - AFTER_MS;
-    if ('project' in one) {
-      world.setArchived(one.project, one.isArchived);
+    if ('project' in action) {
+      world.setArchived(action.project, action.isArchived);
       for (const each of plans)
-        if (each.project === one.project) modelOf(each)[one.isArchived ? 'archive' : 'restore'](nowMs);
-    } else if (one.version === undefined) {
-      modelOf(one.plan).deactivate(nowMs);
-      world.activate(one.plan, undefined);
+        if (each.project === action.project) modelOf(each)[action.isArchived ? 'archive' : 'restore'](nowMs);
+    } else if (action.version === undefined) {
+      modelOf(action.plan).deactivate(nowMs);
+      world.activate(action.plan, undefined);
     } else {
-      modelOf(one.plan).activate(one.version, one.schedule, nowMs);
-      world.activate(one.plan, one.version, one.schedule);
+      modelOf(action.plan).activate(action.version, action.schedule, nowMs);
+      world.activate(action.plan, action.version, action.schedule);
     }
     const isOf = (each: LaunchPlanName): boolean =>
-      'project' in one ? each.project === one.project : each === one.plan;
+      'project' in action ? each.project === action.project : each === action.plan;
     await settle(isOf);
     for (const each of plans) if (isOf(each)) updateNext(each);
   };

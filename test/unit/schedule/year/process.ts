@@ -45,12 +45,12 @@ export const openWorld = (startMs: number, policies: ReadonlyMap<string, Policy>
 
 export type World = ReturnType<typeof openWorld>;
 
-/** The calls of a process that can be killed. After `left` steps it is dead: a call that it makes then never ends. */
+/** The calls of a process that can be killed: after `stepsLeft` steps it is dead, and its further calls never end. */
 const killableCalls = () => {
-  const state = { isDead: false, left: Infinity, calls: 0 };
+  const state = { isDead: false, stepsLeft: Infinity, calls: 0 };
   const step = (): Promise<void> => {
-    state.left -= 1;
-    if (state.left < 0) state.isDead = true;
+    state.stepsLeft -= 1;
+    if (state.stepsLeft < 0) state.isDead = true;
     return state.isDead ? new Promise(() => undefined) : Promise.resolve();
   };
   /** Counts the calls that are under way. */
@@ -62,10 +62,10 @@ const killableCalls = () => {
     };
   /** Makes a call with a step before it and a step after it. */
   const withSteps = <Arguments extends readonly unknown[], Result>(call: (...all: Arguments) => Promise<Result>) => {
-    const made = counted(call);
+    const countedCall = counted(call);
     return async (...all: Arguments): Promise<Result> => {
       await step();
-      const result = await made(...all);
+      const result = await countedCall(...all);
       await step();
       return result;
     };
@@ -136,9 +136,9 @@ export const openProcess = (world: World, store: EventStore, payloads: PayloadSt
   });
   return {
     isDead: () => state.isDead,
-    isToBeKilled: () => state.left < Infinity,
+    isToBeKilled: () => state.stepsLeft < Infinity,
     /** Kills the process after so many more steps. */
-    killAfter: (steps: number): void => void (state.left = steps),
+    killAfter: (steps: number): void => void (state.stepsLeft = steps),
     /** Waits until no due work is left, or the process is dead and none of its calls is under way. */
     settle: async (): Promise<void> => {
       for (let idle = 0; idle < 4; idle += 1) {

@@ -43,10 +43,12 @@ const PROJECTS = ['p0', 'p1', 'p2'];
  */
 export const storyOf = (seed: number, startMs: number, { plans: count, days, kills: killCount }: Size) => {
   const random = numbers(seed);
+  /** A whole number from 0 up to and without `max`. */
   const below = (max: number): number => Math.floor(random() * max);
   const oneOf = <Choice>(choices: readonly Choice[]): Choice => choices[below(choices.length)]!;
   const minuteMs = (): number => startMs + below(days * 24 * 60) * MINUTE;
-  const acting = (): number => minuteMs() + (31 + below(14)) * 1_000;
+  /** The time at which a person acts. */
+  const actMs = (): number => minuteMs() + (31 + below(14)) * 1_000;
 
   /** A plan that fires each hour has most of the ticks: of many plans, about twelve do. */
   const isHourly = (): boolean => below(Math.max(8, count / 12)) === 0;
@@ -78,7 +80,7 @@ export const storyOf = (seed: number, startMs: number, { plans: count, days, kil
   const first = plans.map((plan): Act => ({ atMs: startMs + 31_000, plan, version: 'v0', schedule: schedule() }));
   const later = plans.flatMap((plan) =>
     Array.from({ length: 1 + below(4) }, (_, index): Act => {
-      const atMs = acting();
+      const atMs = actMs();
       return below(3) === 0
         ? { atMs, plan, version: undefined }
         : { atMs, plan, version: `v${index + 1}`, schedule: schedule() };
@@ -88,7 +90,7 @@ export const storyOf = (seed: number, startMs: number, { plans: count, days, kil
   const lastMs = startMs + days * DAY - MINUTE + 44_000;
   const archivals = PROJECTS.flatMap((project) =>
     Array.from({ length: Math.ceil(days / 60) }, (): Act[] => {
-      const atMs = acting();
+      const atMs = actMs();
       return [
         { atMs, project, isArchived: true },
         { atMs: Math.min(atMs + below(4 * 24 * 60) * MINUTE, lastMs), project, isArchived: false },
