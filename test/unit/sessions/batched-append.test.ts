@@ -29,6 +29,7 @@ describe('commands for one stream that wait together, on a log that other proces
   let appends: number[];
   let reads: (ReadStreamOptions | undefined)[];
 
+  /** The sessions of a process, whose appends go through `append`. */
   const opened = (append: Append = (...given) => store.append(...given)): OpenSessions =>
     openSessions({
       store: {
@@ -58,6 +59,7 @@ describe('commands for one stream that wait together, on a log that other proces
 
   const ask = (sessions: OpenSessions, kind: 'add' | 'spend', commandId: string = randomUUID()) =>
     sessions.handle(purse, stream, { kind }, { actor: 'tester', commandId });
+  /** So many commands at once, each of which adds a coin. */
   const several = (sessions: OpenSessions, count: number) =>
     Promise.all(Array.from({ length: count }, () => ask(sessions, 'add')));
   const recorded = async (): Promise<RecordedEvent[]> => {
@@ -86,6 +88,7 @@ describe('commands for one stream that wait together, on a log that other proces
   });
 
   it('are refused because of earlier commands only once those are recorded, and fail with those', async () => {
+    // A purse holds ten coins.
     const outcomes = await several(opened(), 12);
     expect(outcomes.map(({ kind }) => kind)).toEqual([
       ...Array.from({ length: 10 }, () => 'accepted'),
@@ -118,6 +121,7 @@ describe('commands for one stream that wait together, on a log that other proces
     await several(here, 2);
     await ask(there, 'add');
     await several(here, 2);
+    // 80 commands: after a conflict, 64 are appended one by one.
     for (let turns = 0; turns < 40; turns += 1) {
       await ask(here, 'spend');
       await ask(here, 'add');
@@ -136,6 +140,7 @@ describe('commands for one stream that wait together, on a log that other proces
     };
     const here = opened(failing);
     await expect(several(here, 2)).rejects.toBeInstanceOf(StoreUnavailable);
+    // 80 commands: after a failure, 64 are appended one by one.
     for (let turns = 0; turns < 40; turns += 1) {
       await ask(here, 'add');
       await ask(here, 'spend');
@@ -243,13 +248,19 @@ describe('commands for one stream that wait together, on a log that other proces
   type Fate = 'well' | 'lost' | 'unsent' | 'late';
   type Answer = { readonly id: string; readonly isAdd: boolean; readonly known?: Outcome<unknown>; error?: unknown };
 
-  /** An `append` that meets these fates in turn; `quiet` waits until all events have arrived and all sessions observed them. */
-  const fateful = (fates: readonly Fate[], observers: readonly OpenSessions[]) => {
+  /**
+   * An `append` that meets these fates in turn; `arrived` waits until all events are recorded, and all sessions have
+   * observed them.
+   */
+  const appendMeeting = (fates: readonly Fate[], observers: readonly OpenSessions[]) => {
     const arriving: Promise<unknown>[] = [];
     let sent = 0;
     const write: Append = async (...append) => {
       const appended = await store.append(...append);
-      arriving.push(recorded().then((events) => observers.forEach((each) => events.forEach((e) => each.observe(e)))));
+      const observing = recorded().then((events) => {
+        for (const sessions of observers) for (const event of events) sessions.observe(event);
+      });
+      arriving.push(observing);
       return appended;
     };
     const append: Append = async (...given) => {
@@ -263,10 +274,10 @@ describe('commands for one stream that wait together, on a log that other proces
       if (fate === 'lost') throw new OutcomeUnknown('no answer');
       return appended;
     };
-    const quiet = async (): Promise<void> => {
+    const arrived = async (): Promise<void> => {
       for (let seen = -1; seen < arriving.length;) await Promise.all(arriving.slice(0, (seen = arriving.length)));
     };
-    return { append, quiet };
+    return { append, arrived };
   };
 
   /** Expects that the answer of a command agrees with the ids of the events in the stream. */
@@ -278,6 +289,7 @@ describe('commands for one stream that wait together, on a log that other proces
     else if (known?.kind === 'accepted' && (isAdd || revision >= 0)) expect(BigInt(revision)).toBe(known.revision);
   };
 
+  /** Expects that the purse has held from 0 to 10 coins at all times. */
   const expectWithinLimits = (events: readonly RecordedEvent[]): void => {
     let coins = 0;
     for (const { type } of events) {
@@ -290,15 +302,15 @@ describe('commands for one stream that wait together, on a log that other proces
   it('are in the log at most once, and where their answers say, whatever happens to appends and their answers', async () => {
     const step = fc.record({ isHere: fc.boolean(), isAdd: fc.boolean(), pause: fc.boolean() });
     const fate = fc.constantFrom<Fate>('well', 'well', 'well', 'lost', 'unsent', 'late');
-    const given = fc.record({
+    const runs = fc.record({
       steps: fc.array(step, { minLength: 30, maxLength: 80 }),
       fates: fc.array(fate, { minLength: 5, maxLength: 60 }),
     });
     await fc.assert(
-      fc.asyncProperty(given, async ({ steps, fates }) => {
+      fc.asyncProperty(runs, async ({ steps, fates }) => {
         stream = streamName('purse', [randomUUID()]);
         const observers: OpenSessions[] = [];
-        const { append, quiet } = fateful(fates, observers);
+        const { append, arrived } = appendMeeting(fates, observers);
         const [here, there] = [opened(append), opened(append)];
         observers.push(here, there);
         const asked: Promise<Answer>[] = [];
@@ -309,7 +321,7 @@ describe('commands for one stream that wait together, on a log that other proces
           if (pause) await outcome.catch(() => undefined);
         }
         const answers = await Promise.all(asked);
-        await quiet();
+        await arrived();
         const events = await recorded();
         const ids = events.map((event) => hex(event.id));
         expect(new Set(ids).size).toBe(ids.length);

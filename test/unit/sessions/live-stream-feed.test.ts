@@ -15,6 +15,7 @@ import { purse } from '../../support/streams/purse.js';
 describe('live streams that are fed with what other processes record', () => {
   let directory: string;
   let store: EventStore;
+  /** The live streams of this process, which get the feed, and those of another process. */
   let here: OpenSessions;
   let there: OpenSessions;
   let feed: LiveStreamFeed;
@@ -56,24 +57,26 @@ describe('live streams that are fed with what other processes record', () => {
     sessions.handle(purse, stream, { kind: 'add' }, { actor: 'tester', commandId: randomUUID() });
   const spend = (sessions: OpenSessions, stream: StreamName): Promise<Outcome<unknown>> =>
     sessions.handle(purse, stream, { kind: 'spend' }, { actor: 'tester', commandId: randomUUID() });
+  /** Waits until the feed has given `here` all events up to a position. */
   const observedTo = async (position: bigint): Promise<void> => {
     while (feed.position() < position) await new Promise((resolve) => setImmediate(resolve));
   };
-  const aStream = (): StreamName => streamName('purse', [randomUUID()]);
+  const newStream = (): StreamName => streamName('purse', [randomUUID()]);
 
   it('read nothing, and meet no conflict, after what other processes have recorded', async () => {
-    const stream = aStream();
+    const stream = newStream();
     await add(here, stream);
     for (let round = 0; round < 4; round += 1) await observedTo((await add(there, stream)).position);
     await expect(add(here, stream)).resolves.toMatchObject({ kind: 'accepted', revision: 5n });
     expect({ read, appends }).toEqual({ read: 0, appends: 2 });
   });
 
+  /** The state of a purse as `here` knows it: its coins, and the revision of its last event. */
   const known = (stream: StreamName): Promise<unknown> =>
     here.readKnown(purse, stream, ({ state: { coins }, revision }) => ({ coins, revision }));
 
   it('answer without a read of the log what they have observed, and what they have recorded themselves', async () => {
-    const stream = aStream();
+    const stream = newStream();
     await add(here, stream);
     await observedTo((await add(there, stream)).position);
     await expect(known(stream)).resolves.toEqual({ coins: 2, revision: 1n });
@@ -83,29 +86,30 @@ describe('live streams that are fed with what other processes record', () => {
   });
 
   it('are read where nothing is known of them', async () => {
-    const stream = aStream();
+    const stream = newStream();
     await add(there, stream);
     await expect(known(stream)).resolves.toEqual({ coins: 1, revision: 0n });
     expect(read).toBe(1);
   });
 
   it('have every event also when more than the 1,000 that are kept are recorded while a command is decided', async () => {
-    const stream = aStream();
+    const stream = newStream();
     await add(here, stream);
-    let open = (): void => undefined;
-    gate = new Promise((resolve) => (open = resolve));
+    let openGate = (): void => undefined;
+    gate = new Promise((resolve) => (openGate = resolve));
     const counted = here.handle(purse, stream, { kind: 'count' }, { actor: 'tester', commandId: randomUUID() });
     for (let round = 0; round < 501; round += 1) {
+      // Two events a round: 1,002 in all.
       await spend(there, stream);
       await observedTo((await add(there, stream)).position);
     }
-    open();
+    openGate();
     await counted;
     await expect(known(stream)).resolves.toEqual({ coins: 1, revision: 1_002n });
   });
 
   it('are only those that a command or a read has asked for', async () => {
-    const { position } = await add(there, aStream());
+    const { position } = await add(there, newStream());
     await observedTo(position);
     expect(here.cached().sessions).toBe(0);
     expect(feed.position()).toBe(position);

@@ -91,6 +91,7 @@ const ratio = <State, Event>(aggregate: Folding<State, Event>, events: readonly 
   return heapBytesOfEach(Math.ceil(MEASURED_BYTES / declared), fold) / declared;
 };
 
+/** The numbers of the things in a stream of a size, from 0. */
 const range = (size: Size, things: Readonly<Record<Size, number>> = THINGS): readonly number[] =>
   Array.from({ length: things[size] }, (_, index) => index);
 const digest = (): Uint8Array => new Uint8Array(32);
@@ -358,7 +359,8 @@ const liveRatio = async (streams: number): Promise<number> => {
     return sessions.handle(purse, stream, { kind: 'add' }, { actor: 'tester', commandId: randomUUID() });
   };
   const before = heapBytes();
-  for (let left = streams; left > 0; left -= 1_000) await Promise.all(Array.from({ length: 1_000 }, begin));
+  for (let remaining = streams; remaining > 0; remaining -= 1_000)
+    await Promise.all(Array.from({ length: 1_000 }, begin));
   const measured = (heapBytes() - before) / sessions.cached().bytes;
   await store.close();
   rmSync(directory, { recursive: true });
@@ -377,8 +379,8 @@ const definitionsRatio = async (): Promise<number> => {
     const readLaunchPlan: DefinitionsOptions['readLaunchPlan'] = (stream, select) =>
       registry.sessions.read(launchPlanAggregate, stream, select);
     const definitions = registeredDefinitions({ log: registry.store, payloads: noPayloads, readLaunchPlan });
-    for (const { kind, id: from } of registrations) {
-      const id = { ...from, name: from.name ?? '', version: from.version ?? '' };
+    for (const { kind, id: fixtureId } of registrations) {
+      const id = { ...fixtureId, name: fixtureId.name ?? '', version: fixtureId.version ?? '' };
       if (kind === 'task') await definitions.task(id);
       else if (kind === 'workflow') await definitions.workflow(id);
       else await definitions.launchPlan(id);

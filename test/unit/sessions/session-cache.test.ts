@@ -14,9 +14,10 @@ import { filePayloadStore } from '../../../services/store/payloads/file-payload-
 import { sqliteEventStore } from '../../../services/store/log/sqlite-event-store.js';
 import { purse, type PurseRefusal } from '../../support/streams/purse.js';
 
+/** `over` limits the sessions of which no further use is expected. */
 const LIMITS = { bytes: 10_000, sessions: 8, over: 2 };
 
-/** A session as the cache sees it. */
+/** A session of 100 bytes, as the cache sees it; `hasEnded`: no further use of it is expected. */
 type Fake = Cached & { bytes: number; isBusy: boolean; hasEnded: boolean };
 const fake = (): Fake => {
   const session: Fake = {
@@ -45,9 +46,9 @@ describe('the cache of live streams', () => {
       fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
         const cache = sessionCache<Fake>(LIMITS);
         const busy = new Map<StreamName, Fake>();
-        for (const { stream, ...now } of steps) {
-          const session = Object.assign(cache.use(named(stream), fake), now);
-          if (now.isBusy) busy.set(named(stream), session);
+        for (const { stream, ...state } of steps) {
+          const session = Object.assign(cache.use(named(stream), fake), state);
+          if (state.isBusy) busy.set(named(stream), session);
           else busy.delete(named(stream));
           cache.weigh(named(stream));
           for (const [name, each] of busy) expect(cache.peek(name)).toBe(each);
@@ -166,11 +167,11 @@ describe('the live streams of a process', () => {
 
   it('are kept while a command waits for its commit, so that the next is decided on it', async () => {
     let commit = (): void => undefined;
-    const held = new Promise<void>((resolve) => (commit = resolve));
+    const committing = new Promise<void>((resolve) => (commit = resolve));
     const sessions = open(0, {
       ...counting,
       append: async (stream, ...given) => {
-        if (stream === named(0)) await held;
+        if (stream === named(0)) await committing;
         return store.append(stream, ...given);
       },
     });

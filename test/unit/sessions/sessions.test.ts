@@ -46,18 +46,19 @@ describe('a live stream', () => {
     for await (const page of store.readStream(stream)) events.push(...page);
     return events;
   };
+  /** A copy of what a read function gets. */
   const asIs = ({ state, ...folded }: Folded<Purse>): Folded<Purse> => ({ ...folded, state: { ...state } });
-  const committed = (of: Sessions): Promise<Folded<Purse>> => of.read(purse, stream, asIs);
+  const committed = (ofSessions: Sessions): Promise<Folded<Purse>> => ofSessions.read(purse, stream, asIs);
   const add = (): Promise<unknown> => sessions.handle(purse, stream, { kind: 'add' }, context());
 
   /** Wraps the store so that the n-th append from now on is handled by `fail`. */
   const failing = (nth: number, fail: (append: () => Promise<never>) => Promise<never>): EventStore => {
-    let left = nth;
+    let remaining = nth;
     return {
       ...store,
       append: (...given) => {
-        left -= 1;
-        return left === 0 ? fail(() => store.append(...given) as Promise<never>) : store.append(...given);
+        remaining -= 1;
+        return remaining === 0 ? fail(() => store.append(...given) as Promise<never>) : store.append(...given);
       },
     };
   };
@@ -292,9 +293,9 @@ describe('a live stream', () => {
 
   it('takes commands again when those before them have their answers', async () => {
     sessions = openSessions({ store, payloads, now: () => 1_000, admits: { starts: 1, others: 2 } });
-    const both = Promise.all([add(), add()]);
+    const adding = Promise.all([add(), add()]);
     await expect(add()).rejects.toMatchObject({ code: 'RESOURCE_EXHAUSTED' });
-    await both;
+    await adding;
     await expect(add()).resolves.toMatchObject({ kind: 'accepted' });
   });
 
@@ -302,11 +303,11 @@ describe('a live stream', () => {
     await add();
     const other = openSessions({ store, payloads, now: () => 1_000 });
     await other.handle(purse, stream, { kind: 'add' }, context());
-    const both = await Promise.all([
+    const outcomes = await Promise.all([
       ...Array.from({ length: 10 }, add),
       ...Array.from({ length: 10 }, () => other.handle(purse, stream, { kind: 'add' }, context())),
     ]);
-    expect(both.filter((each) => (each as { kind: string }).kind === 'accepted')).toHaveLength(8);
+    expect(outcomes.filter((each) => (each as { kind: string }).kind === 'accepted')).toHaveLength(8);
     expect(await recorded()).toHaveLength(10);
   });
 
@@ -340,14 +341,14 @@ describe('a live stream', () => {
     const append: EventStore['append'] = (...given) =>
       failures.length < 2 ? new Promise((_, reject) => void failures.push(reject)) : store.append(...given);
     sessions = openSessions({ store: { ...store, append }, payloads, now: () => 1_000 });
-    const both = Promise.allSettled([add(), add()]);
+    const failed = Promise.allSettled([add(), add()]);
     while (failures.length < 2) await new Promise((resolve) => setImmediate(resolve));
     failures[0]!(new StoreUnavailable('the disk is full'));
     await new Promise((resolve) => setImmediate(resolve));
     const later = add();
     failures[1]!(new StoreUnavailable('the disk is full'));
     await expect(later).resolves.toMatchObject({ kind: 'accepted', revision: 0n });
-    expect((await both).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    expect((await failed).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
   });
 
   it('writes nothing to a log that is in a newer format', async () => {
@@ -365,13 +366,13 @@ describe('a live stream', () => {
     [MAX_INLINE_BYTES, 'inline'],
     [MAX_INLINE_BYTES + 1, 'ref'],
   ])('records contents of %i bytes as %s', async (bytes, stored) => {
-    const moved: Uint8Array[] = [];
-    const put: PayloadStore['put'] = (scope, part) => (moved.push(part), payloads.put(scope, part));
+    const storedPayloads: Uint8Array[] = [];
+    const put: PayloadStore['put'] = (scope, content) => (storedPayloads.push(content), payloads.put(scope, content));
     sessions = openSessions({ store, payloads: { ...payloads, put }, now: () => 1_000 });
-    const part = new Uint8Array(bytes).fill(7);
-    await sessions.handle(purse, stream, { kind: 'write', bytes: part }, context());
+    const content = new Uint8Array(bytes).fill(7);
+    await sessions.handle(purse, stream, { kind: 'write', bytes: content }, context());
     expect(Buffer.from((await recorded())[0]!.data).toString()).toBe(stored);
-    expect(moved).toEqual(stored === 'ref' ? [part] : []);
+    expect(storedPayloads).toEqual(stored === 'ref' ? [content] : []);
   });
 
   it('records large contents as a reference, and keeps the order of a command that waits behind them', async () => {
@@ -385,38 +386,45 @@ describe('a live stream', () => {
   it.each([
     ['has failed', 1],
     ['has failed, with another in flight', 2],
-  ])('decides a command again whose large contents were stored while an append before it %s', async (_, held) => {
-    const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-    const failures: ((error: Error) => void)[] = [];
-    let appends = 0;
-    const append: EventStore['append'] = (...given) => {
-      appends += 1;
-      return appends <= held ? new Promise((_done, reject) => void failures.push(reject)) : store.append(...given);
-    };
-    let puts = 0;
-    let goOn = (): void => undefined;
-    const gate = new Promise<void>((resolve) => (goOn = resolve));
-    const put: PayloadStore['put'] = async (...given) => {
-      const reference = await payloads.put(...given);
-      puts += 1;
-      if (puts === 1) await gate;
-      return reference;
-    };
-    sessions = openSessions({ store: { ...store, append }, payloads: { ...payloads, put }, now: () => 1_000 });
-    const adding = Promise.allSettled(Array.from({ length: held }, add));
-    const write = { kind: 'write', bytes: new Uint8Array(MAX_INLINE_BYTES + 1) } as const;
-    const writing = sessions.handle(purse, stream, write, context());
-    while (puts === 0 || failures.length < held) await turn();
-    failures[0]!(new StoreUnavailable('the disk is full'));
-    await turn();
-    goOn();
-    await turn();
-    failures[1]?.(new StoreUnavailable('the disk is full'));
-    await expect(writing).resolves.toMatchObject({ kind: 'accepted', revision: 0n });
-    expect((await adding).map(({ status }) => status)).toEqual(Array.from({ length: held }, () => 'rejected'));
-    expect(appends).toBe(held + 1);
-    expect(Buffer.from((await recorded())[0]!.data).toString()).toBe('ref');
-  });
+  ])(
+    'decides a command again whose large contents were stored while an append before it %s',
+    async (_, failingAppends) => {
+      const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+      const failures: ((error: Error) => void)[] = [];
+      let appends = 0;
+      const append: EventStore['append'] = (...given) => {
+        appends += 1;
+        return appends <= failingAppends
+          ? new Promise((_done, reject) => void failures.push(reject))
+          : store.append(...given);
+      };
+      let puts = 0;
+      let openGate = (): void => undefined;
+      const gate = new Promise<void>((resolve) => (openGate = resolve));
+      const put: PayloadStore['put'] = async (...given) => {
+        const reference = await payloads.put(...given);
+        puts += 1;
+        if (puts === 1) await gate;
+        return reference;
+      };
+      sessions = openSessions({ store: { ...store, append }, payloads: { ...payloads, put }, now: () => 1_000 });
+      const adding = Promise.allSettled(Array.from({ length: failingAppends }, add));
+      const write = { kind: 'write', bytes: new Uint8Array(MAX_INLINE_BYTES + 1) } as const;
+      const writing = sessions.handle(purse, stream, write, context());
+      while (puts === 0 || failures.length < failingAppends) await turn();
+      failures[0]!(new StoreUnavailable('the disk is full'));
+      await turn();
+      openGate();
+      await turn();
+      failures[1]?.(new StoreUnavailable('the disk is full'));
+      await expect(writing).resolves.toMatchObject({ kind: 'accepted', revision: 0n });
+      expect((await adding).map(({ status }) => status)).toEqual(
+        Array.from({ length: failingAppends }, () => 'rejected'),
+      );
+      expect(appends).toBe(failingAppends + 1);
+      expect(Buffer.from((await recorded())[0]!.data).toString()).toBe('ref');
+    },
+  );
 
   it('stores no contents for a refused command that would create a stream which exists', async () => {
     await add();
@@ -533,7 +541,7 @@ describe('a live stream', () => {
     expect(await keptOf(true)).toBe(1_000);
   });
 
-  it('is not needed for a resume, which does not fail without one', () => {
+  it('need not be in memory when its stream is resumed', () => {
     expect(() => (sessions as OpenSessions).resume(stream)).not.toThrow();
   });
 
@@ -561,7 +569,8 @@ describe('a live stream', () => {
 
   it('counts a stream whose name was too long as one of every project and domain', async () => {
     const opened = openSessions({ store, payloads, now: () => 1_000 });
-    const named = streamName('purse', ['flytesnacks', 'development', 'a'.repeat(600), 'v1']);
+    const tooLong = 'a'.repeat(600); // the name of a stream has at most 512 bytes, and is a hash otherwise
+    const named = streamName('purse', ['flytesnacks', 'development', tooLong, 'v1']);
     await opened.handle(purse, named, { kind: 'add' }, context());
     expect(opened.acknowledged.ofPrefix('purse-flytesnacks:development:')).toBe(1n);
     expect(opened.acknowledged.ofPrefix('tills-flytesnacks:development:')).toBeUndefined();

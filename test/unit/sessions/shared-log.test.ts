@@ -32,8 +32,9 @@ describe('a live stream of a log that other processes write too', () => {
   let reads: (ReadStreamOptions | undefined)[];
   let appends: number;
 
-  const opened = (over: EventStore): OpenSessions =>
-    openSessions({ store: over, payloads, now: () => 1_000, isShared: true });
+  /** The sessions of a process that reads and writes the log through `log`. */
+  const opened = (log: EventStore): OpenSessions =>
+    openSessions({ store: log, payloads, now: () => 1_000, isShared: true });
 
   beforeEach(async () => {
     directory = mkdtempSync(join(tmpdir(), 'flightlog-shared-'));
@@ -167,8 +168,7 @@ describe('a live stream of a log that other processes write too', () => {
   it('does a command once under its key, in any process', async () => {
     const idempotency = { key: 'k', operation: 'Add', content: 'c' };
     await Promise.all([ask(here, 'add'), ask(there, 'add')]);
-    const both = [here, there, here, there].map((each) => ask(each, 'add', { idempotency }));
-    await Promise.all(both);
+    await Promise.all([here, there, here, there].map((each) => ask(each, 'add', { idempotency })));
     expect(await recorded()).toHaveLength(3);
   });
 

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 
+/** The ratios that `measured-sizes.ts` sends from a process of its own, each by the name of what was measured. */
 const measured = async (): Promise<Readonly<Record<string, number>>> => {
   const child = fork(fileURLToPath(new URL('./measured-sizes.js', import.meta.url)), { execArgv: ['--expose-gc'] });
   const [ratios] = (await once(child, 'message')) as [Readonly<Record<string, number>>];

@@ -50,10 +50,14 @@ describe('live streams', () => {
     rmSync(directory, { recursive: true });
   });
 
-  const opened = (over: Partial<EventStore>, more: Partial<Parameters<typeof openSessions>[0]> = {}): OpenSessions =>
-    openSessions({ store: { ...store, ...over }, payloads, now: () => 1_000, ...more });
+  /** Sessions on the log, of which some functions are replaced. */
+  const openWith = (
+    replaced: Partial<EventStore>,
+    more: Partial<Parameters<typeof openSessions>[0]> = {},
+  ): OpenSessions => openSessions({ store: { ...store, ...replaced }, payloads, now: () => 1_000, ...more });
   const ask = (sessions: OpenSessions, command: PurseCommand, aggregate: typeof purse = purse) =>
     sessions.handle(aggregate, stream, command, context());
+  /** The state of the stream as the sessions know it, without a read of the log. */
   const known = (sessions: OpenSessions) =>
     sessions.readKnown(purse, stream, ({ state: { coins }, revision, position }) => ({ coins, revision, position }));
   const recorded = async (): Promise<RecordedEvent[]> => {
@@ -67,20 +71,20 @@ describe('live streams', () => {
       { content: { case: undefined } },
       { content: { case: 'ref', value: await payloads.put('purses', new Uint8Array(MAX_INLINE_BYTES + 1)) } },
     ];
-    const given = structuredClone(parts);
+    const before = structuredClone(parts);
     const partial: typeof purse = { ...purse, codec: { ...purse.codec, contents: () => parts } };
-    await expect(ask(opened({}), { kind: 'add' }, partial)).resolves.toMatchObject({ kind: 'accepted' });
-    expect(parts).toEqual(given);
+    await expect(ask(openWith({}), { kind: 'add' }, partial)).resolves.toMatchObject({ kind: 'accepted' });
+    expect(parts).toEqual(before);
   });
 
   it('fail a command whose caller has gone as CANCELLED', async () => {
     const gone = context({ isCancelled: () => true });
-    const dropped = opened({}).handle(purse, stream, { kind: 'add' }, gone);
+    const dropped = openWith({}).handle(purse, stream, { kind: 'add' }, gone);
     await expect(dropped).rejects.toMatchObject({ code: 'CANCELLED', message: 'the caller has gone' });
   });
 
   it('report an aggregate that is unsure and cannot compare', async () => {
-    const sessions = opened({});
+    const sessions = openWith({});
     const unable: typeof purse = { ...purse };
     delete unable.compareWithRecorded;
     await ask(sessions, { kind: 'add' }, unable);
@@ -105,7 +109,7 @@ describe('live streams', () => {
         return Promise.resolve({ ...command, counted: past.length });
       },
     };
-    const sessions = opened({});
+    const sessions = openWith({});
     for (const kind of ['add', 'spend', 'add', 'add', 'count'] as const) await ask(sessions, { kind }, comparing);
     const events = await recorded();
     expect(seen).toEqual([events[1], events[3]]);
@@ -114,7 +118,7 @@ describe('live streams', () => {
   it('fold observed events at once while idle, so that more than 1,000 of them need no read', async () => {
     let reads = 0;
     const readStream: EventStore['readStream'] = (...given) => ((reads += 1), store.readStream(...given));
-    const here = opened({ readStream }, { isShared: true });
+    const here = openWith({ readStream }, { isShared: true });
     await ask(here, { kind: 'add' }, creating);
     const [first] = await recorded();
     for (let at = 1n; at <= 1_001n; at += 1n) here.observe({ ...first!, revision: at, position: at + 1n });
@@ -131,21 +135,21 @@ describe('live streams', () => {
       if (sent === 1) await answered;
       return appended;
     };
-    const here = opened({ append }, { isShared: true });
-    const both = Promise.all([ask(here, { kind: 'add' }), ask(here, { kind: 'add' })]);
+    const here = openWith({ append }, { isShared: true });
+    const adding = Promise.all([ask(here, { kind: 'add' }), ask(here, { kind: 'add' })]);
     await expect.poll(() => sent, LIMIT).toBe(1);
-    await ask(opened({}, { isShared: true }), { kind: 'add' });
+    await ask(openWith({}, { isShared: true }), { kind: 'add' });
     for (const event of await recorded()) here.observe(event);
     open();
-    await both;
+    await adding;
     await expect(known(here)).resolves.toEqual({ coins: 3, revision: 2n, position: 3n });
   });
 
   it('may observe an event when nothing is known of its stream, also where the aggregate says when a stream is over', async () => {
     const unavailable = () => Promise.reject(new StoreUnavailable('it is not there'));
-    const here = opened({ append: unavailable }, { isShared: true });
+    const here = openWith({ append: unavailable }, { isShared: true });
     await expect(ask(here, { kind: 'add' }, { ...creating, isOver: () => true })).rejects.toThrow('it is not there');
-    await ask(opened({}), { kind: 'add' });
+    await ask(openWith({}), { kind: 'add' });
     const [event] = await recorded();
     expect(() => here.observe(event!)).not.toThrow();
     expect(here.cached().sessions).toBe(1);
@@ -157,7 +161,7 @@ describe('live streams', () => {
       appends += 1;
       return Promise.reject(appends > 40 ? new StoreUnavailable('too often') : new RevisionConflict('moved'));
     };
-    await expect(ask(opened({ append }), large, creating)).rejects.toBeInstanceOf(RevisionConflict);
+    await expect(ask(openWith({ append }), large, creating)).rejects.toBeInstanceOf(RevisionConflict);
     expect(appends).toBe(20);
   });
 
@@ -175,7 +179,7 @@ describe('live streams', () => {
       if (puts === 1) await storing.opened;
       return payloads.put(...given);
     };
-    const sessions = opened({ append }, { payloads: { ...payloads, put } });
+    const sessions = openWith({ append }, { payloads: { ...payloads, put } });
     const failing = expect(ask(sessions, { kind: 'add' })).rejects.toThrow('the disk is full');
     const writing = ask(sessions, large);
     const later = ask(sessions, { kind: 'add' });
@@ -203,7 +207,7 @@ describe('live streams', () => {
       if (puts === 1) await storing.opened;
       return payloads.put(...given);
     };
-    const sessions = opened({ append }, { payloads: { ...payloads, put } });
+    const sessions = openWith({ append }, { payloads: { ...payloads, put } });
     const adding = ask(sessions, { kind: 'add' });
     const writing = ask(sessions, large);
     await expect.poll(() => [appends, puts], LIMIT).toEqual([1, 1]);
@@ -225,7 +229,7 @@ describe('live streams', () => {
     };
     const decide: typeof purse.decider.decide = (...given) => ((decided += 1), decidePurse(...given));
     const counting: typeof purse = { ...purse, decider: { ...purse.decider, decide } };
-    const here = opened({ append }, { isShared: true });
+    const here = openWith({ append }, { isShared: true });
     const asked = [large, { kind: 'add' }, { kind: 'add' }] as const;
     const all = Promise.all(asked.map((command) => ask(here, command, counting)));
     await expect.poll(() => ({ appends, decided }), LIMIT).toEqual({ appends: 1, decided: 3 });

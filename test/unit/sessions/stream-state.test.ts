@@ -8,6 +8,7 @@ import { purse, type PurseCommand, type PurseRefusal } from '../../support/strea
 
 const stream: StreamName = streamName('purse', ['observed']);
 
+/** The event at a revision of the stream, in which each event adds a coin. */
 const coin = (revision: number): RecordedEvent => ({
   ...{ stream, id: Buffer.alloc(16, revision), type: 'CoinAdded', data: new Uint8Array() },
   metadata: JSON.stringify({ recordedAtMs: 1_000, actor: '', commandId: 'c', schema: 1 }),
@@ -17,7 +18,7 @@ const coins = (from: number, count: number): RecordedEvent[] =>
   Array.from({ length: count }, (_, at) => coin(from + at));
 
 /** The state of a stream whose log has one event. */
-const opened = () => {
+const newState = () => {
   const store = {
     async *readStream() {
       yield await Promise.resolve([coin(0)]);
@@ -25,13 +26,14 @@ const opened = () => {
   };
   return new StreamState({ aggregate: purse, stream, store, now: () => 1_000 });
 };
-type Opened = ReturnType<typeof opened>;
+type Opened = ReturnType<typeof newState>;
 
-const folded = async (): Promise<Opened> => {
-  const state = opened();
+const foldedState = async (): Promise<Opened> => {
+  const state = newState();
   await state.fold();
   return state;
 };
+/** Observes events while the stream is busy, so that they are kept, and then folds them. */
 const observe = (state: Opened, events: readonly RecordedEvent[]): void => {
   for (const event of events) state.observe(event, true);
   state.foldObserved();
@@ -39,19 +41,19 @@ const observe = (state: Opened, events: readonly RecordedEvent[]): void => {
 
 describe('the events that are observed of a stream', () => {
   it('are folded in order, once each', async () => {
-    const state = await folded();
+    const state = await foldedState();
     observe(state, [coin(0), coin(1), coin(2), coin(2)]);
     expect(state.folded).toEqual({ state: { coins: 3 }, revision: 2n });
     expect(state.position).toBe(3n);
   });
 
   it('are kept while a cold stream is read, and not while it is idle', async () => {
-    const reading = opened();
+    const reading = newState();
     reading.observe(coin(1), true);
     await reading.fold();
     reading.foldObserved();
     expect(reading.folded?.revision).toBe(1n);
-    const idle = opened();
+    const idle = newState();
     idle.observe(coin(1), false);
     await idle.fold();
     idle.foldObserved();
@@ -59,31 +61,31 @@ describe('the events that are observed of a stream', () => {
   });
 
   it('are at most 1,000 at once; with more, the stream is read again', async () => {
-    const most = await folded();
+    const most = await foldedState();
     observe(most, coins(1, 1_000));
     expect(most.folded?.revision).toBe(1_000n);
-    const more = await folded();
+    const more = await foldedState();
     observe(more, coins(1, 1_001));
     expect(more.folded).toBeUndefined();
   });
 
   it('do not count for this limit when the state has them', async () => {
-    const state = await folded();
+    const state = await foldedState();
     observe(state, [...Array.from({ length: 1_000 }, () => coin(0)), coin(1), coin(2)]);
     expect(state.folded?.revision).toBe(2n);
   });
 
   it('leave the stream to be read again where one is missing or cannot be decoded', async () => {
-    const gap = await folded();
+    const gap = await foldedState();
     observe(gap, [coin(2), coin(3)]);
     expect(gap.folded).toBeUndefined();
-    const broken = await folded();
+    const broken = await foldedState();
     observe(broken, [{ ...coin(1), metadata: 'no JSON' }]);
     expect(broken.folded).toBeUndefined();
   });
 
   it('drop the state of a stream that was presumed absent', () => {
-    const state = opened();
+    const state = newState();
     state.presumeAbsent();
     observe(state, [coin(0)]);
     expect(state.folded).toBeUndefined();
@@ -99,8 +101,8 @@ describe('the earlier use of an idempotency key', () => {
 
   it('is none before the stream was read, where no event has a key, and without a key', async () => {
     const given = { key: 'k', operation: 'Add', content: 'c' };
-    expect(opened().priorUseBy(turn(given))).toBe('none');
-    const state = await folded();
+    expect(newState().priorUseBy(turn(given))).toBe('none');
+    const state = await foldedState();
     expect(state.priorUseBy(turn(given))).toBe('none');
     expect(state.priorUseBy(turn())).toBe('none');
   });
