@@ -11,9 +11,9 @@ const denied = (): Error => new AccessDeniedError();
 
 /** An appender whose attempts fail with these errors, one after another. */
 const failing = (errors: readonly Error[]): Appender => {
-  const left = [...errors];
+  const remaining = [...errors];
   return appender({
-    send: () => Promise.reject(left.shift() ?? new Error('no further attempt was expected')),
+    send: () => Promise.reject(remaining.shift() ?? new Error('no further attempt was expected')),
     close: () => Promise.resolve(),
   });
 };

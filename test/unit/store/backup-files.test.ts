@@ -43,6 +43,7 @@ describe('the files of a data directory in a backup', () => {
     symlinkSync(disk, join(files, 'uploads'));
     symlinkSync(join(disk, 'project', 'code'), join(files, 'orgs'));
     symlinkSync('..', join(disk, 'project', 'above'));
+    // Each of two folders has a link to the other.
     for (const [here, there] of [
       ['left', 'right'],
       ['right', 'left'],
@@ -51,9 +52,11 @@ describe('the files of a data directory in a backup', () => {
       symlinkSync(join('..', there), join(files, here, 'other'));
     }
     writeFileSync(join(files, 'left', 'one'), '1');
-    for (const half of ['.partial', 'left/.partial']) {
-      mkdirSync(join(files, half));
-      writeFileSync(join(files, half, 'part'), 'an upload that goes on, or one of this name');
+    // Only the `.partial` at the top holds unfinished uploads, which are left out; another is a folder like any other.
+    const partial = 'an upload that goes on, or one of this name';
+    for (const folder of ['.partial', 'left/.partial']) {
+      mkdirSync(join(files, folder));
+      writeFileSync(join(files, folder, 'part'), partial);
     }
     symlinkSync('nowhere', join(files, 'gone'));
     for (const [name, to] of [
@@ -62,10 +65,10 @@ describe('the files of a data directory in a backup', () => {
     ] as const)
       symlinkSync(to, join(files, name));
     expect([...(await directoryFiles(directory).find())].sort()).toEqual([
-      ['files/left/.partial/part', { sizeBytes: 43 }],
+      ['files/left/.partial/part', { sizeBytes: partial.length }],
       ['files/left/one', { sizeBytes: 1 }],
       ['files/orgs', { sizeBytes: 4 }],
-      ['files/right/other/.partial/part', { sizeBytes: 43 }],
+      ['files/right/other/.partial/part', { sizeBytes: partial.length }],
       ['files/right/other/one', { sizeBytes: 1 }],
       ['files/uploads/project/code', { sizeBytes: 4 }],
     ]);

@@ -7,7 +7,7 @@ import { createFolder, createPrivateFolder } from '../../../services/store/creat
 const directory = mkdtempSync(join(tmpdir(), 'flightlog-folders-'));
 afterAll(() => rmSync(directory, { recursive: true }));
 
-const ways = {
+const creators = {
   createFolder,
   createPrivateFolder: async (path: string): Promise<void> => {
     await Promise.resolve();
@@ -15,7 +15,7 @@ const ways = {
   },
 };
 
-describe.each(Object.entries(ways))('a folder made by %s', (name, create) => {
+describe.each(Object.entries(creators))('a folder made by %s', (name, create) => {
   it('is created with those above it, and is left as it is the second time', async () => {
     const path = join(directory, name, 'a', 'b');
     for (let times = 0; times < 2; times += 1) await create(path);

@@ -5,7 +5,8 @@ import type { EngineData } from '../../../services/kernel/ports/engine-data.js';
 import { s3EngineData } from '../../../services/store/engine-data/s3-engine-data.js';
 
 const MAX_BYTES = 1_000;
-const enough = (): Promise<void> => Promise.resolve();
+/** Grants the memory that a read asks for. */
+const enoughMemory = (): Promise<void> => Promise.resolve();
 
 /** Objects by key: the size that HEAD says, and the body of GET. */
 const OBJECTS: Readonly<Record<string, { readonly size: number; readonly body: string }>> = {
@@ -41,8 +42,8 @@ describe('objects of engines in a bucket', () => {
   });
 
   it('are read whole', async () => {
-    expect(Buffer.from((await data.read('s3://bucket/a/fits', enough))!).toString()).toBe('fits');
-    expect(await data.read('s3://bucket/a/empty', enough)).toHaveLength(0);
+    expect(Buffer.from((await data.read('s3://bucket/a/fits', enoughMemory))!).toString()).toBe('fits');
+    expect(await data.read('s3://bucket/a/empty', enoughMemory)).toHaveLength(0);
   });
 
   it.each([
@@ -54,16 +55,18 @@ describe('objects of engines in a bucket', () => {
     '',
   ])('are not looked at outside of the prefix: %s', async (address) => {
     asked.length = 0;
-    expect([await data.read(address, enough), asked]).toEqual([undefined, []]);
+    expect([await data.read(address, enoughMemory), asked]).toEqual([undefined, []]);
   });
 
   it('are unusable when they are missing or too large, which is known before they are fetched', async () => {
     asked.length = 0;
-    await expect(data.read('s3://bucket/a/gone', enough)).rejects.toMatchObject({
+    await expect(data.read('s3://bucket/a/gone', enoughMemory)).rejects.toMatchObject({
       code: 'engine-data-unusable',
       message: 's3://bucket/a/gone is missing',
     });
-    await expect(data.read('s3://bucket/a/large', enough)).rejects.toMatchObject({ code: 'engine-data-unusable' });
+    await expect(data.read('s3://bucket/a/large', enoughMemory)).rejects.toMatchObject({
+      code: 'engine-data-unusable',
+    });
     expect(asked).toEqual(['HEAD a/gone', 'HEAD a/large']);
   });
 
@@ -76,7 +79,7 @@ describe('objects of engines in a bucket', () => {
     };
     await expect(data.read('s3://bucket/a/fits', noMemory)).rejects.toThrow('no memory');
     expect([sizes, asked]).toEqual([[4], ['HEAD a/fits']]);
-    await expect(data.read('s3://bucket/a/grown', enough)).rejects.toMatchObject({
+    await expect(data.read('s3://bucket/a/grown', enoughMemory)).rejects.toMatchObject({
       code: 'store-unavailable',
       message: 's3://bucket/a/grown cannot be read: it has grown meanwhile',
     });

@@ -11,10 +11,11 @@ import { readLogBackwards } from '../../../services/store/eventstore/read-backwa
 import { eventsOf, retryRead } from '../../../services/store/eventstore/read-pages.js';
 import { eventRead } from '../../../services/store/eventstore/wire/event-read.js';
 
-const open: (() => void)[] = [];
+/** Functions that close what a test has opened. */
+const closers: (() => void)[] = [];
 afterEach(() => {
   vi.useRealTimers();
-  for (const close of open.splice(0)) close();
+  for (const close of closers.splice(0)) close();
 });
 
 /** Starts a node of an event store; returns a client of it. */
@@ -29,7 +30,7 @@ const startNode = async (onCall: (stream: ServerHttp2Stream) => void): Promise<N
   const { port } = server.address() as AddressInfo;
   const settings = nodeSettings(`esdb://127.0.0.1:${port}?tls=false`);
   const client = new NodeClient({ host: '127.0.0.1', port }, settings, () => undefined);
-  open.push(
+  closers.push(
     () => client.abandon(),
     () => server.close(),
   );

@@ -89,8 +89,12 @@ describe('an append to an event store', () => {
   });
 });
 
+/** Codes of gRPC. */
+const Code = { UNKNOWN: 2, INTERNAL: 13 } as const;
+
 type Answer = { readonly result?: NonNullable<MessageInitShape<typeof BatchAppendRespSchema>['result']> };
 
+/** The answer of a server to the append with this correlation number, as the adapter reads it. */
 const answered = (answer: Answer, correlation = 7n) =>
   appendAnswer(
     Buffer.from(
@@ -107,6 +111,7 @@ const answered = (answer: Answer, correlation = 7n) =>
     ),
   );
 
+/** The details of a refusal, which say what kind of refusal it is. */
 const details = <Desc extends Parameters<typeof create>[0]>(schema: Desc, init?: MessageInitShape<Desc>) =>
   create(AnySchema, {
     typeUrl: `type.googleapis.com/${schema.typeName}`,
@@ -114,7 +119,7 @@ const details = <Desc extends Parameters<typeof create>[0]>(schema: Desc, init?:
   });
 
 const refused = (any: ReturnType<typeof details>, message = 'said') =>
-  answered({ result: { case: 'error', value: { code: 2, message, details: any } } }).result;
+  answered({ result: { case: 'error', value: { code: Code.UNKNOWN, message, details: any } } }).result;
 
 describe('the answer to an append', () => {
   it('has the revision and the position of its last event', () => {
@@ -155,7 +160,7 @@ describe('the answer to an append', () => {
   });
 
   it('leaves the outcome unknown after an internal error, and when it has no result', () => {
-    const value = { code: 13, message: 'failed', details: details(EmptySchema) };
+    const value = { code: Code.INTERNAL, message: 'failed', details: details(EmptySchema) };
     const failed = answered({ result: { case: 'error', value } }).result;
     for (const error of [failed, answered({}).result]) {
       expect(permanentFault(error)).toBeUndefined();

@@ -24,6 +24,7 @@ const otherServer = async (): Promise<string> => {
   return `127.0.0.1:${port}`;
 };
 
+/** The error of a client of this address; in these tests no server listens on the ports 1 to 3. */
 const errorOf = async (url: string): Promise<Error> => {
   const error: unknown = await nodeToCall(nodeSettings(url)).catch((thrown: unknown) => thrown);
   return new NodeUnreached(error);

@@ -8,7 +8,7 @@ import {
 import { leaderOf } from '../../../services/store/eventstore/nodes/leader.js';
 
 /** A node's view of its cluster: the state of each member, and whether it is considered alive. */
-const said = (members: Readonly<Record<string, readonly [State, boolean]>>): ClusterInfo =>
+const clusterWith = (members: Readonly<Record<string, readonly [State, boolean]>>): ClusterInfo =>
   create(ClusterInfoSchema, {
     members: Object.entries(members).map(([address, [state, isAlive]]) => ({
       state,
@@ -22,21 +22,21 @@ const follows = [State.Follower, true] as const;
 
 describe('the leader of a cluster', () => {
   it('is the one that its nodes name', () => {
-    const answer = said({ a: follows, b: leads, c: follows });
+    const answer = clusterWith({ a: follows, b: leads, c: follows });
     expect(leaderOf([answer, answer])).toEqual({ host: 'b', port: 2113 });
   });
 
   it('is the one that most nodes name, also when the first answer names another', () => {
-    const deposed = said({ a: leads, b: follows, c: follows });
-    const others = said({ a: follows, b: leads, c: follows });
+    const deposed = clusterWith({ a: leads, b: follows, c: follows });
+    const others = clusterWith({ a: follows, b: leads, c: follows });
     expect(leaderOf([deposed, others, others])).toEqual({ host: 'b', port: 2113 });
   });
 
   it.each([
-    ['the leader is dead', said({ a: [State.Leader, false], b: follows })],
-    ['the leader resigns', said({ a: [State.ResigningLeader, true], b: follows })],
-    ['it is to be elected', said({ a: [State.Unknown, true], b: [State.DiscoverLeader, true] })],
-    ['only replicas are left', said({ a: [State.ReadOnlyReplica, true], b: [State.ReadOnlyLeaderless, true] })],
+    ['the leader is dead', clusterWith({ a: [State.Leader, false], b: follows })],
+    ['the leader resigns', clusterWith({ a: [State.ResigningLeader, true], b: follows })],
+    ['it is to be elected', clusterWith({ a: [State.Unknown, true], b: [State.DiscoverLeader, true] })],
+    ['only replicas are left', clusterWith({ a: [State.ReadOnlyReplica, true], b: [State.ReadOnlyLeaderless, true] })],
   ])('is none where %s', (_, answer) => {
     expect(leaderOf([answer])).toBeUndefined();
   });

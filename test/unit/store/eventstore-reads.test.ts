@@ -2,7 +2,11 @@ import { create, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/p
 import { BACKWARDS, END, FORWARDS, START, streamNameFilter } from '@eventstore/db-client';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ReadReqSchema, ReadRespSchema } from '../../../proto/gen/event_store/client/streams_pb.js';
+import {
+  ReadReq_Options_ReadDirection as ReadDirection,
+  ReadReqSchema,
+  ReadRespSchema,
+} from '../../../proto/gen/event_store/client/streams_pb.js';
 import type { EventFilter } from '../../../services/kernel/ports/event-store.js';
 import { serverFilter } from '../../../services/store/eventstore/log-reads.js';
 import { readAnswer } from '../../../services/store/eventstore/wire/read-answer.js';
@@ -10,6 +14,7 @@ import { encodedReadRequest } from '../../../services/store/eventstore/wire/read
 
 type Content = NonNullable<MessageInitShape<typeof ReadRespSchema>['content']>;
 
+/** An answer of a server to a read, as the adapter reads it. */
 const answered = (content: Content) =>
   readAnswer(Buffer.from(toBinary(ReadRespSchema, create(ReadRespSchema, { content }))));
 
@@ -34,7 +39,7 @@ const eventContent = (event: {
       preparePosition: event.position,
       metadata: {
         type: event.type,
-        created: '17000000001230000',
+        created: '17000000001230000', // in units of 100 ns since 1970
         'content-type': event.contentType ?? 'application/octet-stream',
       },
       customMetadata: Buffer.from(event.metadata),
@@ -97,20 +102,21 @@ describe('an event that is read from an event store', () => {
 });
 
 describe('a read of an event store', () => {
+  /** The options of a read request, decoded by the library of protobuf. */
   const asked = (...given: Parameters<typeof encodedReadRequest>) =>
     fromBinary(ReadReqSchema, encodedReadRequest(...given)).options!;
 
   it('is of a stream, from a revision or an end', () => {
     expect(asked({ stream: 'a-b', from: 7n, count: 3 })).toMatchObject({
       streamOption: { case: 'stream', value: { revisionOption: { case: 'revision', value: 7n } } },
-      readDirection: 0,
+      readDirection: ReadDirection.Forwards,
       countOption: { case: 'count', value: 3n },
       filterOption: { case: 'noFilter' },
       uuidOption: { content: { case: 'string' } },
     });
     expect(asked({ stream: 'a-b', from: END, direction: BACKWARDS })).toMatchObject({
       streamOption: { case: 'stream', value: { revisionOption: { case: 'end' } } },
-      readDirection: 1,
+      readDirection: ReadDirection.Backwards,
     });
   });
 

@@ -17,6 +17,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
+/** The checkpoint of the reactor `notify`, as another process opens it. */
 const opened = (logId = 'a') => fileCheckpoint({ directory, name: 'notify', logId });
 
 /** Puts a folder where the file belongs, so that it can be neither read nor replaced. */

@@ -18,6 +18,6 @@ it('processes that make the key of links at the same time all have the same key'
   const keys = await Promise.all(running.map(({ ended }) => ended));
   expect(keys.map(({ code, stderr }) => [code, stderr])).toEqual(keys.map(() => [0, '']));
   expect(new Set(keys.map(({ stdout }) => stdout)).size).toBe(1);
-  expect(keys[0]?.stdout).toHaveLength(64);
+  expect(keys[0]?.stdout).toHaveLength(64); // 32 bytes in hexadecimal digits
   expect(readdirSync(directory)).toEqual(['link.key']);
 });

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { StoreUnavailable } from '../../../services/kernel/fault.js';
 import { logIdentity } from '../../../services/store/eventstore/log-identity.js';
 
-it('a log whose last event of identity has no id is refused, and not asked again without end', async () => {
+it('a log whose last event of identity has no id is refused, and is not read again and again', async () => {
   let reads = 0;
   const client = {
     async *readStream() {

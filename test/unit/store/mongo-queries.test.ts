@@ -29,6 +29,7 @@ describe('the time limits of a connection', () => {
   });
 });
 
+// The wire version of MongoDB 6.0 is 17.
 describe('a MongoDB server', () => {
   it('without a replica set is refused with the command that makes one', () => {
     expect(() => assertUsable({ maxWireVersion: 25 }, 'here')).toThrow(

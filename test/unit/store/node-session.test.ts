@@ -9,8 +9,9 @@ import { nodeSettings } from '../../../services/store/eventstore/nodes/settings.
 import { type StreamingCall, callOn } from '../../../services/store/eventstore/wire/call.js';
 
 const HEADERS = { ':status': 200, 'content-type': 'application/grpc' };
-const open: (() => void)[] = [];
-afterEach(() => open.splice(0).forEach((close) => close()));
+/** Functions that close what a test has opened. */
+const closers: (() => void)[] = [];
+afterEach(() => closers.splice(0).forEach((close) => close()));
 
 /** Starts a node that serves each call with `serve`, and connects to it. */
 const connected = async (serve: (stream: ServerHttp2Stream, path: string) => void, settings: Settings = {}) => {
@@ -18,7 +19,7 @@ const connected = async (serve: (stream: ServerHttp2Stream, path: string) => voi
   let connections = 0;
   server.on('session', (session) => {
     connections += 1;
-    open.push(() => session.destroy());
+    closers.push(() => session.destroy());
   });
   server.on('stream', (stream, headers) => {
     stream.on('error', () => undefined);
@@ -28,7 +29,7 @@ const connected = async (serve: (stream: ServerHttp2Stream, path: string) => voi
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
   const session = nodeSession({ host: '127.0.0.1', port }, nodeSettings(`esdb://127.0.0.1:${port}?tls=false`));
-  open.push(
+  closers.push(
     () => session.cut(),
     () => server.close(),
   );
@@ -100,7 +101,8 @@ it('a node that closes its connection once calls have ended gets a new one', asy
 
 it('a refusal in the headers of an answer becomes an error of the client library', async () => {
   const { call } = await connected((stream) => {
-    const refusal = { 'grpc-status': '7', 'grpc-message': 'Access%20Denied', exception: 'access-denied' };
+    const permissionDenied = '7';
+    const refusal = { 'grpc-status': permissionDenied, 'grpc-message': 'Access%20Denied', exception: 'access-denied' };
     stream.respond({ ...HEADERS, ...refusal }, { endStream: true });
   });
   expect((await call('/read').ended).error).toBeInstanceOf(AccessDeniedError);

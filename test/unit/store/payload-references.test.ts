@@ -28,7 +28,8 @@ const messages = [
   file_platformidl_eventlog_workflow,
 ].flatMap((file) => file.messages);
 
-const withRefs = messages.flatMap((schema) => {
+/** The messages of events that have contents, which may be stored as payloads, with the names of these fields. */
+const withContents = messages.flatMap((schema) => {
   const fields = schema.fields.filter(({ message }) => message?.typeName === ContentSchema.typeName);
   return fields.length > 0 ? [{ schema, fields: fields.map(({ localName }) => localName), name: schema.name }] : [];
 });
@@ -37,6 +38,7 @@ const refTo = (sha256: string) => ({
   content: { case: 'ref' as const, value: { scope: 'runs/a', sha256, sizeBytes: 1n, keyId: '' } },
 });
 
+/** The category whose events may have this type. */
 const categoryWith = (type: string): string =>
   [...codecs].find(([, codec]) => {
     try {
@@ -72,10 +74,10 @@ const read = (events: readonly RecordedEvent[], foreign: readonly string[] = [])
 
 describe('the payloads that a log names', () => {
   it('are in more than five types of events', () => {
-    expect(withRefs.length).toBeGreaterThan(5);
+    expect(withContents.length).toBeGreaterThan(5);
   });
 
-  it.each(withRefs)('are found in every field with contents of $name', async ({ schema, fields }) => {
+  it.each(withContents)('are found in every field with contents of $name', async ({ schema, fields }) => {
     const shas = fields.map((_, index) => String(index + 1).repeat(64));
     const parts = Object.fromEntries(fields.map((field, index) => [field, refTo(shas[index]!)]));
     const event = recorded(categoryWith(schema.name), schema, create(schema, parts as never));

@@ -9,6 +9,7 @@ import type { Collection, Condition, Query } from '../../../projections/runtime/
 import { type SqliteReadStore, sqliteReadStore } from '../../../projections/store/sqlite/sqlite-read-store.js';
 import { tightened } from '../../../projections/store/tightened-query.js';
 
+/** The number of documents, and of those on a page. */
 const COUNT = 2_000;
 const LIMIT = 10;
 
@@ -54,17 +55,17 @@ const columns: Columns = {
 
 /** One document of 500 differs from the rest. */
 const fieldsOf = (at: number) => {
-  const isOdd = at % 500 === 7;
+  const isRare = at % 500 === 7;
   return {
     project: 'p',
-    name: isOdd ? `needle-${at}` : `straw-${at}`,
-    mode: isOdd ? 2 : 1,
-    phase: isOdd ? 'FAILED' : 'QUEUED',
+    name: isRare ? `needle-${at}` : `straw-${at}`,
+    mode: isRare ? 2 : 1,
+    phase: isRare ? 'FAILED' : 'QUEUED',
     at,
     delay: at % 3,
     started: at + (at % 3),
-    lasted: isOdd ? 5_000 : 10,
-    class: isOdd ? 1 : 0,
+    lasted: isRare ? 5_000 : 10,
+    class: isRare ? 1 : 0,
   };
 };
 
@@ -86,6 +87,7 @@ describe('the keys and documents that a page examines', () => {
   });
   afterAll(() => store.close());
 
+  /** The number of keys and documents that the store examines for a page. */
   const costOf = async (query: Query): Promise<number> => {
     const { keys, documents } = await store.examined(runs, query);
     return keys + documents;

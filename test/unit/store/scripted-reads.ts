@@ -26,9 +26,9 @@ export const eventAt = (position: bigint): Buffer => {
 
 /** A connection to a node that answers one read after another as given. */
 export const scriptedConnection = (reads: readonly ScriptedRead[]): NodeConnection => {
-  const left = [...reads];
+  const remaining = [...reads];
   const open = (_method: string, _requiresLeader: boolean, { onMessages, onEnd }: CallListener) => {
-    const { answers, error } = left.shift() ?? { answers: [], error: new Error('no further read was expected') };
+    const { answers, error } = remaining.shift() ?? { answers: [], error: new Error('no further read was expected') };
     const answer = (): void => {
       if (answers.length > 0) onMessages(answers);
       onEnd(error);

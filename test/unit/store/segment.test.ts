@@ -11,10 +11,10 @@ const stream = streamName('counted', ['a']);
 
 /** Events of one stream that differ only in their revisions and positions. */
 const alike = (count: number, event: Pick<RecordedEvent, 'type' | 'metadata' | 'data'>): RecordedEvent[] =>
-  Array.from({ length: count }, (_, i) => {
+  Array.from({ length: count }, (_, index) => {
     const id = Buffer.alloc(16);
-    id.writeUInt32BE(i);
-    return { ...event, id, stream, revision: BigInt(i), position: BigInt(i + 1) };
+    id.writeUInt32BE(index);
+    return { ...event, id, stream, revision: BigInt(index), position: BigInt(index + 1) };
   });
 
 it.each([

@@ -25,7 +25,7 @@ it('an upload that cannot be read any more has no MD5: the store is unavailable'
   await expect(found?.hasMd5(new Uint8Array(16))).rejects.toThrow(StoreUnavailable);
 });
 
-it('a file that was opened for a download is closed without being read', async () => {
+it('a file that was opened for a download can be closed without being read', async () => {
   const store = fileUploadStore({ directory, maxBytes: 100, publicUrl: () => 'http://localhost', now: Date.now });
   const { url } = await store.linkToPut(key, { md5: undefined, notesMd5: false, expiresInSeconds: 60 });
   const body = async function* () {
