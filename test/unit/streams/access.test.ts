@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { guestAccess } from '../../../services/streams/eventstore/access.js';
 
+/** The access of a client of port 2113; streams of the category `execution` are the control plane's own. */
 const access = guestAccess(new Set(['execution']));
 
 it.each(['$settings', '$$orders-1', 'flightlog-identity', 'execution-a'])('a guest does not append to %s', (stream) => {

@@ -22,6 +22,10 @@ const call: AskingCall = {
 const basic = (name: string, password: string): string =>
   `Basic ${Buffer.from(`${name}:${password}`).toString('base64')}`;
 
+/**
+ * Admissions by the token `good`, and by any name and password; `asked` are the names and passwords. The issuer of the
+ * token `later` cannot be asked.
+ */
 const opened = (changes: Partial<AdmissionServices> = {}, access: Access = UNLIMITED) => {
   const entries: AuditEntry[] = [];
   const asked: Credentials[] = [];

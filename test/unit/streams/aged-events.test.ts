@@ -18,6 +18,7 @@ import { openEmptyLog } from '../../support/streams/filled-log.js';
 const NOW_MS = 10_000;
 const stream = streamName('counted', ['aged']);
 
+/** Events older than a second are too old. */
 const rules: StreamRulesTable = {
   of: () => ({ isTombstoned: false, truncateBefore: 0n, maxCount: undefined, maxAgeMs: 1_000 }),
   take: () => undefined,
@@ -34,7 +35,7 @@ describe('a stream whose oldest events are too old', () => {
 
   beforeAll(async () => {
     ({ directory, store } = await openEmptyLog());
-    const times = [1, 2, 3, 4, NOW_MS - 3, NOW_MS - 2, NOW_MS - 1];
+    const times = [1, 2, 3, 4, NOW_MS - 3, NOW_MS - 2, NOW_MS - 1]; // the first four are too old
     await store.append(stream, 'no-stream', times.map(recordedAt));
   });
   afterAll(async () => {
@@ -64,11 +65,14 @@ describe('a stream whose oldest events are too old', () => {
     ['forwards', 5n, 10, [5n, 6n]],
     ['backwards', 'end', 2, [6n, 5n]],
     ['backwards', 'end', 5, [6n, 5n, 4n]],
-  ] as const)('is read %s from %s with up to %i of the others', async (direction, from, count, expected) => {
-    expect(await revisions(from, direction, count)).toEqual(expected);
-  });
+  ] as const)(
+    'is read %s from %s with up to %i of the events that are not',
+    async (direction, from, count, expected) => {
+      expect(await revisions(from, direction, count)).toEqual(expected);
+    },
+  );
 
-  it('is followed from the first of the others on', async () => {
+  it('is followed from the first event on that is not', async () => {
     const sent: (bigint | undefined)[] = [];
     const send = (answer: Uint8Array): Promise<void> => {
       const { content } = fromBinary(ReadRespSchema, answer);

@@ -57,7 +57,7 @@ describe('a batch stream whose server shuts down', () => {
   it('answers each append that it writes, and writes none of those that come later', async () => {
     const [begun, overdue] = [new AbortController(), new AbortController()];
     const answered: unknown[] = [];
-    const [released, inFlight, left] = [eventually(), eventually(), eventually()];
+    const [released, inFlight, requestsOver] = [eventually(), eventually(), eventually()];
     const append: EventStore['append'] = async (...asked) => {
       if (answered.length > 0) {
         inFlight.resolve();
@@ -75,10 +75,10 @@ describe('a batch stream whose server shuts down', () => {
           begun.abort();
           yield request('3');
           yield request('4');
-          left.resolve();
+          requestsOver.resolve();
           await new Promise(() => undefined); // the client does not end the stream
         } finally {
-          left.resolve(); // the server does not read on
+          requestsOver.resolve(); // the server does not read on
         }
       },
       send: (answer: Uint8Array) => Promise.resolve(void answered.push(correlationIn(answer))),
@@ -90,7 +90,7 @@ describe('a batch stream whose server shuts down', () => {
     const shutdown = { begun: begun.signal, overdue: overdue.signal };
     const served = batchAppendHandler(writing, shutdown)(call as unknown as EncodedCall);
     served.catch(() => undefined);
-    await left.promise;
+    await requestsOver.promise;
     released.resolve();
     await expect(served).rejects.toThrow('Server Is Shutting Down');
     let written = 0;

@@ -18,6 +18,7 @@ const EVENTS = 100;
 /** The distance of the positions of two events, as in a log whose positions are byte offsets. */
 const STRIDE_BYTES = 500n;
 
+/** An event or a page with its position in a log whose positions are further apart. */
 const strided = <Placed extends { readonly position: bigint }>(placed: Placed): Placed => ({
   ...placed,
   position: placed.position * STRIDE_BYTES,
@@ -83,13 +84,15 @@ describe('the checkpoints of a subscription with a filter', () => {
   });
 
   it('come after each 48 events of the categories that the filter names, and once at the end where these are too few', async () => {
-    const of = (category: string): ReadFilter => ({
+    const filterFor = (category: string): ReadFilter => ({
       matches: () => true,
       categories: [category],
       checkpointEvery: 48,
     });
-    expect(await checkpointsOf(withOffsets(store), of('counted'))).toEqual([48n, 96n].map((at) => at * STRIDE_BYTES));
-    expect(await checkpointsOf(withOffsets(store), of('other'))).toEqual([100n * STRIDE_BYTES]);
-    expect(await checkpointsOf(store, of('other'))).toEqual([100n]);
+    expect(await checkpointsOf(withOffsets(store), filterFor('counted'))).toEqual(
+      [48n, 96n].map((at) => at * STRIDE_BYTES),
+    );
+    expect(await checkpointsOf(withOffsets(store), filterFor('other'))).toEqual([BigInt(EVENTS) * STRIDE_BYTES]);
+    expect(await checkpointsOf(store, filterFor('other'))).toEqual([BigInt(EVENTS)]);
   });
 });

@@ -11,6 +11,7 @@ import { storedForm } from '../../../services/streams/eventstore/recorded.js';
 /** Numbers that no client can read as a time: beyond those of JSON, of 64 bits, and before 1970. */
 const NO_TIMES = ['1e400', '1e300', '999999999999999', '-1'];
 
+/** The last millisecond of the year 9999. */
 const LAST_OF_9999 = '253402300799999';
 
 const eventWith = (metadata: string): RecordedEvent => ({
@@ -18,6 +19,7 @@ const eventWith = (metadata: string): RecordedEvent => ({
   ...{ id: new Uint8Array(16), data: new Uint8Array() },
 });
 
+/** The time at which an answer says that the event was created, in units of 100 ns since 1970. */
 const createdOf = async (metadata: string): Promise<string | undefined> => {
   const { content } = fromBinary(ReadRespSchema, await eventAnswer(eventWith(metadata), 'string', storedForm));
   return content.case === 'event' ? content.value.event?.metadata['created'] : undefined;

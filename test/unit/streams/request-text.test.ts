@@ -31,35 +31,36 @@ type Path = readonly DescField[];
 const STREAM_NAME = StreamIdentifierSchema.field.streamName;
 
 /** The paths of all texts in a request; the protocol sends names of streams as bytes. */
-const textsIn = (type: DescMessage, way: Path = []): readonly Path[] =>
+const textsIn = (type: DescMessage, parents: Path = []): readonly Path[] =>
   type.fields.flatMap((field): readonly Path[] => {
-    const path = [...way, field];
+    const path = [...parents, field];
     if (field.message !== undefined) return textsIn(field.message, path);
     return field.scalar === ScalarType.STRING || field === STREAM_NAME ? [path] : [];
   });
 
+/** A text with a NUL, and the name of a stream with it. */
 const TEXT = 'a\0b';
-
 const NAMED = { streamName: Buffer.from(TEXT) };
 
-const put = (of: ReflectMessage, field: DescField): void => {
-  if (field.fieldKind === 'list') of.get(field).add(TEXT);
-  else if (field.fieldKind === 'map') of.get(field).set('type', TEXT);
-  else of.set(field, field === STREAM_NAME ? Buffer.from(TEXT) : TEXT);
+/** Puts the text into a field of a message. */
+const putText = (message: ReflectMessage, field: DescField): void => {
+  if (field.fieldKind === 'list') message.get(field).add(TEXT);
+  else if (field.fieldKind === 'map') message.get(field).set('type', TEXT);
+  else message.set(field, field === STREAM_NAME ? Buffer.from(TEXT) : TEXT);
 };
 
-/** The message in a field, which is made when there is none. */
-const inside = (of: ReflectMessage, field: DescField): ReflectMessage => {
-  const fresh = reflect(field.message!);
-  if (field.fieldKind === 'list') of.get(field).add(fresh);
-  else of.set(field, fresh);
-  return fresh;
+/** A new message, put into the field. */
+const messageIn = (message: ReflectMessage, field: DescField): ReflectMessage => {
+  const created = reflect(field.message!);
+  if (field.fieldKind === 'list') message.get(field).add(created);
+  else message.set(field, created);
+  return created;
 };
 
 /** A request with a NUL in the text at the path, and no other field. */
 const requestWith = (type: DescMessage, path: Path): Buffer => {
   const root = reflect(type);
-  put(path.slice(0, -1).reduce(inside, root), path.at(-1)!);
+  putText(path.slice(0, -1).reduce(messageIn, root), path.at(-1)!);
   return Buffer.from(toBinary(type, root.message));
 };
 

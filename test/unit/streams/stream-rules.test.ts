@@ -58,6 +58,7 @@ const counted = () => {
 const THREE_STREAMS = 750;
 
 let runs = 0;
+/** Names of streams that no other test or run uses. */
 const streamsOfRun = (count: number): readonly string[] => {
   runs += 1;
   return Array.from({ length: count }, (_, at) => `ruled-${runs}:${at}`);
@@ -81,7 +82,7 @@ describe('the rules of streams', () => {
     for (const [at, stream] of streams.entries()) await recordMetadata(stream, { $tb: at + 1 }, [rules]);
     await record(streams[0]!, event(TOMBSTONE), [rules]);
     expect(await rules.of(streams[0]!)).toMatchObject({ truncateBefore: 1n, isTombstoned: true });
-    expect(reads.count).toBe(2);
+    expect(reads.count).toBe(2); // of the stream, and of its metadata stream
     expect(await rules.of(streams[0]!)).toMatchObject({ truncateBefore: 1n, isTombstoned: true });
     expect(reads.count).toBe(2);
   });
@@ -99,7 +100,7 @@ describe('the rules of streams', () => {
     expect(await rules.of(streams[0]!)).toMatchObject({ truncateBefore: 2n });
   });
 
-  it('are none by a maximum count or age that is not above 0, as in EventStoreDB', async () => {
+  it('do not have a maximum count or age that is not above 0, as in EventStoreDB', async () => {
     const [stream] = streamsOfRun(1) as [string];
     const rules = await openStreamRules(store);
     for (const limit of [0, -1]) {

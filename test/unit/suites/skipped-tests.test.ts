@@ -25,6 +25,7 @@ describe('the end-to-end tests that are left out with MongoDB or with one proces
     expect(existsSync(fileOf(name))).toBe(true);
   });
 
+  // `roles-kill` starts servers on MongoDB, too, in tests of its own.
   it.each(onMongodb.filter((name) => name !== 'roles-kill'))('start no server on MongoDB: %s', (name) => {
     expect(sourceOf(name)).not.toMatch(STARTS);
   });

@@ -9,7 +9,7 @@ import { parquet } from '../../../../services/streams/files/parquet.js';
 import { executionSamples } from '../../events/samples/executions.js';
 import { recordedIn } from '../../events/samples/sample.js';
 
-const raise = (): never => {
+const cannotDecode = (): never => {
   throw new CorruptEvent('damaged');
 };
 
@@ -77,7 +77,7 @@ describe('the row of an event', () => {
     ['a schema of more than 32 bits', { schema: 2 ** 31 }, { schema_version: 0 }],
   ])('of a damaged event with %s has 0 in its place', async (_, change, expected) => {
     const metadata = JSON.stringify({ ...JSON.parse(intact.metadata), ...change });
-    const codec = { ...codecs.get('execution')!, decode: raise };
+    const codec = { ...codecs.get('execution')!, decode: cannotDecode };
     const damaged = { ...present, codecs: new Map([['execution', codec]]) };
     expect(await rowOf({ ...intact, metadata }, damaged)).toMatchObject(expected);
   });

@@ -31,10 +31,12 @@ const TIMES = [
   '2026-03-02T00:00:03Z',
 ];
 
-const event = (time: string, at: number) => {
-  const made = at === 5 ? newEvent('TerminationRequested', new Uint8Array()) : nodeReported('e', at);
+/** Reports of nodes, and as the last event the request of a termination. */
+const event = (time: string, index: number) => {
+  const isLast = index === TIMES.length - 1;
+  const recorded = isLast ? newEvent('TerminationRequested', new Uint8Array()) : nodeReported('e', index);
   const recordedAtMs = Date.parse(time);
-  return { ...made, metadata: JSON.stringify({ ...(JSON.parse(made.metadata) as object), recordedAtMs }) };
+  return { ...recorded, metadata: JSON.stringify({ ...(JSON.parse(recorded.metadata) as object), recordedAtMs }) };
 };
 
 beforeAll(async () => {
@@ -141,6 +143,7 @@ describe('an export of the log to files', () => {
   });
 
   it('has each event once, wherever it was interrupted', async () => {
+    // Each run is interrupted at a file: before it is written, or after that.
     const interruptions = fc.array(
       fc.record({ files: fc.nat(3), isWritten: fc.boolean(), perFile: fc.integer({ min: 1, max: 4 }) }),
     );
@@ -149,12 +152,12 @@ describe('an export of the log to files', () => {
         const folder = newFolder();
         const whole = folderTarget(folder, 'export');
         for (const { files, isWritten, perFile } of all) {
-          let left = files;
+          let remaining = files;
           const write = async (path: string, bytes: Uint8Array): Promise<void> => {
-            if (left === 0 && !isWritten) throw new Error('interrupted');
+            if (remaining === 0 && !isWritten) throw new Error('interrupted');
             await whole.write(path, bytes);
-            if (left === 0) throw new Error('interrupted');
-            left -= 1;
+            if (remaining === 0) throw new Error('interrupted');
+            remaining -= 1;
           };
           await run({ ...whole, write }, { eventsPerFile: perFile }).catch(() => undefined);
         }

@@ -40,6 +40,7 @@ it('an event of another type is ignored, whatever its data is', () => {
   expect(groupEventIn('Unknown', 'no JSON')).toBeUndefined();
 });
 
+// The key of a group is its source and its name, with `::` between.
 describe('groups whose names have the same key', () => {
   const groups: Groups = evolveGroups(new Map(), creating('orders', 'paid::workers'));
   const other = { source: 'orders::paid', group: 'workers' };

@@ -12,13 +12,15 @@ const RULES: GroupRules = {
   readAhead: 20,
 };
 
-const fresh = (...places: readonly number[]) =>
-  places.map((at) => ({ at: BigInt(at), bucket: at % 2, bytes: 100, content: `event ${at}` }));
+/** Events with these numbers, as they are read from the source. */
+const fresh = (...numbers: readonly number[]) =>
+  numbers.map((at) => ({ at: BigInt(at), bucket: at % 2, bytes: 100, content: `event ${at}` }));
 
-const opened = (rules: Partial<GroupRules> = {}, places: readonly number[] = [0, 1, 2, 3, 4]) => {
+/** A group that has read events, and has the consumer 1 with a buffer of ten. */
+const openGroup = (rules: Partial<GroupRules> = {}, numbers: readonly number[] = [0, 1, 2, 3, 4]) => {
   const group = new ConsumerGroup<string>({ ...RULES, ...rules }, progressAfter(-1n, 0n));
   group.connect(1, 10);
-  group.offer(fresh(...places), BigInt(places.at(-1) ?? -1));
+  group.offer(fresh(...numbers), BigInt(numbers.at(-1) ?? -1));
   return group;
 };
 
@@ -32,6 +34,7 @@ const delivered = (group: ConsumerGroup<string>, nowMs = 0): readonly string[] =
   }
 };
 
+/** Records the progress of the group; `undefined` when there is nothing new to record. */
 const record = (group: ConsumerGroup<string>) => {
   const recording = group.nextRecording();
   if (recording) group.recorded(recording.number);
@@ -58,15 +61,15 @@ describe('a group of consumers', () => {
     group.connect(1, 1);
     const [large, next] = fresh(0, 1).map((event) => ({ ...event, bytes: 3 * 1024 * 1024 }));
     group.offer([large!], 0n);
-    expect(group.wanted()).toBe(19);
+    expect(group.wanted()).toBe(RULES.readAhead - 1);
     group.offer([next!], 1n);
     expect(group.wanted()).toBe(0);
     expect(delivered(group)).toEqual(['1:0']);
-    expect(group.wanted()).toBe(19);
+    expect(group.wanted()).toBe(RULES.readAhead - 1);
   });
 
   it('delivers a retried event before the next ones, until it is parked', () => {
-    const group = opened({ maxRetryCount: 1 });
+    const group = openGroup({ maxRetryCount: 1 });
     expect(delivered(group)).toHaveLength(5);
     group.offer(fresh(5), 5n);
     group.refuse(1, 1n, 'retry', 'why');
@@ -81,7 +84,7 @@ describe('a group of consumers', () => {
   });
 
   it('gives the events that a consumer has not answered when it leaves to another consumer', () => {
-    const group = opened();
+    const group = openGroup();
     delivered(group);
     group.acknowledge(1, 0n);
     group.disconnect(1);
@@ -90,7 +93,7 @@ describe('a group of consumers', () => {
   });
 
   it('tries an event again when its time is over, and takes no late answer to it', () => {
-    const group = opened({}, [0]);
+    const group = openGroup({}, [0]);
     delivered(group);
     expect(group.nextDueMs()).toBe(1_000);
     group.expire(999);
@@ -101,7 +104,7 @@ describe('a group of consumers', () => {
   });
 
   it('replays as many parked events as are asked for, the oldest first', () => {
-    const group = opened({}, [0, 1, 2]);
+    const group = openGroup({}, [0, 1, 2]);
     delivered(group);
     for (const at of [0n, 1n, 2n]) {
       group.refuse(1, at, 'park', 'why');
@@ -154,7 +157,7 @@ describe('a group of consumers', () => {
   });
 
   it('gives no further event to a consumer that does not read', () => {
-    const group = opened();
+    const group = openGroup();
     group.stall(1, true);
     expect(delivered(group)).toEqual([]);
     group.stall(1, false);
@@ -162,7 +165,7 @@ describe('a group of consumers', () => {
   });
 
   it('takes no more consumers than its maximum', () => {
-    const group = opened({ maxConsumers: 1 });
+    const group = openGroup({ maxConsumers: 1 });
     expect(group.connect(2, 10)).toBe(false);
     group.disconnect(1);
     expect(group.connect(2, 10)).toBe(true);
@@ -182,18 +185,18 @@ describe('a group of consumers', () => {
   });
 });
 
-const WHATS = [
+const STEP_KINDS = [
   ...(['connect', 'disconnect', 'acknowledge', 'skip', 'retry', 'park', 'stall', 'resume'] as const),
   ...(['deliver', 'late', 'link', 'save', 'restart', 'replay'] as const),
 ];
 
-type What = (typeof WHATS)[number];
+type StepKind = (typeof STEP_KINDS)[number];
 
-/** Something that happens to a group; the number is a buffer size, or which consumer or event is meant. */
-type Happening = { readonly what: What; readonly number: number };
+/** Something that happens to a group; the number is a buffer size, or the index of a consumer or an event. */
+type Step = { readonly what: StepKind; readonly number: number };
 
-const happening: fc.Arbitrary<Happening> = fc.record({
-  what: fc.constantFrom(...WHATS),
+const anyStep: fc.Arbitrary<Step> = fc.record({
+  what: fc.constantFrom(...STEP_KINDS),
   number: fc.integer({ min: 1, max: 6 }),
 });
 
@@ -215,9 +218,9 @@ const world = (rules: GroupRules) => {
   const read = (): void => {
     if (group.wanted() === 0) return;
     const from = Number(readUpTo) + 1;
-    const places = Array.from({ length: Math.max(0, EVENTS - from) }, (_, at) => from + at).slice(0, group.wanted());
-    readUpTo += BigInt(places.length);
-    group.offer(fresh(...places), readUpTo);
+    const numbers = Array.from({ length: Math.max(0, EVENTS - from) }, (_, at) => from + at).slice(0, group.wanted());
+    readUpTo += BigInt(numbers.length);
+    group.offer(fresh(...numbers), readUpTo);
   };
   let readUpTo = durable.upTo;
   const deliver = (): void => {
@@ -231,8 +234,8 @@ const world = (rules: GroupRules) => {
         expect(inFlight.filter(({ consumer }) => consumer === id).length).toBeLessThanOrEqual(buffer);
     }
   };
-  const answer = (which: number, refusal?: 'skip' | 'retry' | 'park'): void => {
-    const chosen = inFlight[which % Math.max(1, inFlight.length)];
+  const answer = (index: number, refusal?: 'skip' | 'retry' | 'park'): void => {
+    const chosen = inFlight[index % Math.max(1, inFlight.length)];
     if (chosen === undefined || !group.has(chosen.consumer, chosen.at)) return;
     inFlight = inFlight.filter((each) => each !== chosen);
     if (refusal === undefined) group.acknowledge(chosen.consumer, chosen.at);
@@ -285,25 +288,25 @@ const world = (rules: GroupRules) => {
     consumers = [...consumers, { id: nextId, buffer }];
     nextId += 1;
   };
-  const disconnect = (which: number): void => {
-    const [gone] = consumers.splice(which % Math.max(1, consumers.length), 1);
+  const disconnect = (index: number): void => {
+    const [gone] = consumers.splice(index % Math.max(1, consumers.length), 1);
     if (gone === undefined) return;
     inFlight = inFlight.filter(({ consumer }) => consumer !== gone.id);
     group.disconnect(gone.id);
   };
-  const stall = (which: number, isStalled: boolean): void => {
-    const chosen = consumers[which % Math.max(1, consumers.length)];
+  const stall = (index: number, isStalled: boolean): void => {
+    const chosen = consumers[index % Math.max(1, consumers.length)];
     if (chosen) group.stall(chosen.id, isStalled);
   };
-  const happenings: Readonly<Record<What, (number: number) => void>> = {
+  const effects: Readonly<Record<StepKind, (number: number) => void>> = {
     connect,
     disconnect,
-    acknowledge: (which) => answer(which),
-    skip: (which) => answer(which, 'skip'),
-    retry: (which) => answer(which, 'retry'),
-    park: (which) => answer(which, 'park'),
-    stall: (which) => stall(which, true),
-    resume: (which) => stall(which, false),
+    acknowledge: (index) => answer(index),
+    skip: (index) => answer(index, 'skip'),
+    retry: (index) => answer(index, 'retry'),
+    park: (index) => answer(index, 'park'),
+    stall: (index) => stall(index, true),
+    resume: (index) => stall(index, false),
     deliver,
     late,
     link,
@@ -312,7 +315,7 @@ const world = (rules: GroupRules) => {
     replay,
   };
   return {
-    take: ({ what, number }: Happening): void => happenings[what](number),
+    take: ({ what, number }: Step): void => effects[what](number),
     /**
      * Connects one more consumer and lets all consumers acknowledge what is left; returns the events that are done or
      * parked then.
@@ -338,11 +341,11 @@ describe('whatever happens to a group and its consumers', () => {
       fc.property(
         strategies,
         fc.integer({ min: 1, max: 6 }),
-        fc.array(happening, { maxLength: 60 }),
+        fc.array(anyStep, { maxLength: 60 }),
         (strategy, readAhead, steps) => {
-          const here = world({ ...RULES, strategy, readAhead });
-          for (const each of steps) here.take(each);
-          expect([...here.finish()].map(Number).sort((a, b) => a - b)).toEqual(
+          const scenario = world({ ...RULES, strategy, readAhead });
+          for (const each of steps) scenario.take(each);
+          expect([...scenario.finish()].map(Number).sort((a, b) => a - b)).toEqual(
             Array.from({ length: EVENTS }, (_, at) => at),
           );
         },

@@ -7,12 +7,13 @@ import { logWatch } from '../../../../services/streams/eventstore/groups/log-wat
 const away = (): StoreUnavailable => new StoreUnavailable('the log is away');
 
 describe('the watch of a log for its consumer groups', () => {
-  let heads: number;
+  /** The number of reads of the head: one for each attempt to subscribe, which is repeated every 500 ms. */
+  let headReads: number;
   let head: () => Promise<bigint>;
   let fail: (error: Error) => void;
   const log = {
     head: () => {
-      heads += 1;
+      headReads += 1;
       return head();
     },
     subscribe: (): Subscription => ({
@@ -23,7 +24,7 @@ describe('the watch of a log for its consumer groups', () => {
 
   beforeEach(() => {
     vi.useFakeTimers();
-    heads = 0;
+    headReads = 0;
     head = () => Promise.resolve(0n);
   });
   afterEach(() => void vi.useRealTimers());
@@ -39,10 +40,10 @@ describe('the watch of a log for its consumer groups', () => {
     head = () => Promise.reject(away());
     fail(away());
     await vi.advanceTimersByTimeAsync(1_200);
-    expect([heads, gaps]).toEqual([3, 0]);
+    expect([headReads, gaps]).toEqual([3, 0]);
     head = () => Promise.resolve(0n);
     await vi.advanceTimersByTimeAsync(500);
-    expect([heads, gaps]).toEqual([4, 1]);
+    expect([headReads, gaps]).toEqual([4, 1]);
     await watch.end();
   });
 
@@ -61,6 +62,6 @@ describe('the watch of a log for its consumer groups', () => {
     refuse();
     await ended;
     await vi.advanceTimersByTimeAsync(60_000);
-    expect(heads).toBe(2);
+    expect(headReads).toBe(2);
   });
 });

@@ -44,7 +44,10 @@ describe('a consumer that does not read its events in time', () => {
     rmSync(directory, { recursive: true });
   });
 
-  /** Connects a consumer; gives what it was sent: the revision of each event, and its id. */
+  /**
+   * Connects a consumer, which has read an event when the promise of `taken` resolves; gives what it was sent: the
+   * revision of each event, and its id.
+   */
   const connected = async (bufferSize: number, taken: () => Promise<void>) => {
     const got: { readonly revision: bigint; readonly id: string }[] = [];
     const connection: ConsumerConnection = {
@@ -59,8 +62,8 @@ describe('a consumer that does not read its events in time', () => {
   };
 
   it('gets none of them that another consumer has acknowledged meanwhile', async () => {
-    let read = (): void => undefined;
-    const slow = await connected(2, () => new Promise((resolve) => (read = resolve)));
+    let finishRead = (): void => undefined;
+    const slow = await connected(2, () => new Promise((resolve) => (finishRead = resolve)));
     await expect.poll(() => slow.got.length).toBe(1);
     const running = await groups.running(group);
     const other = await connected(10, () => Promise.resolve());
@@ -70,7 +73,7 @@ describe('a consumer that does not read its events in time', () => {
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
     expect(running.checkpoint()).toBe(1n);
-    read();
+    finishRead(); // from here on the group could send the second event
     await new Promise((resolve) => setTimeout(resolve, 50));
     expect(slow.got.map(({ revision }) => revision)).toEqual([0n]);
   });

@@ -3,6 +3,7 @@ import { timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
+import { ExecutionError_ErrorKind as ErrorKind } from '../../../../proto/gen/platformidl/core/execution_pb.js';
 import {
   HistoryEntity,
   type Transition,
@@ -17,8 +18,11 @@ import { asRecorded, logIn, noPayloads, recordedAtMs } from './recorded.js';
 
 type Asked = Exclude<MessageInitShape<typeof TransitionListRequestSchema>, TransitionListRequest>;
 
-const failure = { outputResult: { case: 'error', value: { code: 'E', message: 'bad input', kind: 2 } } } as const;
+const failure = {
+  outputResult: { case: 'error', value: { code: 'E', message: 'bad input', kind: ErrorKind.SYSTEM } },
+} as const;
 
+/** The commands of an execution, in order; the engine saw what they report at their `second`. */
 const story: readonly ExecutionCommand[] = [
   creation,
   workflow('RUNNING', { second: 1, producer: 'propeller' }),
@@ -33,6 +37,7 @@ const story: readonly ExecutionCommand[] = [
   workflow('ABORTED', { second: 9 }),
 ];
 
+/** Gives a function that lists the transitions of an execution to which these commands were sent. */
 const historyOf = (commands: readonly ExecutionCommand[]) => {
   const run = openStream();
   const sources = { log: logIn([]), payloads: noPayloads };
@@ -47,6 +52,7 @@ const historyOf = (commands: readonly ExecutionCommand[]) => {
 };
 
 const list = historyOf(story);
+/** A transition as a text: what it is about, and its phase. */
 const nameOf = ({ entity, nodeId, attempt, phase }: Transition): string => {
   const subject = entity === HistoryEntity.TASK ? `${nodeId}/${attempt}` : nodeId;
   return `${HistoryEntity[entity]}${subject && ` ${subject}`} ${phase}`;
@@ -87,11 +93,11 @@ describe('the history of an execution', () => {
       requestId: 'request-1',
       producerId: 'propeller',
     });
-    expect(timestampMs(running.occurredAt!)).toBe(1_700_000_001_000);
+    expect(timestampMs(running.occurredAt!)).toBe(1_700_000_001_000); // at the second 1
     expect(timestampMs(running.recordedAt!)).toBe(recordedAtMs(1n));
     const closed = transitions.at(-1)!;
     expect(closed).toMatchObject({ endedWithExecution: true, revision: 10n, attempt: 1 });
-    expect(timestampMs(closed.occurredAt!)).toBe(1_700_000_009_000);
+    expect(timestampMs(closed.occurredAt!)).toBe(1_700_000_009_000); // at the second 9
   });
 
   it('gives the reason: of an error, of an abort, and of a task that waits', async () => {

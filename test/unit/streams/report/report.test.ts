@@ -1,4 +1,5 @@
 import { create, fromBinary, type MessageInitShape } from '@bufbuild/protobuf';
+import { status as Code } from '@grpc/grpc-js';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import {
@@ -16,9 +17,9 @@ import { overGrpc } from '../../gateway/toy.js';
 type Request = MessageInitShape<typeof ReportRequestSchema>;
 
 /** The calls of the RPC, by the ids of their nodes, in the order in which they came; each is answered by the test. */
-type Asked = { readonly node: string; readonly call: Call; readonly answer: (error?: RpcError) => void };
-let asked: Asked[];
-let onAsked: () => void = () => undefined;
+type PendingCall = { readonly node: string; readonly call: Call; readonly answer: (error?: RpcError) => void };
+let pending: PendingCall[];
+let onCall: () => void = () => undefined;
 
 const createNodeEvent = bytesRoute(AdminService.method.createNodeEvent, (bytes, call) => {
   const { event } = fromBinary(NodeExecutionEventRequestSchema, bytes);
@@ -28,19 +29,19 @@ const createNodeEvent = bytesRoute(AdminService.method.createNodeEvent, (bytes, 
       if (error) reject(error);
       else resolve(new Uint8Array());
     };
-    asked.push({ node: event?.id?.nodeId ?? '', call, answer });
+    pending.push({ node: event?.id?.nodeId ?? '', call, answer });
     call.onQueued?.();
-    onAsked();
+    onCall();
   });
 });
 
 /** Waits for the RPC to be called that many times. */
-const times = (count: number): Promise<Asked[]> =>
+const untilCalled = (count: number): Promise<PendingCall[]> =>
   new Promise((resolve) => {
-    onAsked = () => {
-      if (asked.length >= count) resolve(asked);
+    onCall = () => {
+      if (pending.length >= count) resolve(pending);
     };
-    onAsked();
+    onCall();
   });
 
 const node = (sequence: number, execution: string, nodeId = `n${sequence}`): Request => ({
@@ -54,8 +55,8 @@ const node = (sequence: number, execution: string, nodeId = `n${sequence}`): Req
 let plane: Awaited<ReturnType<typeof overGrpc>>;
 let stream: ReportStream;
 beforeEach(async () => {
-  asked = [];
-  onAsked = () => undefined;
+  pending = [];
+  onCall = () => undefined;
   plane = await overGrpc([createNodeEvent, ...reportRoutes]);
   stream = openReport(plane.client, { 'x-request-id': 'one', 'idempotency-key': 'key' });
 });
@@ -68,7 +69,7 @@ describe('a stream of reported events', () => {
   it('answers each with its sequence and position, and ends with its requests', async () => {
     stream.send(node(1, 'a'), node(2, 'b'));
     stream.call.end();
-    for (const { answer } of await times(2)) answer();
+    for (const { answer } of await untilCalled(2)) answer();
     expect(await stream.ended).toEqual({ code: 'OK', message: '' });
     expect(sequences(stream.answers)).toEqual([1, 2]);
     for (const { status, position } of stream.answers) {
@@ -79,7 +80,7 @@ describe('a stream of reported events', () => {
 
   it('calls the RPC of an event with the request id of the stream and without its idempotency key', async () => {
     stream.send(node(1, 'a'));
-    const [first] = await times(1);
+    const [first] = await untilCalled(1);
     expect(first?.call).toMatchObject({ requestId: 'one', idempotencyKey: undefined });
     first?.answer();
     await stream.answered(1);
@@ -87,7 +88,7 @@ describe('a stream of reported events', () => {
 
   it('answers the events of one execution in their order, and those of another as soon as it can', async () => {
     stream.send(node(1, 'a'), node(2, 'a'), node(3, 'b'));
-    const [first, second, third] = await times(3);
+    const [first, second, third] = await untilCalled(3);
     second?.answer();
     third?.answer();
     expect(sequences(await stream.answered(1))).toEqual([3]);
@@ -100,7 +101,7 @@ describe('a stream of reported events', () => {
       reason: { case: 'alreadyInTerminalState', value: create(EventErrorAlreadyInTerminalStateSchema) },
     });
     stream.send(node(1, 'a'), node(2, 'b'));
-    const [first, second] = await times(2);
+    const [first, second] = await untilCalled(2);
     const details = [{ schema: EventFailureReasonSchema, message: reason }];
     first?.answer(new RpcError('FAILED_PRECONDITION', 'it has ended', details, 1_500));
     second?.answer();
@@ -109,7 +110,7 @@ describe('a stream of reported events', () => {
       sequence: 1n,
       retryAfterMs: 1_500,
       status: {
-        code: 9,
+        code: Code.FAILED_PRECONDITION,
         message: 'it has ended',
         details: [{ typeUrl: 'type.googleapis.com/platformidl.admin.EventFailureReason' }],
       },
@@ -120,17 +121,19 @@ describe('a stream of reported events', () => {
 
   it('answers an event that is absent, or is no message, with its own error', async () => {
     stream.send({ sequence: 1n });
-    stream.sendBytes(Uint8Array.of(0x08, 2, 0x1a, 2, 0x12, 9)); // a node event that ends too early
+    const truncated = Uint8Array.of(0x12, 9); // a field of nine bytes, without its bytes
+    stream.sendBytes(Uint8Array.of(0x08, 2, 0x1a, truncated.length, ...truncated)); // the sequence 2, a node event
     const [absent, broken] = await stream.answered(2);
-    expect(absent).toMatchObject({ sequence: 1n, status: { code: 12 } }); // the server of this test has no CreateWorkflowEvent
-    expect(broken).toMatchObject({ sequence: 2n, status: { code: 3 } });
+    // A request without an event is one of CreateWorkflowEvent, which the server of this test does not have.
+    expect(absent).toMatchObject({ sequence: 1n, status: { code: Code.UNIMPLEMENTED } });
+    expect(broken).toMatchObject({ sequence: 2n, status: { code: Code.INVALID_ARGUMENT } });
     expect(broken?.status?.message).toContain('cannot decode NodeExecutionEventRequest');
   });
 
   it('answers what it has taken when a request is no message, and ends with the reason', async () => {
     stream.send(node(1, 'a'));
-    stream.sendBytes(Uint8Array.of(0x08));
-    const [first] = await times(1);
+    stream.sendBytes(Uint8Array.of(0x08)); // the tag of the sequence, without its number
+    const [first] = await untilCalled(1);
     first?.answer();
     expect(await stream.ended).toEqual({
       code: 'INVALID_ARGUMENT',
@@ -140,28 +143,29 @@ describe('a stream of reported events', () => {
   });
 
   it('merges what a request has twice as protobuf does', async () => {
+    // The sequence 1, an empty workflow event, an empty node event, the sequence 9, and a node event again.
     const doubled = Uint8Array.of(0x08, 1, 0x12, 0, 0x1a, 0, 0x08, 9, 0x1a, 0);
     stream.sendBytes(doubled);
-    const [first] = await times(1);
+    const [first] = await untilCalled(1);
     expect(first?.node).toBe('');
     first?.answer();
     expect(sequences(await stream.answered(1))).toEqual([9]);
   });
 
   it('takes at most 512 events that it has not answered', async () => {
-    const events = Array.from({ length: 600 }, (_, index) => node(index, `e${index}`));
+    const events = Array.from({ length: 512 + 88 }, (_, index) => node(index, `e${index}`));
     stream.send(...events);
-    await times(512);
+    await untilCalled(512);
     await new Promise((resolve) => setImmediate(resolve));
-    expect(asked).toHaveLength(512);
-    for (const { answer } of asked.slice(0, 88)) answer();
-    for (const { answer } of await times(600)) answer();
+    expect(pending).toHaveLength(512);
+    for (const { answer } of pending.slice(0, 88)) answer();
+    for (const { answer } of await untilCalled(600)) answer();
     expect(await stream.answered(600)).toHaveLength(600);
   });
 
   it('cancels the call of an event when its client has gone', async () => {
     stream.send(node(1, 'a'));
-    const [first] = await times(1);
+    const [first] = await untilCalled(1);
     expect(first?.call.isCancelled()).toBe(false);
     stream.call.cancel();
     expect((await stream.ended).code).toBe('CANCELLED');
@@ -172,7 +176,7 @@ describe('a stream of reported events', () => {
 
   it('answers what it has taken when the server shuts down, and ends with UNAVAILABLE', async () => {
     stream.send(node(1, 'a'));
-    const [first] = await times(1);
+    const [first] = await untilCalled(1);
     const closed = plane.server.close({ drainMs: 30_000 });
     first?.answer();
     expect((await stream.ended).code).toBe('UNAVAILABLE');

@@ -20,7 +20,7 @@ it('a tail from a time on begins before the events of another writer, whose time
   await store.close();
 });
 
-it('a tail begins at no day that the calendar lacks, which would be taken for a later one', async () => {
+it('a tail from a day that the calendar lacks is refused, and not begun at a later day', async () => {
   const { store } = await openEmptyLog();
   const request = create(TailRequestSchema, { from: '2026-02-30T09:58:16Z' });
   await expect(tailStartOf(request, store)).rejects.toThrow(/from: not start, now, a position, or a time/u);

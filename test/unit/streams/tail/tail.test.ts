@@ -15,14 +15,17 @@ import { until } from '../../../support/until.js';
 
 type Asked = { readonly [Field in keyof MessageInitShape<typeof TailRequestSchema>]?: unknown };
 
+/** The events that the live feed holds. */
+const FEED_EVENTS = 4_096;
+
 let store: EventStore;
 let feed: LiveFeed;
 let sources: TailSources;
 
 beforeAll(async () => {
   ({ store } = await openEmptyLog());
-  await report(store, 3, 2);
-  feed = await openLiveFeed(store, 4_096);
+  await report(store, 3, 2); // 60 events, in the streams of e0, e1 and e2
+  feed = await openLiveFeed(store, FEED_EVENTS);
   sources = { log: store, feed, labelsOf: labelsFrom(store), batches: sharedBatches(), reach: tailWaits(store, feed) };
 });
 afterAll(async () => {
@@ -68,7 +71,7 @@ describe('a tail', () => {
   it('has every event once and in order: those of the log, then those that come', async () => {
     const before = await store.head();
     const reading = taken({ from: 'start' }, Number(before) + 30);
-    await report(store, 3, 1);
+    await report(store, 3, 1); // 30 events
     const answers = await reading;
     expect(positions(answers)).toEqual(Array.from({ length: Number(before) + 30 }, (_, index) => BigInt(index + 1)));
   });
@@ -155,6 +158,7 @@ describe('a tail', () => {
     const ended = answers.next();
     const sentBeforeMs = performance.now();
     expect((await ended).done).toBe(true);
+    // A checkpoint is due 5 s after the last one.
     for (const endMs of endsMs) expect(endMs).toBeLessThan(sentBeforeMs + 5_100);
   });
 
