@@ -8,7 +8,10 @@ import { mergePatch } from '../../../projections/task-executions/merge-patch.js'
 import { taskExecutions } from '../../../projections/task-executions/projection.js';
 import { TaskExecutionSchema } from '../../../proto/gen/platformidl/admin/task_execution_pb.js';
 import { CatalogCacheStatus } from '../../../proto/gen/platformidl/core/catalog_pb.js';
-import { TaskExecution_Phase as Phase } from '../../../proto/gen/platformidl/core/execution_pb.js';
+import {
+  ExecutionError_ErrorKind as ErrorKind,
+  TaskExecution_Phase as Phase,
+} from '../../../proto/gen/platformidl/core/execution_pb.js';
 import { LiteralMapSchema } from '../../../proto/gen/platformidl/core/literals_pb.js';
 import { TaskExecutionMetadata_InstanceClass } from '../../../proto/gen/platformidl/event/event_pb.js';
 import type { ExecutionCommand } from '../../../services/execution/commands.js';
@@ -26,6 +29,7 @@ import {
   workflow,
 } from '../execution/reports.js';
 
+/** The document of the first task execution after commands to a running execution with a running node. */
 const documentOf = async (...commands: readonly ExecutionCommand[]): Promise<StoredDocument> => {
   const run = openStream(creation, node('RUNNING'));
   for (const command of commands) await run.refusal(command);
@@ -37,10 +41,13 @@ const answerOf = ({ response }: StoredDocument) => fromBinary(TaskExecutionSchem
 const closureAfter = async (...commands: readonly ExecutionCommand[]) =>
   answerOf(await documentOf(...commands)).closure!;
 
+/** The milliseconds since 1970 of a second of the story. */
 const second = (seconds: number): number => 1_700_000_000_000 + seconds * 1_000;
 /** The microseconds since 1970 of a second of the story. */
 const micros = (seconds: number): number => second(seconds) * 1_000;
-const failure = { outputResult: { case: 'error', value: { code: 'E', message: 'bad', kind: 1 } } } as const;
+const failure = {
+  outputResult: { case: 'error', value: { code: 'E', message: 'bad', kind: ErrorKind.USER } },
+} as const;
 const log = (name: string, more: object = {}) => ({ uri: `http://${name}`, name, ...more });
 /** The metadata of a node that belongs to an attempt. */
 const parentOf = (retryAttempt: number) => ({
@@ -213,11 +220,17 @@ describe('a task execution', () => {
         },
       }),
     );
-    expect(metadata).toMatchObject({ generatedName: 'pod', pluginIdentifier: 'container', instanceClass: 1 });
+    expect(metadata).toMatchObject({
+      ...{ generatedName: 'pod', pluginIdentifier: 'container' },
+      instanceClass: TaskExecutionMetadata_InstanceClass.INTERRUPTIBLE,
+    });
     expect(metadata!.resourcePoolInfo.map(({ allocationToken }) => allocationToken)).toEqual(['a', 'b']);
     expect(metadata!.externalResources).toMatchObject([
       { index: 0, externalId: 'a' },
-      { index: 1, retryAttempt: 0, externalId: 'b', phase: Phase.FAILED, cacheStatus: 3 },
+      {
+        ...{ index: 1, retryAttempt: 0, externalId: 'b', phase: Phase.FAILED },
+        cacheStatus: CatalogCacheStatus.CACHE_POPULATED,
+      },
       { index: 1, retryAttempt: 1, externalId: 'c' },
       { index: 1, retryAttempt: 2, externalId: 'd' },
     ]);
@@ -295,17 +308,20 @@ describe('a task execution', () => {
   });
 
   it('keeps the result and the duration of its phase when the phase is repeated', async () => {
-    const said = (phase: 'RUNNING' | 'FAILED', at: number, code?: string) =>
-      task(phase, { second: at, ...(code !== undefined && { outputResult: { case: 'error', value: { code } } }) });
+    const report = (phase: 'RUNNING' | 'FAILED', atSecond: number, code?: string) =>
+      task(phase, {
+        second: atSecond,
+        ...(code !== undefined && { outputResult: { case: 'error', value: { code } } }),
+      });
     const codeAfter = async (...commands: readonly ExecutionCommand[]) => {
       const { outputResult: result } = await closureAfter(...commands);
       return result.case === 'error' ? result.value.code : undefined;
     };
-    expect(await codeAfter(said('FAILED', 1, 'a'), said('FAILED', 2, 'b'))).toBe('a');
-    expect(await codeAfter(said('FAILED', 1), said('FAILED', 2, 'b'))).toBe('b');
-    expect(await codeAfter(said('RUNNING', 1, 'a'), said('FAILED', 2, 'b'))).toBe('b');
-    expect(await codeAfter(said('RUNNING', 1, 'a'), said('FAILED', 2))).toBe('a');
-    const { duration } = await closureAfter(said('RUNNING', 1), said('FAILED', 5), said('FAILED', 9));
+    expect(await codeAfter(report('FAILED', 1, 'a'), report('FAILED', 2, 'b'))).toBe('a');
+    expect(await codeAfter(report('FAILED', 1), report('FAILED', 2, 'b'))).toBe('b');
+    expect(await codeAfter(report('RUNNING', 1, 'a'), report('FAILED', 2, 'b'))).toBe('b');
+    expect(await codeAfter(report('RUNNING', 1, 'a'), report('FAILED', 2))).toBe('a');
+    const { duration } = await closureAfter(report('RUNNING', 1), report('FAILED', 5), report('FAILED', 9));
     expect(duration!.seconds).toBe(4n);
   });
 
@@ -432,7 +448,8 @@ describe('a task execution', () => {
 
   it('lists a pool once, and keeps its names when a later event has none', async () => {
     const pool = { namespace: 'pool', allocationToken: 'a' };
-    const named = { generatedName: 'pod', pluginIdentifier: 'container', instanceClass: 1 };
+    const instanceClass = TaskExecutionMetadata_InstanceClass.INTERRUPTIBLE;
+    const named = { generatedName: 'pod', pluginIdentifier: 'container', instanceClass };
     const { metadata } = await closureAfter(
       task('RUNNING', { metadata: { ...named, resourcePoolInfo: [pool] } }),
       task('RUNNING', { version: 1, metadata: { resourcePoolInfo: [pool, { ...pool, namespace: 'other' }] } }),
@@ -459,7 +476,8 @@ describe('a task execution', () => {
     expect(recorded).toHaveLength(11);
     for (let events = 1; events <= recorded.length; events += 1) {
       const past = recorded.slice(0, events);
-      expect(documentsAfter(taskExecutions, past, 1)).toEqual(documentsAfter(taskExecutions, past));
+      const eventsPerFold = 1; // in between, the document is stored and loaded
+      expect(documentsAfter(taskExecutions, past, eventsPerFold)).toEqual(documentsAfter(taskExecutions, past));
     }
     expect(documentsAfter(taskExecutions, recorded).size).toBe(2);
   });

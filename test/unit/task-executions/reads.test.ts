@@ -5,6 +5,7 @@ import { freshness, lastPositionOf } from '../../../projections/query/freshness.
 import { unprojectedEvents } from '../../../projections/runtime/unprojected-events.js';
 import { settableViews } from '../../../projections/runtime/views.js';
 import { taskExecutionsRoutes } from '../../../projections/task-executions/rpc.js';
+import { TaskExecution_Phase as Phase } from '../../../proto/gen/platformidl/core/execution_pb.js';
 import { LiteralMapSchema } from '../../../proto/gen/platformidl/core/literals_pb.js';
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
 import type { RecordedEvent } from '../../../services/kernel/event.js';
@@ -21,6 +22,7 @@ const literals = (name: string) => create(LiteralMapSchema, { literals: { [name]
 const nodeOf = (nodeId: string) => ({ nodeId, executionId: id });
 const other = { ...taskId, name: 'other' };
 
+/** The events of a running execution with the running nodes n0 and n1, to which these reports were sent. */
 const record = async (...reports: Parameters<ReturnType<typeof openStream>['refusal']>[0][]) => {
   const run = openStream(creation);
   for (const report of [workflow('RUNNING'), node('RUNNING'), node('RUNNING', { node: 'n1' }), ...reports])
@@ -28,7 +30,10 @@ const record = async (...reports: Parameters<ReturnType<typeof openStream>['refu
   return withTimes(run.recorded);
 };
 
-/** Opens reads of the first `projected` events, which the views have, and of the others, which they have not. */
+/**
+ * Opens reads of the first `projected` events, which the views have, and of the others, which they have not. `asked`
+ * has the name prefix and the collection of each list that has waited for the views.
+ */
 const open = async (events: readonly RecordedEvent[], projected = events.length, more: Partial<Reads> = {}) => {
   const asked: (readonly [prefix: string, collection: string])[] = [];
   const opened = await openReads(events.slice(0, projected), (reads) => {
@@ -67,7 +72,7 @@ describe('a task execution', () => {
             id: { nodeExecutionId: nodeOf('n0'), taskId, retryAttempt },
           })
         ).closure?.phase;
-      expect([await phaseOf(0), await phaseOf(1)]).toEqual([2, 2]); // RUNNING
+      expect([await phaseOf(0), await phaseOf(1)]).toEqual([Phase.RUNNING, Phase.RUNNING]);
       await reads.close();
     }
   });

@@ -1,13 +1,14 @@
 import { create } from '@bufbuild/protobuf';
 import { describe, expect, it } from 'vitest';
 
+import { ResourceType } from '../../../proto/gen/platformidl/core/identifier_pb.js';
 import { TaskRegisteredSchema } from '../../../proto/gen/platformidl/eventlog/task_pb.js';
 import { CorruptEvent, UnknownEvent } from '../../../services/kernel/fault.js';
 import { taskAggregate, taskDecider } from '../../../services/task/decider.js';
 import { taskCodec, type TaskEvent } from '../../../services/task/events.js';
 import { given } from '../../support/streams/given.js';
 
-const id = { resourceType: 1, project: 'p', domain: 'd', name: 'n', version: 'v' } as const;
+const id = { resourceType: ResourceType.TASK, project: 'p', domain: 'd', name: 'n', version: 'v' } as const;
 const compiled = new Uint8Array([1, 2, 3]);
 const digest = new Uint8Array([4, 5]);
 const register = { id, compiled, digest, taskType: 'python-task', description: undefined };

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { DescriptionEntitySchema } from '../../../proto/gen/platformidl/admin/description_entity_pb.js';
 import { TaskCreateRequestSchema } from '../../../proto/gen/platformidl/admin/task_pb.js';
+import { ResourceType } from '../../../proto/gen/platformidl/core/identifier_pb.js';
 import { Resources_ResourceName, ResourcesSchema } from '../../../proto/gen/platformidl/core/tasks_pb.js';
 import { taskAggregate } from '../../../services/task/decider.js';
 import { taskStream } from '../../../services/task/events.js';
@@ -50,16 +51,16 @@ describe('registrations of tasks', () => {
     ['name', 'a\u001b[2Jb'],
     ['version', 'a\u202eb'],
     ['version', 'a\u2028b'],
-  ] as const)('are refused with a %s of %j', async (part, text) => {
-    await expect(send(task('hostile', ({ id }) => (id![part] = text)))).rejects.toMatchObject({
+  ] as const)('are refused with a %s of %j', async (field, text) => {
+    await expect(send(task('hostile', ({ id }) => (id![field] = text)))).rejects.toMatchObject({
       code: 'INVALID_ARGUMENT',
-      message: `invalid value for id.${part}: control characters are not allowed`,
+      message: `invalid value for id.${field}: control characters are not allowed`,
     });
   });
 
   it('of an earlier release still exist, also with a name that is refused now', async () => {
     const old = task('of a\u001brelease before');
-    const id = { ...old.id!, resourceType: 1 } as const;
+    const id = { ...old.id!, resourceType: ResourceType.TASK } as const;
     const command = taskRegistration(id, old, { taskTypes: {}, limits: {} });
     await registry.sessions.handle(taskAggregate, taskStream(id), command, { actor: 'ada', commandId: 'before' });
     await expect(send(old)).rejects.toMatchObject({

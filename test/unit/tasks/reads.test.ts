@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { tasksRoutes } from '../../../projections/tasks/rpc.js';
 import { CompiledTaskSchema } from '../../../proto/gen/platformidl/core/compiler_pb.js';
+import { ResourceType } from '../../../proto/gen/platformidl/core/identifier_pb.js';
 import { TaskRegisteredSchema } from '../../../proto/gen/platformidl/eventlog/task_pb.js';
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
 import { taskCodec, taskStream } from '../../../services/task/events.js';
@@ -16,7 +17,7 @@ const compiledOf = (name: string) =>
   create(CompiledTaskSchema, { template: { id: { ...scope, name }, type: 'python-task' } });
 
 const registered = (name: string, index: number) => {
-  const id = { resourceType: 1, ...scope, name, version: `v${index}` };
+  const id = { resourceType: ResourceType.TASK, ...scope, name, version: `v${index}` };
   const data = create(TaskRegisteredSchema, {
     id,
     compiled: { content: { case: 'inline', value: toBinary(CompiledTaskSchema, compiledOf(name)) } },
@@ -42,7 +43,7 @@ describe('reads of tasks', () => {
   it('answer a version, whose resource type may be left out', async () => {
     const task = await reads.ask(method.getTask, { id: { ...scope, name: 'greet', version: 'v0' } });
     expect(task.closure!.compiledTask).toEqual(compiledOf('greet'));
-    expect(task.id).toMatchObject({ resourceType: 1, name: 'greet', version: 'v0' });
+    expect(task.id).toMatchObject({ resourceType: ResourceType.TASK, name: 'greet', version: 'v0' });
   });
 
   it('list versions, the newest first, by name and by filters', async () => {
@@ -64,7 +65,7 @@ describe('reads of tasks', () => {
   });
 
   it('refuse the identifier of another resource type', async () => {
-    const id = { resourceType: 2, ...scope, name: 'greet', version: 'v0' };
+    const id = { resourceType: ResourceType.WORKFLOW, ...scope, name: 'greet', version: 'v0' };
     await expect(reads.ask(method.getTask, { id })).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
   });
 });

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
+import { status as GrpcStatus } from '@grpc/grpc-js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
@@ -11,6 +12,9 @@ import { traceContextIn } from '../../../services/gateway/dispatch/trace-context
 import { RpcError } from '../../../services/kernel/rpc.js';
 import { openTracing } from '../../../services/tracing/otlp.js';
 import { callOf } from '../gateway/dispatch/calls.js';
+
+/** The codes of OpenTelemetry for the status of a span. */
+const SPAN_STATUS = { unset: 0, error: 2 } as const;
 
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
 const SPAN = '00f067aa0ba902b7';
@@ -51,6 +55,7 @@ describe('spans of requests', () => {
   });
   afterAll(() => collector.close());
 
+  /** Makes a call with tracing; gives the call, the spans that the collector has received, and the first of them. */
   const traced = async (sampleRatio: number, headers = {}, refusal?: RpcError) => {
     received.length = 0;
     const tracing = await openTracing({ endpoint: endpoint(), sampleRatio, version: '1.2.3' });
@@ -87,11 +92,11 @@ describe('spans of requests', () => {
   });
 
   it.each([
-    ['UNAVAILABLE', 14, 2],
-    ['NOT_FOUND', 5, 0],
-  ] as const)('have the status %s, and are errors only when the server is at fault', async (code, number, status) => {
+    ['UNAVAILABLE', GrpcStatus.UNAVAILABLE, SPAN_STATUS.error],
+    ['NOT_FOUND', GrpcStatus.NOT_FOUND, SPAN_STATUS.unset],
+  ] as const)('have the status %s, and are errors only when the server is at fault', async (code, grpc, status) => {
     const { span } = await traced(1, {}, new RpcError(code, 'no'));
-    expect(valuesOf(span!.attributes)['rpc.grpc.status_code']).toBe(number);
+    expect(valuesOf(span!.attributes)['rpc.grpc.status_code']).toBe(grpc);
     expect(span!.status.code).toBe(status);
   });
 

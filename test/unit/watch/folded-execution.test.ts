@@ -13,7 +13,7 @@ describe('an execution in memory', () => {
     ['cannot be read', 'Corrupt'],
     ['cannot be folded', 'Refused'],
     ['gives a document that cannot be stored', 'Odd'],
-  ])('is parked by an event that %s, and takes the event once that is repaired', async (_, type) => {
+  ])('is parked by an event that %s, and takes the event once it has been repaired', async (_, type) => {
     const damaged = { ...second, type };
     const sources = { payloads: noPayloads, codecs: new Map([['tally', tallyCodec]]), models: [tallies] };
     const execution = openExecution(second.stream, { ...sources, log: logIn([first, damaged]) });

@@ -32,6 +32,7 @@ const pair = (key: string, value: string): Condition => ({
     { field: 'value', is: '=', value },
   ],
 });
+/** Each is compared with all rows, in memory and by the store. */
 const conditions: readonly Condition[] = [
   ...COMPARISONS.flatMap((is) => TEXTS.map((value): Condition => ({ field: 'text', is, value }))),
   ...COMPARISONS.flatMap((is) => NUMBERS.map((value): Condition => ({ field: 'number', is, value }))),

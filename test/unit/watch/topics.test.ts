@@ -10,6 +10,7 @@ const change = (position: number, bytes = 0): SentAnswer => ({
   data: new Uint8Array(bytes),
 });
 
+/** The positions of all answers that the watcher has not taken yet. */
 const taken = (watcher: Watcher): readonly number[] => {
   const all: number[] = [];
   for (let next = watcher.take(); next; next = watcher.take()) all.push(Number(next.position));

@@ -30,10 +30,14 @@ const recordedEvents = async (): Promise<RecordedEvent[]> => {
   for (const phase of ['QUEUED', 'RUNNING'] as const) await run.refusal(node(phase));
   await run.refusal(workflow('SUCCEEDED'));
   return asRecorded(run.recorded).flatMap((event, at) =>
-    ['damaged', 'sound'].map((name, of) => ({ ...event, stream: streamOf(name), position: BigInt(2 * at + of + 1) })),
+    ['damaged', 'sound'].map((name, offset) => {
+      const position = BigInt(2 * at + offset + 1);
+      return { ...event, stream: streamOf(name), position };
+    }),
   );
 };
 
+/** The event of a request to retry the parked stream `damaged`. */
 const retryAt = (position: bigint): RecordedEvent => {
   const data = toBinary(
     ParkedStreamRetryRequestedSchema,
@@ -64,7 +68,7 @@ const change = (position: bigint, fields: Partial<RecordedEvent> = {}): void => 
 };
 const CORRUPT = { data: Uint8Array.of(0xff) };
 
-/** Opens lists that share folds, as the lists of one process do. */
+/** Gives a function that opens lists which share folds, as the lists of one process do. */
 const lists = ({ readStream } = logIn(log)) => {
   const counted: typeof readStream = (stream, options) => {
     reads.push(stream);
@@ -90,22 +94,24 @@ const watched = (isMatch?: ListFilter['isMatch'], readsOf = logIn(log)) => lists
 
 type List = ReturnType<typeof watched>;
 
-/** Says an answer: its position, and the phase of its execution or `left`. */
-const said = (bytes: Uint8Array): string => {
+/** An answer as a text: its position, and the phase of its execution, or `left` where that no longer matches. */
+const shown = (bytes: Uint8Array): string => {
   const { position, executions: changed } = fromBinary(WatchResponseSchema, bytes);
   const phase = changed[0]?.closure?.phase;
   return `${position} ${phase === undefined ? 'left' : Phase[phase]}`;
 };
 
+/** The answers of a list to the events that it takes. */
 const take = async (list: List, events: readonly RecordedEvent[]): Promise<readonly string[]> => {
   const answers: string[] = [];
-  for (const event of events) for (const { bytes } of await list.take(event)) answers.push(said(bytes));
+  for (const event of events) for (const { bytes } of await list.take(event)) answers.push(shown(bytes));
   return answers;
 };
 
+/** The first answers of a list that is resumed after a position. */
 const resume = async (list: List, after: bigint): Promise<readonly string[]> => {
   const answers: string[] = [];
-  for await (const { bytes } of (await list.begin(after)).first) answers.push(said(bytes));
+  for await (const { bytes } of (await list.begin(after)).first) answers.push(shown(bytes));
   return answers;
 };
 

@@ -9,7 +9,7 @@ import { WatchRequestSchema, WatchResponse_Kind as Kind } from '../../../proto/g
 
 const answer = (kind: Kind, position: bigint): SentAnswer => ({ kind, position, data: new Uint8Array() });
 
-/** Opens watches over a thread that gives these replies; `say` sends what the thread says to all watchers. */
+/** Opens watches over a thread that replies with `begun`; `say` sends a message of the thread to all watchers. */
 const watchesOf = (begun: WatchReply, onBegin: (say: (message: WatchMessage) => void) => void) =>
   openWatches({
     openThread: (say) => ({
@@ -40,11 +40,11 @@ describe('a watch of an execution', () => {
     );
     const gone = new AbortController();
     const timeout = setTimeout(() => gone.abort(), 1_000);
-    const said: string[] = [];
-    const client = { form: 'messages', disconnected: gone.signal, readList: () => [] as never } as const;
+    const received: string[] = [];
+    const client = { form: 'messages', gone: gone.signal, readList: () => [] as never } as const;
     for await (const { kind, position } of watches.open(toBinary(WatchRequestSchema, request), client))
-      said.push(`${Kind[kind]} ${position}`);
+      received.push(`${Kind[kind]} ${position}`);
     clearTimeout(timeout);
-    expect(said).toEqual(['END 9']);
+    expect(received).toEqual(['END 9']);
   });
 });

@@ -1,13 +1,14 @@
 import { create } from '@bufbuild/protobuf';
 import { describe, expect, it } from 'vitest';
 
+import { ResourceType } from '../../../proto/gen/platformidl/core/identifier_pb.js';
 import { WorkflowRegisteredSchema } from '../../../proto/gen/platformidl/eventlog/workflow_pb.js';
 import { UnknownEvent } from '../../../services/kernel/fault.js';
 import { workflowDecider } from '../../../services/workflow/decider.js';
 import { workflowCodec, type WorkflowEvent } from '../../../services/workflow/events.js';
 import { given } from '../../support/streams/given.js';
 
-const id = { resourceType: 2, project: 'p', domain: 'd', name: 'n', version: 'v' } as const;
+const id = { resourceType: ResourceType.WORKFLOW, project: 'p', domain: 'd', name: 'n', version: 'v' } as const;
 const compiled = new Uint8Array([1, 2, 3]);
 const digest = new Uint8Array([4, 5]);
 const register = { id, compiled, digest, interface: undefined, qualityOfService: undefined, description: undefined };

@@ -5,6 +5,7 @@ import {
   CreateWorkflowFailureReasonSchema,
   WorkflowCreateRequestSchema,
 } from '../../../proto/gen/platformidl/admin/workflow_pb.js';
+import { ResourceType } from '../../../proto/gen/platformidl/core/identifier_pb.js';
 import type { RpcError } from '../../../services/kernel/rpc.js';
 import { workflowAggregate } from '../../../services/workflow/decider.js';
 import { workflowStream } from '../../../services/workflow/events.js';
@@ -23,6 +24,7 @@ const workflow = (version: string, change: (request: Request) => void = () => un
   return request;
 };
 
+/** A registry in which the tasks of the workflow are registered. */
 const open = async (options: RegistryOptions = {}): Promise<Registry> => {
   const registry = await openRegistry(options);
   for (const { kind, method, bytes } of fixtureFolder('04-nested').entries)
@@ -60,8 +62,9 @@ describe('registrations of workflows', () => {
 
   it('of an earlier release still exist, also with a version that is refused now', async () => {
     const old = workflow('of a\u001brelease before');
-    const id = { ...old.id!, resourceType: 2 } as const;
-    const command = await workflowRegistration(id, old, registry.definitions, { nodes: 0, closureBytes: 0 });
+    const id = { ...old.id!, resourceType: ResourceType.WORKFLOW } as const;
+    const unlimited = { nodes: 0, closureBytes: 0 };
+    const command = await workflowRegistration(id, old, registry.definitions, unlimited);
     await registry.sessions.handle(workflowAggregate, workflowStream(id), command, { actor: 'ada', commandId: 'b' });
     expect(await refusalOf(sendTo(registry, old))).toMatchObject({ code: 'ALREADY_EXISTS' });
   });

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { workflowsRoutes } from '../../../projections/workflows/rpc.js';
 import { CompiledWorkflowClosureSchema } from '../../../proto/gen/platformidl/core/compiler_pb.js';
+import { ResourceType } from '../../../proto/gen/platformidl/core/identifier_pb.js';
 import { WorkflowRegisteredSchema } from '../../../proto/gen/platformidl/eventlog/workflow_pb.js';
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
 import { workflowCodec, workflowStream } from '../../../services/workflow/events.js';
@@ -21,7 +22,7 @@ const closureOf = (version: string) =>
   });
 
 const registered = (version: string, index: number) => {
-  const id = { resourceType: 2, ...scope, name: 'hello', version };
+  const id = { resourceType: ResourceType.WORKFLOW, ...scope, name: 'hello', version };
   const value = toBinary(CompiledWorkflowClosureSchema, closureOf(version));
   const data = create(WorkflowRegisteredSchema, {
     id,
@@ -49,7 +50,7 @@ describe('reads of workflows', () => {
   it('answer a version with all that was compiled', async () => {
     const id = { ...scope, name: 'hello', version: 'v1' };
     const workflow = await reads.ask(method.getWorkflow, { id });
-    expect(workflow).toMatchObject({ id: { ...id, resourceType: 2 }, shortDescription: 'the v1' });
+    expect(workflow).toMatchObject({ id: { ...id, resourceType: ResourceType.WORKFLOW }, shortDescription: 'the v1' });
     expect(workflow.closure!.compiledWorkflow).toEqual(closureOf('v1'));
     expect(timestampMs(workflow.closure!.createdAt!)).toBe(recordedAtMs(1n));
   });
