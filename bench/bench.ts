@@ -2,7 +2,7 @@ import type { Disk } from './disk.js';
 
 export type BenchOptions = {
   readonly disk: Disk;
-  /** Number of measured requests; small in CI. */
+  /** Number of requests to measure; a bench may use a fraction or a multiple of it. Small in CI. */
   readonly count: number;
   /** Arguments for the server's Node.js, such as `--cpu-prof`. */
   readonly nodeArgs: readonly string[];
@@ -18,7 +18,7 @@ export type Figure = {
   readonly target?: number;
 };
 
-/** A measured value with the limit that it has to keep. */
+/** A measured value, with the limit that it has to keep if there is one: at most, or at least, a value in `unit`. */
 export type Limited = {
   readonly name: string;
   readonly value: number;

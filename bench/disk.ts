@@ -8,7 +8,7 @@ const IN_MEMORY = /^(?:tmpfs|ramfs)$/u;
 /** The directory that a benchmark writes to, with its file system and the median time of a sync there. */
 export type Disk = { readonly directory: string; readonly fileSystem: string; readonly fsyncMs: number };
 
-/** The median time of 200 syncs in a directory. The call blocks until they are done. */
+/** The median time of 200 syncs of 4 KiB in a directory, in milliseconds. The call blocks until they are done. */
 export const medianSyncMs = (directory: string): number => {
   const file = join(directory, 'sync-probe');
   const fd = openSync(file, 'w');

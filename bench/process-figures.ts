@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 
+/** The unit in which Linux counts processor time (`USER_HZ`). */
 const TICKS_PER_SECOND = 100;
 const KB_PER_MB = 1_024;
 /** Indexes of fields of `/proc/PID/stat`, counted after the program's name, which may contain spaces. */
@@ -10,8 +11,9 @@ const SYSTEM_TICKS = 12;
 export type ProcessFigures = {
   /** User and system time of all its threads. */
   readonly cpuSeconds: number;
+  /** Resident memory. */
   readonly rssMb: number;
-  /** The highest value so far. */
+  /** The highest `rssMb` so far. */
   readonly peakRssMb: number;
 };
 

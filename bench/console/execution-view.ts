@@ -2,13 +2,14 @@ import type { Limited } from '../bench.js';
 import { processorMs } from '../processor-time.js';
 import { DOMAIN, PROJECT } from '../load/workload.js';
 import { LARGE } from './large-execution.js';
-import { dragged, framesOf, type Measured, most, opening, painted, wheeled } from './views.js';
+import { atMost, dragged, framesOf, type Measured, opening, painted, wheeled } from './views.js';
 
+/** Upper limits of each view: the time to open it, and the memory of the page. */
 const OPEN_MS = 2_000;
 const MEMORY_MB = 300;
-/** Pixels of each turn of the wheel: up zooms in, down zooms out. */
+/** Pixels that each step of the wheel scrolls by: up (negative) zooms in, down zooms out. */
 const ZOOM_PX = 40;
-/** A drag over the graph and back, by shares of its width. */
+/** A drag over the graph and back; its ends are fractions of the width of the graph. */
 const ACROSS = { from: 0.3, to: 0.7, back: true };
 
 const PATH = `/console/projects/${PROJECT}/domains/${DOMAIN}/executions/${LARGE}`;
@@ -16,8 +17,8 @@ const PATH = `/console/projects/${PROJECT}/domains/${DOMAIN}/executions/${LARGE}
 const memoryOf = async (name: string, { meter }: Measured): Promise<readonly Limited[]> => {
   const { heapMb, processMb } = await meter.memory();
   return [
-    most(`${name}: heap of the page`, heapMb, 'MB', MEMORY_MB),
-    most(`${name}: private memory of its process`, processMb, 'MB', MEMORY_MB),
+    atMost(`${name}: heap of the page`, heapMb, 'MB', MEMORY_MB),
+    atMost(`${name}: private memory of its process`, processMb, 'MB', MEMORY_MB),
   ];
 };
 
@@ -77,9 +78,9 @@ const historyOf = async (measured: Measured, server: string): Promise<readonly L
   const slide = await meter.frames(() => dragged(measured, track, { from: 0.99, to: 0.1, back: true }));
   return [
     ...opened,
-    most('read the rest of the history', restMs, 'ms'),
-    most('read the rest of the history: server', serverMs, 'ms'),
-    most('open the history and read all of it: main thread', sinceOpenedMs, 'ms'),
+    atMost('read the rest of the history', restMs, 'ms'),
+    atMost('read the rest of the history: server', serverMs, 'ms'),
+    atMost('open the history and read all of it: main thread', sinceOpenedMs, 'ms'),
     ...framesOf('slide through the history', slide),
     ...(await memoryOf('history', measured)),
   ];

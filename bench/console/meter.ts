@@ -14,6 +14,7 @@ export type Frames = {
   readonly browserMs: number;
 };
 
+/** Scripts for the page: one begins to note the time of each frame, the other ends that and returns the times. */
 const START_FRAMES = `{
   window.frames_ = [];
   const next = (at) => { window.frames_?.push(at); if (window.frames_) requestAnimationFrame(next); };
@@ -81,15 +82,15 @@ export const meterOf = async (browser: Browser, page: Page): Promise<Meter> => {
       const [mainBefore, browserBefore] = [await mainThreadMs(), await browserMs()];
       await page.evaluate(START_FRAMES);
       await work();
-      const at = await page.evaluate<number[]>(STOP_FRAMES);
+      const frameTimes = await page.evaluate<number[]>(STOP_FRAMES);
       const [main, all] = [(await mainThreadMs()) - mainBefore, (await browserMs()) - browserBefore];
-      const between = at.slice(1).map((each, index) => each - (at[index] ?? 0));
+      const between = frameTimes.slice(1).map((each, index) => each - (frameTimes[index] ?? 0));
       const ms = between.reduce((sum, each) => sum + each, 0);
       return {
         perSecond: (between.length * 1_000) / ms,
         p95Ms: between.sort((a, b) => a - b)[Math.floor(between.length * 0.95)] ?? Number.NaN,
-        mainThreadMs: main / at.length,
-        browserMs: all / at.length,
+        mainThreadMs: main / frameTimes.length,
+        browserMs: all / frameTimes.length,
       };
     },
     memory: async () => {

@@ -5,14 +5,16 @@ import type { Frames, Meter } from './meter.js';
 
 /** Minimum number of frames per second, and maximum time of the main thread for a frame, in milliseconds. */
 const FRAMES = { perSecond: 30, ms: 1_000 / 30 };
+/** Steps of a drag in one direction, or of a turn of the wheel; each is an event of the mouse. */
 const STEPS = 90;
+/** Pixels that a step of the wheel scrolls by, where the caller names no other number. */
 const WHEEL_PX = 900;
 
 /** The page that is measured, its meter, and the process of the server that it reads from. */
 export type Measured = { readonly page: Page; readonly meter: Meter; readonly serverPid: number };
 
 /** A figure with its upper limit; without a limit it is only reported. */
-export const most = (name: string, value: number, unit: string, limit?: number): Limited => ({
+export const atMost = (name: string, value: number, unit: string, limit?: number): Limited => ({
   ...{ name, value, unit },
   ...(limit !== undefined && { limit: { kind: 'most', value: limit } }),
 });
@@ -20,9 +22,9 @@ export const most = (name: string, value: number, unit: string, limit?: number):
 /** The figures of measured frames, with the limits of {@link FRAMES}. */
 export const framesOf = (name: string, { perSecond, p95Ms, mainThreadMs, browserMs }: Frames): readonly Limited[] => [
   { name: `${name}: frames`, value: perSecond, unit: '/s', limit: { kind: 'least', value: FRAMES.perSecond } },
-  most(`${name}: p95 between frames`, p95Ms, 'ms'),
-  most(`${name}: main thread for a frame`, mainThreadMs, 'ms', FRAMES.ms),
-  most(`${name}: browser for a frame`, browserMs, 'ms'),
+  atMost(`${name}: p95 between frames`, p95Ms, 'ms'),
+  atMost(`${name}: main thread for a frame`, mainThreadMs, 'ms', FRAMES.ms),
+  atMost(`${name}: browser for a frame`, browserMs, 'ms'),
 ];
 
 /** Measures the time that opening an address takes: by the clock, and of the processors of the page and the server. */
@@ -36,9 +38,9 @@ export const opening = async (
   await open();
   const tookMs = performance.now() - started;
   return [
-    most(name, tookMs, 'ms', limitMs),
-    most(`${name}: main thread`, await meter.mainThreadMs(), 'ms', limitMs),
-    most(`${name}: server`, processorMs(serverPid) - serverBefore, 'ms'),
+    atMost(name, tookMs, 'ms', limitMs),
+    atMost(`${name}: main thread`, await meter.mainThreadMs(), 'ms', limitMs),
+    atMost(`${name}: server`, processorMs(serverPid) - serverBefore, 'ms'),
   ];
 };
 
@@ -53,7 +55,7 @@ const boxOf = async (element: Locator): Promise<{ x: number; y: number; width: n
   return box;
 };
 
-/** Drags over an element, from one share of its width to another, and with `back` also to the beginning. */
+/** Drags over an element, from one fraction of its width to another, and with `back` on to where the drag began. */
 export const dragged = async (
   { page }: Measured,
   element: Locator,
@@ -68,7 +70,7 @@ export const dragged = async (
   await page.mouse.up();
 };
 
-/** Turns the wheel over an element, step by step. */
+/** Turns the wheel over an element in `steps` steps of `stepPx` pixels. */
 export const wheeled = async (
   { page }: Measured,
   element: Locator,

@@ -7,7 +7,10 @@ import { eventstoreEventStore } from '../../services/store/eventstore/eventstore
 import { startLogServer } from '../../test/support/processes/log-server.js';
 import type { BenchOptions, Figure } from '../bench.js';
 
+/** Size of the data of each appended event. */
 const DATA_BYTES = 500;
+/** Appends that wait for their answer at the same time. */
+const IN_FLIGHT = 64;
 const METADATA = JSON.stringify({ recordedAtMs: 1, actor: '', commandId: 'bench', schema: 1 });
 
 const event = (): NewEvent => ({
@@ -60,7 +63,7 @@ const appends = async (url: string, count: number, inFlight: number): Promise<Fi
   };
 };
 
-/** Reads to the end and measures the rate; each item is a number of events that were read together. */
+/** Reads to the end and measures the rate; each item of `batches` is a number of events that were read together. */
 const measureReads = async (batches: AsyncIterable<number>): Promise<{ count: number; perSecond: number }> => {
   const start = performance.now();
   let count = 0;
@@ -98,7 +101,7 @@ export const adapter = async ({ disk, count }: BenchOptions): Promise<readonly F
   const server = await startLogServer(join(disk.directory, 'eventstore'));
   const url = `esdb://${server.address}?tls=false`;
   try {
-    return [await appends(url, Math.ceil(count / 4), 64), await reads(url)];
+    return [await appends(url, Math.ceil(count / 4), IN_FLIGHT), await reads(url)];
   } finally {
     await server.stop();
   }

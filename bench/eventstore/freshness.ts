@@ -5,10 +5,10 @@ import { measureFreshness } from '../projections/freshness.js';
 
 const EVENTS_PER_SECOND = 1_000;
 
-/** The longest time until a list shows an acknowledged create, for 99 of 100. */
+/** Upper limit of the time from the answer to a create until a list shows the execution, at the 99th percentile. */
 const P99_LIMIT_MS = 150;
 
-/** The maximum number of events: half of them are sent at the rate above, for ten seconds. */
+/** The maximum number of events: half of them find the peak rate, half are sent at the rate above, for ten seconds. */
 const MAX_EVENTS = 20_000;
 
 /** Measures how soon lists show creates over a log server, beside 1,000 events a second. */

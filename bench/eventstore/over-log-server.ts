@@ -14,7 +14,7 @@ import { createRequests, nodeEvent, nodeEvents, PROJECT, registerHello } from '.
 const SERVICE = '/flyteidl.service.AdminService';
 const EXECUTIONS = 200;
 const IN_FLIGHT = 64;
-/** The single caller sends one request for every 30 measured events. */
+/** The single caller sends one event for every 30 that the measurement with many in flight sends. */
 const ALONE_SHARE = 30;
 
 /** A control plane under load, and the process of its log server. */
@@ -27,13 +27,14 @@ type LoadTarget = {
   readonly framesFile: string;
 };
 
-/** Cost of requests: the rate, and the processor time per request in microseconds. */
+/** Cost of requests: their rate, and the processor time of each in the control plane and in the log server. */
 type Cost = LoadResult & { readonly processorUs: number; readonly logServerUs: number };
 
 /** The cost of one kind of log. */
 type Costs = {
   readonly events: Cost;
   readonly creates: LoadResult;
+  /** Events per second of a single caller. */
   readonly alonePerSecond: number;
   /** Number of reports of nodes that were sent, including the warm-up. */
   readonly reports: number;
@@ -48,6 +49,7 @@ const sendAll = async (target: LoadTarget, method: string, requests: readonly Ui
   return result;
 };
 
+/** Processor time used so far by the control plane (`own`) and by its log server (`log`), in milliseconds. */
 const usedMs = ({ pid, logPid }: LoadTarget) => ({
   own: processorMs(pid),
   log: logPid === undefined ? 0 : processorMs(logPid),
@@ -110,32 +112,32 @@ const measure = async ({ disk, count, nodeArgs }: BenchOptions, name: string, lo
   return costs;
 };
 
-const figures = (here: Costs, embedded: Costs): readonly Figure[] => [
+const figures = (overServer: Costs, embedded: Costs): readonly Figure[] => [
   {
     name: `eventstore, events over serve --role log, ${IN_FLIGHT} in flight`,
-    perSecond: here.events.perSecond,
+    perSecond: overServer.events.perSecond,
     baseline: { what: 'the embedded log', perSecond: embedded.events.perSecond },
     notes: {
-      p99Ms: here.events.p99Ms,
+      p99Ms: overServer.events.p99Ms,
       embeddedP99Ms: embedded.events.p99Ms,
-      processorUs: here.events.processorUs,
+      processorUs: overServer.events.processorUs,
       embeddedProcessorUs: embedded.events.processorUs,
-      logServerUs: here.events.logServerUs,
+      logServerUs: overServer.events.logServerUs,
     },
     target: 0.5,
   },
   {
     name: `eventstore, creates over serve --role log, ${IN_FLIGHT} in flight`,
-    perSecond: here.creates.perSecond,
+    perSecond: overServer.creates.perSecond,
     baseline: { what: 'the embedded log', perSecond: embedded.creates.perSecond },
-    notes: { p99Ms: here.creates.p99Ms, embeddedP99Ms: embedded.creates.p99Ms },
+    notes: { p99Ms: overServer.creates.p99Ms, embeddedP99Ms: embedded.creates.p99Ms },
     target: 0,
   },
   {
     name: 'eventstore, one caller, events over serve --role log',
-    perSecond: here.alonePerSecond,
+    perSecond: overServer.alonePerSecond,
     baseline: { what: 'the embedded log', perSecond: embedded.alonePerSecond },
-    notes: { responseMs: 1_000 / here.alonePerSecond },
+    notes: { responseMs: 1_000 / overServer.alonePerSecond },
     target: 0,
   },
 ];
@@ -153,10 +155,10 @@ export const overLogServer = async (
   const embedded = await measure(options, 'over-embedded');
   const log = await startLogServer(directory);
   try {
-    const here = await measure(options, 'over-log-server', log);
+    const overServer = await measure(options, 'over-log-server', log);
     await log.stop();
-    await assertInLogOnce(directory, here.reports);
-    return { figures: figures(here, embedded), log: directory };
+    await assertInLogOnce(directory, overServer.reports);
+    return { figures: figures(overServer, embedded), log: directory };
   } finally {
     await log.stop();
   }

@@ -40,7 +40,7 @@ const start = async ({ disk, nodeArgs }: BenchOptions, name: string, address: st
 /** Catch-up of new views: the events, and what a start on them took beyond a start on an empty log server. */
 type CatchUp = Start & { readonly events: number; readonly emptyStart: Start; readonly bare: Read };
 
-/** The number of measurements of catch-up; the figure is the one with the median ratio to its own bare client. */
+/** Number of measurements of catch-up; the one with the median ratio to its own bare read is reported. */
 const ROUNDS = 3;
 
 /**

@@ -34,7 +34,7 @@ const openDatabase = (path: string, synchronous: 'FULL' | 'NORMAL', table: strin
 const openLog = ({ log }: Paths): Database =>
   openDatabase(log, 'FULL', 'events (position INTEGER PRIMARY KEY, data BLOB NOT NULL)');
 
-/** Records each batch of messages that it is sent in one transaction, and says so. */
+/** The thread of the log: records each batch of messages that it is sent in one transaction, then posts `recorded`. */
 const recordBatches = (paths: Paths): void => {
   const db = openLog(paths);
   const insert = db.prepare('INSERT INTO events (data) VALUES (?)');
@@ -53,9 +53,9 @@ const nodeIn = (message: Uint8Array): { key: string; phase: number } => {
   return { key: `${id?.executionId?.name}/${id?.nodeId}`, phase: phase ?? 0 };
 };
 
-/** Reads the log, decodes each message and writes it under the name of its node. */
+/** The thread of the views: reads the log, decodes each message and writes it under the name of its node. */
 const keepViews = async (paths: Paths): Promise<never> => {
-  const log = openLog(paths); // its statements end with it
+  const log = openLog(paths); // kept in a variable: garbage collection of the database would end its statements
   const read = log.prepare('SELECT position, data FROM events WHERE position > ? LIMIT ?');
   const db = openDatabase(paths.views, 'NORMAL', 'nodes (key TEXT PRIMARY KEY, phase INTEGER, answer BLOB)');
   const write = db.prepare('INSERT OR REPLACE INTO nodes VALUES (?, ?, ?)');
@@ -87,16 +87,16 @@ type Stream = ServerDuplexStream<Buffer, Buffer>;
 const serve = async (directory: string): Promise<void> => {
   const log = await startThread('log', directory);
   await startThread('views', directory);
-  let waiting: { readonly stream: Stream; readonly message: Buffer }[] = [];
+  let unrecorded: { readonly stream: Stream; readonly message: Buffer }[] = [];
   let isRecording = false;
-  /** Sends all messages that wait as one batch, and those that come meanwhile as the next. */
+  /** Sends all unrecorded messages as one batch to the thread of the log, and those that come meanwhile as the next. */
   const record = async (): Promise<void> => {
     if (isRecording) return;
     isRecording = true;
     await setImmediate();
-    while (waiting.length > 0) {
-      const batch = waiting;
-      waiting = [];
+    while (unrecorded.length > 0) {
+      const batch = unrecorded;
+      unrecorded = [];
       const recorded = new Promise((resolve) => log.once('message', resolve));
       log.postMessage(batch.map(({ message }) => message));
       await recorded;
@@ -104,6 +104,7 @@ const serve = async (directory: string): Promise<void> => {
     }
     isRecording = false;
   };
+  /** Serializes and deserializes nothing: messages stay bytes. */
   const asIs = (bytes: Buffer): Buffer => bytes;
   const server = new Server({ 'grpc.max_receive_message_length': -1 });
   server.addService(
@@ -117,7 +118,7 @@ const serve = async (directory: string): Promise<void> => {
     {
       record: (stream: Stream) => {
         stream.on('data', (message: Buffer) => {
-          waiting.push({ stream, message });
+          unrecorded.push({ stream, message });
           void record();
         });
         stream.on('end', () => stream.end());

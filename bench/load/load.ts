@@ -11,6 +11,7 @@ export type LoadOrder = {
   readonly path: string;
   /** The file of frames, as `writeFrames` writes it. */
   readonly framesFile: string;
+  /** Index of the first frame that is sent, from 0. */
   readonly from: number;
   readonly count: number;
   readonly inFlight: number;
@@ -30,6 +31,7 @@ export type LoadResult = {
    * those whose HTTP/2 stream failed.
    */
   readonly statuses: Readonly<Record<string, number>>;
+  /** From the first request to the last response. */
   readonly seconds: number;
 };
 
@@ -77,7 +79,7 @@ const run = async ({
     let next = 0;
     let responses = 0;
     if (frames.length === 0) resolve();
-    const one = (): void => {
+    const sendNext = (): void => {
       const index = next++;
       const frame = frames[index];
       const session = sessions[index % CONNECTIONS];
@@ -94,9 +96,9 @@ const run = async ({
     const whenDue = (): void => {
       const dueInMs = started + (next * 1_000) / maxPerSecond - performance.now();
       if (dueInMs >= 1) setTimeout(whenDue, dueInMs);
-      else one();
+      else sendNext();
     };
-    for (let at = 0; at < inFlight; at += 1) one();
+    for (let at = 0; at < inFlight; at += 1) sendNext();
   });
   const seconds = (performance.now() - started) / 1_000;
   for (const session of sessions) session.close();

@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import type { LoadOrder, LoadResult } from './load.js';
 import type { StreamOrder, StreamResult } from './stream-load.js';
 
+/** The path of a program in this folder. */
 const beside = (file: string): string => fileURLToPath(new URL(file, import.meta.url));
 
 /**
@@ -33,6 +34,7 @@ export const generateLoad = (order: LoadOrder): Promise<LoadResult> => answerOf(
 /** Runs the load generator of streams once, in a process of its own. */
 export const generateStreams = (order: StreamOrder): Promise<StreamResult> => answerOf('./stream-load.js', order);
 
+/** Starts a server program with arguments, runs the measurement on the address that it reports, and stops it. */
 const onServer = async <Result>(
   [program, ...args]: readonly [program: string, ...args: string[]],
   measure: (address: string) => Promise<Result>,

@@ -3,7 +3,7 @@ import { HEAD_BYTES } from '../../services/kernel/encoding/grpc-frame.js';
 import { percentile } from '../percentile.js';
 import { readFrames } from './frames.js';
 
-/** The messages of one stream: a range of the file. */
+/** The messages of one stream: `count` of them from index `from` of the file, counted from 0. */
 export type Share = { readonly from: number; readonly count: number };
 
 /**
@@ -32,7 +32,7 @@ export type StreamResult = {
 };
 
 const CONNECTIONS = 4;
-/** The first byte after the sequence in an answer with a status. */
+/** The byte after the sequence in an answer with a status: the tag of field 2, length-delimited (wire type 2). */
 const STATUS_TAG = (2 << 3) | 2;
 
 /** Calls `onMessage` with each whole message of a stream. */
@@ -51,10 +51,10 @@ const split = (stream: ClientHttp2Stream, onMessage: (message: Buffer) => void):
   });
 };
 
-/** Reads the sequence, the first field of a message, and the tag of the field after it. */
+/** Reads the sequence, a varint in the first field of a message, and the tag of the field after it, if there is one. */
 const sequenceIn = (message: Buffer): { readonly sequence: number; readonly next: number | undefined } => {
   let sequence = 0;
-  let at = 1;
+  let at = 1; // after the tag of the sequence
   for (let shift = 0; ; shift += 7) {
     const byte = message[at++] ?? 0;
     sequence |= (byte & 0x7f) << shift;
@@ -69,7 +69,7 @@ const run = async (order: StreamOrder): Promise<StreamResult> => {
   const took: number[] = [];
   let failures = 0;
   const started = performance.now();
-  const one = ({ from, count }: Share, index: number): Promise<void> =>
+  const runStream = ({ from, count }: Share, index: number): Promise<void> =>
     new Promise((resolve, reject) => {
       const stream = sessions[index % CONNECTIONS]?.request({
         [constants.HTTP2_HEADER_METHOD]: 'POST',
@@ -107,7 +107,7 @@ const run = async (order: StreamOrder): Promise<StreamResult> => {
       });
       for (let at = 0; at < inFlight / shares.length; at += 1) send();
     });
-  await Promise.all(shares.filter(({ count }) => count > 0).map(one));
+  await Promise.all(shares.filter(({ count }) => count > 0).map(runStream));
   const seconds = (performance.now() - started) / 1_000;
   for (const session of sessions) session.close();
   const sorted = Float64Array.from(took).sort();

@@ -98,7 +98,7 @@ export const nodeEvent = (execution: string, node: string, phase: NodeExecution_
 /**
  * Encodes node events over all executions: three per node, in rounds of nodes.
  *
- * @returns about `count` requests, and the number of nodes that they end.
+ * @returns the requests, `count` rounded up to three per node, and the number of nodes, which all end as SUCCEEDED.
  */
 export const nodeEvents = (
   executions: readonly string[],

@@ -23,6 +23,7 @@ const TARGET = 1.3;
  */
 const MIN_COMPARED = 100_000;
 
+/** Waits until the worker posts the word. */
 const received = async (worker: Worker, word: string): Promise<void> => {
   for (;;) {
     const [message] = (await once(worker, 'message')) as [string];
@@ -91,11 +92,13 @@ const compared = async (name: string, directory: string, views: ReadStoreLocatio
 const onMongo = async (directory: string): Promise<readonly Figure[]> => {
   const url = process.env['FLIGHTLOG_TEST_MONGO_URL'];
   const skipped = url === undefined ? 'FLIGHTLOG_TEST_MONGO_URL names no server' : 'the server is a stand-in';
+  // `secantus` is the replica set of a server that imitates MongoDB: its speed says nothing about MongoDB.
   if (url === undefined || url.includes('replicaSet=secantus')) {
     process.stdout.write(`projector on MongoDB: skipped, ${skipped}\n`);
     return [];
   }
-  const location = readStoreLocation(url.replace(/\/(?=\?|$)/u, '/flightlog_bench'));
+  const withDatabase = url.replace(/\/(?=\?|$)/u, '/flightlog_bench'); // the name goes after the last slash
+  const location = readStoreLocation(withDatabase);
   if (typeof location === 'string') throw new Error(`FLIGHTLOG_TEST_MONGO_URL ${location}`);
   return compared('projector on MongoDB', directory, location);
 };

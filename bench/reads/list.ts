@@ -16,7 +16,9 @@ import { median, percentile } from '../percentile.js';
 import { generateLoad } from '../load/processes.js';
 import { createRequests, DOMAIN, PROJECT, registerHello } from '../load/workload.js';
 
+/** Executions of a page. */
 const PAGE = 100;
+/** Number of times that each page is read. */
 const PAGES = 300;
 const CREATE = '/flyteidl.service.AdminService/CreateExecution';
 const LIST = '/flyteidl.service.AdminService/ListExecutions';
@@ -54,10 +56,10 @@ const pageRequest = (token: string): Uint8Array =>
 /**
  * Reads the whole list in pages of 1,000.
  *
- * @returns a token near 90 % of the list.
+ * @returns the token of the last page that begins before 90 % of the list.
  * @throws {Error} when the list has not `expected` executions.
  */
-const walk = async (client: GrpcClient, expected: number): Promise<string> => {
+const readWholeList = async (client: GrpcClient, expected: number): Promise<string> => {
   let token = '';
   let seen = 0;
   let deep = '';
@@ -85,7 +87,7 @@ const measure = async ({ disk, count, nodeArgs }: BenchOptions): Promise<readonl
   writeFrames(framesFile, createRequests('bench', count));
   const target = { address: server.ready.grpc, framesFile, from: 0 };
   await generateLoad({ ...target, path: CREATE, count, inFlight: 128 });
-  const deepToken = await walk(client, count);
+  const deepToken = await readWholeList(client, count);
   const bare = bareReads(data);
   const figures: Figure[] = [];
   for (const [where, token] of [
@@ -124,5 +126,6 @@ const measure = async ({ disk, count, nodeArgs }: BenchOptions): Promise<readonl
 export const lists: Bench = {
   name: 'list',
   target: 0,
+  // 100,000 executions with the default count.
   run: (options) => measure({ ...options, count: Math.ceil((options.count * 5) / 3) }),
 };

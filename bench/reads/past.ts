@@ -12,9 +12,11 @@ import { writeFrames } from '../load/frames.js';
 import { generateStreams } from '../load/processes.js';
 import { createRequest, DOMAIN, nodeEvents, PROJECT, registerHello } from '../load/workload.js';
 
+/** The name of the execution, and its path. */
 const NAME = 'long';
 const SCOPED = `${PROJECT}/${DOMAIN}/${NAME}`;
 
+/** Makes the path of a read as of `at`; a difference compares that moment with `other`. */
 type PathOf = (at: Moment, other: Moment) => string;
 
 /** Reads of the past, by name: their paths. */
@@ -31,8 +33,10 @@ const READS: Readonly<Record<string, PathOf>> = {
 /** Number of times that each read is made, each at another moment: a prefix that was folded lately is cached. */
 const TIMES = 3;
 
+/** A moment of the execution: the position of one of its events, and the time when that was recorded (RFC 3339). */
 type Moment = { readonly position: bigint; readonly time: string };
 
+/** A server with one long execution, a moment for each of its events, and the time to read its stream directly. */
 type Long = { readonly server: ServerProcess; readonly moments: readonly Moment[]; readonly readMs: number };
 
 /** Starts a server with one execution of many events. */
@@ -68,12 +72,13 @@ const prepare = async ({ disk, count, nodeArgs }: BenchOptions): Promise<Long> =
   return { server, moments: events.map(momentOf), readMs };
 };
 
+/** Makes a read `TIMES` times; returns the milliseconds of each, ascending, and the server's processor time for one. */
 const timed = async ({ server, moments }: Long, pathOf: PathOf) => {
   const took: number[] = [];
   const pid = server.child.pid ?? 0;
   const before = processorMs(pid);
   for (let time = 1; time <= TIMES; time += 1) {
-    // Far enough apart that no two of the moments are in the same millisecond.
+    // As of 2, 4 and 6 % of the events before the end: so far apart that no two are in the same millisecond.
     const [at, other] = [moments.at(-Math.ceil((moments.length * time) / 50)), moments.at(-moments.length / 2)];
     if (!at || !other) throw new Error('too few events');
     const started = performance.now();

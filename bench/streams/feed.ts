@@ -20,12 +20,14 @@ const TIERS = [Tier.HIGH, Tier.MEDIUM, Tier.LOW] as const;
 /** One in this number of executions is of the small project. */
 const SMALL_SHARE = 50;
 const IN_FLIGHT = 64;
-/** Launches that the engine may be given at a time. */
+/** Free places of the engine: it may be given as many launches before it reports free places again. */
 const PLACES = 256;
+/** Number of executions that are aborted. */
 const ABORTS = 200;
-/** An abort reaches the engine within this time, in milliseconds, at p99. */
+/** Target: an abort reaches the engine within this time at the 99th percentile. */
 const ABORT_MS = 100;
-/** Target for the launches handed out per second. */
+const HEARTBEAT_MS = 5_000;
+/** Launches per second that the measured rate is compared with; missing it is no failure. */
 const TARGET_PER_SECOND = 5_000;
 
 const launchRequest = (project: string, name: string, tier: Tier): Uint8Array =>
@@ -46,12 +48,12 @@ const launchRequest = (project: string, name: string, tier: Tier): Uint8Array =>
 
 /** Creates the executions: all of the large project first, so that those of the small one are the youngest. */
 const createAll = async (client: GrpcClient, count: number): Promise<void> => {
-  const few = Math.ceil(count / SMALL_SHARE);
+  const ofSmall = Math.ceil(count / SMALL_SHARE);
   let next = 0;
   const worker = async (): Promise<void> => {
     while (next < count) {
       const at = next++;
-      const project = at < count - few ? PROJECT : SMALL;
+      const project = at < count - ofSmall ? PROJECT : SMALL;
       const request = launchRequest(project, `fed-${at}`, TIERS[at % TIERS.length] ?? Tier.MEDIUM);
       const { code } = await client.raw('/flyteidl.service.AdminService/CreateExecution', request);
       if (code !== 'OK') throw new Error(`CreateExecution returned ${code}`);
@@ -60,6 +62,7 @@ const createAll = async (client: GrpcClient, count: number): Promise<void> => {
   await Promise.all(Array.from({ length: IN_FLIGHT }, worker));
 };
 
+/** A launch that the engine was given, and the time since it was given the first one. */
 type Handed = { readonly launch: WorkLaunch; readonly afterMs: number };
 
 /** Takes all executions as one engine; times count from the first launch, when the list of work has been read. */
@@ -111,17 +114,17 @@ export const feed: Bench = {
   name: 'feed',
   target: 0,
   run: async ({ disk, count, nodeArgs }): Promise<readonly Figure[]> => {
-    const executions = Math.ceil(count / 6);
+    const executions = Math.ceil(count / 6); // 10,000 with the default count
     const env = { FLIGHTLOG_PROJECTS: `["${PROJECT}","${SMALL}"]` };
     const server = await startServerProcess({ data: join(disk.directory, 'feed'), nodeArgs, env });
     const client = grpcClient(server.ready.grpc);
     await registerHello(client);
     await createAll(client, executions);
     const stream = openWork(server.ready.grpc, { group: 'default', engine: 'bench', freePlaces: PLACES });
-    const beat = setInterval(() => stream.send({ case: 'heartbeat', value: {} }), 5_000);
+    const heartbeat = setInterval(() => stream.send({ case: 'heartbeat', value: {} }), HEARTBEAT_MS);
     const handed = await takeAll(stream, executions);
     const aborts = await abortTimes(client, stream, handed);
-    clearInterval(beat);
+    clearInterval(heartbeat);
     stream.drop();
     client.close();
     await server.stop();

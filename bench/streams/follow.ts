@@ -48,6 +48,7 @@ const openFollowers = async (streams: readonly FollowedStream[]): Promise<Follow
 type Kind = {
   readonly name: string;
   readonly executions: number;
+  /** Events per second in the round at a fixed rate. */
   readonly maxPerSecond: number;
   /** The streams to read, for these executions. */
   readonly streamsOf: (executions: readonly string[], ready: ServerProcess['ready']) => readonly FollowedStream[];
@@ -55,8 +56,10 @@ type Kind = {
   readonly followersPerEvent: number;
 };
 
+/** The server, the file with the reports of all three rounds, and the number of reports of a round. */
 type LoadTarget = { readonly server: ServerProcess; readonly framesFile: string; readonly count: number };
 
+/** The rate of events, the server's processor time for each, and the times until delivery to the followers. */
 type Measured = {
   readonly perSecond: number;
   readonly cpuMsPerEvent: number;
@@ -64,6 +67,7 @@ type Measured = {
   readonly p99Ms: number;
 };
 
+/** The report of the round without followers. */
 const NONE: Followed = { events: 0, p50Ms: 0, p99Ms: 0, outOfOrder: 0 };
 
 /** One of three rounds: which third of the events is sent, its rate, and a function that waits for their delivery. */
@@ -72,7 +76,7 @@ type Round = { readonly index: number; readonly maxPerSecond?: number; readonly 
 /** Sends a third of the events to the server, over one stream of reports. */
 const measured = async (
   { server, framesFile, count }: LoadTarget,
-  { index, maxPerSecond: most, delivered }: Round,
+  { index, maxPerSecond, delivered }: Round,
 ): Promise<Measured> => {
   const pid = server.child.pid ?? 0;
   const before = figuresOf(pid).cpuSeconds;
@@ -82,7 +86,7 @@ const measured = async (
     framesFile,
     shares: [{ from: index * count, count }],
     inFlight: IN_FLIGHT,
-    ...(most !== undefined && { maxPerSecond: most }),
+    ...(maxPerSecond !== undefined && { maxPerSecond }),
   });
   if (failures > 0) throw new Error(`${failures} events were not recorded`);
   const { p50Ms, p99Ms } = (await delivered?.()) ?? NONE;

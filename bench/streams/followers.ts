@@ -25,7 +25,9 @@ const BLOCK_END = Buffer.from('\n\n');
 const RECORDED_AT = Buffer.from('"recordedAt":"');
 const TIME_LENGTH = '2026-03-02T09:58:16.123Z'.length;
 const LINE_END = 0x0a;
+/** Each byte of a varint has seven bits of the number; in the last byte the eighth bit is 0. */
 const VARINT_BASE = 128;
+/** The beginning of the first line of an event in Server-Sent Events; the position follows. */
 const ID = 'id: ';
 /** The beginning of the line after the id, for an event of the log and for a change of an execution. */
 const COUNTED = ['event: event', 'event: chang'];
@@ -36,7 +38,7 @@ const TIMED = 8;
 let samples: number[] = [];
 let [received, outOfOrder] = [0, 0];
 
-/** Counts an event at a position; returns the position. */
+/** Counts an event at a position, where `last` is that of the event before on its connection; returns the position. */
 const count = (event: Buffer, position: number, last: number): number => {
   if (position <= last) outOfOrder += 1;
   received += 1;
@@ -56,7 +58,7 @@ const countBlock = (block: Buffer, last: number): number => {
 
 /** Counts the event in a message of a tail: its position in field 1, its event in field 2. */
 const countMessage = (message: Buffer, last: number): number => {
-  let [position, at, scale] = [0, 1, 1];
+  let [position, at, scale] = [0, 1, 1]; // `at` is after the tag of the position
   for (let byte = message[at] ?? 0; ; byte = message[at] ?? 0) {
     position += (byte % VARINT_BASE) * scale;
     scale *= VARINT_BASE;
@@ -66,7 +68,7 @@ const countMessage = (message: Buffer, last: number): number => {
   return at === message.length ? last : count(message, position, last);
 };
 
-/** Takes whole messages from the beginning of bytes; returns the bytes after them, and the position reached. */
+/** Counts the whole messages at the beginning of the bytes; returns the bytes after them, and the position reached. */
 type Take = (bytes: Buffer, last: number) => readonly [rest: Buffer, last: number];
 
 const takeBlocks: Take = (bytes, before) => {

@@ -23,6 +23,7 @@ const PARTITIONS = 3;
 /** Largest request of the export and of the bare producer. */
 const BATCH_BYTES = 900_000;
 
+/** Messages per second, and processor time for each message in microseconds. */
 type Rate = { readonly perSecond: number; readonly processorUs: number };
 
 /**
@@ -38,7 +39,8 @@ const startClock = (): ((messages: number) => Rate) => {
   };
 };
 
-type Given = {
+/** The brokers and the log of a measurement, with the directory of the log and the encoder of messages. */
+type ExportInput = {
   readonly brokers: readonly string[];
   readonly directory: string;
   readonly log: EventLog;
@@ -46,7 +48,7 @@ type Given = {
 };
 
 /** The messages that the export creates from the log, in batches, as they are handed to the producer. */
-const batchesOf = async ({ log, dataEncoder }: Given): Promise<readonly (readonly Message[])[]> => {
+const batchesOf = async ({ log, dataEncoder }: ExportInput): Promise<readonly (readonly Message[])[]> => {
   const batches: Message[][] = [[]];
   let bytes = 0;
   const messageOf = messageMaker({ logId: log.logId, format: 'json', dataEncoder, maxBytes: () => BATCH_BYTES });
@@ -66,10 +68,10 @@ const batchesOf = async ({ log, dataEncoder }: Given): Promise<readonly (readonl
  * The baseline: the producer alone sends the same messages, prepared beforehand, one batch after another, without
  * transactions.
  */
-const produceBare = async (given: Given): Promise<Rate> => {
-  const batches = await batchesOf(given);
+const produceBare = async (input: ExportInput): Promise<Rate> => {
+  const batches = await batchesOf(input);
   const topic = `bench-${randomUUID()}`;
-  const kafka = kafkaClient({ brokers: given.brokers });
+  const kafka = kafkaClient({ brokers: input.brokers });
   const admin = kafka.admin();
   await admin.connect();
   await admin.createTopics({ topics: [{ topic, numPartitions: PARTITIONS }], waitForLeaders: true });
@@ -83,6 +85,7 @@ const produceBare = async (given: Given): Promise<Rate> => {
   return rate;
 };
 
+/** The rate of the export, with the numbers of events that are missing from the topics or in them more than once. */
 type Exported = Rate & { readonly missing: number; readonly doubled: number };
 
 /**
@@ -90,7 +93,7 @@ type Exported = Rate & { readonly missing: number; readonly doubled: number };
  *
  * @throws {Error} unless the topics have each event exactly once and in order.
  */
-const compare = async ({ brokers, log }: Given, prefix: string, head: bigint) => {
+const compare = async ({ brokers, log }: ExportInput, prefix: string, head: bigint) => {
   const { expected, missing, doubled, reordered } = await reconcile({
     kafka: kafkaClient({ brokers }),
     log,
@@ -106,21 +109,21 @@ const compare = async ({ brokers, log }: Given, prefix: string, head: bigint) =>
 };
 
 /** Exports the whole log as a server does; the time starts at the first messages. */
-const exportAll = async (given: Given): Promise<Exported> => {
-  const { brokers, directory, log } = given;
+const exportAll = async (input: ExportInput): Promise<Exported> => {
+  const { brokers, directory, log } = input;
   const head = await log.head();
   const prefix = `bench-${randomUUID()}`;
   let stop: ReturnType<typeof startClock> | undefined;
   let [count, last] = [0, 0n];
-  const apart = threadedMessages({
+  const fromThread = threadedMessages({
     directory,
     location: { kind: 'file' },
     source: { kind: 'embedded', directory },
     format: 'json',
   });
-  const counted: MessageSource = {
+  const countedMessages: MessageSource = {
     follow: (wanted, onMessages) =>
-      apart.follow(wanted, async (messages, position) => {
+      fromThread.follow(wanted, async (messages, position) => {
         stop ??= startClock();
         await onMessages(messages, position);
         count += messages.length;
@@ -131,7 +134,7 @@ const exportAll = async (given: Given): Promise<Exported> => {
     connection: { brokers },
     log,
     topics: { prefix, partitions: PARTITIONS, replicationFactor: -1 },
-    messages: counted,
+    messages: countedMessages,
     categories: [...codecs.keys()],
     partitions: 1,
     worker: 'bench',
@@ -143,7 +146,7 @@ const exportAll = async (given: Given): Promise<Exported> => {
   while (last < head || egress.lagMs() > 0) await Promise.race([pause(5), egress.ended]);
   const rate = stop?.(count) ?? { perSecond: 0, processorUs: 0 };
   await egress.close();
-  return { ...rate, ...(await compare(given, prefix, head)) };
+  return { ...rate, ...(await compare(input, prefix, head)) };
 };
 
 const measure = async ({ disk, count }: BenchOptions): Promise<readonly Figure[]> => {
@@ -155,9 +158,9 @@ const measure = async ({ disk, count }: BenchOptions): Promise<readonly Figure[]
   const directory = await recordedLog(disk, 'kafka-export', EXECUTIONS, count * 3);
   const log = await sqliteLogReader({ directory });
   const payloads = filePayloadStore({ directory });
-  const given: Given = { brokers, directory, log, dataEncoder: wholeEventEncoder(payloads) };
+  const input: ExportInput = { brokers, directory, log, dataEncoder: wholeEventEncoder(payloads) };
   try {
-    const round = async () => ({ bare: await produceBare(given), exported: await exportAll(given) });
+    const round = async () => ({ bare: await produceBare(input), exported: await exportAll(input) });
     await round(); // the first round compiles the code of both, in this process and in the broker
     const { bare, exported } = await round();
     const { perSecond, ...others } = exported;

@@ -12,6 +12,7 @@ import { createRequests, nodeEvents, PROJECT, registerHello } from '../load/work
 
 const EXECUTIONS = 50;
 const IN_FLIGHT = 64;
+/** Measured rounds, after one that warms up. Each sends the same events to both servers. */
 const ROUNDS = 20;
 const PATH = '/flyteidl.service.AdminService/CreateNodeEvent';
 const env = { FLIGHTLOG_PROJECTS: `["${PROJECT}"]` };
@@ -32,7 +33,7 @@ const prepare = async ({ ready }: ServerProcess, headers: Headers): Promise<void
   client.close();
 };
 
-/** Processor time of an event in milliseconds, for the events of one round. */
+/** Sends the events of one round to a server; returns the server's processor time for each, in milliseconds. */
 const roundOn = async (
   { child, ready }: ServerProcess,
   headers: Headers,
@@ -44,22 +45,28 @@ const roundOn = async (
 };
 
 const measure = async ({ disk, count, nodeArgs }: BenchOptions): Promise<readonly Figure[]> => {
-  const open = await startServerProcess({ data: join(disk.directory, 'authentication'), nodeArgs, env });
-  const closed = await startAuthenticatedServer([{ claim: 'sub', value: 'engine', role: 'administrator' }], env);
-  const token = await closed.as('engine');
-  await prepare(open, {});
-  await prepare(closed, token);
-  const each = Math.ceil(count / ROUNDS);
+  const openServer = await startServerProcess({ data: join(disk.directory, 'authentication'), nodeArgs, env });
+  const authenticatedServer = await startAuthenticatedServer(
+    [{ claim: 'sub', value: 'engine', role: 'administrator' }],
+    env,
+  );
+  const token = await authenticatedServer.as('engine');
+  await prepare(openServer, {});
+  await prepare(authenticatedServer, token);
+  const perRound = Math.ceil(count / ROUNDS);
   const framesFile = join(disk.directory, 'authentication-events');
   const names = Array.from({ length: EXECUTIONS }, (_, index) => `bench-${index}`);
-  writeFrames(framesFile, nodeEvents(names, each * (ROUNDS + 1)).requests);
+  writeFrames(framesFile, nodeEvents(names, perRound * (ROUNDS + 1)).requests);
   const took: { readonly without: number; readonly with: number }[] = [];
   for (let round = 0; round <= ROUNDS; round += 1) {
-    const order = { framesFile, from: round * each, count: each };
-    took.push({ without: await roundOn(open, {}, order), with: await roundOn(closed, token, order) });
+    const order = { framesFile, from: round * perRound, count: perRound };
+    took.push({
+      without: await roundOn(openServer, {}, order),
+      with: await roundOn(authenticatedServer, token, order),
+    });
   }
-  await open.stop();
-  await closed.close();
+  await openServer.stop();
+  await authenticatedServer.close();
   const measured = took.slice(1); // the first round warms up
   const [without, withToken] = [median(measured.map((one) => one.without)), median(measured.map((one) => one.with))];
   return [

@@ -71,6 +71,7 @@ const startAlone = async (
   };
 };
 
+/** The times of a create and of an engine event, in milliseconds. */
 type Pair = { readonly create: number; readonly event: number };
 
 /** Times a create and an engine event, in turn. Each is one commit of the log, which is synced before the answer. */
@@ -79,6 +80,7 @@ const createBesideEvent = async ({ took }: Alone, at: string): Promise<Pair> => 
   event: await took('CreateNodeEvent', nodeEvent('alone', `n${at}`, NodeExecution_Phase.QUEUED, Date.UTC(2026, 0, 1))),
 });
 
+/** The warm-up: each round sends `inFlight` pairs at the same time. */
 const WARM_UP = { rounds: 100, inFlight: 16 };
 
 /**

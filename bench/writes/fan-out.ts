@@ -30,6 +30,7 @@ const launch = async (client: GrpcClient, parent: string, node: string): Promise
   await send(client, 'CreateNodeEvent', nodeEvent(parent, node, NodeExecution_Phase.RUNNING, AT_MS + 1));
 };
 
+/** Launches the children of the parent's nodes from number `from` to before `to`. */
 const launchAll = async (client: GrpcClient, parent: string, from: number, to: number): Promise<void> => {
   let next = from;
   const worker = async (): Promise<void> => {
@@ -43,7 +44,7 @@ const launchAll = async (client: GrpcClient, parent: string, from: number, to: n
  */
 export const fanOut: Bench = {
   name: 'fan-out',
-  target: 0.77, // 1 / 1.3
+  target: 0.77, // the last may take 1.3 times as much as the first
   run: async ({ disk, count, nodeArgs }) => {
     const children = Math.ceil(count / 12);
     const fifth = Math.ceil(children / 5);
@@ -55,12 +56,13 @@ export const fanOut: Bench = {
     const client = grpcClient(server.ready.grpc);
     await registerHello(client);
     for (const request of createRequests('parent', 2)) await send(client, 'CreateExecution', request);
+    /** Launches children; returns the server's processor time for each, in milliseconds. */
     const cost = async (parent: string, from: number, to: number): Promise<number> => {
       const before = processorMs(server.child.pid ?? 0);
       await launchAll(client, parent, from, to);
       return (processorMs(server.child.pid ?? 0) - before) / (to - from);
     };
-    await cost('parent-0', 0, fifth);
+    await cost('parent-0', 0, fifth); // the warm-up
     const first = await cost('parent-1', 0, fifth);
     await cost('parent-1', fifth, children - fifth);
     const last = await cost('parent-1', children - fifth, children);

@@ -16,12 +16,14 @@ const EXECUTIONS = 192;
 const IN_FLIGHT = 512;
 /** The path of the RPC that takes reports in a stream. */
 export const REPORT_PATH = '/platformidl.eventlog.EngineService/Report';
+/** Numbers of fields of `ReportRequest`. */
+const SEQUENCE = 1;
 const NODE_EVENT = 3;
 
 /** Encodes a `ReportRequest` of an encoded node event. */
 export const reportOf = (event: Uint8Array, sequence: number): Uint8Array =>
   new BinaryWriter()
-    .tag(1, WireType.Varint)
+    .tag(SEQUENCE, WireType.Varint)
     .uint64(sequence)
     .tag(NODE_EVENT, WireType.LengthDelimited)
     .bytes(event)

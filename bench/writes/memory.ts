@@ -10,6 +10,7 @@ import { figuresOf } from '../process-figures.js';
 import { createRequests, nodeEvents, PROJECT, registerHello } from '../load/workload.js';
 
 const SERVICE = '/flyteidl.service.AdminService';
+/** Upper limit of the server's resident memory at the end. */
 const MAX_RSS_MB = 600;
 const IN_FLIGHT = 64;
 const ROUNDS = 20;

@@ -11,6 +11,7 @@ const SERVICE = '/flyteidl.service.AdminService';
 const IN_FLIGHT = 64;
 /** Small enough that the last reports contain every phase. */
 const NODES_IN_A_ROUND = 128;
+/** gRPC status codes, as the load generator counts them. */
 const OK = '0';
 const ALREADY_EXISTS = '6';
 

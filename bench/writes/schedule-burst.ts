@@ -26,6 +26,7 @@ const { method } = AdminService;
 const MINUTE_MS = 60_000;
 const IN_FLIGHT = 32;
 const EVENTS_PER_SECOND = 200;
+/** When the reported node events occurred. */
 const AT_MS = Date.UTC(2026, 0, 1);
 /** Time in seconds in which all plans are to be launched. */
 const WITHIN_S = 20;
@@ -83,6 +84,7 @@ const launchedAfter = async (http: string, count: number, dueMs: number): Promis
   return (Date.now() - dueMs) / 1_000;
 };
 
+/** The number of executions with the mode SCHEDULED (1), as the list shows them. */
 const scheduledExecutions = async (client: GrpcClient): Promise<number> => {
   let found = 0;
   let token = '';
@@ -121,14 +123,14 @@ export const scheduleBurst: Bench = {
         address: server.ready.grpc,
         path: '/flyteidl.service.AdminService/CreateNodeEvent',
       });
-    // 7 ms for each event: 5 at this rate, and some more on a slow machine.
+    // For comparison, events before the launches, if there is time: 5 ms for each at this rate, 7 on a slow machine.
     const before = Date.now() + events * 7 < dueMs ? await report(0) : undefined;
     await pause(Math.max(0, dueMs - Date.now() - 500));
-    const beside = report(events);
+    const reporting = report(events);
     const processorBeforeMs = processorMs(server.child.pid ?? 0);
     const seconds = await launchedAfter(server.ready.http, plans, dueMs);
     const processorSeconds = (processorMs(server.child.pid ?? 0) - processorBeforeMs) / 1_000;
-    const load = await beside;
+    const load = await reporting;
     assertAllOk(load);
     const found = await scheduledExecutions(client);
     if (found !== plans) throw new Error(`${plans} plans were due, and ${found} executions exist`);
@@ -144,7 +146,7 @@ export const scheduleBurst: Bench = {
           processorSeconds,
           eventsP50Ms: load.p50Ms,
           eventsP99Ms: load.p99Ms,
-          eventsP99AloneMs: before?.p99Ms ?? 0,
+          eventsP99AloneMs: before?.p99Ms ?? 0, // 0: there was no time to measure it
         },
       },
     ];
