@@ -9,8 +9,10 @@ export const AUDIT_ENTRY: AuditEntry = {
   ...{ action: 'AdminService.CreateTask', project: 'atlas', domain: 'staging', name: 'greet' },
   ...{ requestId: 'r-1', position: 2n ** 60n + 1n },
 };
+/** A query that every entry fits. */
 const ALL: AuditQuery = { project: '', domain: '', actor: '', sinceMs: 0, after: 0n, limit: 1_000 };
 
+/** Number of writes, of two entries each, that each of two writers makes. */
 const BATCHES = 10;
 
 const namesOf = (entries: readonly AuditEntry[]): readonly string[] => entries.map(({ name }) => name);
@@ -18,6 +20,7 @@ const namesOf = (entries: readonly AuditEntry[]): readonly string[] => entries.m
 /** The contract of a store of audit entries; `open` opens the same entries each time. */
 export const auditStoreContract = (name: string, open: () => Promise<AuditStore>): void => {
   describe(`the audit entries in ${name}`, () => {
+    /** Two stores of the same entries, as two processes open them. */
     let one: AuditStore;
     let other: AuditStore;
 
@@ -27,10 +30,10 @@ export const auditStoreContract = (name: string, open: () => Promise<AuditStore>
     afterAll(() => Promise.all([one.close(), other.close()]));
 
     /** The id of the last entry; entries of a test are those after it. */
-    const end = async (): Promise<bigint> => (await one.list(ALL)).at(-1)?.id ?? 0n;
+    const lastId = async (): Promise<bigint> => (await one.list(ALL)).at(-1)?.id ?? 0n;
 
-    it('have every field, for every process, and ids that ascend', async () => {
-      const after = await end();
+    it('are read by every process with every field, and with ascending ids', async () => {
+      const after = await lastId();
       const refused: AuditEntry = { ...AUDIT_ENTRY, kind: 'sign-in', code: 'UNAUTHENTICATED', position: undefined };
       await one.write([AUDIT_ENTRY, refused]);
       const found = await other.list({ ...ALL, after });
@@ -40,7 +43,7 @@ export const auditStoreContract = (name: string, open: () => Promise<AuditStore>
     });
 
     it('are listed by project, domain, actor, time and page', async () => {
-      const after = await end();
+      const after = await lastId();
       const differences = [
         { name: 'first' },
         { name: 'project', project: 'other' },
@@ -61,7 +64,7 @@ export const auditStoreContract = (name: string, open: () => Promise<AuditStore>
     });
 
     it('reach a reader that resumes after the last id, each once, while two processes write', async () => {
-      const from = await end();
+      const before = await lastId();
       const names = (writer: string) => Array.from({ length: BATCHES }, (_, batch) => `${writer} ${batch}`);
       const write = async (store: AuditStore, writer: string): Promise<void> => {
         for (const each of names(writer))
@@ -75,7 +78,7 @@ export const auditStoreContract = (name: string, open: () => Promise<AuditStore>
       const read: StoredAuditEntry[] = [];
       for (let wasWriting = true; wasWriting;) {
         wasWriting = state.isWriting;
-        read.push(...(await one.list({ ...ALL, after: read.at(-1)?.id ?? from })));
+        read.push(...(await one.list({ ...ALL, after: read.at(-1)?.id ?? before })));
       }
       await writing;
       const written = [...names('one'), ...names('other')].flatMap((each) => [each, `${each}, second`]);
@@ -90,13 +93,13 @@ export const auditStoreContract = (name: string, open: () => Promise<AuditStore>
         { ...AUDIT_ENTRY, name: 'old', lastAtMs: 1_800_000_000_000 },
         { ...AUDIT_ENTRY, name: 'kept', lastAtMs: 1_800_000_000_001 },
       ]);
-      const last = await end();
+      const last = await lastId();
       await other.removeBefore(1_800_000_000_001);
       expect(namesOf(await one.list(ALL))).toEqual(['kept']);
       await other.removeBefore(1_800_000_000_002);
       await one.write([{ ...AUDIT_ENTRY, name: 'new' }]);
       expect(await other.list(ALL)).toMatchObject([{ name: 'new' }]);
-      expect(await end()).toBeGreaterThan(last);
+      expect(await lastId()).toBeGreaterThan(last);
     });
   });
 };

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import type { AuthorizationState, StoredObject } from '../../services/kernel/ports/authorization-state.js';
 
+/** An object with a key that no other has, and no end; times (`expiresAt`, `consumedAt`) are in seconds since 1970. */
 const object = (fields: Partial<StoredObject> = {}): StoredObject => ({
   kind: 'RefreshToken',
   key: randomUUID(),
@@ -16,6 +17,7 @@ const object = (fields: Partial<StoredObject> = {}): StoredObject => ({
 /** The contract of a state of the authorization server; `open` opens the same state each time. */
 export const authorizationStateContract = (name: string, open: () => Promise<AuthorizationState>): void => {
   describe(`the state of the authorization server in ${name}`, () => {
+    /** Two views of the same state, as two processes open it. */
     let one: AuthorizationState;
     let other: AuthorizationState;
 

@@ -14,6 +14,7 @@ export type Work = {
   /** The number of streams that are appended to concurrently, one event after another in each. */
   readonly streams: number;
   readonly eventsEach: number;
+  /** Size of the data of each event. */
   readonly dataBytes?: number;
   readonly synchronous?: Synchronous;
   /** Puts a payload into the payload store before each event. */
@@ -21,12 +22,16 @@ export type Work = {
   /** Drops root privileges first, to this user. */
   readonly userId?: number;
   /** Reports each failed append, and keeps the log open until the process is killed. */
-  readonly saysFaults?: boolean;
+  readonly reportsFaults?: boolean;
   /** Keeps the directory locked until its standard input ends. */
   readonly keepsLock?: boolean;
 };
 
-/** A message that a process writes about its work: one JSON object in each line of its standard output. */
+/**
+ * A message that a process writes about its work, as one JSON object in a line of its standard output: it has locked
+ * the directory (with its process id); an append was acknowledged; the append to the stream `failed` at the revision
+ * `at` has failed; a fault ends the process; the number of commits that the log has made, when all is done.
+ */
 export type ProcessMessage =
   | { readonly locked: number }
   | { readonly stream: string; readonly revision: number; readonly position: number }
@@ -34,7 +39,7 @@ export type ProcessMessage =
   | { readonly fault: string; readonly message: string }
   | { readonly commits: number };
 
-const say = (said: ProcessMessage): void => void process.stdout.write(`${JSON.stringify(said)}\n`);
+const say = (message: ProcessMessage): void => void process.stdout.write(`${JSON.stringify(message)}\n`);
 
 /** The stream with a number. */
 export const workStream = (stream: number): StreamName => streamName('execution', [`e${stream}`]);
@@ -47,8 +52,8 @@ export const workEvent = (stream: number, revision: number, dataBytes = 100): Ne
   metadata: '{}',
 });
 
-/** Reports a fault and then waits forever, so that the process is killed with the log open. */
-const orSay = (stream: number, at: number, appended: Promise<Appended>): Promise<Appended> =>
+/** Waits for an append; when that fails, reports it and waits until the process is killed, with the log open. */
+const acknowledgedOrReported = (stream: number, at: number, appended: Promise<Appended>): Promise<Appended> =>
   appended.catch((error: unknown) => {
     if (!(error instanceof Fault)) throw error;
     say({ failed: workStream(stream), code: error.code, at });
@@ -65,7 +70,9 @@ const write = async (work: Work): Promise<void> => {
       if (work.withPayloads === true) await payloads.put('definitions/a', Buffer.from(`${stream}/${at}`));
       const expected = at === 0 ? 'no-stream' : BigInt(at - 1);
       const appended = store.append(workStream(stream), expected, [event]);
-      const { revision, position } = await (work.saysFaults === true ? orSay(stream, at, appended) : appended);
+      const { revision, position } = await (work.reportsFaults === true
+        ? acknowledgedOrReported(stream, at, appended)
+        : appended);
       say({ stream: workStream(stream), revision: Number(revision), position: Number(position) });
     }
   };
@@ -91,5 +98,6 @@ const run = async (work: Work): Promise<void> => {
   }
 };
 
-const [, file, asked] = process.argv;
-if (asked !== undefined && file?.endsWith('event-store-process.js') === true) await run(JSON.parse(asked) as Work);
+const [, file, workJson] = process.argv;
+if (workJson !== undefined && file?.endsWith('event-store-process.js') === true)
+  await run(JSON.parse(workJson) as Work);

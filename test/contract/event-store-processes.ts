@@ -20,21 +20,21 @@ export type Running = {
   kill(): void;
   /** Kills the process together with the command that wraps it. */
   killGroup(): void;
-  /** Ends the standard input, for which a process that keeps its lock waits. */
-  letGo(): void;
+  /** Ends the standard input of the process; one that keeps its lock (`keepsLock`) then releases it and ends. */
+  endInput(): void;
 };
 
-/** Starts a writing process, wrapped in a command where one is given (`strace …`). */
-export const start = (work: Work, environment: NodeJS.ProcessEnv = {}, before: readonly string[] = []): Running => {
-  const [command, ...args] = before.concat(process.execPath);
+/** Starts a writing process, by the command `wrapper` where one is given, such as `strace …`. */
+export const start = (work: Work, environment: NodeJS.ProcessEnv = {}, wrapper: readonly string[] = []): Running => {
+  const [command, ...args] = wrapper.concat(process.execPath);
   const child = spawn(command ?? '', [...args, PROGRAM, JSON.stringify(work)], {
     env: { ...process.env, ...environment },
     stdio: ['pipe', 'pipe', 'inherit'],
-    detached: before.length > 0, // a process group of its own
+    detached: wrapper.length > 0, // a process group of its own
   });
   const said: ProcessMessage[] = [];
   const checks = new Set<() => void>();
-  const check = (): void => checks.forEach((one) => one());
+  const check = (): void => checks.forEach((checkOne) => checkOne());
   createInterface(child.stdout).on('line', (line) => {
     said.push(JSON.parse(line) as ProcessMessage);
     check();
@@ -58,7 +58,7 @@ export const start = (work: Work, environment: NodeJS.ProcessEnv = {}, before: r
       }),
     kill: () => void child.kill('SIGKILL'),
     killGroup: () => child.pid !== undefined && void process.kill(-child.pid, 'SIGKILL'),
-    letGo: () => void child.stdin.end(),
+    endInput: () => void child.stdin.end(),
   };
 };
 

@@ -30,6 +30,7 @@ const event = (text: string, type = 'ExecutionCreated'): NewEvent => ({
 const events = (count: number, type?: string): NewEvent[] =>
   Array.from({ length: count }, () => event(randomUUID(), type));
 
+/** The fields of an event, with bytes as lists of numbers, to be compared. */
 const plain = ({ id, type, data, metadata }: NewEvent) => ({
   id: [...id],
   type,
@@ -39,24 +40,27 @@ const plain = ({ id, type, data, metadata }: NewEvent) => ({
 
 const textOf = ({ data }: NewEvent): string => new TextDecoder().decode(data);
 
-const all = async <Item>(items: AsyncIterable<Item>): Promise<Item[]> => {
+const collect = async <Item>(items: AsyncIterable<Item>): Promise<Item[]> => {
   const found: Item[] = [];
   for await (const item of items) found.push(item);
   return found;
 };
 
 const streamOf = async (log: EventLog, stream: StreamName, options?: ReadStreamOptions): Promise<RecordedEvent[]> =>
-  (await all(log.readStream(stream, options))).flat();
+  (await collect(log.readStream(stream, options))).flat();
 
 const logAfter = async (log: EventLog, after: bigint, filter?: EventFilter, limit?: number): Promise<LogPage[]> =>
-  all(log.readLog({ after, ...(filter && { filter }), ...(limit !== undefined && { limit }) }));
+  collect(log.readLog({ after, ...(filter && { filter }), ...(limit !== undefined && { limit }) }));
 
 const eventsOf = (pages: readonly LogPage[]): RecordedEvent[] => pages.flatMap((page) => page.events);
 
 const isAscending = (positions: readonly bigint[]): boolean =>
   positions.every((p, i) => i === 0 || p > positions[i - 1]!);
 
-/** Collects the pages of a subscription, and waits for events in them. */
+/** The number of events that a reader gets in three pages: an adapter gives at most 200 in one. */
+const THREE_PAGES = 450;
+
+/** Collects the pages of a subscription; `until` resolves when a condition on them holds. */
 const collector = () => {
   const pages: { page: LogPage; isLive: boolean }[] = [];
   let check: () => void = () => undefined;
@@ -80,8 +84,10 @@ export const eventStoreContract = (name: string, open: () => Promise<OpenStore>)
     let reopen: OpenStore['reopen'];
     let category: string;
     let stream: StreamName;
+    /** The position of the last event before the test; other tests may have written to the same log. */
     let start: bigint;
 
+    /** Another stream of the test's category. */
     const other = (id: string): StreamName => streamName(category, [id]);
 
     beforeEach(async () => {
@@ -109,15 +115,15 @@ export const eventStoreContract = (name: string, open: () => Promise<OpenStore>)
       });
 
       it('records every field as it was given', async () => {
-        const given: NewEvent = {
+        const sent: NewEvent = {
           id: Uint8Array.from({ length: 16 }, (_, i) => 255 - i),
           type: 'NodePhaseReported',
           data: Uint8Array.from({ length: 256 }, (_, i) => i),
           metadata: JSON.stringify({ recordedAtMs: 1, actor: 'Zoë 🛫', commandId: '', schema: 1 }),
         };
-        const { position } = await store.append(stream, 'any', [given]);
+        const { position } = await store.append(stream, 'any', [sent]);
         const [recorded] = await streamOf(store, stream);
-        expect(plain(recorded!)).toEqual(plain(given));
+        expect(plain(recorded!)).toEqual(plain(sent));
         expect(recorded).toMatchObject({ stream, revision: 0n, position });
       });
 
@@ -134,7 +140,7 @@ export const eventStoreContract = (name: string, open: () => Promise<OpenStore>)
         expect([...(await streamOf(store, stream))[0]!.data]).toEqual([1, 2, 3]);
       });
 
-      it('takes any revision when none is expected', async () => {
+      it('appends at any revision when none is expected', async () => {
         await store.append(stream, 'any', events(1));
         expect((await store.append(stream, 'any', events(2))).revision).toBe(2n);
       });
@@ -164,21 +170,23 @@ export const eventStoreContract = (name: string, open: () => Promise<OpenStore>)
 
       it('accepts one of many concurrent appends to a stream, and refuses the others as conflicts', async () => {
         const tries = Array.from({ length: 20 }, () => store.append(stream, 'no-stream', events(1)));
-        const beside = Array.from({ length: 20 }, (_, i) => store.append(other(`b${i}`), 'no-stream', events(1)));
+        const toOtherStreams = Array.from({ length: 20 }, (_, i) =>
+          store.append(other(`b${i}`), 'no-stream', events(1)),
+        );
         const outcomes = await Promise.allSettled(tries);
         expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
         for (const outcome of outcomes)
           if (outcome.status === 'rejected') expect(outcome.reason).toBeInstanceOf(RevisionConflict);
-        for (const { revision } of await Promise.all(beside)) expect(revision).toBe(0n);
+        for (const { revision } of await Promise.all(toOtherStreams)) expect(revision).toBe(0n);
         expect(await streamOf(store, stream)).toHaveLength(1);
       });
 
       it('keeps the order of appends that are sent one after another without waiting', async () => {
-        const given = events(50);
-        await Promise.all(given.map((one, i) => store.append(stream, i === 0 ? 'no-stream' : BigInt(i - 1), [one])));
+        const sent = events(50);
+        await Promise.all(sent.map((one, i) => store.append(stream, i === 0 ? 'no-stream' : BigInt(i - 1), [one])));
         const recorded = await streamOf(store, stream);
-        expect(recorded.map(textOf)).toEqual(given.map(textOf));
-        expect(recorded.map(({ revision }) => revision)).toEqual(given.map((_, i) => BigInt(i)));
+        expect(recorded.map(textOf)).toEqual(sent.map(textOf));
+        expect(recorded.map(({ revision }) => revision)).toEqual(sent.map((_, i) => BigInt(i)));
         expect(isAscending(recorded.map(({ position }) => position))).toBe(true);
       });
 
@@ -193,8 +201,8 @@ export const eventStoreContract = (name: string, open: () => Promise<OpenStore>)
       });
 
       it('counts the bytes of all events of one append together', async () => {
-        const parts = events(3).map((one) => ({ ...one, data: new Uint8Array(400_000) }));
-        await expect(store.append(stream, 'no-stream', parts)).rejects.toBeInstanceOf(AppendTooLarge);
+        const together = events(3).map((one) => ({ ...one, data: new Uint8Array(MAX_APPEND_BYTES * 0.4) }));
+        await expect(store.append(stream, 'no-stream', together)).rejects.toBeInstanceOf(AppendTooLarge);
       });
 
       it('refuses a NUL in the name of a stream, in a type and in metadata, which SQLite would cut there', async () => {
@@ -216,39 +224,39 @@ export const eventStoreContract = (name: string, open: () => Promise<OpenStore>)
       it.each([['no-stream'], ['any']] as const)(
         'is a success at its first position, expecting %s',
         async (expected) => {
-          const given = events(3);
-          const first = await store.append(stream, expected, given);
-          expect(await store.append(stream, expected, given)).toEqual(first);
+          const sent = events(3);
+          const first = await store.append(stream, expected, sent);
+          expect(await store.append(stream, expected, sent)).toEqual(first);
           expect(await streamOf(store, stream)).toHaveLength(3);
         },
       );
 
       it('is a success when others have followed', async () => {
         await store.append(stream, 'no-stream', events(1));
-        const given = events(2);
-        const first = await store.append(stream, 0n, given);
+        const sent = events(2);
+        const first = await store.append(stream, 0n, sent);
         await store.append(stream, 2n, events(4));
-        expect(await store.append(stream, 0n, given)).toEqual(first);
-        expect(await store.append(stream, 'any', given)).toEqual(first);
+        expect(await store.append(stream, 0n, sent)).toEqual(first);
+        expect(await store.append(stream, 'any', sent)).toEqual(first);
         expect(await streamOf(store, stream)).toHaveLength(7);
       });
 
       it('is a success while the first append is still in flight', async () => {
-        const given = events(2);
+        const sent = events(2);
         const [first, second] = await Promise.all([
-          store.append(stream, 'no-stream', given),
-          store.append(stream, 'no-stream', given),
+          store.append(stream, 'no-stream', sent),
+          store.append(stream, 'no-stream', sent),
         ]);
         expect(second).toEqual(first);
         expect(await streamOf(store, stream)).toHaveLength(2);
       });
 
-      it('is known after the store was opened again', async () => {
-        const given = events(2);
-        const first = await store.append(stream, 'no-stream', given);
+      it('is a success at its first position after the store was opened again', async () => {
+        const sent = events(2);
+        const first = await store.append(stream, 'no-stream', sent);
         await store.close();
         store = await reopen();
-        expect(await store.append(stream, 'no-stream', given)).toEqual(first);
+        expect(await store.append(stream, 'no-stream', sent)).toEqual(first);
       });
 
       it('is a conflict when only a part of it is the same', async () => {
@@ -265,22 +273,22 @@ export const eventStoreContract = (name: string, open: () => Promise<OpenStore>)
       });
 
       it('is a conflict when it expects another revision', async () => {
-        const given = events(1);
-        await store.append(stream, 'no-stream', given);
+        const sent = events(1);
+        await store.append(stream, 'no-stream', sent);
         await store.append(stream, 0n, events(2));
-        await expect(store.append(stream, 0n, given)).rejects.toBeInstanceOf(RevisionConflict);
+        await expect(store.append(stream, 0n, sent)).rejects.toBeInstanceOf(RevisionConflict);
       });
 
-      it('is no repetition on another stream', async () => {
-        const given = events(1);
-        const first = await store.append(stream, 'no-stream', given);
-        const second = await store.append(other('b'), 'no-stream', given);
+      it('is recorded a second time on another stream', async () => {
+        const sent = events(1);
+        const first = await store.append(stream, 'no-stream', sent);
+        const second = await store.append(other('b'), 'no-stream', sent);
         expect(second.position).toBeGreaterThan(first.position);
       });
     });
 
     describe('reading a stream', () => {
-      const given = Array.from({ length: 450 }, (_, i) => event(`event ${i}`));
+      const sent = Array.from({ length: THREE_PAGES }, (_, i) => event(`event ${i}`));
 
       it('finds nothing when there is no stream', async () => {
         expect(await streamOf(store, stream)).toEqual([]);
@@ -294,15 +302,15 @@ export const eventStoreContract = (name: string, open: () => Promise<OpenStore>)
         ['backwards from a revision', { direction: 'backwards', from: 1n }, ['event 1', 'event 0']],
         ['from beyond its end, and finds nothing', { from: 450n }, []],
       ])('goes %s', async (_, options, texts) => {
-        await store.append(stream, 'no-stream', given);
+        await store.append(stream, 'no-stream', sent);
         expect((await streamOf(store, stream, options)).map(textOf)).toEqual(texts);
       });
 
       it.each(['forwards', 'backwards'] as const)('reads all pages %s', async (direction) => {
-        await store.append(stream, 'no-stream', given);
+        await store.append(stream, 'no-stream', sent);
         const texts = (await streamOf(store, stream, { direction })).map(textOf);
         const inOrder = direction === 'forwards' ? texts : texts.reverse();
-        expect(inOrder).toEqual(given.map(textOf));
+        expect(inOrder).toEqual(sent.map(textOf));
         expect(await streamOf(store, stream, { direction, limit: 301 })).toHaveLength(301);
       });
 
@@ -343,10 +351,10 @@ export const eventStoreContract = (name: string, open: () => Promise<OpenStore>)
         await fill();
         const [, second, third] = eventsOf(await logAfter(store, start));
         const from = { after: second!.position, isInclusive: true };
-        expect(eventsOf(await all(store.readLog({ ...from, limit: 2 }))).map(textOf)).toEqual(['a1', 'b0']);
+        expect(eventsOf(await collect(store.readLog({ ...from, limit: 2 }))).map(textOf)).toEqual(['a1', 'b0']);
         const types = ['TaskCreated'];
         const filtered = { after: third!.position, isInclusive: true, filter: { categories: [category], types } };
-        expect(eventsOf(await all(store.readLog(filtered))).map(textOf)).toEqual(['b0']);
+        expect(eventsOf(await collect(store.readLog(filtered))).map(textOf)).toEqual(['b0']);
         const seen: string[] = [];
         await new Promise<void>((resolve) => {
           const subscription = store.subscribe(from, ({ events: come }) => {
@@ -411,9 +419,9 @@ export const eventStoreContract = (name: string, open: () => Promise<OpenStore>)
 
     describe('reading the log backwards', () => {
       const backwards = async (options?: ReadLogBackwardsOptions): Promise<RecordedEvent[]> =>
-        (await all(store.readLogBackwards(options))).flat();
+        (await collect(store.readLogBackwards(options))).flat();
 
-      it('has the last event first, in several pages too', async () => {
+      it('has the last event first, also over several pages', async () => {
         await store.append(stream, 'no-stream', events(230));
         await store.append(other('b'), 'no-stream', [event('last')]);
         const found = await backwards({ limit: 231 });
@@ -439,16 +447,18 @@ export const eventStoreContract = (name: string, open: () => Promise<OpenStore>)
       const filter = (): EventFilter => ({ categories: [category] });
 
       it('delivers the events that are there, and then new ones', async () => {
-        await store.append(stream, 'no-stream', events(450));
+        await store.append(stream, 'no-stream', events(THREE_PAGES));
         const { pages, seen, until, onPage } = collector();
         const subscription = store.subscribe({ after: start, filter: filter() }, onPage);
         await until(() => pages.some(({ isLive }) => isLive));
-        expect(seen()).toHaveLength(450);
-        await store.append(stream, 449n, [event('later')]);
-        await until(() => seen().length === 451);
+        expect(seen()).toHaveLength(THREE_PAGES);
+        await store.append(stream, BigInt(THREE_PAGES - 1), [event('later')]);
+        await until(() => seen().length > THREE_PAGES);
         expect(pages.at(-1)!.isLive).toBe(true);
         expect(textOf(seen().at(-1)!)).toBe('later');
-        expect(seen().map(({ revision }) => revision)).toEqual(Array.from({ length: 451 }, (_, i) => BigInt(i)));
+        expect(seen().map(({ revision }) => revision)).toEqual(
+          Array.from({ length: THREE_PAGES + 1 }, (_, i) => BigInt(i)),
+        );
         await subscription.close();
         await expect(subscription.ended).resolves.toBeUndefined();
       });
@@ -471,18 +481,18 @@ export const eventStoreContract = (name: string, open: () => Promise<OpenStore>)
       });
 
       it('reads the next page when the handler is done with the one before', async () => {
-        await store.append(stream, 'no-stream', events(450));
+        await store.append(stream, 'no-stream', events(THREE_PAGES));
         let running = 0;
-        let most = 0;
+        let mostRunning = 0;
         const { seen, until, onPage } = collector();
         const subscription = store.subscribe({ after: start }, async (page, isLive) => {
-          most = Math.max(most, (running += 1));
+          mostRunning = Math.max(mostRunning, (running += 1));
           await new Promise((resolve) => setImmediate(resolve));
           running -= 1;
           onPage(page, isLive);
         });
-        await until(() => seen().length === 450);
-        expect(most).toBe(1);
+        await until(() => seen().length === THREE_PAGES);
+        expect(mostRunning).toBe(1);
         await subscription.close();
       });
 
@@ -497,16 +507,16 @@ export const eventStoreContract = (name: string, open: () => Promise<OpenStore>)
       });
 
       it('delivers another page after one with `hasNext`', async () => {
-        const before = await store.append(stream, 'no-stream', events(450));
+        const before = await store.append(stream, 'no-stream', events(THREE_PAGES));
         const { pages, seen, until, onPage } = collector();
         const subscription = store.subscribe({ after: start }, onPage);
         await Promise.all(Array.from({ length: 50 }, (_, i) => store.append(other(`s${i}`), 'no-stream', events(1))));
-        await until(() => seen().filter((each) => each.stream.startsWith(category)).length === 500);
-        const handed = pages.map(({ page }) => page);
-        for (const page of handed.filter(({ position }) => position < before.position))
+        await until(() => seen().filter((each) => each.stream.startsWith(category)).length === THREE_PAGES + 50);
+        const delivered = pages.map(({ page }) => page);
+        for (const page of delivered.filter(({ position }) => position < before.position))
           expect(page.hasNext ?? true).toBe(true);
         const followed = pages.length;
-        if (handed.at(-1)!.hasNext === true) await until(() => pages.length > followed);
+        if (delivered.at(-1)!.hasNext === true) await until(() => pages.length > followed);
         await subscription.close();
       });
 

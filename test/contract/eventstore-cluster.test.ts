@@ -44,7 +44,7 @@ const lastStream = async (client: EventStoreDBClient): Promise<string | undefine
   return last?.event?.streamId;
 };
 
-const at = (commit: bigint): Position => ({ commit, prepare: commit });
+const positionAt = (commit: bigint): Position => ({ commit, prepare: commit });
 
 describe('a cluster of nodes that stand in for EventStoreDB', () => {
   let cluster: Cluster;
@@ -64,11 +64,11 @@ describe('a cluster of nodes that stand in for EventStoreDB', () => {
     const client = clientOf(leader);
     const first = await append(client, 'offsets-1');
     const second = await append(client, 'offsets-1');
-    expect(second - first).toBeGreaterThan(100n);
-    const between = at(first + 1n);
+    expect(second - first).toBeGreaterThan(100n); // each event takes more than 100 bytes of the log
+    const between = positionAt(first + 1n);
     for (const options of [{ fromPosition: between }, { fromPosition: between, direction: BACKWARDS }] as const)
       await expect(collected(client.readAll(options))).rejects.toThrow('2 UNKNOWN: Unexpected ReadAllResult: Error');
-    const beyond = { fromPosition: at(second + 1_000_000n), direction: BACKWARDS } as const;
+    const beyond = { fromPosition: positionAt(second + 1_000_000n), direction: BACKWARDS } as const;
     await expect(collected(client.readAll(beyond))).rejects.toThrow('2 UNKNOWN: Unexpected ReadAllResult: Error');
     const [error] = (await once(client.subscribeToAll({ fromPosition: between }), 'error')) as [unknown];
     expect(String(error)).toContain('2 UNKNOWN');
@@ -98,7 +98,7 @@ describe('a cluster of nodes that stand in for EventStoreDB', () => {
     await append(clientOf(leader), 'lagging-2');
     expect(await lastStream(clientOf(leader))).toBe('lagging-2');
     expect(await lastStream(clientOf(follower))).toBe('lagging-1');
-    await follower.lag(0);
+    await follower.lag(0); // milliseconds
     await until(
       () => lastStream(clientOf(follower)),
       (stream) => stream === 'lagging-2',

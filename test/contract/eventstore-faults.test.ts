@@ -32,8 +32,8 @@ const textsOf = async (store: EventStore, stream: StreamName): Promise<string[]>
 
 const urlOf = (address: string): string => `esdb://${address}?tls=false&keepAliveInterval=10000`;
 
-/** Lets a command fail that was refused before it was sent, because no node was found for two seconds. */
-const nothingRecorded = (error: unknown): undefined => {
+/** Ignores the failure of a command that was never sent, because no node was found for two seconds. */
+const ignoreUnavailable = (error: unknown): undefined => {
   if (!(error instanceof StoreUnavailable)) throw error;
 };
 
@@ -44,7 +44,7 @@ describe('the log in an event store that cannot always be reached', () => {
   let store: EventStore;
   const troubles: unknown[] = [];
 
-  const fresh = (): StreamName => streamName('counted', [randomUUID()]);
+  const newStream = (): StreamName => streamName('counted', [randomUUID()]);
 
   beforeAll(async () => {
     server = await startLogServer(directory);
@@ -59,25 +59,25 @@ describe('the log in an event store that cannot always be reached', () => {
   });
 
   it('has an append once when its answer was lost', async () => {
-    const stream = fresh();
-    const given = event();
+    const stream = newStream();
+    const lost = event();
     await store.append(stream, 'no-stream', [event('first-' + stream)]);
     proxy.stallAnswers();
-    const appended = store.append(stream, 0n, [given]);
+    const appended = store.append(stream, 0n, [lost]);
     // The event is written behind the proxy; only the answer is missing.
-    const beside = EventStoreDBClient.connectionString(urlOf(server.address));
+    const direct = EventStoreDBClient.connectionString(urlOf(server.address));
     for (let written = 0; written < 2;) {
       written = 0;
-      for await (const each of beside.readStream(stream)) written += each.event === undefined ? 0 : 1;
+      for await (const each of direct.readStream(stream)) written += each.event === undefined ? 0 : 1;
     }
-    await beside.dispose();
+    await direct.dispose();
     proxy.cut();
     expect((await appended).revision).toBe(1n);
-    expect(await textsOf(store, stream)).toEqual(['first-' + stream, given.data.toString()]);
+    expect(await textsOf(store, stream)).toEqual(['first-' + stream, lost.data.toString()]);
   });
 
   it('is appended to by a process whose clock is an hour behind', async () => {
-    const stream = fresh();
+    const stream = newStream();
     const now = Date.now.bind(Date);
     const clock = vi.spyOn(Date, 'now').mockImplementation(() => now() - 3_600_000);
     try {
@@ -89,8 +89,8 @@ describe('the log in an event store that cannot always be reached', () => {
   });
 
   it('loses and doubles nothing when connections break under load', async () => {
-    const streams = Array.from({ length: 8 }, fresh);
-    const given = streams.map((): NewEvent[] => []);
+    const streams = Array.from({ length: 8 }, newStream);
+    const sent = streams.map((): NewEvent[] => []);
     let cuts = 0;
     const cutting = setInterval(() => {
       cuts += 1;
@@ -103,16 +103,16 @@ describe('the log in an event store that cannot always be reached', () => {
         events.push(each);
       }
     };
-    await Promise.all(streams.map((stream, at) => fill(stream, given[at]!))).finally(() => clearInterval(cutting));
+    await Promise.all(streams.map((stream, at) => fill(stream, sent[at]!))).finally(() => clearInterval(cutting));
     for (const [at, stream] of streams.entries())
-      expect(await textsOf(store, stream)).toEqual(given[at]!.map(({ data }) => data.toString()));
+      expect(await textsOf(store, stream)).toEqual(sent[at]!.map(({ data }) => data.toString()));
   });
 
   it('has each acknowledged command of two processes once, at the answered revision, although answers are lost', async () => {
     const streams = Array.from({ length: 3 }, () => streamName('purse', [randomUUID()]));
     const payloads = filePayloadStore({ directory });
-    const beside = await eventstoreEventStore({ url: urlOf(proxy.address) });
-    const processes = [store, beside].map((over) =>
+    const second = await eventstoreEventStore({ url: urlOf(proxy.address) });
+    const processes = [store, second].map((over) =>
       openSessions({ store: over, payloads, now: () => 1, isShared: true }),
     );
     const answered = new Map<string, { readonly stream: StreamName; readonly revision: bigint }>();
@@ -126,15 +126,15 @@ describe('the log in an event store that cannot always be reached', () => {
         const commandId = randomUUID();
         const command = { kind: 'write', bytes: Buffer.from(commandId) } as const;
         const context = { actor: '', commandId };
-        const outcome = await sessions.handle(purse, stream, command, context).catch(nothingRecorded);
+        const outcome = await sessions.handle(purse, stream, command, context).catch(ignoreUnavailable);
         if (outcome?.kind === 'accepted')
           answered.set(commandId.replaceAll('-', ''), { stream, revision: outcome.revision });
       }
     };
-    const lanes = processes.flatMap((sessions) =>
+    const reporting = processes.flatMap((sessions) =>
       streams.flatMap((stream) => [1, 2, 3, 4].map(() => report(sessions, stream))),
     );
-    await Promise.all(lanes).finally(() => clearInterval(breaking));
+    await Promise.all(reporting).finally(() => clearInterval(breaking));
     proxy.cut();
     const found = new Map<string, { readonly stream: StreamName; readonly revision: bigint }>();
     for (const stream of streams)
@@ -144,14 +144,14 @@ describe('the log in an event store that cannot always be reached', () => {
           expect(found.has(key)).toBe(false);
           found.set(key, { stream, revision });
         }
-    expect(answered.size).toBeGreaterThan(lanes.length);
+    expect(answered.size).toBeGreaterThan(reporting.length);
     expect(found).toEqual(answered);
-    await beside.close();
+    await second.close();
     await payloads.close();
   });
 
   it('goes on delivering events after the server was killed, each once', async () => {
-    const stream = fresh();
+    const stream = newStream();
     const seen: string[] = [];
     let check = (): void => undefined;
     const subscription = store.subscribe(
@@ -178,7 +178,7 @@ describe('the log in an event store that cannot always be reached', () => {
   });
 
   it('fails an append while it cannot be reached, and accepts one afterwards', async () => {
-    const stream = fresh();
+    const stream = newStream();
     proxy.shut();
     await expect(store.append(stream, 'no-stream', [event()])).rejects.toSatisfy(
       (fault) => fault instanceof StoreUnavailable || fault instanceof OutcomeUnknown,
@@ -189,13 +189,13 @@ describe('the log in an event store that cannot always be reached', () => {
   });
 
   it('fails an append with RevisionConflict when the stream is not at the expected revision', async () => {
-    const stream = fresh();
+    const stream = newStream();
     await store.append(stream, 'no-stream', [event()]);
     await expect(store.append(stream, 'no-stream', [event()])).rejects.toBeInstanceOf(RevisionConflict);
   });
 
   it('fails with CorruptEvent for a stream that an operator has deleted', async () => {
-    const stream = fresh();
+    const stream = newStream();
     await store.append(stream, 'no-stream', [event()]);
     const operator = EventStoreDBClient.connectionString(urlOf(server.address));
     await operator.tombstoneStream(stream);
@@ -205,7 +205,7 @@ describe('the log in an event store that cannot always be reached', () => {
   });
 
   it('reads events that other applications have written as they are', async () => {
-    const stream = fresh();
+    const stream = newStream();
     const other = EventStoreDBClient.connectionString(urlOf(server.address));
     await other.appendToStream(stream, jsonEvent({ type: 'Foreign', data: { any: 'thing' } }));
     await other.dispose();

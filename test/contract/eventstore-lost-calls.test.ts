@@ -8,11 +8,12 @@ import { ReadRespSchema } from '../../proto/gen/event_store/client/streams_pb.js
 import { frameOf } from '../../services/kernel/encoding/grpc-frame.js';
 import { eventstoreEventStore } from '../../services/store/eventstore/eventstore-event-store.js';
 
-const open: (() => void)[] = [];
+const closers: (() => void)[] = [];
 afterEach(() => {
-  for (const close of open.splice(0)) close();
+  for (const close of closers.splice(0)) close();
 });
 
+/** Answers a call with one message and the status OK. */
 const respond = <Desc extends DescMessage>(
   stream: ServerHttp2Stream,
   schema: Desc,
@@ -23,7 +24,7 @@ const respond = <Desc extends DescMessage>(
   stream.end(frameOf(toBinary(schema, create(schema, message))));
 };
 
-/** Starts a node that answers no read until some were made; the event that it answers is the identity of the log. */
+/** Starts a node that leaves the first reads unanswered, and answers later ones with the identity of a log. */
 const startNode = async (unansweredReads: number): Promise<string> => {
   let reads = 0;
   const server = createServer();
@@ -43,18 +44,18 @@ const startNode = async (unansweredReads: number): Promise<string> => {
     };
     respond(stream, ReadRespSchema, { content: { case: 'event', value: { event } } });
   });
-  server.on('session', (session) => open.push(() => session.destroy()));
-  open.push(() => server.close());
+  server.on('session', (session) => closers.push(() => session.destroy()));
+  closers.push(() => server.close());
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   return `esdb://127.0.0.1:${(server.address() as AddressInfo).port}?tls=false`;
 };
 
 it('an event store that lost a call at the start, and answers all others, is opened by another attempt', async () => {
-  const said: unknown[] = [];
-  const onWait = (error?: unknown): Promise<void> => Promise.resolve(void said.push(error));
+  const waitedFor: unknown[] = [];
+  const onWait = (error?: unknown): Promise<void> => Promise.resolve(void waitedFor.push(error));
   const store = await eventstoreEventStore({ url: await startNode(1), onWait });
   expect(store.logId).toBe('the-log');
-  expect(said.at(-1)).toMatchObject({ message: 'the event store has not answered for 9 s' });
+  expect(waitedFor.at(-1)).toMatchObject({ message: 'the event store has not answered for 9 s' });
   await store.close();
 }, 20_000);

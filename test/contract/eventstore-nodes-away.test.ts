@@ -13,7 +13,7 @@ import { type Proxy, startProxy } from '../support/proxies/proxy.js';
 import { until } from '../support/until.js';
 
 const event = () => newEvent('Counted', Buffer.from(randomUUID()));
-const fresh = () => streamName('counted', [randomUUID()]);
+const newStream = () => streamName('counted', [randomUUID()]);
 
 /** An address at which nothing listens. */
 const NOWHERE = '127.0.0.1:1';
@@ -44,30 +44,30 @@ describe('a cluster of which no node can be found for seconds', () => {
   });
 
   it('fails reads meanwhile, and completes appends and delivers events when it is back', async () => {
-    const stream = fresh();
-    const given = Array.from({ length: 3 }, event);
+    const stream = newStream();
+    const sent = Array.from({ length: 3 }, event);
     const delivered: string[] = [];
     const subscription = store.subscribe({ after: await store.head() }, ({ events }) => {
       delivered.push(
         ...events.filter((each) => each.stream === stream).map(({ data }) => Buffer.from(data).toString()),
       );
     });
-    await store.append(stream, 'no-stream', [given[0]!]);
+    await store.append(stream, 'no-stream', [sent[0]!]);
     network.shut();
     const awayUntil = performance.now() + AWAY_MS;
-    const appended = store.append(stream, 0n, [given[1]!]);
+    const appended = store.append(stream, 0n, [sent[1]!]);
     for (let refused = 0; performance.now() < awayUntil; refused += 1) {
       await expect(store.head()).rejects.toBeInstanceOf(StoreUnavailable);
-      expect(refused).toBeLessThan(100);
+      expect(refused).toBeLessThan(100); // a read fails after a wait, not at once
     }
     network.open();
     expect((await appended).revision).toBe(1n);
-    await store.append(stream, 1n, [given[2]!]);
+    await store.append(stream, 1n, [sent[2]!]);
     await until(
       () => Promise.resolve(delivered.length),
-      (count) => count >= given.length,
+      (count) => count >= sent.length,
     );
-    expect(delivered).toEqual(given.map(({ data }) => Buffer.from(data).toString()));
+    expect(delivered).toEqual(sent.map(({ data }) => Buffer.from(data).toString()));
     expect(troubles.length).toBeGreaterThan(0);
     await subscription.close();
   });

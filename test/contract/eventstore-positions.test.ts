@@ -20,7 +20,7 @@ const event = (text: string, bytes = 0): NewEvent => ({
 });
 
 const textOf = ({ data }: RecordedEvent): string => Buffer.from(data).toString().trimEnd();
-const all = async <Item>(pages: AsyncIterable<Item>): Promise<Item[]> => {
+const collect = async <Item>(pages: AsyncIterable<Item>): Promise<Item[]> => {
   const found: Item[] = [];
   for await (const page of pages) found.push(page);
   return found;
@@ -53,14 +53,15 @@ describe('an event store whose positions are byte offsets', () => {
     await cluster.close();
   });
 
-  const [categories, first] = [['counted'], () => known[0]!];
+  const categories = ['counted'];
+  const first = (): bigint => known[0]!;
 
   it.each([
     ['no filter', undefined],
     ['a filter', { categories }],
   ] as const)('is read after a position that no event has, with %s', async (_, filter) => {
-    const given = filter === undefined ? {} : { filter };
-    const after = async (position: bigint) => textsIn(await all(store.readLog({ after: position, ...given })));
+    const filtered = filter === undefined ? {} : { filter };
+    const after = async (position: bigint) => textsIn(await collect(store.readLog({ after: position, ...filtered })));
     expect(await after(first() + 1n)).toEqual(['two', 'three']);
     expect(await after(first() - 1n)).toEqual(['one', 'two', 'three']);
     expect(await after(1n)).toEqual(['one', 'two', 'three']);
@@ -72,7 +73,7 @@ describe('an event store whose positions are byte offsets', () => {
     ['a filter', { categories }],
   ] as const)('is read from a position on, including the event there, with %s', async (_, filter) => {
     const from = async (position: bigint) =>
-      textsIn(await all(store.readLog({ after: position, isInclusive: true, ...(filter && { filter }) })));
+      textsIn(await collect(store.readLog({ after: position, isInclusive: true, ...(filter && { filter }) })));
     expect(await from(known[1]!)).toEqual(['two', 'three']);
     expect(await from(known[1]! + 1n)).toEqual(['three']);
     expect(await from(known[2]!)).toEqual(['three']);
@@ -80,7 +81,7 @@ describe('an event store whose positions are byte offsets', () => {
 
   it('is read backwards from a position that no event has, and from beyond its end', async () => {
     const before = async (position: bigint) =>
-      (await all(store.readLogBackwards({ before: position }))).flat().map(textOf);
+      (await collect(store.readLogBackwards({ before: position }))).flat().map(textOf);
     expect(await before(known[2]!)).toEqual(['two', 'one']);
     expect(await before(known[2]! + 1n)).toEqual(['three', 'two', 'one']);
     expect(await before(known[1]! - 1n)).toEqual(['one']);
@@ -113,7 +114,7 @@ describe('an event store whose positions are byte offsets', () => {
       (reached) => reached === position?.commit,
     );
     expect(await store.head()).toBe(position?.commit);
-    const pages = await all(store.readLog({ after: known[2]! }));
+    const pages = await collect(store.readLog({ after: known[2]! }));
     expect(pages).toEqual([{ events: [], position: position?.commit }]);
     await subscription.close();
   });
@@ -131,6 +132,7 @@ describe('an event store whose positions are byte offsets', () => {
       (texts) => texts.some((text) => text.includes(`before position ${after}`)),
     );
     expect(liveness).toEqual([]);
+    // Positions are byte offsets: the position `after` is inside this event of 3,000 bytes.
     await store.append(streamName('counted', ['passed']), 'no-stream', [event('passed', 3_000)]);
     await store.append(streamName('counted', ['next']), 'no-stream', [event('next')]);
     await until(
@@ -147,7 +149,7 @@ describe('an event store whose positions are byte offsets', () => {
     const subscription = store.subscribe({ after: await store.head(), filter: { categories } }, ({ events }) => {
       seen.push(...events.map(textOf));
     });
-    const beside = new Worker(new URL('../support/clients/appending-thread.js', import.meta.url), {
+    const writer = new Worker(new URL('../support/clients/appending-thread.js', import.meta.url), {
       workerData: { url: cluster.url(), stream, bytes: 2_000 } satisfies Appending,
     });
     await until(
@@ -162,8 +164,8 @@ describe('an event store whose positions are byte offsets', () => {
       },
       (count) => count > 0,
     );
-    beside.postMessage('end');
-    const [written] = (await once(beside, 'message')) as [number];
+    writer.postMessage('end');
+    const [written] = (await once(writer, 'message')) as [number];
     await until(
       () => Promise.resolve(seen.length),
       (count) => count >= written,

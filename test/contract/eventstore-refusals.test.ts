@@ -22,9 +22,9 @@ import { until } from '../support/until.js';
 
 const urlOf = (address: string, parameters = ''): string => `esdb://${address}?tls=false${parameters}`;
 const event = () => newEvent('Counted', Buffer.from(randomUUID()));
-const fresh = () => streamName('counted', [randomUUID()]);
+const newStream = () => streamName('counted', [randomUUID()]);
 
-const textsOf = async (store: EventStore, stream: ReturnType<typeof fresh>): Promise<string[]> => {
+const textsOf = async (store: EventStore, stream: ReturnType<typeof newStream>): Promise<string[]> => {
   const found: string[] = [];
   for await (const page of store.readStream(stream))
     found.push(...page.map(({ data }) => Buffer.from(data).toString()));
@@ -45,11 +45,11 @@ describe('an event store that refuses calls, falls silent or gets a new log id',
   it('is left for the leader that it names, and appends are sent there', async () => {
     const follower = await startFollower(log.address);
     const store = await eventstoreEventStore({ url: urlOf(follower.address) });
-    const stream = fresh();
-    const given = Array.from({ length: 20 }, event);
-    for (const [at, each] of given.entries())
+    const stream = newStream();
+    const sent = Array.from({ length: 20 }, event);
+    for (const [at, each] of sent.entries())
       await store.append(stream, at === 0 ? 'no-stream' : BigInt(at - 1), [each]);
-    expect(await textsOf(store, stream)).toEqual(given.map(({ data }) => Buffer.from(data).toString()));
+    expect(await textsOf(store, stream)).toEqual(sent.map(({ data }) => Buffer.from(data).toString()));
     expect(follower.sentAway()).toBeGreaterThan(0);
     await store.close();
     await follower.close();
@@ -104,7 +104,7 @@ describe('an event store that refuses calls, falls silent or gets a new log id',
     const store = await eventstoreEventStore({
       url: urlOf(proxy.address, '&keepAliveInterval=500&keepAliveTimeout=500'),
     });
-    const stream = fresh();
+    const stream = newStream();
     const [first, second] = [event(), event()];
     await store.append(stream, 'no-stream', [first]);
     proxy.stallAnswers();
@@ -118,10 +118,10 @@ describe('an event store that refuses calls, falls silent or gets a new log id',
   const expectDeliveredAgain = async (url: string, harm: () => void): Promise<void> => {
     const troubles: unknown[] = [];
     const store = await eventstoreEventStore({ url, onFailure: (error) => troubles.push(error) });
-    const stream = fresh();
-    const given = Array.from({ length: 4 }, event);
-    const beside = await eventstoreEventStore({ url: urlOf(log.address) });
-    const append = async (at: number) => beside.append(stream, at === 0 ? 'no-stream' : BigInt(at - 1), [given[at]!]);
+    const stream = newStream();
+    const sent = Array.from({ length: 4 }, event);
+    const direct = await eventstoreEventStore({ url: urlOf(log.address) });
+    const append = async (at: number) => direct.append(stream, at === 0 ? 'no-stream' : BigInt(at - 1), [sent[at]!]);
     const delivered: string[] = [];
     const filter = { categories: ['counted'] };
     const subscription = store.subscribe({ after: await store.head(), filter }, ({ events }) => {
@@ -140,11 +140,11 @@ describe('an event store that refuses calls, falls silent or gets a new log id',
     await untilDelivered(3);
     await append(3);
     await untilDelivered(4);
-    expect(delivered).toEqual(given.map(({ data }) => Buffer.from(data).toString()));
+    expect(delivered).toEqual(sent.map(({ data }) => Buffer.from(data).toString()));
     expect(troubles.length).toBeGreaterThan(0);
     await subscription.close();
     await store.close();
-    await beside.close();
+    await direct.close();
   };
 
   it('delivers further events after its connection was silent, each once', async () => {
@@ -162,7 +162,7 @@ describe('an event store that refuses calls, falls silent or gets a new log id',
   it('keeps all its events when it gets another log id, as a copy does', async () => {
     const url = urlOf(log.address);
     const store = await eventstoreEventStore({ url });
-    await store.append(fresh(), 'no-stream', [event()]);
+    await store.append(newStream(), 'no-stream', [event()]);
     const had = await allEvents(store);
     const { before, after } = await renewEventstoreId({ url }, true);
     expect(before).toBe(store.logId);

@@ -7,7 +7,7 @@ import { type Cluster, startEventstoreCluster } from '../support/eventstore-clus
 import { newEvent } from '../support/streams/filled-log.js';
 
 const event = () => newEvent('Counted', Buffer.from(randomUUID()));
-const fresh = () => streamName('counted', [randomUUID()]);
+const newStream = () => streamName('counted', [randomUUID()]);
 
 describe('a cluster whose leader answers pings and nothing else', () => {
   let cluster: Cluster;
@@ -23,7 +23,7 @@ describe('a cluster whose leader answers pings and nothing else', () => {
   });
 
   it('gets appends at its next leader when the old one is cut off from the other nodes', async () => {
-    const stream = fresh();
+    const stream = newStream();
     await store.append(stream, 'no-stream', [event()]);
     const leader = await cluster.leader();
     await leader.isolate();
@@ -37,7 +37,7 @@ describe('a cluster whose leader answers pings and nothing else', () => {
     await leader.mute();
     await expect(store.head()).rejects.toThrow('the event store cannot be read');
     await leader.speak();
-    const stream = fresh();
+    const stream = newStream();
     expect((await store.append(stream, 'no-stream', [event()])).revision).toBe(0n);
   });
 });

@@ -9,7 +9,7 @@ import { openForReading, openForWriting, type Database } from '../../services/st
 import { logWriter } from '../../services/store/log/writer.js';
 
 /** Counts the queries for many rows that are made through a connection from now on. */
-const counting = (db: Database): (() => number) => {
+const countQueries = (db: Database): (() => number) => {
   const spies: { readonly mock: { readonly calls: readonly unknown[] } }[] = [];
   const prepare = db.prepare.bind(db);
   vi.spyOn(db, 'prepare').mockImplementation((...args) => {
@@ -20,7 +20,7 @@ const counting = (db: Database): (() => number) => {
   return () => spies.reduce((sum, { mock }) => sum + mock.calls.length, 0);
 };
 
-/** Opens a log as a process does: its writer, and a reader that shares with it the position of the last event of each kind. */
+/** Opens a log as a process does: a writer, and a reader that knows from it the last position of each kind of event. */
 const opened = (directory = mkdtempSync(join(tmpdir(), 'kind-heads-'))) => {
   const path = join(directory, 'log.db');
   const heads = kindHeadsIn(sharedHead());
@@ -32,26 +32,26 @@ const opened = (directory = mkdtempSync(join(tmpdir(), 'kind-heads-'))) => {
     return writer.head().position;
   };
   const { db: reading } = openForReading(path);
-  const made = counting(reading);
-  return { directory, record, rows: logRows(reading, heads), made };
+  const queries = countQueries(reading);
+  return { directory, record, rows: logRows(reading, heads), queries };
 };
 
 /** A filter that matches all kinds (a kind is an event type in a category) of one category. */
 const PROJECTS = { categories: ['project'] };
 
 it('a reader makes no query while none of the kinds that it reads is recorded', () => {
-  const { record, rows, made } = opened();
+  const { record, rows, queries } = opened();
   record('project', 'ProjectRegistered');
   const first = record('execution', 'ExecutionCreated');
   expect(rows.logPage({ after: 0, upTo: first }, PROJECTS, 10).events).toHaveLength(1);
 
-  const before = made();
+  const before = queries();
   let head = first;
   for (let i = 0; i < 20; i += 1) head = record('execution', 'ExecutionCreated');
   const page = rows.logPage({ after: first, upTo: head }, PROJECTS, 10);
   expect(page).toEqual({ events: [], position: BigInt(head) });
   expect(rows.wantsHot(PROJECTS)).toBe(false); // no NodePhaseReported, the frequent type of this log
-  expect(made()).toBe(before);
+  expect(queries()).toBe(before);
 
   const next = record('project', 'ProjectRegistered');
   expect(rows.logPage({ after: head, upTo: next }, PROJECTS, 10).events).toHaveLength(1);

@@ -6,6 +6,7 @@ import { until } from '../support/until.js';
 /** The contract of a store of leases; `open` opens the same store each time. */
 export const leasesContract = (name: string, open: () => Promise<Leases>): void => {
   describe(`leases in ${name}`, () => {
+    /** Two views of the same store, as two processes open it. */
     let one: Leases;
     let other: Leases;
 
@@ -53,7 +54,7 @@ export const leasesContract = (name: string, open: () => Promise<Leases>): void 
       expect(await other.take(['back 1', 'back 2'], 'b')).toEqual(['back 1']);
     });
 
-    it('go to one of many workers that ask at once', async () => {
+    it('go each to one of many workers that ask at once', async () => {
       const leases = await Promise.all(Array.from({ length: 6 }, open));
       const names = Array.from({ length: 8 }, (_, at) => `race ${at}`);
       const taken = await Promise.all(leases.map((each, at) => each.take(names, `worker ${at}`)));
@@ -61,8 +62,8 @@ export const leasesContract = (name: string, open: () => Promise<Leases>): void 
       await Promise.all(leases.map((each) => each.close()));
     });
 
-    it('run out when they are not renewed, and not before', async () => {
-      const from = performance.now();
+    it('expire when they are not renewed for LEASE_MS, and not before', async () => {
+      const takenAt = performance.now();
       await one.take(['out 1', 'out 2'], 'a');
       const got = await until(
         async () => {
@@ -73,7 +74,7 @@ export const leasesContract = (name: string, open: () => Promise<Leases>): void 
       );
       expect(got).toEqual(['out 1']);
       // A margin, because the clock of the store counts in milliseconds.
-      expect(performance.now() - from).toBeGreaterThan(LEASE_MS - 50);
+      expect(performance.now() - takenAt).toBeGreaterThan(LEASE_MS - 50);
       expect((await one.held('out 1')).get('out 1')).toBe('b');
     });
   });

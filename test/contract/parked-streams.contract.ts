@@ -24,24 +24,25 @@ const payloads = {
 };
 
 /** A change of one name: a version is registered, or its description and state are set. */
-type Happens = { readonly version: number } | { readonly description: string; readonly state: number };
+type Change = { readonly version: number } | { readonly description: string; readonly state: number };
 
-const eventOf = (happens: Happens): Pick<RecordedEvent, 'stream' | 'type' | 'data'> => {
-  if ('version' in happens) {
-    const version = { resourceType: ResourceType.TASK, ...id, version: `v${happens.version}` };
+const eventOf = (change: Change): Pick<RecordedEvent, 'stream' | 'type' | 'data'> => {
+  if ('version' in change) {
+    const version = { resourceType: ResourceType.TASK, ...id, version: `v${change.version}` };
     const value = toBinary(CompiledTaskSchema, create(CompiledTaskSchema, { template: { id: version } }));
     const data = create(TaskRegisteredSchema, { id: version, compiled: { content: { case: 'inline', value } } });
     return { stream: taskStream(version), ...taskCodec.encode({ type: 'TaskRegistered', data }) };
   }
-  const noted = { resourceType: ResourceType.TASK, id, metadata: happens };
-  const data = create(NamedEntityUpdatedSchema, noted);
+  const update = { resourceType: ResourceType.TASK, id, metadata: change };
+  const data = create(NamedEntityUpdatedSchema, update);
   return { stream: key, ...namedEntityCodec.encode({ type: 'NamedEntityUpdated', data }) };
 };
 
-const recorded = (all: readonly Happens[]): readonly RecordedEvent[] => {
+/** The events of changes, recorded in their order from position 1 on. */
+const recorded = (changes: readonly Change[]): readonly RecordedEvent[] => {
   const revisions = new Map<string, bigint>();
-  return all.map((happens, index) => {
-    const event = eventOf(happens);
+  return changes.map((change, index) => {
+    const event = eventOf(change);
     const revision = revisions.get(event.stream) ?? 0n;
     revisions.set(event.stream, revision + 1n);
     const metadata = JSON.stringify({ recordedAtMs: 1_000 + index, actor: '', commandId: '', schema: 1 });
@@ -64,7 +65,11 @@ const without = (unknown: ReadonlySet<Uint8Array>): typeof codecs =>
     ]),
   );
 
-/** The contract of every read store for documents that several streams write to, here named entities; `runs` random cases. */
+/**
+ * The contract of every read store for documents that several streams write to, here named entities.
+ *
+ * @param runs the number of random sequences of changes that are tried.
+ */
 export const parkedStreamsContract = (name: string, open: () => Promise<ReadStore>, runs: number): void => {
   describe(name, () => {
     let store: ReadStore;
@@ -89,17 +94,17 @@ export const parkedStreamsContract = (name: string, open: () => Promise<ReadStor
     };
 
     it('leave a document as if they had never been parked, once all are resumed, whatever was recorded meanwhile', async () => {
-      const happens = fc.oneof(
+      const change = fc.oneof(
         fc.record({ version: fc.nat({ max: 3 }) }),
         fc.record({ description: fc.constantFrom('', 'a', 'b'), state: fc.nat({ max: 1 }) }),
       );
-      const written = fc.array(fc.record({ happens, isUnknown: fc.boolean(), isResumed: fc.boolean() }), {
+      const written = fc.array(fc.record({ change, isUnknown: fc.boolean(), isResumed: fc.boolean() }), {
         minLength: 1,
         maxLength: 10,
       });
       let parked = 0;
       const property = fc.asyncProperty(written, async (steps) => {
-        const events = recorded(steps.map((step) => step.happens));
+        const events = recorded(steps.map((step) => step.change));
         await store.clear();
         await (await start()).take(events, BigInt(events.length));
         const expected = await store.get(namedEntityCollection, key);

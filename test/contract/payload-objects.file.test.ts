@@ -17,7 +17,7 @@ const open = () => {
 payloadObjectsContract('the folder of payloads', open);
 
 /** A payload that is in quarantine because the process ended during its removal. */
-const left = async () => {
+const leftInQuarantine = async () => {
   const opened = open();
   const ref = await opened.store.put('definitions/a', Uint8Array.of(1, 2, 3));
   const path = payloadPath(ref.scope, ref.sha256);
@@ -29,12 +29,12 @@ const left = async () => {
 
 describe('a payload file that was left in quarantine', () => {
   it('is read as if it were not in quarantine', async () => {
-    const { store, ref } = await left();
+    const { store, ref } = await leftInQuarantine();
     expect([...(await store.get(ref))!]).toEqual([1, 2, 3]);
   });
 
   it('is listed as quarantined, and can be restored', async () => {
-    const { objects, object, ref, store } = await left();
+    const { objects, object, ref, store } = await leftInQuarantine();
     expect(object).toMatchObject({ path: payloadPath(ref.scope, ref.sha256), aside: `${object.path}.aside-1` });
     await objects.restore(object);
     expect(await objectsOf(objects)).toMatchObject([{ path: object.path }]);
@@ -43,14 +43,14 @@ describe('a payload file that was left in quarantine', () => {
   });
 
   it('is restored once by two cleanups', async () => {
-    const { objects, object, ref, store } = await left();
+    const { objects, object, ref, store } = await leftInQuarantine();
     await objects.restore(object);
     await objects.restore(object);
     expect([...(await store.get(ref))!]).toEqual([1, 2, 3]);
   });
 
   it('gives way to a payload that was stored again', async () => {
-    const { objects, object, ref, store } = await left();
+    const { objects, object, ref, store } = await leftInQuarantine();
     await store.put(ref.scope, Uint8Array.of(1, 2, 3));
     await objects.restore(object);
     expect(await objectsOf(objects)).toHaveLength(1);
@@ -58,13 +58,13 @@ describe('a payload file that was left in quarantine', () => {
   });
 
   it('counts as kept when another cleanup has removed it', async () => {
-    const { objects, object, at } = await left();
+    const { objects, object, at } = await leftInQuarantine();
     await rm(at(object.aside!));
     expect(await objects.drop(object, Date.now() + 60_000)).toBe('kept');
   });
 
   it('is restored when it was stored after the cutoff, and otherwise deleted', async () => {
-    const { objects, object, at, store, ref } = await left();
+    const { objects, object, at, store, ref } = await leftInQuarantine();
     expect(await objects.drop(object, Date.now() - 60_000)).toBe('kept');
     expect([...(await store.get(ref))!]).toEqual([1, 2, 3]);
     await utimes(at(object.path), new Date(0), new Date(0));

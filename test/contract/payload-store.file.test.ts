@@ -43,7 +43,7 @@ it('a folder of payloads keeps no half-written file of a process that has ended'
   expect(readdirSync(partial)).toEqual([]);
   const left = join(partial, 'of-a-process-that-is-gone');
   writeFileSync(left, 'half');
-  await utimes(left, new Date(0), new Date(0));
+  await utimes(left, new Date(0), new Date(0)); // so old that no process is still writing it
   await filePayloadStore({ directory }).put('definitions/a', new Uint8Array(100_001));
   expect(readdirSync(partial)).toEqual([]);
 });

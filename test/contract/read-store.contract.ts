@@ -50,9 +50,10 @@ const parked = ({ views, stream, position, reason }: ParkedStream): ParkedMove =
   to: { position, reason },
 });
 
+/** A checkpoint at a position of the only log. */
 const at = (position: bigint) => ({ logId: 'log', position });
 
-/** Options for the test of a store; the behaviour of stores never differs. */
+/** Options for the tests of a store; every store must behave in the same way, whatever they are. */
 type ContractOptions = {
   /** With `beside`, queries go to a second store, opened for reading beside the one that writes. */
   readonly reads?: 'itself' | 'beside';
@@ -62,7 +63,7 @@ type ContractOptions = {
   readonly pagings?: number;
 };
 
-/** The contract of every read store. `open` creates an empty store; its `reopen` opens another store on the same data. */
+/** The contract of every read store. `open` creates an empty store; `reopen` opens another one on the same data. */
 export const readStoreContract = (
   name: string,
   open: () => Promise<{ store: ReadStore; reopen: () => Promise<ReadStore> }>,
@@ -256,19 +257,22 @@ export const readStoreContract = (
       ['another position', at(2n)],
       ['another log', { logId: 'other', position: 1n }],
       ['none', undefined],
-    ])('writes nothing when the checkpoint is not the one that the batch was made from: %s', async (case_, from) => {
-      const name_ = `moved ${case_}`;
-      await store.write({ documents: [], checkpoints: [{ name: name_, from: undefined, to: at(1n) }] });
-      const late = store.write({
-        documents: [{ collection: runs, document: run(name_, { project: 'p' }) }],
-        checkpoints: [{ name: name_, from, to: at(3n) }],
-        parked: [{ views: 'v', stream: name_, from: undefined, to: { position: 3n, reason: 'late' } }],
-      });
-      await expect(late).rejects.toBeInstanceOf(CheckpointMoved);
-      expect(await reader.get(runs, name_)).toBeUndefined();
-      expect((await store.checkpoints([name_])).get(name_)).toEqual(at(1n));
-      expect((await store.parked()).map(({ stream }) => stream)).not.toContain(name_);
-    });
+    ])(
+      'writes nothing when the checkpoint is not the one that the batch was made from: %s',
+      async (difference, from) => {
+        const checkpointName = `moved ${difference}`;
+        await store.write({ documents: [], checkpoints: [{ name: checkpointName, from: undefined, to: at(1n) }] });
+        const late = store.write({
+          documents: [{ collection: runs, document: run(checkpointName, { project: 'p' }) }],
+          checkpoints: [{ name: checkpointName, from, to: at(3n) }],
+          parked: [{ views: 'v', stream: checkpointName, from: undefined, to: { position: 3n, reason: 'late' } }],
+        });
+        await expect(late).rejects.toBeInstanceOf(CheckpointMoved);
+        expect(await reader.get(runs, checkpointName)).toBeUndefined();
+        expect((await store.checkpoints([checkpointName])).get(checkpointName)).toEqual(at(1n));
+        expect((await store.parked()).map(({ stream }) => stream)).not.toContain(checkpointName);
+      },
+    );
 
     it('keeps documents and checkpoints when it is opened again', async () => {
       await put([run('again', { project: 'p' })]);
@@ -319,36 +323,36 @@ export const readStoreContract = (
     });
 
     it('writes nothing when a parked stream is at another position than the batch was made from', async () => {
-      const name_ = 'parked elsewhere';
-      const stands: ParkedStream = { views: 'v', stream: name_, position: 5n, reason: 'corrupt' };
-      const checkpoint = { name: name_, from: undefined, to: at(9n) };
-      await store.write({ documents: [], checkpoints: [checkpoint], parked: [parked(stands)] });
+      const checkpointName = 'parked elsewhere';
+      const unmoved: ParkedStream = { views: 'v', stream: checkpointName, position: 5n, reason: 'corrupt' };
+      const checkpoint = { name: checkpointName, from: undefined, to: at(9n) };
+      await store.write({ documents: [], checkpoints: [checkpoint], parked: [parked(unmoved)] });
       const again = { ...checkpoint, from: checkpoint.to };
-      const documents = [{ collection: runs, document: run(name_, { project: 'p' }) }];
+      const documents = [{ collection: runs, document: run(checkpointName, { project: 'p' }) }];
       for (const from of [undefined, 4n]) {
         for (const to of [undefined, { position: 7n, reason: 'moved' }]) {
           if (from === undefined && to === undefined) continue;
-          const move = { views: 'v', stream: name_, from, to };
+          const move = { views: 'v', stream: checkpointName, from, to };
           const late = store.write({ documents, checkpoints: [again], parked: [move] });
           await expect(late).rejects.toBeInstanceOf(CheckpointMoved);
         }
       }
-      expect(await reader.get(runs, name_)).toBeUndefined();
-      expect((await store.parked()).filter(({ stream }) => stream === name_)).toEqual([stands]);
+      expect(await reader.get(runs, checkpointName)).toBeUndefined();
+      expect((await store.parked()).filter(({ stream }) => stream === checkpointName)).toEqual([unmoved]);
       await store.write({
         documents: [],
         checkpoints: [again],
-        parked: [{ ...parked(stands), from: 5n, to: undefined }],
+        parked: [{ ...parked(unmoved), from: 5n, to: undefined }],
       });
     });
 
     it('replaces a document at an equal position, though not at a lower one, when the write is late', async () => {
       const key = 'late';
+      // MongoDB takes no document of this size: its store keeps the state in chunks.
       const large = Buffer.alloc(20_000_000, 'x');
-      const [first, second, third] = ['first', 'second', 'third'].map((project, at) => ({
+      const [first, second, third] = ['first', 'second', 'third'].map((project, index) => ({
         ...run(key, { project }, 5n),
-        // MongoDB takes no document of this size: its store keeps the state in chunks.
-        ...(at > 0 && { foldState: large.subarray(at) }),
+        ...(index > 0 && { foldState: large.subarray(index) }), // one byte less for each, to tell them apart
       })) as [StoredDocument, StoredDocument, StoredDocument];
       const stored = async () => {
         const { fields, foldState } = (await store.get(runs, key))!;
@@ -429,19 +433,19 @@ export const readStoreContract = (
         ['not like', { field: 'name', is: 'not like', pattern: '%l%' }, ['c3', 'c4']],
         ['contains a quote', { field: 'name', is: 'contains', value: "'" }, ['c4']],
       ];
-      it.each(rows)('%s', async (_, condition, expected) => {
+      it.each(rows)('find and count the documents that satisfy: %s', async (_, condition, expected) => {
         expect(await keysWhere('cond', condition)).toEqual(expected);
         const { where, ...rest } = query('cond');
         const counts = await reader.countBy(runs, { ...rest, where: [...where, condition] }, 'createdAt');
         expect([...counts].sort()).toEqual(expected.map((key) => [Number(key.slice(1)), 1]));
       });
 
-      it('all hold together', async () => {
-        const both: Condition[] = [
+      it('find the documents that satisfy all of several conditions', async () => {
+        const failedLate: Condition[] = [
           { field: 'phase', is: 'in', values: ['FAILED', 'RUNNING'] },
           { field: 'createdAt', is: '>=', value: 3 },
         ];
-        expect(await keysWhere('cond', ...both)).toEqual(['c4']);
+        expect(await keysWhere('cond', ...failedLate)).toEqual(['c4']);
         const never: Condition[] = [
           { field: 'phase', is: '=', value: 'FAILED' },
           { field: 'phase', is: '=', value: 'RUNNING' },
@@ -610,7 +614,8 @@ export const readStoreContract = (
           })
           .map(({ key, fields }) => ({ key, fields }));
 
-      const walk = async (asked: Query): Promise<string[]> => {
+      /** Reads all pages of a query; gives the keys of the documents. */
+      const readPages = async (asked: Query): Promise<string[]> => {
         const seen: string[] = [];
         for (let next = asked; ;) {
           const found = await reader.find(runs, next);
@@ -634,7 +639,7 @@ export const readStoreContract = (
             const where: Condition[] = [{ field: 'project', is: '=', value: 'pages' }];
             if (wanted.length > 0) where.push({ field: 'phase', is: 'in', values: wanted });
             const direction = isUp ? 'ascending' : 'descending';
-            const seen = await walk({ where, orderBy: { field, direction }, limit, ...(offset && { offset }) });
+            const seen = await readPages({ where, orderBy: { field, direction }, limit, ...(offset && { offset }) });
             const expected = inOrder(field, isUp)
               .filter(({ fields }) => wanted.length === 0 || wanted.includes(String(fields['phase'])))
               .map(({ key }) => key);
@@ -652,7 +657,7 @@ export const readStoreContract = (
               { field: 'project', is: '=', value: 'pages' },
               { field: 'createdAt', is, value: 9 },
             ];
-            const seen = await walk({ where, orderBy: { field: 'createdAt', direction }, limit: 1 });
+            const seen = await readPages({ where, orderBy: { field: 'createdAt', direction }, limit: 1 });
             const fits = (value: number): boolean =>
               (is.startsWith('<') ? value < 9 : value > 9) || (is.endsWith('=') && value === 9);
             const expected = inOrder('createdAt', direction === 'ascending')

@@ -53,8 +53,8 @@ it('a SQLite read store gives up a query that takes longer than its limit', asyn
   const directory = newDirectory();
   const store = sqliteReadStore({ directory, mode: 'read-write', queryLimitMs: 0 });
   await writeThings(store, 200);
-  const walk = store.find(things, { where: [{ field: 'size', is: 'not in', values: [1] }], orderBy, limit: 500 });
-  await expect(walk).rejects.toBeInstanceOf(QueryTooSlow);
+  const unindexed = store.find(things, { where: [{ field: 'size', is: 'not in', values: [1] }], orderBy, limit: 500 });
+  await expect(unindexed).rejects.toBeInstanceOf(QueryTooSlow);
   expect((await store.find(things, { where: [], orderBy, limit: 10 })).elements).toHaveLength(10);
   const serving = servingReadStore({ directory, queryLimitMs: 0 });
   const beside = serving.find(things, { where: [{ field: 'size', is: 'not in', values: [1] }], orderBy, limit: 500 });
@@ -70,6 +70,7 @@ it('a SQLite read store refuses a pattern that is longer than SQLite accepts as 
   await writeThings(store, 1);
   const like = (pattern: string) =>
     store.find(things, { where: [{ field: 'size', is: 'like', pattern }], orderBy, limit: 1 });
+  // SQLite accepts patterns of at most 50,000 bytes; the character has three bytes in UTF-8.
   await expect(like(`_${'漢'.repeat(17_000)}`)).rejects.toBeInstanceOf(QueryTooSlow);
   expect((await like(`_${'漢'.repeat(16_000)}`)).elements).toEqual([]);
   await store.close();

@@ -23,7 +23,10 @@ const recordedIn = async (directory: string): Promise<Set<string>> => {
   return found;
 };
 
-/** Runs a writer with a fault injected into the system calls on one file of its log; kills it when an append has failed or all are done. */
+/**
+ * Runs a writer with a fault injected into the system calls on one file of its log, and kills it when an append has
+ * failed or all are done. Gives its messages, and the events in the log afterwards.
+ */
 const killedOnFault = async (
   file: string,
   inject: string,
@@ -32,7 +35,7 @@ const killedOnFault = async (
   mkdirSync(directory);
   const strace = ['strace', '-f', '-qq', '-o', '/dev/null', '-P', join(directory, file), '-e', `inject=${inject}`];
   // Each event takes 232 pages: the 18th has frames on the second page of the index of the write-ahead log.
-  const task = { directory, streams: 1, eventsEach: 20, dataBytes: 945_000, saysFaults: true };
+  const task = { directory, streams: 1, eventsEach: 20, dataBytes: 945_000, reportsFaults: true };
   const running = start(task, {}, strace);
   await running.until((said) => 'failed' in said || 'commits' in said);
   running.killGroup();
@@ -41,17 +44,21 @@ const killedOnFault = async (
 };
 
 /** Expects that every acknowledged event is there, and no event that was reported as not recorded. */
-const expectTruth = (said: readonly ProcessMessage[], recorded: Set<string>): void => {
+const expectTruthfulAnswers = (said: readonly ProcessMessage[], recorded: Set<string>): void => {
   for (const one of said) {
     if ('revision' in one) expect(recorded).toContain(`${one.stream}/${one.revision}`);
     if ('failed' in one && one.code === 'store-unavailable') expect(recorded).not.toContain(`${one.failed}/${one.at}`);
   }
 };
 
+/** The codes of the faults of all failed appends. */
 const faults = (said: readonly ProcessMessage[]): string[] =>
   said.flatMap((one) => ('failed' in one ? [one.code] : []));
 
-/** Each file that a commit touches, the failing system call, and the outcome that the append must report. */
+/**
+ * Each step of a commit: the file that it touches, the fault for `strace` to inject into the system calls on that file
+ * (`when=700+`: into the 700th and all later ones), and the outcome that the append must report.
+ */
 const STEPS = [
   ['a frame of the write-ahead log is written', 'log.db-wal', 'pwrite64:error=EIO:when=700+', 'outcome-unknown'],
   ['the disk is full', 'log.db-wal', 'pwrite64:error=ENOSPC:when=700+', 'store-unavailable'],
@@ -63,19 +70,19 @@ const reason = noInjection();
 
 describe.skipIf(reason !== undefined)(`a commit that fails${reason === undefined ? '' : ` (${reason})`}`, () => {
   it.each(STEPS)(
-    'at each call while %s: what the append answers is true after a kill',
+    'at each system call from one on, while %s: after a kill the log agrees with the answer to the append',
     async (_, file, inject, expected) => {
       const { said, recorded } = await killedOnFault(file, inject);
-      expectTruth(said, recorded);
+      expectTruthfulAnswers(said, recorded);
       expect(faults(said)).toEqual([expected]);
     },
   );
 
   it.each(STEPS)(
-    'at one call while %s: an acknowledged event is there after a kill, and a refused one is not',
+    'at one system call, while %s: after a kill an acknowledged event is there, and a refused one is not',
     async (_, file, inject, expected) => {
       const { said, recorded } = await killedOnFault(file, inject.replace('+', ''));
-      expectTruth(said, recorded);
+      expectTruthfulAnswers(said, recorded);
       expect(faults(said)).toEqual(expected === 'store-unavailable' ? [expected] : []);
     },
   );

@@ -60,14 +60,19 @@ const pagesOf = async (log: EventLog, types?: string[]): Promise<LogPage[]> => {
 
 const eventsOf = async (log: EventLog) => (await pagesOf(log)).flatMap(({ events }) => events);
 
+/** The id of a user without privileges. */
+const UNPRIVILEGED_USER = 65_534;
+
 type Acknowledged = Extract<ProcessMessage, { revision: number }>;
 const acknowledged = (said: readonly ProcessMessage[]): Acknowledged[] => said.filter((one) => 'revision' in one);
 const faultOf = (said: readonly ProcessMessage[]) => said.find((one) => 'fault' in one);
 
+const STREAMS = 32;
+const EVENTS_EACH = 20;
 const work = (directory: string, more: Partial<Work> = {}): Work => ({
   directory,
-  streams: 32,
-  eventsEach: 20,
+  streams: STREAMS,
+  eventsEach: EVENTS_EACH,
   ...more,
 });
 
@@ -76,6 +81,7 @@ describe('positions', () => {
     const store = await openStore(newDirectory());
     const stream = streamName('execution', ['a']);
     await store.append(stream, 'no-stream', [workEvent(0, 0)]);
+    // The second of three appends expects the revision 7, which the stream does not have.
     const mixed = [1, 2, 3].map((i) => store.append(stream, i === 2 ? 7n : BigInt(i === 1 ? 0 : 1), [workEvent(0, i)]));
     await Promise.allSettled(mixed);
     expect((await eventsOf(store)).map(({ position }) => position)).toEqual([1n, 2n, 3n]);
@@ -232,7 +238,7 @@ describe('a filter', () => {
     expect(delivered).toEqual([1n, 2n, 3n]);
   });
 
-  it('that scans the log gives empty pages in between', async () => {
+  it('on types that are all declared frequent scans the log, and gives a page for every 2,000 events that it has scanned', async () => {
     const directory = newDirectory();
     const store = await sqliteEventStore({ directory, hotTypes: ['NodePhaseReported', 'TaskCreated'] });
     cleanups.push(() => store.close());
@@ -291,7 +297,7 @@ describe('readers', () => {
     );
   });
 
-  it('in another process follow what is written, without memory that they share with the writer', async () => {
+  it('without memory that they share with the writer follow what another process writes', async () => {
     const directory = newDirectory();
     await (await openStore(directory)).close();
     const reader = await openReader({ directory });
@@ -299,16 +305,16 @@ describe('readers', () => {
     const all = new Promise<void>((resolve) => {
       reader.subscribe({ after: 0n }, ({ events }) => {
         seen.push(...events.map(({ position }) => position));
-        if (seen.length === 640) resolve();
+        if (seen.length === STREAMS * EVENTS_EACH) resolve();
       });
     });
     const writer = start(work(directory));
     await all;
-    expect(seen).toEqual(Array.from({ length: 640 }, (_, i) => BigInt(i + 1)));
+    expect(seen).toEqual(Array.from({ length: STREAMS * EVENTS_EACH }, (_, i) => BigInt(i + 1)));
     await writer.ended;
   });
 
-  it('in another process read the log also where changes of its folder cannot be watched', async () => {
+  it('without memory that they share with the writer read the log also where its folder cannot be watched', async () => {
     const directory = newDirectory();
     const store = await openStore(directory);
     await store.append(streamName('execution', ['a']), 'any', [workEvent(0, 0)]);
@@ -321,7 +327,7 @@ describe('readers', () => {
     renameSync(`${directory}-moved`, directory);
   });
 
-  it('in another process reject a request for the head of the log once they are closed', async () => {
+  it('without memory that they share with the writer reject a request for the head once they are closed', async () => {
     const directory = newDirectory();
     await (await openStore(directory)).close();
     const reader = await openReader({ directory });
@@ -362,7 +368,7 @@ describe('a data directory', () => {
     (await lockDataDirectory(directory)).release();
   });
 
-  it('is shared by processes that lock it shared, and is exclusive to none meanwhile', async () => {
+  it('can be locked shared several times, and exclusively only when no other lock is held', async () => {
     const directory = newDirectory();
     const [one, two] = [await lockDataDirectory(directory, 'together'), await lockDataDirectory(directory, 'together')];
     one.release();
@@ -383,7 +389,7 @@ describe('a data directory', () => {
     expect(firsts.filter((said) => 'locked' in said)).toEqual([{ locked: winner.pid }]);
     for (const said of firsts)
       if ('fault' in said) expect(said.message).toBe(`data directory ${directory} is in use by process ${winner.pid}`);
-    starters.forEach((one) => one.letGo());
+    starters.forEach((one) => one.endInput());
     await Promise.all(starters.map(({ ended }) => ended));
   });
 
@@ -437,7 +443,7 @@ describe('a data directory', () => {
     chmodSync(directory, 0o555);
     // Root may write anywhere, so the process drops its privileges then.
     const isRoot = process.getuid?.() === 0;
-    const refused = start(work(directory, isRoot ? { userId: 65_534 } : {}));
+    const refused = start(work(directory, isRoot ? { userId: UNPRIVILEGED_USER } : {}));
     await refused.ended;
     expect(faultOf(refused.said)).toMatchObject({
       fault: 'data-directory-unusable',
@@ -477,7 +483,7 @@ describe('a damaged log', () => {
 
   it('that was cut off is refused and left as it is', async () => {
     const { directory, file } = await written();
-    truncateSync(file, 40_960);
+    truncateSync(file, 10 * 4_096); // to its first ten pages
     await refusedUnchanged(directory, file, /it is damaged/u);
   });
 
@@ -557,7 +563,7 @@ describe('a full disk', () => {
     const limited = start(work(directory, { eventsEach: 1_000, dataBytes: 5_000 }), {}, [
       'sh',
       '-c',
-      'ulimit -f 4000; exec "$0" "$@"',
+      'ulimit -f 4000; exec "$0" "$@"', // in blocks of 512 bytes: about 2 MB
     ]);
     await limited.ended;
     expect(faultOf(limited.said)).toMatchObject({ fault: 'outcome-unknown' }); // a disk error in a COMMIT
@@ -710,8 +716,8 @@ it('an append under way when the store is closed is answered', async () => {
 it('a close with a commit in flight and another append waiting acknowledges both once they are durable', async () => {
   const directory = newDirectory();
   const store = await sqliteEventStore({ directory });
-  const [other, looker] = [openForWriting(logPath(directory), 'FULL').db, openForReading(logPath(directory)).db];
-  const isDurable = looker.prepare('SELECT 1 FROM events JOIN streams ON streams.id = stream WHERE name = ?');
+  const [other, observer] = [openForWriting(logPath(directory), 'FULL').db, openForReading(logPath(directory)).db];
+  const isDurable = observer.prepare('SELECT 1 FROM events JOIN streams ON streams.id = stream WHERE name = ?');
   other.exec('BEGIN IMMEDIATE'); // the transaction of the writer waits until this one ends
   const acknowledged: unknown[] = [];
   const append = async (stream: number): Promise<void> => {
@@ -727,5 +733,5 @@ it('a close with a commit in flight and another append waiting acknowledges both
   other.exec('ROLLBACK');
   await Promise.all([...first, second, closed]);
   expect(acknowledged).toEqual([1n, 2n, 3n, 4n, 5n, 6n].map((position) => [position, true]));
-  [other, looker].forEach((db) => db.close());
+  [other, observer].forEach((db) => db.close());
 });

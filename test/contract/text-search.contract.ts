@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { narrowQuery } from '../../projections/query/narrowed-query.js';
 import type { Collection, Condition, Query, ReadStore, StoredDocument } from '../../projections/runtime/read-store.js';
 
+/** A collection in which several documents may have the same sort value. */
 const books: Collection = {
   name: 'books',
   version: 1,
@@ -15,6 +16,7 @@ const books: Collection = {
   searched: [{ field: 'title', scope: ['project'], sort: 'at' }],
 };
 
+/** A collection in which no two documents have the same sort value. */
 const films: Collection = {
   ...books,
   name: 'films',
@@ -22,6 +24,7 @@ const films: Collection = {
   searched: [{ field: 'title', scope: ['project'], sort: 'at', isUnique: true }],
 };
 
+/** A collection whose sort value is a text. */
 const authors: Collection = {
   name: 'authors',
   version: 1,
@@ -57,6 +60,7 @@ const characters = fc.constantFrom(
   ' ',
 );
 const texts = (minLength: number, maxLength: number) => fc.string({ unit: characters, minLength, maxLength });
+/** Short titles, and some that are about 1,000 characters long: longer ones are not indexed by their trigrams. */
 const titles = fc.oneof(texts(0, 12), texts(0, 12), texts(1_000, 1_040));
 const shelf = fc.array(fc.record({ title: titles, state: fc.nat(1), at: fc.nat(9) }), { maxLength: 30 });
 
@@ -67,7 +71,7 @@ const documentOf = (project: string, { title, state, at }: Book, i: number): Sto
   response: new TextEncoder().encode(`${project}/${String(i).padStart(2, '0')}`),
 });
 
-/** Documents at the same positions of the order, in another scope. */
+/** The same books with reversed titles in another project, in which a search must not find them. */
 const elsewhere = (project: string, books: readonly Book[]): readonly StoredDocument[] =>
   books.map((book, i) => {
     const title = Array.from(book.title).reverse().join('');
@@ -77,7 +81,11 @@ const elsewhere = (project: string, books: readonly Book[]): readonly StoredDocu
 
 const text = (value: Uint8Array): string => new TextDecoder().decode(value);
 
-/** The contract of text search in every read store. `open` creates an empty store; `settle`, called after writes, gives the store to search in. */
+/**
+ * The contract of text search in every read store.
+ *
+ * @param open creates an empty store; `settle`, called after writes, gives the store to search in if it is another.
+ */
 export const textSearchContract = (
   name: string,
   open: () => Promise<{ store: ReadStore; settle?: () => Promise<ReadStore> }>,
@@ -100,9 +108,9 @@ export const textSearchContract = (
 
     const put = async (documents: readonly StoredDocument[], into = [books, authors]): Promise<void> => {
       count += 1;
-      const both = into.flatMap((collection) => documents.map((document) => ({ collection, document })));
+      const writes = into.flatMap((collection) => documents.map((document) => ({ collection, document })));
       const checkpoint = { name: `put ${count}`, from: undefined, to: { logId: 'l', position: 1n } };
-      await store.write({ documents: both, checkpoints: [checkpoint] });
+      await store.write({ documents: writes, checkpoints: [checkpoint] });
     };
 
     const find = async (

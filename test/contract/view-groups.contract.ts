@@ -36,7 +36,7 @@ const upgradedCodecs = new Map([
   ['tally', { ...tallyCodec, decode: (_: string, data: Uint8Array) => tallyCodec.decode('Added', data, 1) }],
 ]);
 
-/** The same model in another version. */
+/** The same model in another version, whose collection is a new one. */
 const inVersion = <Document>(model: ReadModel<Document>, version: number): ReadModel<Document> => ({
   ...model,
   collection: { ...model.collection, version },
@@ -48,6 +48,7 @@ const parts: ReadModel<{ least: number }> = {
   follows: totals.follows,
   isFedByOneStream: false,
   touches: (event) => totals.touches(event),
+  // No amount of the tests is above 100.
   fold: (document, { body }) => ({ least: Math.min(document?.least ?? 100, (body as { amount: number }).amount) }),
   encode: (_, { least }) => ({ fields: { sum: least }, response: Buffer.from(String(least)) }),
   decode: ({ fields }) => ({ least: Number(fields['sum']) }),
@@ -214,7 +215,7 @@ export const viewGroupsContract = (
     const namesOf = async (): Promise<string[]> =>
       [...new Set([...(await store.checkpoints()).keys()].map((name) => name.replace(/ \d+\/8$/u, '')))].sort();
 
-    /** A pause that a test ends. */
+    /** A pause that a test ends by `open`; `called` resolves when the pause has begun. */
     const gate = () => {
       let open = (): void => undefined;
       let onCall = (): void => undefined;
@@ -527,6 +528,7 @@ export const viewGroupsContract = (
         { minLength: 5, maxLength: 40 },
       );
       const steps = fc.array(
+        /** A process of a release: `failAt` numbers the commit that fails, `isStoppedAfter` the pause at which it ends. */
         fc.record({
           release: fc.integer({ min: 0, max: releases.length - 1 }),
           events: written,
@@ -549,10 +551,11 @@ export const viewGroupsContract = (
         isStoppedAfter: undefined,
         failAt: undefined,
       }));
+      /** The models of a release that knows the type `FromTheFuture`. */
       const knows = (models: Models): Models =>
         models.map((model) => ({ ...model, follows: [...model.follows, 'FromTheFuture'] }));
       const last = knows([tallies, counts, parts]);
-      const howToRead = (isUpgraded: boolean) => ({ codecs: isUpgraded ? upgradedCodecs : codecs });
+      const codecOption = (isUpgraded: boolean) => ({ codecs: isUpgraded ? upgradedCodecs : codecs });
 
       const documents = async (from: ReadStore) => {
         const keys = ['s1', 's2', 's3', 's4'].flatMap((each) =>
@@ -571,7 +574,13 @@ export const viewGroupsContract = (
       const expected = async () => {
         const fresh = sqliteReadStore({ directory: undefined, mode: 'read-write' });
         await fresh.prepare(last.map(({ collection }) => collection));
-        const options = { ...howToRead(true), payloads: noPayloads, models: last, readStore: fresh, logId: log.logId };
+        const options = {
+          ...codecOption(true),
+          payloads: noPayloads,
+          models: last,
+          readStore: fresh,
+          logId: log.logId,
+        };
         const target = await projector({ ...options, onPoison: 'stop' });
         for await (const { events, position } of log.readLog({ after: 0n })) await target.take(events, position);
         const found = await documents(fresh);
@@ -582,21 +591,21 @@ export const viewGroupsContract = (
       it('comes to the documents that the last release makes of the whole log', async () => {
         let built = 0;
         let parked = 0;
-        const property = fc.asyncProperty(steps, async (all) => {
+        const property = fc.asyncProperty(steps, async (sequence) => {
           await store.clear();
           await newLog();
-          for (const { release, events, isUpgraded, isStoppedAfter, failAt } of all) {
+          for (const { release, events, isUpgraded, isStoppedAfter, failAt } of sequence) {
             const head = await append(events);
-            let left = failAt ?? Infinity;
+            let commitsLeft = failAt ?? Infinity;
             fails = () => {
-              left -= 1;
-              return left === 0;
+              commitsLeft -= 1;
+              return commitsLeft === 0;
             };
             let pauses = 0;
             const models = isUpgraded ? knows(releases[release]!) : releases[release]!;
             const stopped = gate();
             const run = await start(models, {
-              ...howToRead(isUpgraded),
+              ...codecOption(isUpgraded),
               log: inPages(log, 3),
               buildingEvents: 3,
               onUnavailable: () => Promise.resolve(),
@@ -606,7 +615,7 @@ export const viewGroupsContract = (
                 if (pauses === isStoppedAfter) await stopped.pause();
               },
             }).catch((error: unknown) => {
-              expect(error).toBeInstanceOf(StoreUnavailable); // while it was opened
+              expect(error).toBeInstanceOf(StoreUnavailable); // one of the writes at the start has failed
               return undefined;
             });
             if (run === undefined) continue;
@@ -617,7 +626,7 @@ export const viewGroupsContract = (
             parked += run.running.parked().length;
           }
           fails = () => false;
-          const run = await builtBy(last, await log.head(), howToRead(true));
+          const run = await builtBy(last, await log.head(), codecOption(true));
           expect(run.running.parked()).toEqual([]);
           expect(await documents(store)).toEqual(await expected());
         });

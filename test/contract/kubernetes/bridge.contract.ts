@@ -43,7 +43,11 @@ const startBridge = (server: KubernetesServer, work: WorkServer) => {
 
 const newName = (): string => `a${randomUUID().slice(0, 12)}`;
 
-/** The behaviour of a bridge between a stream of work and one cluster, over kills and faults of each. */
+/**
+ * The behaviour of a bridge between a stream of work and one cluster, over kills and faults of each.
+ *
+ * @param more adds tests for one kind of server; `get` gives the server and the stream of work of the current test.
+ */
 export const bridgeContract = <Server extends KubernetesServer>(
   name: string,
   open: () => Promise<Server>,
@@ -60,24 +64,26 @@ export const bridgeContract = <Server extends KubernetesServer>(
     beforeEach(async () => {
       work = await startWorkServer();
       bridge = startBridge(server, work);
-      await joins(1);
+      await untilJoined(1);
     });
     afterEach(async () => {
       await bridge.kill();
       work.close();
     });
 
+    /** The number of messages of a kind that the bridge has sent. */
     const messages = (kind: string) => Promise.resolve(work.received.filter((each) => each.case === kind).length);
-    const joins = (count: number) =>
+    const untilJoined = (count: number) =>
       until(
         () => messages('join'),
         (found) => found >= count,
       );
-    const accepts = (count: number) =>
+    const untilAccepted = (count: number) =>
       until(
         () => messages('accept'),
         (found) => found >= count,
       );
+    /** The object of an execution in the cluster; `undefined` when there is none or the cluster cannot be reached. */
     const object = async (of: string) => {
       const { status, body } = await ask(server, 'GET', objectPath(NAMESPACE, of)).catch(() => ({
         status: 0,
@@ -85,43 +91,45 @@ export const bridgeContract = <Server extends KubernetesServer>(
       }));
       return status === 200 ? body : undefined;
     };
-    const letGo = (of: string) => ask(server, 'PATCH', objectPath(NAMESPACE, of), { metadata: { finalizers: [] } });
-    const gone = (of: string) =>
+    /** Does what the engine does when it has finished with an object. */
+    const removeFinalizers = (of: string) =>
+      ask(server, 'PATCH', objectPath(NAMESPACE, of), { metadata: { finalizers: [] } });
+    const untilGone = (of: string) =>
       until(
         () => object(of),
         (found) => found === undefined,
       );
-    const deleted = (of: string) =>
+    const untilDeleted = (of: string) =>
       until(
         () => object(of),
         (found) => found?.metadata.deletionTimestamp !== undefined,
       );
 
-    it('makes the object of a launch, and accepts the launch then', async () => {
+    it('makes the object of a launch, and then accepts the launch', async () => {
       const own = newName();
       work.launch(own, hello);
-      await accepts(1);
+      await untilAccepted(1);
       expect(await object(own)).toMatchObject({ kind: 'FlyteWorkflow', executionId: { name: own } });
       expect(await messages('reject')).toBe(0);
     });
 
-    it('deletes the object of an aborted execution, which the engine lets go', async () => {
+    it('deletes the object of an aborted execution, which is gone when the engine has removed its finalizer', async () => {
       const own = newName();
       work.launch(own, hello);
-      await accepts(1);
+      await untilAccepted(1);
       work.abort(own);
-      await deleted(own);
-      await letGo(own);
-      await gone(own);
+      await untilDeleted(own);
+      await removeFinalizers(own);
+      await untilGone(own);
     });
 
     it('removes the object of a finished execution, and then has free capacity again', async () => {
       const own = newName();
       work.launch(own, hello);
-      await accepts(1);
-      await letGo(own);
+      await untilAccepted(1);
+      await removeFinalizers(own);
       work.ended(own);
-      await gone(own);
+      await untilGone(own);
       const places = work.received.findLast((each) => each.case === 'places');
       expect(places?.value).toMatchObject({ free: 10 });
     });
@@ -129,8 +137,8 @@ export const bridgeContract = <Server extends KubernetesServer>(
     it('ends an execution whose object was deleted by hand', async () => {
       const own = newName();
       work.launch(own, hello);
-      await accepts(1);
-      await letGo(own);
+      await untilAccepted(1);
+      await removeFinalizers(own);
       await ask(server, 'DELETE', objectPath(NAMESPACE, own));
       await until(
         () => Promise.resolve(work.events.length),
@@ -157,31 +165,31 @@ export const bridgeContract = <Server extends KubernetesServer>(
     it('takes over the object of a launch after it was killed, and makes no second one', async () => {
       const own = newName();
       work.launch(own, hello);
-      await accepts(1);
+      await untilAccepted(1);
       const before = (await object(own))!.metadata.uid;
       await bridge.kill();
       bridge = startBridge(server, work);
-      await joins(2);
+      await untilJoined(2);
       work.launch(own, hello, { lease: 2n, isStarted: true });
-      await accepts(2);
+      await untilAccepted(2);
       expect((await object(own))!.metadata.uid).toBe(before);
     });
 
     it('removes the object of an execution that finished between its kill and its next start', async () => {
       const own = newName();
       work.launch(own, hello);
-      await accepts(1);
+      await untilAccepted(1);
       await bridge.kill();
-      await letGo(own);
+      await removeFinalizers(own);
       work.ended(own);
       bridge = startBridge(server, work);
-      await gone(own);
+      await untilGone(own);
     });
 
     it('makes the object of a launch that another engine had, but has not begun', async () => {
       const own = newName();
       work.launch(own, hello, { lease: 2n });
-      await accepts(1);
+      await untilAccepted(1);
       expect(await object(own)).toBeDefined();
     });
 
@@ -201,7 +209,7 @@ export const bridgeContract = <Server extends KubernetesServer>(
     it('refuses a launch whose name another launch has in the cluster', async () => {
       const own = newName();
       work.launch(own, hello, { createdAtMs: 1_000 });
-      await accepts(1);
+      await untilAccepted(1);
       work.launch(own, hello, { lease: 2n, createdAtMs: 2_000 });
       await until(
         () => messages('reject'),
@@ -215,13 +223,13 @@ export const bridgeContract = <Server extends KubernetesServer>(
     it('keeps its leases when the stream of work is cut', async () => {
       const own = newName();
       work.launch(own, hello);
-      await accepts(1);
+      await untilAccepted(1);
       work.cut();
-      await joins(2);
+      await untilJoined(2);
       const again = work.received.findLast((each) => each.case === 'join');
       expect(again?.value).toMatchObject({ session: 's', leases: [{ execution: { name: own }, number: 1n }] });
       work.abort(own);
-      await deleted(own);
+      await untilDeleted(own);
     });
 
     it('makes the object of a launch that came while the cluster was down, once the cluster is back', async () => {
@@ -229,7 +237,7 @@ export const bridgeContract = <Server extends KubernetesServer>(
       await server.kill();
       work.launch(own, hello);
       await server.start();
-      await accepts(1);
+      await untilAccepted(1);
       expect(await object(own)).toBeDefined();
     });
 

@@ -103,7 +103,7 @@ export const clusterContract = (name: string, open: () => Promise<KubernetesServ
       });
     });
 
-    it('holds a deleted object until the engine lets it go', async () => {
+    it('holds a deleted object until its finalizer is removed, and ignores a second deletion and removal', async () => {
       const object = newObject();
       const { metadata } = object;
       await cluster.create(object);
@@ -117,7 +117,7 @@ export const clusterContract = (name: string, open: () => Promise<KubernetesServ
       await cluster.removeFinalizer(deleting!);
     });
 
-    it('deletes no other object that has taken the name', async () => {
+    it('does not delete another object that has the same name by now', async () => {
       const object = newObject();
       await cluster.create(object);
       const first = (await cluster.find(object.metadata))!;
@@ -177,11 +177,11 @@ export const clusterContract = (name: string, open: () => Promise<KubernetesServ
     });
 
     it('is unavailable while it is killed, and reports changes again after its next start', async () => {
-      const [standing, later] = [newObject(), newObject()];
-      await cluster.create(standing);
+      const [existing, later] = [newObject(), newObject()];
+      await cluster.create(existing);
       const { times, stop } = following(cluster);
       await until(
-        () => times(standing.metadata.name),
+        () => times(existing.metadata.name),
         (count) => count > 0,
       );
       await server.kill();

@@ -37,10 +37,10 @@ import { NAMESPACE, prepare } from './cluster.contract.js';
 const { method } = AdminService;
 type Literal = MessageInitShape<typeof LiteralSchema>;
 
-/** Closures and inputs above this size are stored beside the object; those of one task are smaller. */
+/** Closures and inputs above this size are stored outside the object, in files; those of one task are smaller. */
 const OFFLOAD_ABOVE_BYTES = 4_000;
 
-/** A real API server and engine are slower than what contract tests start otherwise. */
+/** Time limit of a test: a real API server and engine are slower than what contract tests start otherwise. */
 const LIMIT_MS = 120_000;
 
 const OUTPUTS: Readonly<Record<string, Outcome>> = {
@@ -50,8 +50,8 @@ const OUTPUTS: Readonly<Record<string, Outcome>> = {
 };
 const FAILED_ONCE: Outcome = { case: 'error', code: 'USER:Unlucky', message: 'the first time', isRecoverable: true };
 
-/** Each pod writes the outputs of its task, but those of `aborted` go on running, and that of `retried` fails first. */
-const act = (pod: Pod): Outcome => {
+/** Each pod writes the outputs of its task; those of `aborted` run without end, and the first of `retried` fails. */
+const outcomeOf = (pod: Pod): Outcome => {
   const execution = pod.metadata.labels?.['execution-id'];
   if (execution === 'aborted') return { case: 'running' };
   if (pod.metadata.name === 'retried-failuresrisky-0') return FAILED_ONCE;
@@ -120,8 +120,8 @@ describe.skipIf(kubeApiserver === undefined || propeller === undefined)(
       for (const name of ['parent', 'maps.one', 'wide']) await plan(name);
       bridge = startBridge();
       engine = await startPropeller({ server: cluster, endpoint: plane.server().ready.grpc, directory });
-      kubelet = startKubelet(cluster, fileStore, act);
-    }, 120_000);
+      kubelet = startKubelet(cluster, fileStore, outcomeOf);
+    }, LIMIT_MS);
 
     afterAll(async () => {
       await kubelet.stop();
@@ -176,7 +176,7 @@ describe.skipIf(kubeApiserver === undefined || propeller === undefined)(
       await untilGone('task');
     });
 
-    it('launches a child, and takes its outputs', async () => {
+    it('launches a child execution, whose outputs become those of its parent', async () => {
       await launch('parent', 'parent', { name: literal('Ada'), times: literal(1n) });
       await untilPhase('parent', Phase.SUCCEEDED);
       expect(await outputsOf('parent')).toMatchObject({ o0: literal('hello') });
@@ -186,14 +186,14 @@ describe.skipIf(kubeApiserver === undefined || propeller === undefined)(
       await untilGone('parent-n0-0');
     });
 
-    it('maps a task', async () => {
+    it('runs a mapped task once for each element of its input, and collects the outputs', async () => {
       await launch('maps.one', 'mapped', { pixels: collection([literal(1n), literal(2n)]) });
       await untilPhase('mapped', Phase.SUCCEEDED);
       expect(await outputsOf('mapped')).toMatchObject({ o1: collection([literal(-1n), literal(-1n)]) });
       expect(podsOf('mapped')).toHaveLength(2);
     });
 
-    it('tries a failed task again', async () => {
+    it('runs a task again that has failed with a recoverable error', async () => {
       const launchPlan = { ...PLACE, resourceType: ResourceType.TASK, name: 'failures.risky', version: 'v1' };
       const inputs = { literals: { seed: literal(1n) } };
       await plane.grpc.call(method.createExecution, { ...idOf('retried'), spec: { launchPlan }, inputs });
@@ -216,7 +216,7 @@ describe.skipIf(kubeApiserver === undefined || propeller === undefined)(
       expect((await ask(cluster, 'GET', '/api/v1/pods?labelSelector=execution-id%3Daborted')).body.items).toEqual([]);
     });
 
-    it('reads a closure and inputs that are stored beside the object', async () => {
+    it('runs executions whose closure or inputs are so large that they are stored outside the object', async () => {
       await launch('wide', 'wide', {});
       const made = await until(
         () => object('wide'),
@@ -233,6 +233,7 @@ describe.skipIf(kubeApiserver === undefined || propeller === undefined)(
     it('shares executions with another engine by the shards of their objects', async () => {
       engine.child.kill('SIGKILL');
       await engine.ended;
+      // The label `shard-key` of an object is one of 32 numbers; each engine gets half of them.
       const shards = Array.from({ length: 32 }, (_, shard) => String(shard));
       const names = Array.from({ length: 8 }, (_, index) => `shared${index}`);
       for (const name of names) await launch('hello.hello', name, { name: literal('Ada'), times: literal(1n) });
