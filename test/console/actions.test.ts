@@ -42,7 +42,7 @@ const holdBack = async (page: Page, pattern: RegExp): Promise<Held> => {
       resolve();
     });
   });
-  await page.evaluate('1'); // the page knows the pattern
+  await page.evaluate('1'); // when the page has answered, it knows the pattern
   return { requests, first };
 };
 
@@ -87,7 +87,7 @@ describe.skipIf(chromiumPath === undefined)('an action of the web console', () =
     });
     await held.first;
     await page.keyboard.press('Escape');
-    await page.mouse.click(5, 5);
+    await page.mouse.click(5, 5); // beside the dialog
     expect(await dialog.getByRole('button', { name: 'Cancel' }).isDisabled()).toBe(true);
     expect(await dialog.getByRole('button', { name: 'Fire now' }).isDisabled()).toBe(true);
     await held.requests[0]!.fulfill({ status: 503, body: '' });
@@ -139,12 +139,12 @@ describe.skipIf(chromiumPath === undefined)('an action of the web console', () =
     await open('schedules');
     await page.getByRole('button', { name: 'Skip next …' }).click();
     const dialog = page.getByRole('dialog');
-    const said = await dialog.getByText('No execution starts at').innerText();
+    const sentence = await dialog.getByText('No execution starts at').innerText();
     const { schedules } = await plane.grpc.call(ScheduleService.method.listSchedules, ID);
     const [next] = schedules.find(({ id }) => id?.name === PLAN.name)!.next;
     await plane.grpc.call(ScheduleService.method.skipTick, { ...ID, name: PLAN.name, at: next! });
     await page.getByText('Will be skipped').waitFor();
-    expect(await dialog.getByText('No execution starts at').innerText()).toBe(said);
+    expect(await dialog.getByText('No execution starts at').innerText()).toBe(sentence);
     await dialog.getByRole('button', { name: 'Skip next' }).click();
     await page.getByRole('status', { name: 'Recorded event' }).getByText('Nothing new was recorded').waitFor();
   });

@@ -50,7 +50,7 @@ describe.skipIf(chromiumPath === undefined)('a person at the console with rights
     await page.getByText('Not live: you may not follow all that this page shows').waitFor();
     expect(refusals).toBeGreaterThan(0);
     expect(await page.getByText('The server does not answer').count()).toBe(0);
-    // On a small screen the text "Live" becomes a dot; this text stays.
+    // On a small screen the text "Live" becomes a dot of a few pixels; this text stays.
     expect(await barriersInLooks(page, 'not live')).toEqual([]);
     await page.setViewportSize({ width: 360, height: 640 });
     const { width } = (await page.getByText('Not live: you may not follow').boundingBox())!;

@@ -67,6 +67,7 @@ describe.skipIf(chromiumPath === undefined)('the story of an operator', () => {
     api.close();
   };
 
+  /** The folder with the payloads of the execution `without-its-inputs`. */
   const payloads = (): string => join(story.data, 'payloads/runs/flytesnacks/development/without-its-inputs');
 
   /**

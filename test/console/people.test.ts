@@ -9,17 +9,18 @@ import { withNeeds } from '../support/requests/fixtures.js';
 import { launchHello } from '../support/requests/hello.js';
 import { overGrpc } from '../support/clients/transports.js';
 
-const quiet = { debug: () => undefined, info: () => undefined, warn: () => undefined };
+const silentLogger = { debug: () => undefined, info: () => undefined, warn: () => undefined };
 
 /** The stories of people, each with the server killed and started again while they look at the page. */
 describe.skipIf(chromiumPath === undefined)('a person at the console, whose server is killed', () => {
   const story = consoleStory('people');
   let page: Page;
 
+  /** Runs the simulated engine until all executions have ended; with the probability 1 every task fails. */
   const run = (failureProbability = 0) =>
     runEngine(engineOptions(story.server(), { failureProbability }), {
       signal: new AbortController().signal,
-      logger: quiet,
+      logger: silentLogger,
     });
 
   beforeAll(async () => {

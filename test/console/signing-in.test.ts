@@ -58,6 +58,8 @@ describe.skipIf(chromiumPath === undefined)('signing in to the web console', () 
   it('leads to the sign-in when the session has ended after a sign-out that the person has stopped', async () => {
     const page = await signedIn(ALICE, LIST);
     await page.getByText('Signed in as alice').waitFor();
+    // The script below asks for /begun, an address that only this test answers; it then stops loading, as a person does
+    // by the browser's button, and follows a link of the page.
     let begun: Route | undefined;
     await page.route('**/begun', (route) => {
       begun = route;

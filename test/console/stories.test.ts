@@ -183,9 +183,9 @@ describe.skipIf(chromiumPath === undefined)('the web console', () => {
     for (let step = 0; step < 3; step += 1) await time.press('Shift+ArrowRight');
     expect(await time.locator('.brushed').count()).toBe(4);
     expect(page.url()).not.toContain('created_at');
-    const some = await chosen();
+    const chosenBefore = await chosen();
     for (const key of ['Control+ArrowLeft', 'Meta+Home', 'Alt+ArrowUp', 'Alt+End']) await time.press(key);
-    expect(await chosen()).toBe(some);
+    expect(await chosen()).toBe(chosenBefore);
     await time.press('Enter');
     await page.waitForURL(/gte.*created_at.*lt.*created_at/u);
     await page.getByText(/^[1-9]\d* listed$/u).waitFor();
@@ -467,7 +467,7 @@ describe.skipIf(chromiumPath === undefined)('the web console', () => {
     expect(await barriersInLooks(page, 'refused filter')).toEqual([]);
     await page.setViewportSize({ width: 360, height: 800 });
     const [brand, keys] = await Promise.all(topLine().map((each) => each.boundingBox()));
-    expect(keys!.y).toBeLessThan(brand!.y + brand!.height);
+    expect(keys!.y).toBeLessThan(brand!.y + brand!.height); // both are in one line
     await page.setViewportSize({ width: 1280, height: 800 });
     await page.getByLabel(/^From/u).fill('start');
     await page.getByRole('button', { name: 'Follow' }).click();
@@ -552,7 +552,7 @@ describe.skipIf(chromiumPath === undefined)('the web console', () => {
     const cutOff = '(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)';
     expect(await page.evaluate(`${cutOff}(document.querySelector('.node:has(.label) .node-label'))`)).toBe(0);
     const [brand, keys] = await Promise.all(topLine().map((each) => each.boundingBox()));
-    expect(keys!.y).toBeLessThan(brand!.y + brand!.height);
+    expect(keys!.y).toBeLessThan(brand!.y + brand!.height); // both are in one line
     await narrow.close();
     page = await watchedPage(context, errors);
   });
