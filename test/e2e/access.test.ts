@@ -28,6 +28,8 @@ import { until } from '../support/until.js';
 type Headers = Readonly<Record<string, string>>;
 
 const PLACE = { project: 'flytesnacks', domain: 'development', name: 'x' };
+/** Basic authentication as the user root with the password root. */
+const BASIC = 'Basic cm9vdDpyb290';
 const EVERY_PERMISSION = ['read', 'register', 'execute', 'events', 'admin'];
 
 let server: AuthenticatedServer;
@@ -75,8 +77,8 @@ const UNAUTHENTICATED = {
 const DENIED = { grpc: 'PERMISSION_DENIED', rest: 'PERMISSION_DENIED', http: 403, challenge: null };
 
 /** The expected statuses; without those of REST when the RPC has no HTTP binding. */
-const expected = (both: object, method: DescMethod) =>
-  hasOption(method, http) ? both : { ...both, rest: undefined, http: undefined, challenge: undefined };
+const expected = (statuses: object, method: DescMethod) =>
+  hasOption(method, http) ? statuses : { ...statuses, rest: undefined, http: undefined, challenge: undefined };
 
 type Case = { readonly name: string; readonly headers: Headers; readonly isFor: (requires: Requirement) => boolean };
 
@@ -89,7 +91,7 @@ const isReadOfProject = ({ permission, target }: Requirement): boolean =>
 
 const unauthenticatedCases = async (): Promise<readonly Case[]> => [
   { name: 'no token', headers: {}, isFor: isProtected },
-  { name: 'another authentication scheme', headers: { authorization: 'Basic cm9vdDpyb290' }, isFor: isProtected },
+  { name: 'another authentication scheme', headers: { authorization: BASIC }, isFor: isProtected },
   ...Object.entries(await wrongTokens(server.issuer)).map(([name, token]) => ({
     name,
     headers: { authorization: `Bearer ${token}` },
@@ -120,11 +122,11 @@ const deniedCases = async (): Promise<readonly Case[]> => [
 ];
 
 const table = routeTable([]);
-/** All RPCs but those of kind `server_streaming`, whose answers go on until the caller ends the call. */
+/** All RPCs but those of kind `server_streaming`, which send answers until the caller ends the call. */
 const ending = table.filter(({ method }) => method.methodKind !== 'server_streaming');
 
-/** Expects `both` of each RPC that a case is for: all RPCs at once, one case after another. Gives the number of calls. */
-const expectStatuses = async (cases: readonly Case[], both: object): Promise<number> => {
+/** Expects the statuses of each RPC that a case is for, one case after another. Gives the number of RPCs tried. */
+const expectStatuses = async (cases: readonly Case[], statuses: object): Promise<number> => {
   let calls = 0;
   for (const { name, headers, isFor } of cases)
     await Promise.all(
@@ -132,7 +134,7 @@ const expectStatuses = async (cases: readonly Case[], both: object): Promise<num
         .filter(({ requires }) => isFor(requires))
         .map(async ({ method, requires, name: rpc }) => {
           const found = await statusesOf(method, requestNaming(method, requires, PLACE), headers);
-          expect(found, `${rpc} with ${name}`).toEqual(expected(both, method));
+          expect(found, `${rpc} with ${name}`).toEqual(expected(statuses, method));
           calls++;
         }),
     );
@@ -146,9 +148,10 @@ describe('every RPC', () => {
     const denied = await deniedCases();
     const calls = (await expectStatuses(unauthenticated, UNAUTHENTICATED)) + (await expectStatuses(denied, DENIED));
     expect(await server.head()).toBe(before);
-    expect(calls).toBeGreaterThan(table.length * 15);
+    expect(calls).toBeGreaterThan(table.length * 15); // on average, each RPC was tried in more than 15 cases
     for (const { headers } of [...unauthenticated, ...denied]) {
       const [, token = ''] = headers['authorization']?.split(' ') ?? [];
+      // A shorter one is no token, and may be a word in the log.
       if (token.length > 20) expect(server.log()).not.toContain(token);
     }
   });
@@ -238,7 +241,7 @@ describe('a caller', () => {
   it('may send its token in flyte-authorization, also when authorization has another scheme', async () => {
     const { authorization = '' } = await server.as('root');
     const path = `/${AdminService.typeName}/ListProjects`;
-    const both = { authorization: 'Basic cm9vdDpyb290', 'flyte-authorization': authorization };
+    const both = { authorization: BASIC, 'flyte-authorization': authorization };
     expect((await grpc.raw(path, new Uint8Array(), both)).code).toBe('OK');
     expect((await get('/api/v1/projects', { 'flyte-authorization': authorization })).http).toBe(200);
   });
@@ -417,7 +420,7 @@ describe('an endpoint beside the RPCs of the API', () => {
 
   it('gRPC reflection is only for callers with a token; gRPC health needs none', async () => {
     const path = '/grpc.reflection.v1.ServerReflection/ServerReflectionInfo';
-    const listServices = Uint8Array.of(0x3a, 0x00);
+    const listServices = Uint8Array.of(0x3a, 0x00); // field 7, `list_services`, with an empty text
     expect((await grpc.rawStream(path, listServices)).code).toBe('UNAUTHENTICATED');
     expect((await grpc.rawStream(path, listServices, await server.as('nobody'))).code).toBe('OK');
     expect((await grpc.raw('/grpc.health.v1.Health/Check', new Uint8Array())).code).toBe('OK');

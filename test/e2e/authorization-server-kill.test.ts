@@ -28,6 +28,7 @@ const directory = mkdtempSync(join(tmpdir(), 'flightlog-authorization-kill-'));
 
 /** Every process listens on another port; the proxy gives them all one address, that of the issuer. */
 let proxy: Proxy;
+/** The address of the process that runs now. */
 let target = '';
 let issuer = '';
 
@@ -189,7 +190,8 @@ const rotate = async (write: number, before: string): Promise<{ isKilled: boolea
 beforeAll(async () => {
   proxy = await startProxy(() => target);
   issuer = `http://${proxy.address}`;
-  const alice = { password: await hashPassword(ALICE.password, { ln: 10, r: 8, p: 1 }), roles: [] };
+  const cheap = { ln: 10, r: 8, p: 1 }; // parameters of scrypt that take little time
+  const alice = { password: await hashPassword(ALICE.password, cheap), roles: [] };
   await usersFile(join(directory, 'users.json')).change(() => new Map([['alice', alice]]));
   await withServer(() => Promise.resolve()); // makes the first key
 }, 60_000);

@@ -9,8 +9,10 @@ import { getCode, post, redeem, refresh } from '../support/browser/sign-in.js';
 
 const data = mkdtempSync(join(tmpdir(), 'flightlog-authorization-'));
 const ALICE = { name: 'alice', password: 'marked-password-of-alice' };
+/** Time limit of a test, which starts several processes. */
 const LIMIT_MS = 60_000;
 
+/** Passwords, secrets, codes and tokens that must be written nowhere, and the logs of the servers that were killed. */
 const secrets: string[] = [ALICE.password];
 const logs: string[] = [];
 let issuer = '';
@@ -24,7 +26,7 @@ const serving = (failPoint?: string): Promise<ServerProcess> =>
   });
 
 /** Kills the server, and starts it again on the same port. */
-const again = async (failPoint?: string): Promise<void> => {
+const killAndRestart = async (failPoint?: string): Promise<void> => {
   await server.kill();
   logs.push(server.log());
   server = await serving(failPoint);
@@ -111,9 +113,9 @@ describe(
     it('accepts no code twice, though killed before and during its first use', async () => {
       const code = await getCode(issuer, ALICE);
       secrets.push(code.code, code.verifier);
-      await again('after-consume:1');
+      await killAndRestart('after-consume:1');
       await expect(redeem(issuer, code)).rejects.toThrow('fetch failed');
-      await again();
+      await killAndRestart();
       expect((await redeem(issuer, code)).status).toBe(400);
     });
 
@@ -121,7 +123,7 @@ describe(
       const { body } = await redeem(issuer, await getCode(issuer, ALICE));
       secrets.push(body['refresh_token'] ?? 'none');
       expect((await refresh(issuer, body['refresh_token'])).status).toBe(200);
-      await again();
+      await killAndRestart();
       expect((await refresh(issuer, body['refresh_token'])).status).toBe(400);
     });
 

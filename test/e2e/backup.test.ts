@@ -38,6 +38,7 @@ import { until } from '../support/until.js';
 import { differencesAt } from '../support/views/view-check.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'flightlog-backup-'));
+/** The data directory that is backed up, and the folder of the backup. */
 const [data, place] = [join(folder, 'data'), join(folder, 'backup')];
 const FREE_PORTS = ['--grpc-port', '0', '--http-port', '0', '--eventstore-port', '0'];
 const EMBEDDED = ['--event-store', 'embedded:', '--read-store', 'sqlite:'];
@@ -49,6 +50,7 @@ const backup = (to = place, env: Readonly<Record<string, string>> = {}): Promise
   flightlog(['backup', '--data', data, '--event-store', 'embedded:', '--to', to], { env }).ended;
 const restore = (to: string): Promise<Ended> => flightlog(['restore', '--from', place, '--data-dir', to]).ended;
 
+/** Categories of other applications in the log: none. */
 const foreign = new Set<string>();
 const onProgress = (): void => undefined;
 
@@ -68,7 +70,7 @@ const backedUpHere = async (directory: string) => {
 };
 
 /** The counts that a command has printed, which must have succeeded. */
-const done = ({ code, stdout, stderr }: Ended): Record<string, number> => {
+const countsOf = ({ code, stdout, stderr }: Ended): Record<string, number> => {
   expect(stderr).toBe('');
   expect(code).toBe(0);
   return JSON.parse(stdout) as Record<string, number>;
@@ -150,14 +152,14 @@ describe('a backup of a server that is killed in the middle of load', () => {
     );
     await server.kill();
     stopping.abort();
-    first = done(await running);
+    first = countsOf(await running);
     grpc.close();
     await engine;
   });
 
   it('has all that was acknowledged before it started; restored elsewhere, its views agree with its log', async () => {
     const copy = join(folder, 'copy');
-    const { events } = done(await restore(copy));
+    const { events } = countsOf(await restore(copy));
     expect(events).toBe(first['events']);
     const [original, restored] = [await truthOf(data), await truthOf(copy)];
     expect(restored.events).toEqual(original.events.slice(0, events));
@@ -185,7 +187,7 @@ describe('a backup of a server that is killed in the middle of load', () => {
     expect((await backup(place, { FLIGHTLOG_FAIL_POINT: 'backup-object:2' })).code).toBeNull();
     expect(readFileSync(join(place, 'backup.json'), 'utf8')).toBe(before);
     expect(await restoredHere(join(folder, 'after-kill'))).toMatchObject({ events: first['events'] });
-    const second = done(await backup());
+    const second = countsOf(await backup());
     expect(second['copiedEvents']).toBe(second['events']! - first['events']!);
     expect(second['copiedFiles']).toBe(CONTROL_PLANE_FILES.length); // these are copied each time
     expect(await backedUpHere(data)).toMatchObject({

@@ -161,7 +161,7 @@ describe.each(['grpc', 'rest'] as const)('an event or launch over %s', (way) => 
 });
 
 describe('an event with a time or duration out of range', () => {
-  const far = { seconds: 253_402_300_800n };
+  const far = { seconds: 253_402_300_800n }; // the first second of the year 10000, in seconds since 1970
 
   it.each([
     ['reported_at', { reportedAt: far }],
@@ -177,17 +177,18 @@ describe('an event with a time or duration out of range', () => {
 });
 
 describe('many requests at the same time', () => {
-  const both = <Result>(ask: (transport: Transport) => Promise<Result>): Promise<Result[]> =>
+  /** Makes a request 20 times at once, by turns over gRPC and REST. */
+  const atOnce = <Result>(ask: (transport: Transport) => Promise<Result>): Promise<Result[]> =>
     Promise.all(Array.from({ length: 20 }, (_, index) => ask(index % 2 === 0 ? plane.grpc : plane.rest)));
 
-  const tally = (answers: readonly Answer[]): readonly string[] => answers.map(({ code }) => code).sort();
+  const codesOf = (answers: readonly Answer[]): readonly string[] => answers.map(({ code }) => code).sort();
   /** The statuses of 20 requests, sorted, when one of them is recorded. */
   const ONE_OK = ['OK', ...Array.from({ length: 19 }, () => 'ALREADY_EXISTS')].sort();
 
   it('launches under one name are one execution', async () => {
     const before = (await plane.events()).length;
-    const answers = await both((transport) => transport.attempt(method.createExecution, helloRequest('only-one')));
-    expect(tally(answers)).toEqual(ONE_OK);
+    const answers = await atOnce((transport) => transport.attempt(method.createExecution, helloRequest('only-one')));
+    expect(codesOf(answers)).toEqual(ONE_OK);
     expect((await plane.events()).length).toBe(before + 1);
   });
 
@@ -195,16 +196,16 @@ describe('many requests at the same time', () => {
     const id = await launchHello(plane.grpc, 'delivered-often');
     const before = (await plane.events()).length;
     const report = nodeReport(id, 'n0', { phase: NodePhase.RUNNING });
-    const answers = await both((transport) => transport.attempt(method.createNodeEvent, report));
-    expect(tally(answers)).toEqual(ONE_OK);
+    const answers = await atOnce((transport) => transport.attempt(method.createNodeEvent, report));
+    expect(codesOf(answers)).toEqual(ONE_OK);
     expect((await plane.events()).length).toBe(before + 1);
   });
 
   it('registrations of one version are one version', async () => {
     const request = { ...recordedTask, id: { ...recordedTask.id!, version: 'raced' } };
     const before = (await plane.events()).length;
-    const answers = await both((transport) => transport.attempt(method.createTask, request));
-    expect(tally(answers)).toEqual(ONE_OK);
+    const answers = await atOnce((transport) => transport.attempt(method.createTask, request));
+    expect(codesOf(answers)).toEqual(ONE_OK);
     expect((await plane.events()).length).toBe(before + 1);
   });
 });

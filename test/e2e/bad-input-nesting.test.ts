@@ -48,7 +48,9 @@ describe('an event that is nested two thousand deep is refused within 1 s of pro
     for (let level = 0; level < DEPTH; level++) for (const field of fields) bytes = within(field, bytes);
     return bytes;
   };
+  // A LiteralMap with one entry, whose Literal is a collection (field 2) of literals (field 1), and so on.
   const literals = within(1, Buffer.concat([within(1, Buffer.from('deep')), within(2, levels(1, 2))]));
+  // A Struct with one entry, whose Value is a list (field 6) of values (field 1), and so on.
   const struct = within(1, Buffer.concat([within(1, Buffer.from('deep')), within(2, levels(1, 6))]));
   const { createWorkflowEvent, createNodeEvent, createTaskEvent } = AdminService.method;
   const EVENTS = [
@@ -60,7 +62,7 @@ describe('an event that is nested two thousand deep is refused within 1 s of pro
   ] as const;
 
   it.each(EVENTS)('as bytes: event of %s, field %s', async (path, name, rpc, deepest) => {
-    const [, { number, message }] = rpc.input.fields as [DescField, DescField];
+    const [, { number, message }] = rpc.input.fields as [DescField, DescField]; // the second field is the event
     const bytes = within(number, within(message!.fields.find((field) => field.name === name)!.number, deepest));
     const [answers, tookMs] = await timedAt(plane.server().child.pid!, async () => [
       await plane.unchanged(() => grpc.raw(`/platformidl.service.AdminService/${rpc.name}`, bytes)),
@@ -93,27 +95,32 @@ it('RPCs answer with the deepest inputs and custom_info that events may have', a
   const nodeId = { executionId: id, nodeId: 'n0' };
   const taskId = { nodeExecutionId: nodeId, taskId: HELLO_TASK, retryAttempt: 0 };
   const { createNodeEvent, createTaskEvent } = AdminService.method;
+  /** Maximum number of lists in each other in `custom_info`; one more is refused. */
+  const DEEPEST = 48;
   const nested = (depth: number): JsonObject => {
     let list: JsonValue = 'bottom';
     for (let level = 0; level < depth; level++) list = [list];
     return { list };
   };
   let deepest = create(LiteralSchema, literal('bottom'));
-  // The request, its event, the map; then the literals: two messages for each level, a hundred in all.
+  // As deep as allowed, a hundred messages: the request, its event, the map, and two for each level of literals.
   for (let level = 0; level < 47; level++)
     deepest = create(LiteralSchema, { value: { case: 'collection', value: { literals: [deepest] } } });
   const data = { literals: { deepest } };
   const inputs = { inputValue: { case: 'inputData', value: data } } as const;
   await plane.grpc.call(createNodeEvent, nodeReport(id, 'n0', { phase: NodePhase.RUNNING, ...inputs }));
-  await plane.grpc.call(createTaskEvent, taskReport(id, 'n0', { phase: TaskPhase.QUEUED, customInfo: nested(48) }));
+  await plane.grpc.call(
+    createTaskEvent,
+    taskReport(id, 'n0', { phase: TaskPhase.QUEUED, customInfo: nested(DEEPEST) }),
+  );
   await plane.grpc.call(createTaskEvent, taskReport(id, 'n0', { phase: TaskPhase.RUNNING, customInfo: { more: 1 } }));
-  const tooDeep = taskReport(id, 'n0', { phase: TaskPhase.SUCCEEDED, customInfo: nested(49) });
+  const tooDeep = taskReport(id, 'n0', { phase: TaskPhase.SUCCEEDED, customInfo: nested(DEEPEST + 1) });
   expect((await plane.grpc.attempt(createTaskEvent, tooDeep)).code).toBe('INVALID_ARGUMENT');
   for (const way of [plane.grpc, plane.rest, plane.octets]) {
     const { fullInputs } = await way.call(AdminService.method.getNodeExecutionData, { id: nodeId });
     expect(fullInputs!.literals['deepest']).toEqual(deepest);
     const { closure } = await way.call(AdminService.method.getTaskExecution, { id: taskId });
-    expect(closure!.customInfo).toEqual({ ...nested(48), more: 1 });
+    expect(closure!.customInfo).toEqual({ ...nested(DEEPEST), more: 1 });
     const { taskExecutions } = await way.call(AdminService.method.listTaskExecutions, { nodeExecutionId: nodeId });
     expect(taskExecutions.map((each) => each.closure!.customInfo)).toEqual([closure!.customInfo]);
   }

@@ -37,7 +37,7 @@ beforeAll(async () => {
 });
 afterAll(() => plane.close());
 
-/** One bad request of an RPC. */
+/** One bad request of an RPC: its fault, the expected status and message, and the function that sends it. */
 type Bad = readonly [what: string, code: string, text: RegExp, ask: (transport: Transport) => Promise<Answer>];
 
 const bad = <I extends DescMessage>(
@@ -47,13 +47,16 @@ const bad = <I extends DescMessage>(
   [code, text]: readonly [code: string, text: RegExp],
 ): Bad => [what, code, text, (transport) => transport.attempt(rpc, request)];
 
+/** A launch of `hello.hello` with one change that makes it bad. */
 const launches = (what: string, change: Parameters<typeof helloRequest>[1], text: RegExp, code = 'INVALID_ARGUMENT') =>
   bad(what, method.createExecution, helloRequest('never-launched', change), [code, text]);
 
 const recordedTask = fromBinary(TaskCreateRequestSchema, fixtureBytes('01-hello/001-task.create_request.pb'));
+/** The same version of the task with another content. */
 const otherTask = clone(TaskCreateRequestSchema, recordedTask);
 otherTask.spec!.template!.metadata!.discoverable = true;
 const diamond = fromBinary(ExecutionCreateRequestSchema, fixtureBytes('02-diamond/execute-01.create_request.pb'));
+/** A launch without the input `survey`, which its launch plan requires. */
 const withoutSurvey = (): typeof diamond => {
   const { survey: _, ...literals } = diamond.inputs!.literals;
   return { ...diamond, name: 'never-launched', inputs: { ...diamond.inputs!, literals } };
@@ -167,7 +170,7 @@ const WRITES: readonly Bad[] = [
 
 const list = { id: SCOPE };
 const sortBy = (key: string, direction = 0) => ({ ...list, sortBy: { key, direction } });
-const IA = 'INVALID_ARGUMENT';
+const INVALID = 'INVALID_ARGUMENT';
 
 const READS: readonly Bad[] = [
   bad('an execution that is not there', method.getExecution, { id: NOWHERE }, [
@@ -180,40 +183,40 @@ const READS: readonly Bad[] = [
   ]),
   bad('a project that is not there', method.getProject, { id: 'atlantis' }, ['NOT_FOUND', /project \[atlantis\]/u]),
   bad('an unknown filter field', method.listExecutions, { ...list, filters: 'eq(colour,red)' }, [
-    IA,
+    INVALID,
     /e\.colour.* is invalid filter/u,
   ]),
   bad('an unknown filter function', method.listExecutions, { ...list, filters: 'like(phase,RUNNING)' }, [
-    IA,
+    INVALID,
     /unrecognized filter function: like/u,
   ]),
   bad('a filter without a function', method.listExecutions, { ...list, filters: 'phase=RUNNING' }, [
-    IA,
+    INVALID,
     /invalid value for filters/u,
   ]),
   bad('filters that end with a plus sign', method.listTasks, { ...list, filters: 'eq(name,x)+' }, [
-    IA,
+    INVALID,
     /invalid value for filters/u,
   ]),
   bad('a filter by a malformed time', method.listExecutions, { ...list, filters: 'gte(started_at,yesterday)' }, [
-    IA,
+    INVALID,
     /started_at.*yesterday/u,
   ]),
   bad('a filter by a malformed duration', method.listExecutions, { ...list, filters: 'gt(duration,long)' }, [
-    IA,
+    INVALID,
     /duration \[long\]/u,
   ]),
   bad('a bad token', method.listExecutions, { ...list, token: 'next' }, [
-    IA,
+    INVALID,
     /invalid pagination token next for ListExecutions/u,
   ]),
   bad('a negative offset', method.listWorkflows, { ...list, token: '-1' }, [
-    IA,
+    INVALID,
     /invalid pagination token -1 for ListWorkflows/u,
   ]),
-  bad('a bad sort key', method.listExecutions, sortBy('colour'), [IA, /invalid sort key 'colour'/u]),
+  bad('a bad sort key', method.listExecutions, sortBy('colour'), [INVALID, /invalid sort key 'colour'/u]),
   bad('a bad sort order', method.listLaunchPlans, sortBy('name', 7), [
-    IA,
+    INVALID,
     /(?:invalid sort order specified|invalid value for sort_by\.direction): .?7/u,
   ]),
 ];

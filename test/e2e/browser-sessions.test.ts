@@ -33,7 +33,7 @@ const ask = async (path: string, init: RequestInit = {}): Promise<Answer> => {
 };
 
 /** The cookies as a browser sends them back. */
-const sent = (cookies: readonly string[]): string =>
+const cookieHeader = (cookies: readonly string[]): string =>
   cookies.flatMap((each) => (each.includes('Max-Age=0') ? [] : [each.split(';', 1)[0]])).join('; ');
 
 /**
@@ -45,14 +45,14 @@ const signInUpTo = async ({ name, password }: typeof ALICE): Promise<{ callback:
   const issuer = openBrowser({ stopAt: '/callback' });
   const login = await issuer.open(begun.location ?? '');
   const end = await issuer.submit(login, '/login', { name, password });
-  return { callback: end.url.slice(http.length), cookie: sent(begun.cookies) };
+  return { callback: end.url.slice(http.length), cookie: cookieHeader(begun.cookies) };
 };
 
 const signIn = async (person: typeof ALICE): Promise<string> => {
   const { callback, cookie } = await signInUpTo(person);
   const back = await ask(callback, { headers: { cookie } });
   expect(back).toMatchObject({ status: 302, location: '/console/events' });
-  return sent(back.cookies);
+  return cookieHeader(back.cookies);
 };
 
 const project = (id: string): RequestInit => ({ method: 'POST', body: JSON.stringify({ project: { id, name: id } }) });
@@ -139,7 +139,7 @@ describe('browser sessions', () => {
       [first.callback, ''],
       [first.callback, second.cookie],
       [mixed, second.cookie],
-      [first.callback, first.cookie.replace(/=.*/u, '=eyJhbGciOiJkaXIifQ....')],
+      [first.callback, first.cookie.replace(/=.*/u, '=eyJhbGciOiJkaXIifQ....')], // a JWE with a head and no content
     ] as const)
       expect(await ask(callback, { headers: { cookie } })).toMatchObject({ status: 401, location: null });
     expect((await ask(mixed, { headers: { cookie: first.cookie } })).status).toBe(403); // the verifier does not match
@@ -167,13 +167,13 @@ describe('browser sessions', () => {
     expect((await ask('/login', { method: 'POST' })).status).toBe(405);
   });
 
-  it('redirect to the console without an address, and to one that flyteconsole gives whole', async () => {
-    for (const [given, page] of [
+  it('redirect to /console by default, and to an address of this server that is given with its origin, as flyteconsole does', async () => {
+    for (const [redirectUrl, page] of [
       ['', '/console'],
       [`${http}/console/projects?domain=development`, '/console/projects?domain=development'],
     ] as const) {
       const browser = openBrowser({ stopAt: '/console' });
-      const login = await browser.open(`${http}/login?redirect_url=${given}`);
+      const login = await browser.open(`${http}/login?redirect_url=${redirectUrl}`);
       expect((await browser.submit(login, '/login', ALICE)).url).toBe(`${http}${page}`);
     }
   });

@@ -23,7 +23,12 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-const begun = (...args: readonly string[]): Running =>
+/** Exit codes of commands that follow an execution. */
+const FAILED = 3;
+const ABORTED = 4;
+
+/** Starts a command on the server. */
+const startCommand = (...args: readonly string[]): Running =>
   flightlog(args, { env: { FLIGHTLOG_SERVER: plane.server().ready.http } });
 
 /** Runs a command on a terminal where `input` is typed. */
@@ -37,11 +42,12 @@ const documentsIn = (stdout: string): readonly Record<string, unknown>[] =>
     .split('\n')
     .map((line) => JSON.parse(line) as Record<string, unknown>);
 
-const done = (...args: readonly string[]): Promise<Ended> => begun(...args).ended;
+/** Runs a command on the server to its end. */
+const runCommand = (...args: readonly string[]): Promise<Ended> => startCommand(...args).ended;
 
 /** Starts a command that follows an execution, runs the engine, and waits for the end of the command. */
 const withEngine = async (failureProbability: number, ...args: readonly string[]): Promise<Ended> => {
-  const command = begun(...args);
+  const command = startCommand(...args);
   await command.said('QUEUED');
   await plane.run({ failureProbability });
   return command.ended;
@@ -49,8 +55,8 @@ const withEngine = async (failureProbability: number, ...args: readonly string[]
 
 describe('a first-time user', () => {
   it('finds a launch plan, sees its inputs, launches it, and reads its output', async () => {
-    expect((await done('list', 'launch-plans', '-o', 'name')).stdout).toContain('hello.hello v1\n');
-    expect((await done('get', 'launch-plan', 'hello.hello')).stdout).toMatch(/^name +text +no /mu);
+    expect((await runCommand('list', 'launch-plans', '-o', 'name')).stdout).toContain('hello.hello v1\n');
+    expect((await runCommand('get', 'launch-plan', 'hello.hello')).stdout).toMatch(/^name +text +no /mu);
     const args = ['launch', 'launch-plan', 'hello.hello', '--input', 'name=Ada', '--name', 'first', '--wait'];
     const { code, stdout } = await withEngine(0, ...args);
     expect(code).toBe(0);
@@ -58,14 +64,14 @@ describe('a first-time user', () => {
       `${plane.server().ready.http}/console/projects/flytesnacks/domains/development/executions/first\n`,
     );
     expect(stdout).toMatch(/first +SUCCEEDED\n$/u);
-    expect((await done('get', 'execution', 'first', '--values', '-o', 'yaml')).stdout).toMatch(
+    expect((await runCommand('get', 'execution', 'first', '--values', '-o', 'yaml')).stdout).toMatch(
       /name: Ada\n(?:.|\n)*outputs:\n +o0: /u,
     );
   });
 
   it('gets a line for every wrong input, with its name', async () => {
     const args = ['launch', 'launch-plan', 'hello.hello', '--input', 'times=many', '--input', 'nmae=Ada'];
-    expect(await done(...args)).toEqual({
+    expect(await runCommand(...args)).toEqual({
       code: 1,
       stdout: '',
       stderr:
@@ -86,23 +92,25 @@ describe('a first-time user', () => {
   });
 
   it('lists the names of domains', async () => {
-    expect((await done('list', 'domains', '-o', 'name')).stdout).toBe('development\nstaging\nproduction\n');
+    expect((await runCommand('list', 'domains', '-o', 'name')).stdout).toBe('development\nstaging\nproduction\n');
   });
 });
 
 describe('an engineer on call', () => {
   it('follows an execution that fails, finds it by a filter, recovers and relaunches it', async () => {
-    await done('launch', 'launch-plan', 'hello.hello', '--name', 'broken');
-    expect((await withEngine(1, 'watch', 'execution', 'broken')).code).toBe(3);
-    expect((await done('list', 'executions', '--filter', 'eq(phase,FAILED)', '-o', 'name')).stdout).toBe('broken\n');
+    await runCommand('launch', 'launch-plan', 'hello.hello', '--name', 'broken');
+    expect((await withEngine(1, 'watch', 'execution', 'broken')).code).toBe(FAILED);
+    expect((await runCommand('list', 'executions', '--filter', 'eq(phase,FAILED)', '-o', 'name')).stdout).toBe(
+      'broken\n',
+    );
     const recover = ['recover', 'execution', 'broken', '--name', 'recovered', '--wait', '-o', 'json'];
     const recovered = await withEngine(0, ...recover);
     expect(recovered.code).toBe(0);
     const [created, state, ...changes] = documentsIn(recovered.stdout);
     expect(created).toMatchObject({ id: { name: 'recovered' } });
     expect([state, changes.at(-1)]).toMatchObject([{ kind: 'STATE' }, { kind: 'END' }]);
-    await done('relaunch', 'execution', 'broken', '--input', 'name=Grace', '--name', 'again');
-    const { stdout } = await done('get', 'execution', 'again', '--values', '-o', 'json');
+    await runCommand('relaunch', 'execution', 'broken', '--input', 'name=Grace', '--name', 'again');
+    const { stdout } = await runCommand('get', 'execution', 'again', '--values', '-o', 'json');
     expect(JSON.parse(stdout)).toMatchObject({ inputs: { name: 'Grace', times: 1 } });
   });
 
@@ -116,33 +124,36 @@ describe('an engineer on call', () => {
 
   it('terminates an execution with a cause, which is required', async () => {
     const terminate = ['terminate', 'execution', 'again', '--cause', 'wrong input', '--yes'];
-    expect(await done(...terminate)).toMatchObject({ code: 0, stdout: 'terminating flytesnacks/development/again\n' });
-    expect((await done('terminate', 'execution', 'again')).stderr).toMatch(/required option '--cause <text>'/u);
-    expect((await done('history', 'again')).stdout).toContain('wrong input');
+    expect(await runCommand(...terminate)).toMatchObject({
+      code: 0,
+      stdout: 'terminating flytesnacks/development/again\n',
+    });
+    expect((await runCommand('terminate', 'execution', 'again')).stderr).toMatch(/required option '--cause <text>'/u);
+    expect((await runCommand('history', 'again')).stdout).toContain('wrong input');
   });
 
   it('gets each change of an execution as a document, until the execution has ended', async () => {
-    await done('launch', 'launch-plan', 'hello.hello', '--name', 'read', '--label', 'for=program');
-    const yaml = begun('watch', 'execution', 'read', '-o', 'yaml');
-    const list = begun('watch', 'executions', '--label', 'for=program', '-o', 'json');
+    await runCommand('launch', 'launch-plan', 'hello.hello', '--name', 'read', '--label', 'for=program');
+    const yaml = startCommand('watch', 'execution', 'read', '-o', 'yaml');
+    const list = startCommand('watch', 'executions', '--label', 'for=program', '-o', 'json');
     onTestFinished(() => void list.child.kill());
-    const unreadable = begun('watch', 'execution', 'read', '-o', 'json');
-    const named = begun('relaunch', 'execution', 'broken', '--name', 'named', '--wait', '-o', 'name');
+    const unreadable = startCommand('watch', 'execution', 'read', '-o', 'json');
+    const named = startCommand('relaunch', 'execution', 'broken', '--name', 'named', '--wait', '-o', 'name');
     await Promise.all([...[yaml, list, unreadable].map((each) => each.said('QUEUED')), named.said('named')]);
     unreadable.child.stdout!.destroy();
-    const cutOff = begun('history', 'broken');
+    const cutOff = startCommand('history', 'broken');
     cutOff.child.stdout!.destroy();
     expect(await cutOff.ended).toMatchObject({ code: 0, stderr: '' });
     const json = await withEngine(1, 'watch', 'execution', 'read', '-o', 'json');
-    expect(json).toMatchObject({ code: 3, stderr: '' });
+    expect(json).toMatchObject({ code: FAILED, stderr: '' });
     const [state, ...changes] = documentsIn(json.stdout);
     expect(state).toMatchObject({ kind: 'STATE', executions: [{ closure: { phase: 'QUEUED' } }] });
     expect(changes).toContainEqual(expect.objectContaining({ kind: 'CHANGE', type: 'NodePhaseReported' }));
     expect(changes.at(-1)).toMatchObject({ kind: 'END', executions: [] });
     const { code, stdout } = await yaml.ended;
-    expect(code).toBe(3);
+    expect(code).toBe(FAILED);
     expect(parseAllDocuments(stdout).map((each) => each.toJS() as unknown)).toEqual([expect.anything(), ...changes]);
-    expect(await named.ended).toMatchObject({ code: 3, stdout: 'named\n' });
+    expect(await named.ended).toMatchObject({ code: FAILED, stdout: 'named\n' });
     expect(await unreadable.ended).toMatchObject({ code: 1, stderr: '' });
     await list.said(/"phase":"FAILED".*\n$/u);
     const failed = { id: { name: 'read' }, closure: { phase: 'FAILED' } };
@@ -150,11 +161,11 @@ describe('an engineer on call', () => {
   });
 
   it('gets the names of nodes and executions that change, until the execution has ended', async () => {
-    await done('launch', 'launch-plan', 'hello.hello', '--name', 'names', '--label', 'for=names');
-    const list = begun('watch', 'executions', '--label', 'for=names', '-o', 'name');
+    await runCommand('launch', 'launch-plan', 'hello.hello', '--name', 'names', '--label', 'for=names');
+    const list = startCommand('watch', 'executions', '--label', 'for=names', '-o', 'name');
     onTestFinished(() => void list.child.kill());
     await list.said('names\n');
-    const nodes = begun('watch', 'execution', 'names', '-o', 'name');
+    const nodes = startCommand('watch', 'execution', 'names', '-o', 'name');
     await plane.run();
     const { code, stdout } = await nodes.ended;
     expect(code).toBe(0);
@@ -163,7 +174,7 @@ describe('an engineer on call', () => {
   });
 
   it('gets one line with code, reason and what to do from a refusal', async () => {
-    const { code, stderr } = await done('get', 'execution', 'missing');
+    const { code, stderr } = await runCommand('get', 'execution', 'missing');
     expect(code).toBe(1);
     expect(stderr).toMatch(/^flightlog: NOT_FOUND: .*missing.*; the list commands print .*\n$/u);
   });
@@ -173,7 +184,7 @@ describe('a person for whose signals an execution waits', () => {
   const stop = new AbortController();
   let engine: Promise<unknown>;
   beforeAll(async () => {
-    await done('launch', 'launch-plan', 'gates.editorial', '--name', 'editorial');
+    await runCommand('launch', 'launch-plan', 'gates.editorial', '--name', 'editorial');
     engine = plane.run({ gates: 'wait', untilIdle: false }, stop.signal);
   });
   afterAll(async () => {
@@ -182,26 +193,26 @@ describe('a person for whose signals an execution waits', () => {
   });
 
   const signal = (id: string, value: string): Promise<Ended> =>
-    done('signal', 'execution', 'editorial', id, '--value', value);
+    runCommand('signal', 'execution', 'editorial', id, '--value', value);
 
   it('finds the signals, and sets each to a value of its type', async () => {
-    const waiting = () => done('signal', 'execution', 'editorial', '-o', 'name');
+    const waiting = () => runCommand('signal', 'execution', 'editorial', '-o', 'name');
     await until(waiting, ({ stdout }) => ['title', 'copies', 'really'].every((id) => stdout.includes(`${id}\n`)));
     expect((await signal('copies', 'many')).stderr).toBe('flightlog: signal copies (integer): write a whole number\n');
     expect((await signal('price', '7')).stderr).toMatch(/editorial waits for no signal price; it has .*copies/u);
     expect((await signal('title', 'true')).stdout).toBe('title is "true"\n');
     expect((await signal('copies', '7')).stdout).toBe('copies is 7\n');
     expect((await signal('really', 'true')).stdout).toBe('really is true\n');
-    expect((await done('signal', 'execution', 'editorial')).stdout).toMatch(/^copies +integer +7$/mu);
+    expect((await runCommand('signal', 'execution', 'editorial')).stdout).toMatch(/^copies +integer +7$/mu);
   });
 
   it.skipIf(!hasTerminal)('sees the nodes that fit on a small terminal, and the number of the others', async () => {
     const size = { columns: 30, rows: 4 };
     const watch = inTerminal(['watch', 'execution', 'editorial'], size);
     await watch.said('… ');
-    await done('terminate', 'execution', 'editorial', '--cause', 'late', '--yes');
+    await runCommand('terminate', 'execution', 'editorial', '--cause', 'late', '--yes');
     const { code, stdout } = await watch.ended;
-    expect(code).toBe(4);
+    expect(code).toBe(ABORTED);
     const screen = screenOf(stdout, size);
     expect(screen).toHaveLength(size.rows - 1);
     expect(screen[0]).toMatch(/^editorial +■ ABORTED/u);

@@ -43,7 +43,7 @@ const cat = async (...args: readonly string[]): Promise<readonly Line[]> => {
     .map((line) => JSON.parse(line) as Line);
 };
 
-const streams = (lines: readonly Line[]): readonly string[] => lines.map(({ stream }) => stream);
+const streamsOf = (lines: readonly Line[]): readonly string[] => lines.map(({ stream }) => stream);
 
 afterAll(() => rmSync(folder, { recursive: true }));
 
@@ -97,7 +97,7 @@ describe('while a server runs', () => {
 
   it('the log can be read: whole, from a position on, up to a number of events', async () => {
     const lines = await cat();
-    expect(streams(lines)).toEqual(['log-format', 'project-one', 'project-two', 'project-three']);
+    expect(streamsOf(lines)).toEqual(['log-format', 'project-one', 'project-two', 'project-three']);
     expect(lines[2]).toEqual({
       position: 3,
       stream: 'project-two',
@@ -113,20 +113,20 @@ describe('while a server runs', () => {
       traceparent: '',
       data: { project: { id: 'two', name: 'the two', state: 'ACTIVE' } },
     });
-    expect(streams(await cat('--from', '3'))).toEqual(['project-two', 'project-three']);
-    expect(streams(await cat('--from', '3', '--limit', '1'))).toEqual(['project-two']);
+    expect(streamsOf(await cat('--from', '3'))).toEqual(['project-two', 'project-three']);
+    expect(streamsOf(await cat('--from', '3', '--limit', '1'))).toEqual(['project-two']);
     expect(await cat('--limit', '0')).toEqual([]);
   });
 
   it('one stream can be read; the error for a stream without events names the stream', async () => {
-    expect(streams(await cat('--stream', 'project-two'))).toEqual(['project-two']);
+    expect(streamsOf(await cat('--stream', 'project-two'))).toEqual(['project-two']);
     expect(await cat('--stream', 'project-two', '--from', '4')).toEqual([]);
     const { code, stderr } = await flightlog(['log', 'cat', '--data', data, '--execution', 'p/d/n']).ended;
     expect({ code, stderr }).toEqual({ code: 1, stderr: 'flightlog: stream execution-p:d:n has no events\n' });
   });
 
   it('the log can be read in part: by type, project and time, and from its end', async () => {
-    const read = async (...flags: readonly string[]) => streams(await cat(...flags));
+    const read = async (...flags: readonly string[]) => streamsOf(await cat(...flags));
     expect(await read('--tail', '2')).toEqual(['project-two', 'project-three']);
     expect(await read('--tail', '0')).toEqual([]);
     expect(await read('--tail', '9', '--from', '3')).toEqual(['project-two', 'project-three']);
@@ -144,7 +144,7 @@ describe('while a server runs', () => {
 
   it('the log can be read in part over the EventStoreDB protocol, too', async () => {
     const url = `esdb://${ready.eventstore!}?tls=false`;
-    const read = async (...flags: readonly string[]) => streams(await cat('--event-store', url, ...flags));
+    const read = async (...flags: readonly string[]) => streamsOf(await cat('--event-store', url, ...flags));
     expect(await read('--tail', '3', '--limit', '1')).toEqual(['project-one']);
     expect(await read('--type', 'LogFormatSet', '--type', 'SlotTaken,TaskRegistered')).toEqual(['log-format']);
     expect(await read('--stream', 'project-two', '--tail', '1')).toEqual(['project-two']);
@@ -179,7 +179,7 @@ describe('while a server runs', () => {
 
   it('the log can be followed: events are printed as they are recorded', async () => {
     const following = flightlog(['log', 'cat', '--data', data, '--follow', '--from', '4']);
-    const others = flightlog(['log', 'cat', '--data', data, '--follow', '--stream', 'project-five', '--limit', '1']);
+    const future = flightlog(['log', 'cat', '--data', data, '--follow', '--stream', 'project-five', '--limit', '1']);
     const last = flightlog(['log', 'cat', '--data', data, '--follow', '--tail', '1', '--limit', '2']);
     await last.said('project-three');
     await following.said('project-three');
@@ -188,7 +188,7 @@ describe('while a server runs', () => {
     expect((await last.ended).stdout).toMatch(/project-three.*\n.*project-four.*\n$/u);
     expect(following.stdout()).not.toContain('project-two');
     await registerProject(ready.http, 'five');
-    expect((await others.ended).stdout).toContain('project-five');
+    expect((await future.ended).stdout).toContain('project-five');
     following.child.kill('SIGINT');
     expect((await following.ended).code).toBe(0);
   });
@@ -235,19 +235,19 @@ describe('a server that is stopped', () => {
     sending.write(body.slice(5));
     expect((await server.ended).code).toBe(0);
     expect(answer).toMatch(/^HTTP\/1\.1 200 /u);
-    expect(streams(await cat()).at(-1)).toBe('project-late');
+    expect(streamsOf(await cat()).at(-1)).toBe('project-late');
   });
 });
 
 describe('a server that is started on a terminal', () => {
-  const startThere = (...flags: readonly string[]): Running => {
+  const startOnTerminal = (...flags: readonly string[]): Running => {
     const serving = ['serve', '--insecure', '--data', join(folder, `terminal${flags.length}`), ...ANY_PORTS, ...flags];
     const command = [process.execPath, join(CHECKOUT, 'flightlog.js'), ...serving].join(' ');
     return start('script', ['-qec', command, '/dev/null']);
   };
 
   it.skipIf(!hasTerminal)('prints its addresses and how to stop it, for people', async () => {
-    const server = startThere();
+    const server = startOnTerminal();
     await server.said('Ctrl-C stops.');
     expect(server.stdout()).toMatch(/^ {2}docs {2}http:\/\/127\.0\.0\.1:\d+\/openapi\r$/mu);
     expect(server.stdout()).not.toContain('"ready"');
@@ -255,7 +255,7 @@ describe('a server that is started on a terminal', () => {
   });
 
   it.skipIf(!hasTerminal)('prints one line of JSON with --json', async () => {
-    const server = startThere('--json');
+    const server = startOnTerminal('--json');
     await server.said(/^\{"ready":true,.*\}\r$/mu);
     expect(server.stdout()).not.toContain('Ctrl-C');
     await stop(server);
@@ -266,6 +266,7 @@ describe('views', () => {
   it('are rebuilt while no server runs, with one line of JSON and, without a terminal, no progress bar', async () => {
     const { code, stdout, stderr } = await flightlog(['views', 'rebuild', '--data', data]).ended;
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    // The events: the format of the log, and the six projects that the tests above have registered.
     expect(JSON.parse(stdout)).toMatchObject({ position: 7, events: 7, verifiedStreams: 7 });
     const { server, ready } = await startServe();
     const { projects } = (await (await fetch(`${ready.http}/api/v1/projects`)).json()) as { projects: unknown[] };
@@ -294,6 +295,7 @@ describe('views', () => {
 
 describe('an engine', () => {
   it('logs that no server answers, and goes on until it is stopped', async () => {
+    // Nothing listens on port 9.
     const engine = flightlog(['engine', '--endpoint', '127.0.0.1:9', '--until-idle']);
     await until(
       () => Promise.resolve(engine.stderr()),

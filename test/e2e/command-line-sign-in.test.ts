@@ -52,7 +52,7 @@ const listProjects = (file: string): Running =>
   flightlog(['list', 'projects', '-o', 'name', '--profile', file], { env });
 
 /** Waits until a command asks a person to sign in, and gives the groups that `what` captures in its request. */
-const asks = async ({ stderr }: Running, what: RegExp): Promise<readonly string[]> =>
+const untilAsked = async ({ stderr }: Running, what: RegExp): Promise<readonly string[]> =>
   until(
     () => Promise.resolve(what.exec(stderr())?.slice(1) ?? []),
     (found) => found.length > 0,
@@ -60,7 +60,7 @@ const asks = async ({ stderr }: Running, what: RegExp): Promise<readonly string[
 
 /** Signs in with a browser, as a command asks. Gives the address that leads back to the command, which is not opened. */
 const returnOfBrowser = async (command: Running): Promise<string> => {
-  const [address = ''] = await asks(command, /^Sign in at (\S+)\n/u);
+  const [address = ''] = await untilAsked(command, /^Sign in at (\S+)\n/u);
   const browser = openBrowser();
   const login = await browser.open(address);
   const consent = await browser.submit(login, '/login', ALICE);
@@ -79,7 +79,7 @@ const save = (changed: Saved): void =>
   writeFileSync(tokens, JSON.stringify({ [`grpc://${server.ready.grpc}`]: changed }));
 
 /** The result of a command that has listed the projects. */
-const READ = { code: 0, stdout: 'flytesnacks\n', stderr: '' };
+const LISTED = { code: 0, stdout: 'flytesnacks\n', stderr: '' };
 
 describe('a person at the command line', () => {
   it('signs in with a browser, once for many commands', async () => {
@@ -94,7 +94,7 @@ describe('a person at the command line', () => {
     expect(await (await fetch(url)).text()).toMatch(/can be closed/u);
     expect(await command.ended).toMatchObject({ code: 0, stdout: 'flytesnacks\n' });
     expect(statSync(tokens).mode & 0o777).toBe(0o600);
-    expect(await listProjects(file).ended).toEqual(READ);
+    expect(await listProjects(file).ended).toEqual(LISTED);
   });
 
   it('does not sign in again when the token has expired or is refused: it is refreshed', async () => {
@@ -103,7 +103,7 @@ describe('a person at the command line', () => {
     for (const spoilt of [{ accessToken: 'none' }, { expiresAt: 0 }]) {
       save({ ...saved(), ...spoilt });
       const commands = [listProjects(file), listProjects(file), listProjects(file)]; // a refresh token can be used once
-      for (const { ended } of commands) expect(await ended).toEqual(READ);
+      for (const { ended } of commands) expect(await ended).toEqual(LISTED);
     }
     expect(saved().refreshToken).not.toBe(before.refreshToken);
   });
@@ -111,7 +111,7 @@ describe('a person at the command line', () => {
   it('signs in with a code on another machine', async () => {
     rmSync(tokens);
     const command = listProjects(profile('device', 'authType: DeviceFlow'));
-    const [address = '', code = ''] = await asks(command, /^Sign in at (\S+) with the code (\S+)\n/u);
+    const [address = '', code = ''] = await untilAsked(command, /^Sign in at (\S+) with the code (\S+)\n/u);
     const browser = openBrowser();
     const form = await browser.open(address);
     const confirm = await browser.submit(form, '/oauth2/device', { user_code: code });
@@ -124,7 +124,7 @@ describe('a person at the command line', () => {
   it('gets the reason when the sign-in is refused', async () => {
     rmSync(tokens);
     const command = listProjects(profile('browser', 'authType: Pkce'));
-    const [address = ''] = await asks(command, /^Sign in at (\S+)\n/u);
+    const [address = ''] = await untilAsked(command, /^Sign in at (\S+)\n/u);
     const { searchParams } = new URL(address);
     const back = new URL(searchParams.get('redirect_uri') ?? '');
     back.searchParams.set('error', 'access_denied');
@@ -144,7 +144,7 @@ describe('sign-in', () => {
     const command = onServer('sign-in');
     await fetch(await returnOfBrowser(command));
     expect(await command.ended).toMatchObject({ code: 0, stdout: `signed in at ${server.ready.http} as alice\n` });
-    expect(await onServer('list', 'projects', '-o', 'name').ended).toEqual(READ);
+    expect(await onServer('list', 'projects', '-o', 'name').ended).toEqual(LISTED);
     const { refreshToken } = allSaved()[server.ready.http]!;
     const { stdout } = await onServer('sign-out').ended;
     expect(stdout).toBe(`signed out at ${server.ready.http}\nrevoked the refresh token at ${server.ready.http}\n`);
@@ -166,11 +166,11 @@ describe('sign-in', () => {
 
   it('ends on this machine although the server has no authentication any more, with a warning', async () => {
     const directory = mkdtempSync(join(tmpdir(), 'flightlog-without-authentication-'));
-    const open = await startServerProcess({ data: directory });
-    const { http } = open.ready;
+    const withoutAuthentication = await startServerProcess({ data: directory });
+    const { http } = withoutAuthentication.ready;
     writeFileSync(tokens, JSON.stringify({ [http]: { accessToken: 'kept', expiresAt: 0, refreshToken: 'kept' } }));
     const { code, stdout, stderr } = await flightlog(['sign-out', '--server', http], { env }).ended;
-    await open.stop();
+    await withoutAuthentication.stop();
     rmSync(directory, { recursive: true });
     expect([code, stdout]).toEqual([0, `signed out at ${http}\n`]);
     expect(stderr).toBe(
@@ -208,7 +208,7 @@ describe('a program at the command line', () => {
       flightlog(['list', 'projects', '-o', 'name', '--profile', profile('proxied', ...client, ...lines)], {
         env: { ...env, SECRET: secret },
       }).ended;
-    expect(await list('proxyCommand: [echo, secret]')).toEqual(READ);
+    expect(await list('proxyCommand: [echo, secret]')).toEqual(LISTED);
     expect(proxy.asked).toEqual([new URL(server.ready.http).host]);
     expect((await list()).stderr).toBe(
       `flightlog: the proxy ${new URL(proxy.url).host} answers 407: check admin.proxyCommand, which prints its token\n`,
@@ -220,7 +220,7 @@ describe('a program at the command line', () => {
     const file = join(data, 'secret');
     writeFileSync(file, `${secret}\n`);
     const lines = ['authType: ClientSecret', 'clientId: reports', `clientSecretLocation: ${file}`];
-    expect(await listProjects(profile('program', ...lines)).ended).toEqual(READ);
+    expect(await listProjects(profile('program', ...lines)).ended).toEqual(LISTED);
     writeFileSync(file, 'wrong');
     const { code, stderr } = await listProjects(profile('program', ...lines)).ended;
     expect(code).toBe(1);

@@ -29,6 +29,7 @@ const refuses = async (args: readonly string[], lines: readonly string[], env = 
   expect(existsSync(data)).toBe(false);
 };
 
+/** Commands whose help is tried; the empty one is the program itself. */
 const COMMANDS = [
   ...['', 'sandbox', 'serve', 'engine', 'views', 'views rebuild', 'log', 'log cat', 'bridge', 'audit', 'completion'],
   ...['access', 'access grant', 'access list', 'schedule', 'schedule skip'],
@@ -37,6 +38,7 @@ const COMMANDS = [
 
 const CONNECTION = ['server', 'profile', 'token-file'];
 
+/** All flags of some commands, without `--help`. */
 const FLAGS: Readonly<Record<string, readonly string[]>> = {
   sandbox: [
     'config',
@@ -148,7 +150,7 @@ describe('the help', () => {
     const help = helpOf(command);
     const named = [...help.matchAll(/^ {2}([a-z_.]+) +FLIGHTLOG_[A-Z_]+$/gmu)].map(([, setting]) => setting);
     expect(named).toEqual(settings);
-    expect(help.match(/FLIGHTLOG_\w+/gu)).toHaveLength(settings.length + 1);
+    expect(help.match(/FLIGHTLOG_\w+/gu)).toHaveLength(settings.length + 1); // and FLIGHTLOG_CONFIG
   });
 
   it('names settings with their variables and defaults', () => {
@@ -253,16 +255,18 @@ describe('an invalid configuration ends the program with a line for each fault, 
 
 describe('the variables that Kubernetes sets for a Service named flightlog', () => {
   const links = { FLIGHTLOG_SERVICE_HOST: '10.0.0.11', FLIGHTLOG_PORT: 'tcp://10.0.0.11:8081' };
+  /** The number of the log level `debug`. */
+  const DEBUG = 20;
   // The start ends at the check of the settings.
   const starting = ['serve', '--data', data];
-  const end = /^flightlog: no issuer of tokens is configured/mu;
+  const noIssuer = /^flightlog: no issuer of tokens is configured/mu;
 
   it('are ignored, and logged at debug level', async () => {
     const { stderr } = await run([...starting, '--log-level', 'debug'], links);
     const [line = '', ...rest] = stderr.trimEnd().split('\n');
-    expect(JSON.parse(line)).toMatchObject({ level: 20, variables: Object.keys(links) });
-    expect(rest.join('\n')).toMatch(end);
-    expect((await run(starting, links)).stderr.trimEnd().split('\n')).toEqual([expect.stringMatching(end)]);
+    expect(JSON.parse(line)).toMatchObject({ level: DEBUG, variables: Object.keys(links) });
+    expect(rest.join('\n')).toMatch(noIssuer);
+    expect((await run(starting, links)).stderr.trimEnd().split('\n')).toEqual([expect.stringMatching(noIssuer)]);
   });
 });
 

@@ -20,11 +20,15 @@ const recorded = fromBinary(
   LaunchPlanCreateRequestSchema,
   fixtureFolder('01-hello').entries.find(({ kind }) => kind === 'launch_plan')!.bytes,
 );
+const PLACE = { project: 'flytesnacks', domain: 'development' };
 const NAME = 'hello.one_at_a_time';
 const { SKIP, UNSPECIFIED } = {
   SKIP: ConcurrencyLimitBehavior.SKIP,
   UNSPECIFIED: ConcurrencyLimitBehavior.UNSPECIFIED,
 };
+
+/** A number that is no behavior. */
+const NO_BEHAVIOR = 7;
 
 let plane: ControlPlane;
 
@@ -47,10 +51,7 @@ const launch = (name: string, version = 'one', planName = NAME): Promise<Answer>
   );
 
 const end = (name: string) =>
-  plane.grpc.call(
-    method.createWorkflowEvent,
-    workflowReport({ project: 'flytesnacks', domain: 'development', name }, { phase: Phase.FAILED }),
-  );
+  plane.grpc.call(method.createWorkflowEvent, workflowReport({ ...PLACE, name }, { phase: Phase.FAILED }));
 
 /**
  * Waits until all slots are released. The slot of an ended execution is released a little later, and if the process is
@@ -84,7 +85,7 @@ describe('a launch plan whose policy allows one execution at a time', () => {
   it('skips another execution until the first has ended, over gRPC and REST', async () => {
     expect((await launch('first')).code).toBe('OK');
     expect(await launch('second')).toMatchObject(SKIPPED);
-    expect(await plane.rest.attempt(method.relaunchExecution, { id: { ...place, name: 'first' } })).toMatchObject(
+    expect(await plane.rest.attempt(method.relaunchExecution, { id: { ...PLACE, name: 'first' } })).toMatchObject(
       SKIPPED,
     );
     await end('first');
@@ -105,7 +106,7 @@ describe('a launch plan whose policy allows one execution at a time', () => {
 
   it('counts an execution that is being aborted', async () => {
     await launch('aborting');
-    await plane.grpc.call(method.terminateExecution, { id: { ...place, name: 'aborting' } });
+    await plane.grpc.call(method.terminateExecution, { id: { ...PLACE, name: 'aborting' } });
     expect(await launch('fourth')).toMatchObject(SKIPPED);
     await end('aborting');
   });
@@ -131,7 +132,7 @@ describe('a launch plan whose policy allows one execution at a time', () => {
     expect(lost?.code).not.toBe('OK');
     await plane.kill();
     plane = await startControlPlane({}, plane.directory);
-    expect((await plane.grpc.attempt(method.getExecution, { id: { ...place, name } })).code).toBe(found);
+    expect((await plane.grpc.attempt(method.getExecution, { id: { ...PLACE, name } })).code).toBe(found);
     // Whether or not the execution was recorded, its slot is taken, so another one is refused.
     expect(await launch(`${name}-other`, 'one', name)).toMatchObject({ code: 'ALREADY_EXISTS' });
     const again = await launch(name, 'one', name);
@@ -150,7 +151,7 @@ describe('a concurrency policy', () => {
   it.each([
     ['max', plan('zero', 0)],
     ['max', plan('negative', -1, UNSPECIFIED)],
-    ['behavior', plan('unknown', 1, Number('7'))],
+    ['behavior', plan('unknown', 1, NO_BEHAVIOR)],
   ])('with an invalid %s is INVALID_ARGUMENT', async (field, request) => {
     const answer = await plane.unchanged(() => plane.grpc.attempt(method.createLaunchPlan, request));
     expect(answer).toMatchObject({
@@ -159,5 +160,3 @@ describe('a concurrency policy', () => {
     });
   });
 });
-
-const place = { project: 'flytesnacks', domain: 'development' };

@@ -21,7 +21,9 @@ const { getTaskMetrics } = AsyncAgentService.method;
 const { executeTaskSync } = SyncAgentService.method;
 
 const EXECUTE_TASK_SYNC = '/flyteidl.service.SyncAgentService/ExecuteTaskSync';
+/** The configured timeout of each agent. */
 const TIMEOUT = '1s';
+/** Time limit of a test: an answer that never comes ends long before. */
 const BOUND_MS = 30_000;
 
 /** The status that a client gets. */

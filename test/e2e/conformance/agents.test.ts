@@ -133,7 +133,8 @@ describe('agents in the configuration', () => {
 
   it('are found by the deprecated field for the type, which older callers send in place of the category', async () => {
     const request = create(getTask.input, { resourceMeta: meta('old-sensors/x') });
-    request.$unknown = [{ no: 1, wireType: WireType.LengthDelimited, data: Buffer.from('\u0006sensor') }];
+    const data = Buffer.from('\u0006sensor'); // the length of the text, then the text
+    request.$unknown = [{ no: 1, wireType: WireType.LengthDelimited, data }];
     const answer = await client.call(getTask, request);
     expect(answer.resource?.message).toBe('old-sensors/x');
   });
@@ -212,7 +213,7 @@ describe('agents in the configuration', () => {
       `/api/v1/agent/task/sensor/0/${Buffer.from(resourceMeta, 'base64').toString('base64url')}`,
     );
     expect([got.http, Buffer.from(got.bytes).toString()]).toEqual([200, expect.stringContaining('RUNNING')]);
-    const logs = await rest.request('GET', '/api/v1/agent/task/logs/sensor/0/eA?lines=2');
+    const logs = await rest.request('GET', '/api/v1/agent/task/logs/sensor/0/eA?lines=2'); // eA: x in base64
     expect(Buffer.from(logs.bytes).toString().split('\n')).toEqual([
       expect.stringMatching(/^\{"result":.*line 1/u),
       expect.stringMatching(/^\{"result":.*line 2/u),

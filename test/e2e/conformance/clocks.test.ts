@@ -69,7 +69,8 @@ describe.each(['grpc', 'rest'] as const)('executions with times of wrong clocks 
   });
 
   it.each([
-    // Sorted as at most 142 years: times before or after 1970, and durations; equal ones by name.
+    // These keys sort a time as at most 142 years before or after 1970, and a duration as at most 142 years; equal
+    // keys are sorted by name.
     ['duration', ['before', 'last', 'now', 'first']],
     ['created_at', NAMES],
     ['updated_at', ['before', 'now', 'first', 'last']],

@@ -32,6 +32,9 @@ const ORIGIN = 'https://console.example.org';
 const OCTETS = 'application/octet-stream';
 const FOLDERS = ['01-hello', '04-nested', '06-dynamic', '07-maps', '08-gates'] as const;
 const IN_PLACE = `${PLACE.project}/${PLACE.domain}`;
+/** Codes of gRPC statuses. */
+const NOT_FOUND = 5;
+const FAILED_PRECONDITION = 9;
 const NEWEST = { 'sort_by.key': 'created_at', 'sort_by.direction': 'DESCENDING' };
 
 let plane: ControlPlane;
@@ -187,21 +190,21 @@ describe('flyteconsole, from another origin', () => {
       return { elements: page.executions, token: page.token };
     });
     expect(new Set(all.map(({ id }) => id!.name))).toEqual(new Set(runs.map(({ id }) => id!.name)));
-    const some = async (filters: string) =>
+    const listedWith = async (filters: string) =>
       (await get(method.listExecutions, path, { limit: '100', filters, ...NEWEST })).executions;
     const succeeded = runs.filter(({ closure }) => closure!.phase === Phase.SUCCEEDED).length;
-    expect((await some('eq(phase,SUCCEEDED)')).length).toBe(succeeded);
-    expect((await some('value_in(phase,SUCCEEDED;FAILED;RUNNING)+gte(started_at,2020-01-01T00:00:00Z)')).length).toBe(
-      succeeded,
-    );
+    expect((await listedWith('eq(phase,SUCCEEDED)')).length).toBe(succeeded);
+    expect(
+      (await listedWith('value_in(phase,SUCCEEDED;FAILED;RUNNING)+gte(started_at,2020-01-01T00:00:00Z)')).length,
+    ).toBe(succeeded);
     const ofHello = runs.filter(({ closure }) => closure!.workflowId!.name === 'hello.hello').map(({ id }) => id!.name);
     expect(ofHello.length).toBeLessThan(runs.length);
     for (const filters of [
       'eq(workflow.name,hello.hello)+eq(state,0)',
       'eq(launch_plan.name,hello.hello)+lt(duration,86400)',
     ])
-      expect((await some(filters)).map(({ id }) => id!.name).sort()).toEqual(ofHello.sort());
-    expect(await some('eq(state,1)')).toEqual([]);
+      expect((await listedWith(filters)).map(({ id }) => id!.name).sort()).toEqual(ofHello.sort());
+    expect(await listedWith('eq(state,1)')).toEqual([]);
   });
 
   it('shows every execution: its data, its metrics, its nodes with those inside, and their tasks', async () => {
@@ -265,7 +268,7 @@ describe('flyteconsole, from another origin', () => {
     const recovered = await ask('POST', 'executions/recover', {
       body: toBinary(method.recoverExecution.input, create(method.recoverExecution.input, { id: id! })),
     });
-    expect(fromBinary(StatusSchema, recovered.bytes)).toMatchObject({ code: 9 });
+    expect(fromBinary(StatusSchema, recovered.bytes)).toMatchObject({ code: FAILED_PRECONDITION });
   });
 
   it('archives a workflow name, which is then not listed until it is active again', async () => {
@@ -304,9 +307,9 @@ describe('flyteconsole, from another origin', () => {
 
   it('gets NOT_FOUND in bytes for an execution and a path that do not exist', async () => {
     const { status, bytes } = await ask('GET', `executions/${IN_PLACE}/unknown`);
-    expect([status, fromBinary(StatusSchema, bytes).code]).toEqual([404, 5]);
+    expect([status, fromBinary(StatusSchema, bytes).code]).toEqual([404, NOT_FOUND]);
     const nowhere = await ask('GET', 'nothing/at/all');
-    expect([nowhere.status, fromBinary(StatusSchema, nowhere.bytes).code]).toEqual([404, 5]);
+    expect([nowhere.status, fromBinary(StatusSchema, nowhere.bytes).code]).toEqual([404, NOT_FOUND]);
   });
 });
 

@@ -24,6 +24,8 @@ const { method } = DataProxyService;
 type Upload = Exclude<MessageInitShape<typeof CreateUploadLocationRequestSchema>, { $typeName: string }>;
 
 const SCOPE = { project: 'flytesnacks', domain: 'development' };
+/** The validity of a link by default. */
+const HOUR_MS = 3_600_000;
 const MAX_UPLOAD_BYTES = 3_000_000;
 const ENV = { FLIGHTLOG_DATA_PROXY_MAX_UPLOAD_BYTES: String(MAX_UPLOAD_BYTES) };
 
@@ -36,7 +38,7 @@ let plane: ControlPlane;
 let uploads = 0;
 
 /** A unique file name. */
-const fresh = (): string => `file-${(uploads += 1)}.bin`;
+const newFilename = (): string => `file-${(uploads += 1)}.bin`;
 
 const uploadLocation = (request: Upload) => plane.grpc.call(method.createUploadLocation, { ...SCOPE, ...request });
 
@@ -149,8 +151,8 @@ describe.each(['grpc', 'rest'] as const)('CreateUploadLocation over %s', (way) =
     expect(two.nativeUrl).toBe(one.nativeUrl);
     expect(one.headers).toEqual({ 'Content-MD5': contentMd5.toString('base64') });
     const expires = Number(one.expiresAt!.seconds) * 1_000;
-    expect(expires).toBeGreaterThanOrEqual(before + 3_599_000);
-    expect(expires).toBeLessThanOrEqual(Date.now() + 3_600_000);
+    expect(expires).toBeGreaterThanOrEqual(before + HOUR_MS - 1_000); // in whole seconds
+    expect(expires).toBeLessThanOrEqual(Date.now() + HOUR_MS);
   });
 
   it('gives a file without a name one of 20 characters, and keeps organisations apart', async () => {
@@ -193,7 +195,10 @@ describe.each(['grpc', 'rest'] as const)('CreateUploadLocation over %s', (way) =
 describe('a PUT to the link of an upload', () => {
   it('stores the file where its native URL says, and accepts the same content again', async () => {
     const content = Buffer.alloc(1_500_000, 'flightlog');
-    const { signedUrl, nativeUrl, headers } = await uploadLocation({ contentMd5: md5(content), filename: fresh() });
+    const { signedUrl, nativeUrl, headers } = await uploadLocation({
+      contentMd5: md5(content),
+      filename: newFilename(),
+    });
     for (let time = 0; time < 2; time += 1) {
       expect((await put(signedUrl, content, { ...headers })).status).toBe(200);
       expect(Buffer.compare(readFileSync(pathOf(nativeUrl)), content)).toBe(0);
@@ -204,7 +209,7 @@ describe('a PUT to the link of an upload', () => {
     for (const filename of ['empty', 'a b%2F?#&=+é🛫.txt', '.hidden', 'sub/folder/file']) {
       const { signedUrl, nativeUrl } = await uploadLocation({
         contentMd5: md5(''),
-        filename: `${fresh()}/${filename}`,
+        filename: `${newFilename()}/${filename}`,
       });
       expect((await put(signedUrl, '')).status).toBe(200);
       expect(statSync(pathOf(nativeUrl)).size).toBe(0);
@@ -240,16 +245,20 @@ describe('a PUT to the link of an upload', () => {
     ['for another file', (url) => url.replace('file-', 'elif-')],
     ['for the log', (url) => url.replace(/\/data\/.*\?/u, '/data/uploads/..%2f..%2flog.db?')],
   ])('is refused %s', async (_, change) => {
-    const { signedUrl } = await uploadLocation({ contentMd5: md5('x'), filename: fresh() });
+    const { signedUrl } = await uploadLocation({ contentMd5: md5('x'), filename: newFilename() });
     const before = stored();
     const answer = await put(change(signedUrl), 'x');
     expect(answer.status).toBe(403);
-    expect(await answer.json()).toMatchObject({ code: 7 });
+    expect(await answer.json()).toMatchObject({ code: 7 }); // PERMISSION_DENIED
     expect(stored()).toEqual(before);
   });
 
   it('is refused once the link has expired', async () => {
-    const { signedUrl } = await uploadLocation({ contentMd5: md5('x'), filename: fresh(), expiresIn: seconds(1) });
+    const { signedUrl } = await uploadLocation({
+      contentMd5: md5('x'),
+      filename: newFilename(),
+      expiresIn: seconds(1),
+    });
     await expect.poll(async () => (await put(signedUrl, 'y')).status, { timeout: 10_000, interval: 200 }).toBe(403);
     expect((await put(signedUrl, 'x')).status).toBe(403);
   });
@@ -259,27 +268,27 @@ describe('a PUT to the link of an upload', () => {
     ['a header with another MD5', 'x', { 'content-md5': md5('other').toString('base64') }, 400],
     ['more than may be uploaded', 'x'.repeat(MAX_UPLOAD_BYTES + 1), {}, 429],
   ])('is refused for %s, and leaves nothing', async (_, content, headers, status) => {
-    const { signedUrl } = await uploadLocation({ contentMd5: md5('x'), filename: fresh() });
+    const { signedUrl } = await uploadLocation({ contentMd5: md5('x'), filename: newFilename() });
     const before = stored();
     expect((await put(signedUrl, content, headers)).status).toBe(status);
     expect(stored()).toEqual(before);
   });
 
   it('may have its MD5 twice, from a client that sets the header besides those of the answer', async () => {
-    const { signedUrl, headers } = await uploadLocation({ contentMd5: md5('x'), filename: fresh() });
+    const { signedUrl, headers } = await uploadLocation({ contentMd5: md5('x'), filename: newFilename() });
     const own = { 'content-md5': md5('x').toString('base64') };
     expect((await put(signedUrl, 'x', { ...headers, ...own })).status).toBe(200);
   });
 
   it('does not change a file that is there', async () => {
-    const request = { filenameRoot: 'kept', filename: fresh() };
+    const request = { filenameRoot: 'kept', filename: newFilename() };
     const [one, two] = [await uploadLocation(request), await uploadLocation(request)];
     expect((await put(one.signedUrl, 'first')).status).toBe(200);
     expect((await put(two.signedUrl, 'second')).status).toBe(409);
     expect(readFileSync(pathOf(one.nativeUrl), 'utf8')).toBe('first');
     const inside = await uploadLocation({ filenameRoot: `kept/${request.filename}`, filename: 'inside' });
     expect((await put(inside.signedUrl, 'x')).status).toBe(409);
-    const above = await uploadLocation({ filenameRoot: 'kept', filename: fresh() });
+    const above = await uploadLocation({ filenameRoot: 'kept', filename: newFilename() });
     const below = await uploadLocation({
       filenameRoot: `kept/${above.nativeUrl.split('/').at(-1)!}`,
       filename: 'below',
@@ -289,7 +298,7 @@ describe('a PUT to the link of an upload', () => {
   });
 
   it('leaves nothing of an upload that breaks off', async () => {
-    const { signedUrl } = await uploadLocation({ contentMd5: md5('x'), filename: fresh() });
+    const { signedUrl } = await uploadLocation({ contentMd5: md5('x'), filename: newFilename() });
     const before = stored();
     const body = new ReadableStream({
       start: (controller) => controller.enqueue(Buffer.alloc(100_000)),
@@ -300,12 +309,12 @@ describe('a PUT to the link of an upload', () => {
   });
 
   it.each(['POST', 'DELETE', 'PATCH', 'OPTIONS'])('is the method for an upload: %s gets 501', async (verb) => {
-    const { signedUrl } = await uploadLocation({ contentMd5: md5('x'), filename: fresh() });
+    const { signedUrl } = await uploadLocation({ contentMd5: md5('x'), filename: newFilename() });
     expect((await fetch(signedUrl, { method: verb })).status).toBe(501);
   });
 
   it('is all that the link is for: a GET gets 403', async () => {
-    const { signedUrl } = await uploadLocation({ contentMd5: md5('x'), filename: fresh() });
+    const { signedUrl } = await uploadLocation({ contentMd5: md5('x'), filename: newFilename() });
     await put(signedUrl, 'x');
     expect((await fetch(signedUrl)).status).toBe(403);
   });
@@ -313,7 +322,7 @@ describe('a PUT to the link of an upload', () => {
 
 describe.each(['grpc', 'rest'] as const)('downloads over %s', (way) => {
   const uploaded = async (content: string) => {
-    const location = await uploadLocation({ contentMd5: md5(content), filename: fresh() });
+    const location = await uploadLocation({ contentMd5: md5(content), filename: newFilename() });
     await put(location.signedUrl, content);
     return location;
   };
@@ -321,7 +330,7 @@ describe.each(['grpc', 'rest'] as const)('downloads over %s', (way) => {
   it('are given by the native URL of an upload', async () => {
     const { nativeUrl } = await uploaded('to be read');
     const { signedUrl, expiresAt } = await plane[way].call(method.createDownloadLocation, { nativeUrl });
-    expect(Number(expiresAt!.seconds)).toBeGreaterThan(Date.now() / 1_000 + 3_590);
+    expect(Number(expiresAt!.seconds)).toBeGreaterThan((Date.now() + HOUR_MS) / 1_000 - 10);
     expect(await (await fetch(signedUrl)).text()).toBe('to be read');
     expect((await put(signedUrl, 'written')).status).toBe(403);
     expect(await (await fetch(signedUrl)).text()).toBe('to be read');

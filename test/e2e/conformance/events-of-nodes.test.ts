@@ -42,10 +42,13 @@ const { method } = AdminService;
 const CHILD = { ...PLACE, name: 'child-of-a-node' };
 const UNKNOWN = { ...PLACE, name: 'unknown' };
 
+/** Limit of the server for outputs in an event; 1,000 characters, with the name of the output, are more. */
+const MAX_OUTPUT_BYTES = 1_000;
+
 let plane: ControlPlane;
 let count = 0;
 beforeAll(async () => {
-  plane = await startControlPlane({ FLIGHTLOG_MAX_OUTPUT_BYTES: '1000' });
+  plane = await startControlPlane({ FLIGHTLOG_MAX_OUTPUT_BYTES: String(MAX_OUTPUT_BYTES) });
   await register(plane.grpc, withNeeds('01-hello'));
   for (const name of [CHILD.name, 'another-child']) await launchHello(plane.grpc, name);
 });
@@ -122,7 +125,7 @@ const setOneof = (field: 'outputResult' | 'targetMetadata', fields: NodeFields):
 const outputs = (text: string): NodeFields => ({
   outputResult: { case: 'outputData', value: { literals: { o0: literal(text) } } },
 });
-const large = setOneof('outputResult', outputs('x'.repeat(1_000)));
+const large = setOneof('outputResult', outputs('x'.repeat(MAX_OUTPUT_BYTES)));
 
 type TaskMetadata = Extract<NonNullable<NodeFields['targetMetadata']>, { readonly case?: 'taskNodeMetadata' }>['value'];
 const taskMetadata = (value: TaskMetadata & object): NodeFields => ({

@@ -40,16 +40,19 @@ import {
 
 const { method } = AdminService;
 
+/** Limit of the server for outputs in an event; 1,000 characters, with the name of the output, are more. */
+const MAX_OUTPUT_BYTES = 1_000;
+
 let plane: ControlPlane;
 let count = 0;
 beforeAll(async () => {
-  plane = await startControlPlane({ FLIGHTLOG_MAX_OUTPUT_BYTES: '1000' });
+  plane = await startControlPlane({ FLIGHTLOG_MAX_OUTPUT_BYTES: String(MAX_OUTPUT_BYTES) });
   await register(plane.grpc, withNeeds('01-hello'));
 });
 afterAll(() => plane.close());
 
-type Names = keyof typeof Phase;
-type More = NonNullable<Parameters<typeof task>[1]>;
+type PhaseName = keyof typeof Phase;
+type TaskFields = NonNullable<Parameters<typeof task>[1]>;
 
 const PHASES = [
   'UNDEFINED',
@@ -71,14 +74,18 @@ const stepTo = (from: string, to: string, ask: Asked): Step => {
 };
 
 /** Every pair of phases; each has its own attempt, so that all can be reported of one task. */
-const MATRIX = PHASES.flatMap((from, row) => PHASES.map((to, column) => ({ from, to, attempt: row * 9 + column })));
+const MATRIX = PHASES.flatMap((from, row) =>
+  PHASES.map((to, column) => ({ from, to, attempt: row * PHASES.length + column })),
+);
 
 /** A report that occurred so many seconds after the start of 2026 (UTC). */
-const at = (phase: Names, seconds: number, more: More = {}) => task(phase, { occurredAt: second(seconds), ...more });
+const at = (phase: PhaseName, seconds: number, more: TaskFields = {}) =>
+  task(phase, { occurredAt: second(seconds), ...more });
 /** A report of a version of a phase. */
-const version = (phase: Names, phaseVersion: number, seconds = phaseVersion) => at(phase, seconds, { phaseVersion });
+const version = (phase: PhaseName, phaseVersion: number, seconds = phaseVersion) =>
+  at(phase, seconds, { phaseVersion });
 /** A report of a task by the engine of a cluster. */
-const reportFrom = (producerId: string, phase: Names = 'RUNNING') => task(phase, { producerId });
+const reportFrom = (producerId: string, phase: PhaseName = 'RUNNING') => task(phase, { producerId });
 const queuedBy = (producerId: string) => workflow('QUEUED', { producerId });
 
 type Change = Changed<TaskExecutionEventRequest>;
@@ -111,11 +118,11 @@ const ofType =
     void (event!.taskId!.resourceType = type);
 const unknownExecution: Change = ({ event }) => void (event!.parentNodeExecutionId!.executionId!.name = 'unknown');
 const west: Change = ({ event }) => void (event!.producerId = 'west');
-const outputs = (text: string): More => ({
+const outputs = (text: string): TaskFields => ({
   outputResult: { case: 'outputData', value: { literals: { o0: literal(text) } } },
 });
 const large: Change = ({ event }) => {
-  event!.outputResult = create(TaskExecutionEventSchema, outputs('x'.repeat(1_000))).outputResult;
+  event!.outputResult = create(TaskExecutionEventSchema, outputs('x'.repeat(MAX_OUTPUT_BYTES))).outputResult;
 };
 
 /** Invalid requests; a number is the step at which the RPC checks the rule. */
@@ -259,15 +266,15 @@ type Shown = Sequence & {
   readonly inputUri?: string;
 };
 
-const error = (code: string): More => ({
+const error = (code: string): TaskFields => ({
   outputResult: { case: 'error', value: { code, message: 'broken', kind: Kind.USER } },
 });
-const located = (value: string): More => ({ outputResult: { case: 'outputUri', value } });
-const reading = (value: string): More => ({ inputValue: { case: 'inputUri', value } });
+const located = (value: string): TaskFields => ({ outputResult: { case: 'outputUri', value } });
+const reading = (value: string): TaskFields => ({ inputValue: { case: 'inputUri', value } });
 
-type Log = NonNullable<More['logs']>[number];
+type Log = NonNullable<TaskFields['logs']>[number];
 const log = (name: string, uri: string, more: object = {}): Log => ({ name, uri, ...more });
-const links = (...logs: readonly Log[]): More => ({ logs: [...logs] });
+const links = (...logs: readonly Log[]): TaskFields => ({ logs: [...logs] });
 const [ALWAYS, PENDING, RUNNING] = [
   log('always', 's3://l/1', { ShowWhilePending: true }),
   log('pending', 's3://l/2', { ShowWhilePending: true, HideOnceFinished: true }),
@@ -276,14 +283,14 @@ const [ALWAYS, PENDING, RUNNING] = [
 
 const reason = (text: string, seconds: number) => ({ reason: text, occurredAt: second(seconds) });
 const shownReason = (message: string, seconds: number) => ({ message, occurredAt: second(seconds) });
-const info = (customInfo: NonNullable<More['customInfo']>): More => ({ customInfo });
+const info = (customInfo: NonNullable<TaskFields['customInfo']>): TaskFields => ({ customInfo });
 
-type Metadata = NonNullable<More['metadata']>;
+type Metadata = NonNullable<TaskFields['metadata']>;
 const pool = (allocationToken: string) => ({ allocationToken, namespace: 'n' });
-const metadata = (given: Metadata): More => ({ metadata: given });
+const metadata = (value: Metadata): TaskFields => ({ metadata: value });
 type Resource = Exclude<MessageInitShape<typeof ExternalResourceInfoSchema>, { readonly $typeName: string }>;
 const resource = (index: number, externalId: string, more: Resource = {}): Resource => ({ index, externalId, ...more });
-const resources = (...externalResources: readonly Resource[]): More =>
+const resources = (...externalResources: readonly Resource[]): TaskFields =>
   metadata({ externalResources: [...externalResources] });
 const shownResources = (...externalResources: readonly object[]) => ({ metadata: { externalResources } });
 
@@ -697,14 +704,14 @@ describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
 
     it('without custom information that an event sets to null', async () => {
       const id = await launch();
-      const [given, removed] = [info({ a: 1, b: 2 }), info({ a: null })];
-      await runSteps(plane, way, id, [ok(task('QUEUED', given)), ok(task('RUNNING', removed))]);
+      const [first, removed] = [info({ a: 1, b: 2 }), info({ a: null })];
+      await runSteps(plane, way, id, [ok(task('QUEUED', first)), ok(task('RUNNING', removed))]);
       expect((await get(id)).closure!.customInfo).toEqual({ b: 2 });
     });
 
     it('with the inputs and the outputs that came with its events', async () => {
       const id = await launch();
-      const inputs: More = { inputValue: { case: 'inputData', value: { literals: { name: literal('Ada') } } } };
+      const inputs: TaskFields = { inputValue: { case: 'inputData', value: { literals: { name: literal('Ada') } } } };
       await runSteps(plane, way, id, [ok(task('RUNNING', inputs)), ok(task('SUCCEEDED', outputs('Hello')))]);
       const data = await plane[way].call(method.getTaskExecutionData, { id: idOf(id) });
       expectShown(data, {

@@ -36,22 +36,25 @@ import { until } from '../../support/until.js';
 
 const { method } = AdminService;
 
+/** Limit of the server for outputs in an event; 1,000 characters, with the name of the output, are more. */
+const MAX_OUTPUT_BYTES = 1_000;
+
 let plane: ControlPlane;
 let count = 0;
 beforeAll(async () => {
-  plane = await startControlPlane({ FLIGHTLOG_MAX_OUTPUT_BYTES: '1000' });
+  plane = await startControlPlane({ FLIGHTLOG_MAX_OUTPUT_BYTES: String(MAX_OUTPUT_BYTES) });
   await register(plane.grpc, withNeeds('01-hello'));
 });
 afterAll(() => plane.close());
 
-type Names = keyof typeof Phase;
+type PhaseName = keyof typeof Phase;
 
 const terminate: Asked = (transport, id) => transport.attempt(method.terminateExecution, { id, cause: 'enough' });
 /** A report by the engine of the cluster that `producerId` names. */
-const reportBy = (phase: string, producerId: string) => workflow(phase as Names, { producerId });
+const reportBy = (phase: string, producerId: string) => workflow(phase as PhaseName, { producerId });
 /** A report that occurred so many seconds after the start of 2026 (UTC). */
 const at = (phase: string, seconds: number, more = {}) =>
-  workflow(phase as Names, { occurredAt: second(seconds), ...more });
+  workflow(phase as PhaseName, { occurredAt: second(seconds), ...more });
 
 const PHASES = [
   'QUEUED',
@@ -127,7 +130,9 @@ const atSecond = (seconds: bigint, nanos = 0): Changed<WorkflowExecutionEventReq
 };
 const outputs = (text: string) => ({ case: 'outputData', value: { literals: { o0: literal(text) } } }) as const;
 const large: Changed<WorkflowExecutionEventRequest> = ({ event }) => {
-  event!.outputResult = create(WorkflowExecutionEventSchema, { outputResult: outputs('x'.repeat(1_000)) }).outputResult;
+  event!.outputResult = create(WorkflowExecutionEventSchema, {
+    outputResult: outputs('x'.repeat(MAX_OUTPUT_BYTES)),
+  }).outputResult;
 };
 
 /** Invalid requests; a number is the step at which the RPC checks the rule. */
@@ -272,9 +277,10 @@ type Fold = Sequence & { readonly shows: Closure };
 const error = (code: string, message = 'broken') =>
   ({ outputResult: { case: 'error', value: { code, message, kind: Kind.USER, errorUri: 's3://b/e' } } }) as const;
 const located = (uri: string) => ({ outputResult: { case: 'outputUri', value: uri } }) as const;
-const given = (text: string) => ({ outputResult: outputs(text) });
+const withOutputs = (text: string) => ({ outputResult: outputs(text) });
 const locatedAt = (uri: string) => ({ case: 'outputs', value: { data: { case: 'uri', value: uri } } });
 
+/** Times of `3e8` seconds, in the year 2035, are later than the launch of an execution, which is its first update. */
 const FOLDS: readonly Fold[] = [
   { rule: 'QUEUED at once', steps: [], shows: { phase: Phase.QUEUED, startedAt: undefined, duration: undefined } },
   ...PHASES.slice(1).map((phase) => ({
@@ -341,7 +347,7 @@ const FOLDS: readonly Fold[] = [
   },
   {
     rule: 'with the outputs themselves',
-    steps: [ok(workflow('SUCCEEDED', given('all well')))],
+    steps: [ok(workflow('SUCCEEDED', withOutputs('all well')))],
     shows: { outputResult: { case: 'outputData', value: { literals: { o0: literal('all well') } } } },
   },
   {
@@ -445,7 +451,7 @@ describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
     'a report of $to after $from is answered: $answered',
     async ({ from, to, answered }) => {
       const id = await launch();
-      const before = ['QUEUED', ...WAYS_TO[from]].map((phase) => ok(workflow(phase as Names)));
+      const before = ['QUEUED', ...WAYS_TO[from]].map((phase) => ok(workflow(phase as PhaseName)));
       await runSteps(plane, way, id, [...before, stepTo(answered, from, at(to, 60))]);
       expect(Phase[(await get(id)).closure!.phase]).toBe(answered === 'ok' ? to : from);
     },

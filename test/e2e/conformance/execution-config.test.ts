@@ -55,6 +55,7 @@ type Levels = {
   readonly domain?: string;
 };
 
+/** Settings of the platform, which hold where no other level sets anything. */
 const PLATFORM = {
   FLIGHTLOG_MAX_PARALLELISM: '9',
   FLIGHTLOG_EXECUTION_LABELS: '{from: platform}',
@@ -179,6 +180,7 @@ const isInterruptible = (level: string): boolean => ['plan', 'domain'].includes(
 const LEVELED_FIELDS: readonly LeveledField[] = [
   [
     'max_parallelism',
+    // The names of the levels differ in length.
     (level) => ({ maxParallelism: level.length }),
     (level) => ({ maxParallelism: level.length }),
     { maxParallelism: 9 },
@@ -475,6 +477,7 @@ describe.each(['grpc', 'rest'] as const)('the configuration of an execution over
   it('names the streams that it was read from, with the revisions that were read', async () => {
     const { read } = await launched(transport, { attributes: { project: [label('a')], domain: [label('b')] } });
     const revisions = read.map(({ stream, revision }) => [stream.split('-')[0], Number(revision)]);
+    // Two updates of attributes, one for each level, have the revisions 0 and 1.
     expect(revisions).toEqual([
       ['project', 0],
       ['launchPlan', 0],

@@ -37,6 +37,9 @@ beforeAll(async () => {
 });
 afterAll(() => plane.close());
 
+/** A generated name: an `a`, then 19 characters that form no words and are not mistaken for each other. */
+const GENERATED_NAME = /^a[bcdfghjklmnpqrstvwxz2456789]{19}$/u;
+
 const PARENT = { nodeId: 'n0', executionId: { ...PLACE, name: 'parent' } };
 const PHASES = [
   'QUEUED',
@@ -87,11 +90,12 @@ const FULL_SPEC: SpecInit = {
   },
 };
 
+/** Rows that hold for relaunch and recovery. */
 const BOTH: readonly Kept[] = [
   { rule: 'with the spec of the launch', was: FULL_SPEC, spec: FULL_SPEC },
   {
     rule: 'with the parallelism of the original, which its request left out',
-    spec: { maxParallelism: 25 },
+    spec: { maxParallelism: 25 }, // the default of the platform
   },
   {
     rule: 'with the time that it was scheduled for',
@@ -146,7 +150,7 @@ const RECOVERED: readonly Kept[] = [
 type Request = { id?: { project: string; domain: string; name: string }; name: string };
 
 /** Rows that relaunch and recovery refuse with the same texts. */
-const refusedOf = (): readonly (Omit<Row<never>, 'change'> & { readonly change: Changed<Request> })[] => [
+const REFUSED: readonly (Omit<Row<never>, 'change'> & { readonly change: Changed<Request> })[] = [
   {
     rule: 'an identifier',
     change: (r) => {
@@ -174,7 +178,9 @@ const refusedOf = (): readonly (Omit<Row<never>, 'change'> & { readonly change: 
 
 type Child = {
   readonly rule: string;
+  /** Fields of the spec of the child's launch. */
   readonly was?: SpecInit;
+  /** Fields of the spec of its parent's launch. */
   readonly of: SpecInit;
   readonly shows: Partial<Record<keyof ExecutionSpec, unknown>>;
 };
@@ -188,11 +194,12 @@ const CHILDREN: readonly Child[] = [
 ];
 
 describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
-  const name = (): string => `run-${way}-${(count += 1)}`;
+  const newName = (): string => `run-${way}-${(count += 1)}`;
   const launch = async (was: SpecInit = {}, about: MetadataInit = {}): Promise<ExecutionId> => {
-    const request = helloRequest(name(), ({ spec }) => {
-      const said = create(ExecutionSpecSchema, was);
-      for (const field of Object.keys(was) as (keyof ExecutionSpec)[]) Object.assign(spec!, { [field]: said[field] });
+    const request = helloRequest(newName(), ({ spec }) => {
+      const changed = create(ExecutionSpecSchema, was);
+      for (const field of Object.keys(was) as (keyof ExecutionSpec)[])
+        Object.assign(spec!, { [field]: changed[field] });
       spec!.metadata = create(ExecutionMetadataSchema, about);
     });
     return (await plane[way].call(method.createExecution, request)).id!;
@@ -214,14 +221,14 @@ describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
   };
 
   describe('RelaunchExecution', () => {
-    it.each(refusedOf())('requires $rule', async (row) => {
+    it.each(REFUSED)('requires $rule', async (row) => {
       const whole = () => create(ExecutionRelaunchRequestSchema, { id: { ...PLACE, name: 'taken' } });
       await expectRefused(plane, way, [method.relaunchExecution, whole], row as never);
     });
 
     it.each(PHASES)('accepts an execution that is %s', async (phase) => {
       const original = await inPhase(phase);
-      const again = name();
+      const again = newName();
       const { id } = await plane[way].call(method.relaunchExecution, { id: original, name: again });
       const { closure, spec } = await get(id!);
       expect([id!.name, closure!.phase]).toEqual([again, Phase.QUEUED]);
@@ -235,7 +242,7 @@ describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
     it.each(RELAUNCHED)('launches the execution $rule', async (row) => {
       const original = await launch(row.was, row.about);
       const { id } = await plane[way].call(method.relaunchExecution, { id: original, ...row.asked });
-      expect(id!.name).toMatch(/^a[bcdfghjklmnpqrstvwxz2456789]{19}$/u);
+      expect(id!.name).toMatch(GENERATED_NAME);
       await expectKept(id!, row);
     });
 
@@ -258,7 +265,7 @@ describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
   });
 
   describe('RecoverExecution', () => {
-    it.each(refusedOf())('requires $rule', async (row) => {
+    it.each(REFUSED)('requires $rule', async (row) => {
       const { name: failed } = await inPhase('FAILED');
       const whole = () => create(ExecutionRecoverRequestSchema, { id: { ...PLACE, name: failed } });
       await expectRefused(plane, way, [method.recoverExecution, whole], row as never);
@@ -266,7 +273,7 @@ describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
 
     it.each(PHASES)('accepts an execution that is FAILED, ABORTED or TIMED_OUT, and no other: %s', async (phase) => {
       const original = await inPhase(phase);
-      const again = name();
+      const again = newName();
       if (!['FAILED', 'ABORTED', 'TIMED_OUT'].includes(phase)) {
         const ask = () => plane[way].attempt(method.recoverExecution, { id: original, name: again });
         const { code, message } = await plane.unchanged(ask);

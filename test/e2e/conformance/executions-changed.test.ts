@@ -75,11 +75,14 @@ const PARTS: readonly {
 const askable = <Each>(way: 'grpc' | 'rest', rows: readonly Each[]): readonly Each[] =>
   way === 'grpc' ? rows : rows.slice(PARTS.length - 1);
 
+/** Maximum length of the cause of a termination, in characters. */
+const MAX_CAUSE = 32_000;
+
 const TERMINATES: readonly Row<typeof ExecutionTerminateRequestSchema>[] = [
   ...PARTS,
   {
     rule: 'a cause of at most 32,000 characters',
-    change: (r: ExecutionTerminateRequest) => void (r.cause = 'x'.repeat(32_001)),
+    change: (r: ExecutionTerminateRequest) => void (r.cause = 'x'.repeat(MAX_CAUSE + 1)),
     says: 'invalid value for cause',
   },
 ];
@@ -121,6 +124,7 @@ const abortedFor = (cause: string) => ({ case: 'abortMetadata', value: { cause, 
 const OPEN = ['QUEUED', 'RUNNING', 'SUCCEEDING', 'FAILING'] as const;
 const ENDS = ['SUCCEEDED', 'FAILED', 'ABORTED', 'TIMED_OUT'] as const;
 
+/** Times of `3e8` seconds, in the year 2035, are later than the launch of an execution, which is its first update. */
 const TERMINATED: readonly Sequence[] = [
   ...OPEN.map((phase) => ({
     rule: `ABORTING at once when it is ${phase}`,
@@ -159,8 +163,8 @@ const TERMINATED: readonly Sequence[] = [
   },
   {
     rule: 'ABORTING for a cause of 32,000 characters',
-    steps: [ok(terminate('x'.repeat(32_000)))],
-    closure: { outputResult: abortedFor('x'.repeat(32_000)) },
+    steps: [ok(terminate('x'.repeat(MAX_CAUSE)))],
+    closure: { outputResult: abortedFor('x'.repeat(MAX_CAUSE)) },
   },
   {
     rule: 'ABORTING for the cause of the termination when its engine had reported ABORTING before',

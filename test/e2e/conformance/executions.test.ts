@@ -59,6 +59,7 @@ const request = (): ExecutionCreateRequest => helloRequest(`run-${(count += 1)}`
 
 const scalar = (value: object): MessageInitShape<typeof LiteralSchema> =>
   ({ value: { case: 'scalar', value: { value: { case: 'primitive', value: { value } } } } }) as never;
+/** Values of the inputs `day` and `sample`. */
 const DAY = scalar({ case: 'datetime', value: second(0) });
 const HALF = scalar({ case: 'floatValue', value: 0.5 });
 const literals = (values: Readonly<Record<string, MessageInitShape<typeof LiteralSchema>>>): LiteralMap =>
@@ -298,7 +299,7 @@ const NAMES: readonly (Run & { readonly name: RegExp })[] = [
   {
     rule: 'a generated one when the request has none',
     change: named(''),
-    name: /^a[bcdfghjklmnpqrstvwxz2456789]{19}$/u,
+    name: /^a[bcdfghjklmnpqrstvwxz2456789]{19}$/u, // an `a`, then 19 characters that form no words
   },
 ];
 
@@ -534,8 +535,8 @@ describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
   });
 
   it('an execution is listed without the inputs in its spec', async () => {
-    const given = literals({ name: literal('Ada') });
-    const { name } = await launch(all(withInputs(literals({})), withSpec({ inputs: given })));
+    const inputs = literals({ name: literal('Ada') });
+    const { name } = await launch(all(withInputs(literals({})), withSpec({ inputs })));
     const { executions } = await plane[way].call(method.listExecutions, { id: { ...PLACE, name } });
     expect(executions.map(({ id, spec }) => [id!.name, spec!.inputs])).toEqual([[name, undefined]]);
   });
