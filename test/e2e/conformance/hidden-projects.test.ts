@@ -26,7 +26,10 @@ import {
   Streams,
 } from '../../../proto/gen/event_store/client/streams_pb.js';
 import { MatchableResource } from '../../../proto/gen/platformidl/admin/matchable_resource_pb.js';
-import { WorkflowExecution_Phase as Phase } from '../../../proto/gen/platformidl/core/execution_pb.js';
+import {
+  ExecutionError_ErrorKind as ErrorKind,
+  WorkflowExecution_Phase as Phase,
+} from '../../../proto/gen/platformidl/core/execution_pb.js';
 import { ResourceType } from '../../../proto/gen/platformidl/core/identifier_pb.js';
 import { EngineService } from '../../../proto/gen/platformidl/eventlog/engine_service_pb.js';
 import { ReportRequestSchema } from '../../../proto/gen/platformidl/eventlog/engine_report_pb.js';
@@ -68,12 +71,13 @@ const DOMAIN = 'development';
  */
 const MARK = 'zebra';
 const RUN = 'run-of-the-hidden-project';
+/** The names that requests ask for: an execution and a workflow of the hidden project, and one that no project has. */
 const NAMES = [RUN, 'hello.hello', 'unknown'];
 
 const { method: admin } = AdminService;
 
 type Headers = Readonly<Record<string, string>>;
-/** A request of the stranger, as it is for one project and for another. */
+/** A request of the stranger. `bytesFor` encodes it as a request about the given project. */
 type Probe = { readonly method: DescMethod; readonly name: string; readonly bytesFor: (project: string) => Uint8Array };
 
 const table = routeTable([]).filter(({ method }) => method.methodKind === 'unary');
@@ -85,9 +89,9 @@ const naming = (method: DescMethod, target: TargetFields, place: { project: stri
 const probesOf = ({ method, requires, name: rpc }: (typeof table)[number]): readonly Probe[] =>
   NAMES.flatMap((name) => [
     { method, name: `${rpc} of ${name}`, bytesFor: (project) => naming(method, requires.target, { project, name }) },
-    ...requires.reads.map((read, at) => ({
+    ...requires.reads.map((read, index) => ({
       method,
-      name: `${rpc} that refers to ${name}, ${at}`,
+      name: `${rpc} that refers to ${name} (reference ${index})`,
       // Messages that are joined are merged: the target is the stranger's own, the reference is not.
       bytesFor: (project: string) =>
         Buffer.concat([
@@ -97,6 +101,7 @@ const probesOf = ({ method, requires, name: rpc }: (typeof table)[number]): read
     })),
   ]);
 
+/** Makes the request of an RPC from its fields for a project. */
 const probe = <Input extends DescMessage>(
   method: DescMethod & { readonly input: Input },
   request: (project: string) => MessageInitShape<Input>,
@@ -110,7 +115,8 @@ const probe = <Input extends DescMessage>(
  * Requests that the table of requirements does not describe: the project is in a URL, a filter or items, or the answer
  * is about all projects.
  */
-const OTHERS: readonly Probe[] = [
+const HANDWRITTEN_PROBES: readonly Probe[] = [
+  // The inputs, the outputs and the deck of a node.
   ...['i', 'o', 'd'].map((part) =>
     probe(DataProxyService.method.getData, (project) => ({
       flyteUrl: `flyte://v1/${project}/${DOMAIN}/${RUN}/n0/${part}`,
@@ -118,7 +124,7 @@ const OTHERS: readonly Probe[] = [
   ),
   probe(DataProxyService.method.createDownloadLocation, (project) => ({ nativeUrl: `flightlog://${project}/x/y` })),
   probe(admin.listProjects, (project) => ({ filters: `eq(identifier,${project})` })),
-  probe(admin.listProjects, (project) => ({ filters: `contains(name,${project.slice(0, 9)})` })),
+  probe(admin.listProjects, (project) => ({ filters: `contains(identifier,${project.slice(0, 9)})` })),
   probe(admin.listMatchableAttributes, () => ({ resourceType: MatchableResource.TASK_RESOURCE })),
   probe(admin.listExecutions, (project) => ({
     id: { project: OWN, domain: DOMAIN },
@@ -138,7 +144,7 @@ const OTHERS: readonly Probe[] = [
   })),
 ];
 
-const PROBES = [...table.flatMap(probesOf), ...OTHERS];
+const PROBES = [...table.flatMap(probesOf), ...HANDWRITTEN_PROBES];
 
 let server: AuthenticatedServer;
 let grpc: GrpcClient;
@@ -158,7 +164,7 @@ const ok = async <Input extends DescMessage>(
 };
 
 /** The contents of the hidden project, as an administrator reads them. */
-const hidden = async (): Promise<readonly Uint8Array[]> => [
+const readHidden = async (): Promise<readonly Uint8Array[]> => [
   await ok(admin.getProject, { id: HIDDEN }),
   await ok(admin.getExecution, { id: { project: HIDDEN, domain: DOMAIN, name: RUN } }),
   await ok(admin.listExecutions, { id: { project: HIDDEN, domain: DOMAIN }, limit: 100 }),
@@ -174,14 +180,18 @@ const hidden = async (): Promise<readonly Uint8Array[]> => [
   }),
 ];
 
-const fill = async (): Promise<void> => {
+/**
+ * Registers `01-hello` in the hidden project, launches the execution `RUN`, which fails, and a second one, and writes
+ * `MARK` into errors, descriptions, names and attributes.
+ */
+const fillHiddenProject = async (): Promise<void> => {
   for (const { kind, method, bytes } of withNeeds('01-hello').flatMap(({ entries }) => entries)) {
     if (kind === 'execution' || kind === 'upload_location') continue;
     expect((await grpc.raw(`/${AdminService.typeName}/${method}`, bytes, root)).code).toBe('OK');
   }
   await ok(admin.createExecution, helloRequest(RUN));
   const id = { project: HIDDEN, domain: DOMAIN, name: RUN };
-  const error = { kind: 1, code: MARK, message: `${MARK} failed` };
+  const error = { kind: ErrorKind.USER, code: MARK, message: `${MARK} failed` };
   const outputResult = { case: 'error', value: error } as const;
   await ok(admin.createWorkflowEvent, workflowReport(id, { phase: Phase.RUNNING }));
   await ok(admin.createWorkflowEvent, workflowReport(id, { phase: Phase.FAILED, outputResult }));
@@ -209,7 +219,7 @@ beforeAll(async () => {
   );
   [grpc, rest] = [grpcClient(server.ready.grpc), restClient(server.ready.http)];
   [root, stranger] = [await server.as('root'), await server.as('stranger')];
-  await fill();
+  await fillHiddenProject();
 });
 afterAll(async () => {
   grpc.close();
@@ -220,7 +230,10 @@ type Seen = { readonly code: string; readonly message: string; readonly text: st
 
 const WAYS = ['grpc', 'rest'] as const;
 
-/** The answer to the stranger, with the name of the absent project in place of the one in the request. */
+/**
+ * The answer to the stranger, with the name of the absent project in place of the one in the request. A request to an
+ * RPC without an HTTP binding is sent over gRPC in both ways.
+ */
 const seen = async ({ method, bytesFor }: Probe, way: (typeof WAYS)[number], project: string): Promise<Seen> => {
   const path = `/${method.parent.typeName}/${method.name}`;
   const bytes = bytesFor(project);
@@ -237,7 +250,7 @@ const seen = async ({ method, bytesFor }: Probe, way: (typeof WAYS)[number], pro
 
 describe('a project without a grant', () => {
   it('answers as one that does not exist, whatever is asked in whatever order, and stays as it is', async () => {
-    const [before, head] = [await hidden(), await server.head()];
+    const [before, head] = [await readHidden(), await server.head()];
     const codes = new Set<string>();
     const drawn = fc.record({
       probe: fc.constantFrom(...PROBES),
@@ -257,7 +270,7 @@ describe('a project without a grant', () => {
       { numRuns: Number(process.env['FLIGHTLOG_TEST_SEQUENCES'] ?? 30) },
     );
     expect([...codes]).toEqual(expect.arrayContaining(['OK', 'PERMISSION_DENIED', 'INVALID_ARGUMENT']));
-    expect(await hidden()).toEqual(before);
+    expect(await readHidden()).toEqual(before);
     const changed = (await server.eventsAfter(head)).filter(({ stream }) => stream.includes(HIDDEN));
     expect(changed.map(({ stream, type }) => `${stream} ${type}`)).toEqual([]);
   }, 300_000);
@@ -277,16 +290,18 @@ const STREAMING: readonly Probe[] = [
   probe(EventLogService.method.tail, (project) => ({ categories: ['execution'], labels: [`project=${project}`] })),
 ];
 
-const anEvent = (project: string): Uint8Array => {
+/** An engine's report that the execution `RUN` of a project has failed. */
+const failureReport = (project: string): Uint8Array => {
   const value = workflowReport({ project, domain: DOMAIN, name: RUN }, { phase: Phase.FAILED });
   const event = { case: 'workflowEvent' as const, value };
   return toBinary(ReportRequestSchema, create(ReportRequestSchema, { sequence: 1n, event }));
 };
 
-type Asked = Extract<NonNullable<MessageInitShape<typeof WorkRequestSchema>['message']>, { case: string }>;
+/** A message of an engine on the stream of work. */
+type EngineMessage = Extract<NonNullable<MessageInitShape<typeof WorkRequestSchema>['message']>, { case: string }>;
 
-/** An engine of the stranger joins. */
-const join = (joining: MessageInitShape<typeof WorkJoinSchema>): Asked => ({
+/** The message with which an engine of the stranger joins. */
+const join = (joining: MessageInitShape<typeof WorkJoinSchema>): EngineMessage => ({
   case: 'join',
   value: create(WorkJoinSchema, { group: 'strangers', engine: 'engine', ...joining }),
 });
@@ -296,7 +311,7 @@ const isJoined = (message: Uint8Array): boolean => caseOf(message) === 'joined';
 const isAnswer = (message: Uint8Array): boolean => caseOf(message) === 'answer';
 
 /** Sends the messages of an engine, and closes the stream after the first message that `isEnough` accepts. */
-const work = async (messages: readonly Asked[], isEnough: (message: Buffer) => boolean) => {
+const work = async (messages: readonly EngineMessage[], isEnough: (message: Buffer) => boolean) => {
   const session = connect(`http://${server.ready.grpc}`);
   const encoded = messages.map((message) => toBinary(WorkRequestSchema, create(WorkRequestSchema, { message })));
   const body = Buffer.concat(encoded.map((each) => framed(each)));
@@ -325,12 +340,14 @@ const registerOwn = async (): Promise<void> => {
   await ok(admin.createExecution, launchOwn('mine'));
 };
 
-/** Changes both projects in turn. The last change launches an execution in the stranger's own project that has
- * the name of one in the hidden project. */
-const changeBoth = async (): Promise<void> => {
+/**
+ * Changes both projects in turn. The last change launches an execution in the stranger's own project that has the name
+ * of one in the hidden project.
+ */
+const changeBothProjects = async (): Promise<void> => {
   const hiddenRun = { project: HIDDEN, domain: DOMAIN, name: `${MARK}-run` };
   const mine = { ...hiddenRun, project: OWN, name: 'mine' };
-  const error = { kind: 1, code: 'failed', message: 'failed' };
+  const error = { kind: ErrorKind.USER, code: 'failed', message: 'failed' };
   const outputResult = { case: 'error', value: error } as const;
   for (const id of [hiddenRun, mine]) {
     await ok(admin.createWorkflowEvent, workflowReport(id, { phase: Phase.RUNNING }));
@@ -373,13 +390,14 @@ const overRest = async (path: string) => {
     let text = '';
     for await (const chunk of answer.body!.pipeThrough(new TextDecoderStream())) {
       text += chunk;
-      if (text.includes(RUN)) break; // which leaves the stream
+      if (text.includes(RUN)) break; // closes the stream
     }
     return text;
   };
   return { begun: Promise.resolve(), texts: read() };
 };
 
+/** Opens tails and watches of the stranger's own project, over gRPC and REST. */
 const streamsOfOwn = async () => {
   const place = { project: OWN, domain: DOMAIN };
   const tail = (fields: MessageInitShape<typeof TailRequestSchema>) =>
@@ -402,9 +420,12 @@ describe('a stream', () => {
   it('of a hidden project is refused as one of a project that does not exist', async () => {
     const answers = async ({ method, bytesFor }: Probe, project: string) => {
       const plain = (text: string): string => text.replaceAll(project, ABSENT);
-      const first = await grpc.rawStream(pathOf(method), bytesFor(project), stranger);
-      const second = await rest.rawJson(method, bytesFor(project), stranger);
-      return [first.code, plain(first.message), second?.code, plain(second?.message ?? '')];
+      const overGrpcAnswer = await grpc.rawStream(pathOf(method), bytesFor(project), stranger);
+      const overRestAnswer = await rest.rawJson(method, bytesFor(project), stranger);
+      return [
+        ...[overGrpcAnswer.code, plain(overGrpcAnswer.message)],
+        ...[overRestAnswer?.code, plain(overRestAnswer?.message ?? '')],
+      ];
     };
     for (const each of STREAMING) {
       const refused = await answers(each, HIDDEN);
@@ -416,7 +437,11 @@ describe('a stream', () => {
   it('of reports answers an event of a hidden project as one of a project that does not exist', async () => {
     const answers = await Promise.all(
       [HIDDEN, ABSENT].map(async (project) => {
-        const { code, bytes } = await grpc.rawStream(pathOf(EngineService.method.report), anEvent(project), stranger);
+        const { code, bytes } = await grpc.rawStream(
+          pathOf(EngineService.method.report),
+          failureReport(project),
+          stranger,
+        );
         return [code, Buffer.from(bytes).toString('latin1').replaceAll(project, ABSENT)];
       }),
     );
@@ -428,7 +453,7 @@ describe('a stream', () => {
     await registerOwn();
     const streams = await streamsOfOwn();
     await Promise.all(streams.map(({ begun }) => begun));
-    await changeBoth();
+    await changeBothProjects();
     for (const text of await Promise.all(streams.map(({ texts }) => texts))) {
       expect(text).toContain(OWN);
       expect(text).not.toContain(HIDDEN);
@@ -449,9 +474,9 @@ describe('a stream', () => {
   it('of work answers about leases of a hidden project as about those of a project that does not exist', async () => {
     const answers = async (project: string) => {
       const lease = { execution: { project, domain: DOMAIN, name: RUN }, number: 1n };
-      const accept: Asked = { case: 'accept', value: { lease } };
-      const asked = [join({ labels: { scopes: [{ project, domain: DOMAIN }] }, leases: [lease] }), accept];
-      const { code, message, messages } = await work(asked, isAnswer);
+      const accept: EngineMessage = { case: 'accept', value: { lease } };
+      const sent = [join({ labels: { scopes: [{ project, domain: DOMAIN }] }, leases: [lease] }), accept];
+      const { code, message, messages } = await work(sent, isAnswer);
       const texts = messages.filter((each) => !isJoined(each)).map((each) => each.toString('latin1'));
       return [code, message, ...texts].map((text) => text.replaceAll(project, ABSENT));
     };
@@ -462,6 +487,7 @@ describe('a stream', () => {
 });
 
 const empty = {};
+/** Asks for the ids of events as text. */
 const uuidOption = { content: { case: 'string', value: empty } } as const;
 
 /** Calls of the EventStoreDB protocol about the streams of a project. */
@@ -508,8 +534,9 @@ const eventstoreCalls = (project: string): readonly (readonly [name: string, pat
 describe('the port of the EventStoreDB protocol', () => {
   it('answers about streams of a hidden project as about streams that do not exist', async () => {
     const client = grpcClient(server.ready.eventstore ?? '');
-    const group = eventstoreCalls(HIDDEN).filter(([name]) => ['Create', 'GetInfo'].includes(name));
-    for (const [name, path, bytes] of group)
+    // The group of consumers exists for a stream of the hidden project alone.
+    const groupCalls = eventstoreCalls(HIDDEN).filter(([name]) => ['Create', 'GetInfo'].includes(name));
+    for (const [name, path, bytes] of groupCalls)
       expect([name, (await client.rawStream(path, bytes, root)).code]).toEqual([name, 'OK']);
     for (const headers of [stranger, {}])
       for (const [at, [name, path, bytes]] of eventstoreCalls(HIDDEN).entries()) {

@@ -6,11 +6,12 @@ import { startControlPlane } from '../../support/processes/control-plane.js';
 import { type ExampleAgent, startExampleAgent } from '../../support/servers/example-agent.js';
 import { hostileCases, WAYS } from '../../support/requests/hostile-cases.js';
 
-const rpcs = allRpcs.filter(({ method }) => method.parent.file === AsyncAgentService.file);
+/** The RPCs that flightlog forwards to agents. */
+const agentRpcs = allRpcs.filter(({ method }) => method.parent.file === AsyncAgentService.file);
 
 describe.each(WAYS)('a malformed request to an agent over %s,', (way) => {
   let agent: ExampleAgent;
-  hostileCases(way, rpcs, async () => {
+  hostileCases(way, agentRpcs, async () => {
     agent = await startExampleAgent('sensor');
     return startControlPlane({ FLIGHTLOG_AGENTS: agent.configured() });
   });

@@ -17,7 +17,8 @@ const WITHOUT_FIELDS = new Set([
   'IdentityService.UserInfo',
 ]);
 
-const isAgents = (rpc: string): boolean => rpc.includes('Agent');
+/** True for an RPC of the agent service, which a control plane without agents answers with UNIMPLEMENTED. */
+const isOfAgents = (rpc: string): boolean => rpc.includes('Agent');
 
 describe('the published JavaScript client', () => {
   let plane: ControlPlane;
@@ -31,25 +32,29 @@ describe('the published JavaScript client', () => {
     await plane.close();
   });
 
+  /** Expects UNIMPLEMENTED from an RPC of the published interface that flightlog does not have. */
   const expectUnbuilt = (rpc: string, { code, message }: PublishedAnswer): void => {
     expect([code, message]).toEqual(['UNIMPLEMENTED', expect.stringContaining(rpc)]);
   };
 
-  it.for(wholeRequests)('calls %s', async ([rpc, request, code = 'OK', holds = {}]) => {
-    const answer = await client.call(rpc, request);
-    if (!builtRpcs.has(rpc)) {
-      expectUnbuilt(rpc, answer);
-      return;
-    }
-    expect([answer.code, answer.message]).toEqual([code, code === 'OK' ? '' : expect.stringMatching(/./u)]);
-    expect(JSON.parse(JSON.stringify(answer.answer))).toMatchObject(holds);
-  });
+  it.for(wholeRequests)(
+    'gets the expected status and fields from %s',
+    async ([rpc, request, code = 'OK', holds = {}]) => {
+      const answer = await client.call(rpc, request);
+      if (!builtRpcs.has(rpc)) {
+        expectUnbuilt(rpc, answer);
+        return;
+      }
+      expect([answer.code, answer.message]).toEqual([code, code === 'OK' ? '' : expect.stringMatching(/./u)]);
+      expect(JSON.parse(JSON.stringify(answer.answer))).toMatchObject(holds);
+    },
+  );
 
   it.each(publishedRpcs.map(({ name }) => name))(
     'gets an error with a message for an empty request to %s, unless no field is required',
     async (rpc) => {
       const answer = await plane.unchanged(() => client.call(rpc, {}));
-      const lacking = isAgents(rpc) ? /^UNIMPLEMENTED$/u : /^(?:INVALID_ARGUMENT|NOT_FOUND)$/u;
+      const lacking = isOfAgents(rpc) ? /^UNIMPLEMENTED$/u : /^(?:INVALID_ARGUMENT|NOT_FOUND)$/u;
       if (!builtRpcs.has(rpc)) expectUnbuilt(rpc, answer);
       else if (WITHOUT_FIELDS.has(rpc)) expect(answer.code).toBe('OK');
       else expect([answer.code, answer.message]).toEqual([expect.stringMatching(lacking), expect.stringMatching(/./u)]);
@@ -76,7 +81,7 @@ describe('the published JavaScript client, at a control plane with an agent,', (
     agent.close();
   });
 
-  it.for(agentRequests)('calls %s', async ([rpc, request]) => {
+  it.for(agentRequests)('gets OK from %s, and nothing is recorded', async ([rpc, request]) => {
     expect(await plane.unchanged(() => client.call(rpc, request))).toMatchObject({ code: 'OK', message: '' });
   });
 });

@@ -39,6 +39,7 @@ const recorded = fromBinary(
 );
 
 let plane: ControlPlane;
+/** Launch plans named so far; makes each name unique. */
 let count = 0;
 beforeAll(async () => {
   plane = await startControlPlane();
@@ -51,6 +52,7 @@ beforeAll(async () => {
 });
 afterAll(() => plane.close());
 
+/** A copy of the recorded launch plan, under a new name. */
 const plan = (): LaunchPlanCreateRequest => {
   const request = clone(LaunchPlanCreateRequestSchema, recorded);
   request.id!.name = `plan-${(count += 1)}`;
@@ -60,6 +62,7 @@ const plan = (): LaunchPlanCreateRequest => {
 type Parameter = MessageInitShape<typeof ParameterSchema>;
 type Literal = MessageInitShape<typeof LiteralSchema>;
 
+/** Replaces fields of the spec. */
 const withSpec =
   (fields: SpecInit): Change =>
   ({ spec }) => {
@@ -67,11 +70,12 @@ const withSpec =
     for (const field of Object.keys(fields) as (keyof LaunchPlanSpec)[])
       Object.assign(spec!, { [field]: given[field] });
   };
+/** A parameter of a simple type; `behavior` says whether it is required or has a default. */
 const simple = (type: SimpleType, behavior?: Parameter['behavior']): Parameter => ({
   var: { type: { type: { case: 'simple', value: type } } },
   ...(behavior && { behavior }),
 });
-const must = { case: 'required', value: true } as const;
+const REQUIRED = { case: 'required', value: true } as const;
 const byDefault = (value: Literal) => ({ case: 'default', value }) as const;
 const scalar = (value: object): Literal =>
   ({ value: { case: 'scalar', value: { value: { case: 'primitive', value: { value } } } } }) as never;
@@ -127,14 +131,14 @@ const typed =
   (type: ResourceType): Change =>
   ({ id }) =>
     void (id!.resourceType = type);
-const nowhere: Change = ({ id }) => void (id!.project = 'nowhere');
+const unknownProject: Change = ({ id }) => void (id!.project = 'nowhere');
 const badLabel = withSpec({ labels: { values: { 'a b': '' } } });
-const emptyFixed = fixed({ table: {} });
-const noKey = defaults({ '': simple(SimpleType.FLOAT, must) });
-const unexpectedDefault = defaults({ colour: simple(SimpleType.STRING, must) });
+const fixedInputWithoutValue = fixed({ table: {} });
+const defaultInputWithoutName = defaults({ '': simple(SimpleType.FLOAT, REQUIRED) });
+const unexpectedDefault = defaults({ colour: simple(SimpleType.STRING, REQUIRED) });
 const unexpectedFixed = fixed({ colour: literal('red') });
 const badCron = scheduled(cron('every day'));
-const noType = notifying({ phases: [Phase.FAILED] });
+const notificationWithoutType = notifying({ phases: [Phase.FAILED] });
 const zeroLimit = limited(0, Behavior.SKIP);
 const conditions = withSpec({
   entityMetadata: { launchConditions: create(AnySchema, { typeUrl: 'type.googleapis.com/google.protobuf.Empty' }) },
@@ -183,7 +187,7 @@ const IDENTIFIED: readonly Create[] = [
   { rule: '3: a domain in the id', change: without('domain'), says: 'missing domain' },
   { rule: '3: a name in the id', change: without('name'), says: 'missing name' },
   { rule: '3: a version in the id', change: without('version'), says: 'missing version' },
-  { rule: '4: a known project', change: nowhere, says: 'nowhere' },
+  { rule: '4: a known project', change: unknownProject, says: 'nowhere' },
   { rule: '4: a known domain', change: ({ id }) => void (id!.domain = 'moon'), says: 'domain [moon] is unrecognized' },
   { rule: '5: a spec', change: noSpec, says: 'missing spec' },
   { rule: '7: valid labels', change: badLabel, says: 'invalid label key [a b]' },
@@ -191,21 +195,25 @@ const IDENTIFIED: readonly Create[] = [
 
 const INPUTS: readonly Create[] = [
   { rule: '8: names of fixed inputs', change: fixed({ '': HALF }), says: 'missing key in fixed_inputs' },
-  { rule: '8: values of fixed inputs', change: emptyFixed, says: 'missing valid literal in fixed_inputs table' },
+  {
+    rule: '8: values of fixed inputs',
+    change: fixedInputWithoutValue,
+    says: 'missing valid literal in fixed_inputs table',
+  },
   {
     rule: '9: no queries for artifacts',
     change: defaults({ day: simple(SimpleType.DATETIME, { case: 'artifactQuery', value: {} }) }),
     says: 'artifact mode not enabled but query found default_inputs day',
   },
-  { rule: '10: names of default inputs', change: noKey, says: 'missing key in default_inputs' },
+  { rule: '10: names of default inputs', change: defaultInputWithoutName, says: 'missing key in default_inputs' },
   {
     rule: '10: variables of default inputs',
-    change: defaults({ day: { behavior: must } }),
+    change: defaults({ day: { behavior: REQUIRED } }),
     says: 'The Variable component of the',
   },
   {
     rule: '10: types of default inputs',
-    change: defaults({ day: { var: {}, behavior: must } }),
+    change: defaults({ day: { var: {}, behavior: REQUIRED } }),
     says: 'has a missing Type',
   },
   {
@@ -250,7 +258,7 @@ const INPUTS: readonly Create[] = [
   },
   {
     rule: '12: default inputs of the types in the workflow',
-    change: defaults({ sample: simple(SimpleType.STRING, must) }),
+    change: defaults({ sample: simple(SimpleType.STRING, REQUIRED) }),
     says: 'invalid default_input wrong type sample, expected',
   },
   { rule: '13: fixed inputs that the workflow has', change: unexpectedFixed, says: 'unexpected fixed_input colour' },
@@ -312,7 +320,11 @@ const FROM_SCHEDULE_ON: readonly Create[] = [
     change: scheduled(oldCron('every day')),
     says: 'Invalid cron expression: ',
   },
-  { rule: '15: a type of a notification', change: noType, says: 'invalid value for notification type' },
+  {
+    rule: '15: a type of a notification',
+    change: notificationWithoutType,
+    says: 'invalid value for notification type',
+  },
   {
     rule: '15: recipients of a notification',
     change: notifying({ phases: [Phase.FAILED], type: email() }),
@@ -335,7 +347,7 @@ const FROM_SCHEDULE_ON: readonly Create[] = [
     says: 'concurrency_policy.max',
   },
   {
-    rule: 'a behavior at the concurrency limit that exists',
+    rule: 'a behavior at the concurrency limit that the interface has',
     change: limited(1, 9 as never),
     says: 'concurrency_policy.behavior: 9',
   },
@@ -349,11 +361,19 @@ const ORDER: readonly Create[] = [
     says: 'missing version of spec.workflow_id',
   },
   { rule: '2 before 3', change: all(ofWorkflow('unknown'), without('name')), code: 'NOT_FOUND', says: 'type WORKFLOW' },
-  { rule: '3 before 4', change: all(without('name'), nowhere), says: 'missing name' },
-  { rule: '4 before 7', change: all(nowhere, badLabel), says: 'nowhere' },
-  { rule: '7 before 8', change: all(badLabel, emptyFixed), says: 'invalid label key' },
-  { rule: '8 before 10', change: all(emptyFixed, noKey), says: 'missing valid literal in fixed_inputs' },
-  { rule: '10 before 11', change: all(ofWorkflowWithoutInputs, noKey), says: 'missing key in default_inputs' },
+  { rule: '3 before 4', change: all(without('name'), unknownProject), says: 'missing name' },
+  { rule: '4 before 7', change: all(unknownProject, badLabel), says: 'nowhere' },
+  { rule: '7 before 8', change: all(badLabel, fixedInputWithoutValue), says: 'invalid label key' },
+  {
+    rule: '8 before 10',
+    change: all(fixedInputWithoutValue, defaultInputWithoutName),
+    says: 'missing valid literal in fixed_inputs',
+  },
+  {
+    rule: '10 before 11',
+    change: all(ofWorkflowWithoutInputs, defaultInputWithoutName),
+    says: 'missing key in default_inputs',
+  },
   { rule: '12 before 13', change: all(unexpectedDefault, unexpectedFixed), says: 'unexpected default_input' },
   { rule: '13 before 14', change: all(badCron, unexpectedFixed), says: 'unexpected fixed_input' },
   {
@@ -378,9 +398,10 @@ const NOT_IN_JSON: readonly Create[] = [
     says: 'invalid datetime in default_inputs day',
   },
 ];
-/** True for a row that can be sent in JSON: an `Any` of a type that flightlog does not know cannot. */
+/** True for a row that can be sent in JSON. Launch conditions, an `Any` of an unknown type, cannot. */
 const inJson = ({ rule }: Create): boolean => rule !== '15 before 16' && !rule.startsWith('16');
 
+/** A launch plan that is registered with a change, and what a read then shows. */
 type Shown = {
   readonly rule: string;
   readonly change: Change;
@@ -440,7 +461,7 @@ const SHOWN: readonly Shown[] = [
   },
   {
     rule: 'requiring an input that is said to be required, and one without a default',
-    change: defaults({ day: simple(SimpleType.DATETIME, must) }),
+    change: defaults({ day: simple(SimpleType.DATETIME, REQUIRED) }),
     expected: { day: 'required', sample: 'required' },
   },
   {
@@ -470,7 +491,7 @@ const FILTERS: readonly (readonly [rule: string, change: Change, filters: string
   ['the kind of its schedule: a rate of zero', scheduled(every(0)), 'eq(schedule_type,NONE)'],
   ['a schedule as its launch condition', scheduled(every(1)), 'eq(launch_condition_type,SCHED)'],
   ['its workflow', ofWorkflowWithoutInputs, 'eq(workflow.name,without-inputs)'],
-  ['its state', () => undefined, 'eq(state,0)'],
+  ['its state', () => undefined, `eq(state,${State.INACTIVE})`],
 ];
 
 type Update = Row<typeof LaunchPlanUpdateRequestSchema>;
@@ -511,6 +532,7 @@ const UPDATES: readonly Update[] = [
     says: 'missing entity of type LAUNCH_PLAN',
   },
 ];
+/** The rows that can be sent over a transport. */
 const askable = (way: 'grpc' | 'rest'): readonly Update[] =>
   // A REST path with a segment of the identifier missing is another path.
   way === 'grpc' ? UPDATES : UPDATES.filter(({ says }) => !says.startsWith('missing ') || says.includes('entity'));
@@ -661,6 +683,7 @@ describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
   });
 
   describe('of the versions of a launch plan the active one is', () => {
+    /** Registers the versions `v1` and `v2`, and `cron` and `old` with schedules; returns the name of the launch plan. */
     const versions = async (): Promise<string> => {
       const name = `versions-${way}-${(count += 1)}`;
       const version = (version: string) => (request: LaunchPlanCreateRequest) =>
@@ -680,7 +703,7 @@ describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
     const activeOf = async (name: string): Promise<readonly string[]> => {
       const { launchPlans } = await plane[way].call(method.listLaunchPlans, {
         id: { ...PLACE, name },
-        filters: 'eq(state,1)',
+        filters: `eq(state,${State.ACTIVE})`,
       });
       return launchPlans.map(({ id }) => id!.version);
     };

@@ -14,6 +14,7 @@ import {
 import { type LiteralMap, LiteralMapSchema } from '../../../proto/gen/platformidl/core/literals_pb.js';
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
 import { DataProxyService } from '../../../proto/gen/platformidl/service/dataproxy_pb.js';
+import { statuses } from '../../../services/gateway/status.js';
 import { type ControlPlane, register, startControlPlane } from '../../support/processes/control-plane.js';
 import { withNeeds } from '../../support/requests/fixtures.js';
 import { helloRequest, launchHello, literal } from '../../support/requests/hello.js';
@@ -46,7 +47,8 @@ const outputs = (bytes: number) => ({ outputResult: { case: 'outputData', value:
 
 type Send = (transport: Transport, id: ExecutionId, bytes: number) => ReturnType<Transport['attempt']>;
 
-const events: Readonly<Record<string, Send>> = {
+/** Sends the event of a workflow, node or task whose outputs are encoded in this many bytes. */
+const sendOutputsOf: Readonly<Record<string, Send>> = {
   workflow: ({ attempt }, id, bytes) =>
     attempt(method.createWorkflowEvent, workflowReport(id, { phase: Phase.SUCCEEDED, ...outputs(bytes) })),
   node: ({ attempt }, id, bytes) =>
@@ -60,15 +62,15 @@ describe.each(WAYS)('over %s', (way) => {
     const id = await launchHello(plane.grpc, `outputs-${of}-${way}`);
     if (of === 'task')
       await plane.grpc.call(method.createNodeEvent, nodeReport(id, 'n0', { phase: NodePhase.RUNNING }));
-    const above = await plane.unchanged(async () => events[of]!(plane[way], id, MAX_OUTPUT_BYTES + 1));
+    const above = await plane.unchanged(async () => sendOutputsOf[of]!(plane[way], id, MAX_OUTPUT_BYTES + 1));
     expect(above).toMatchObject({
       code: 'RESOURCE_EXHAUSTED',
       message: `Output data size exceeds platform configured threshold (${MAX_OUTPUT_BYTES + 1} > ${MAX_OUTPUT_BYTES})`,
     });
-    expect(await events[of]!(plane[way], id, MAX_OUTPUT_BYTES)).toMatchObject({ code: 'OK' });
+    expect(await sendOutputsOf[of]!(plane[way], id, MAX_OUTPUT_BYTES)).toMatchObject({ code: 'OK' });
   });
 
-  it('the name of an execution may have 63 characters, and has 20 where none is given', async () => {
+  it('the name of an execution may have 63 characters, and no more; a generated name has 20', async () => {
     const name = `n${way}`.padEnd(63, 'x');
     const above = await plane.unchanged(() => plane[way].attempt(method.createExecution, helloRequest(`${name}x`)));
     expect(above).toMatchObject({
@@ -94,18 +96,19 @@ describe.each(WAYS)('over %s', (way) => {
 });
 
 describe('the text of a status', () => {
-  const longest = helloRequest('', ({ spec }) => (spec!.launchPlan!.name = 'é'.repeat(100_000)));
+  /** Names a launch plan that does not exist; the refusal names it too, and is cut to the limit. */
+  const longName = helloRequest('', ({ spec }) => (spec!.launchPlan!.name = 'é'.repeat(100_000)));
 
   it('has at most 32,000 bytes over REST', async () => {
-    const { code, message } = await plane.rest.attempt(method.createExecution, longest);
+    const { code, message } = await plane.rest.attempt(method.createExecution, longName);
     expect(code).toBe('NOT_FOUND');
     expect(Buffer.byteLength(message)).toBeLessThanOrEqual(32_000);
     expect(Buffer.byteLength(message)).toBeGreaterThan(31_990);
-    expect(message).not.toContain('\ufffd');
+    expect(message).not.toContain('\ufffd'); // no character is cut in two
   });
 
   it('has at most 6,000 bytes over gRPC, percent-encoded, because clients refuse 8 kB of metadata', async () => {
-    const { code, message } = await plane.grpc.attempt(method.createExecution, longest);
+    const { code, message } = await plane.grpc.attempt(method.createExecution, longName);
     expect(code).toBe('NOT_FOUND');
     expect(encodeURI(message).length).toBeLessThanOrEqual(6_000);
     expect(message).toMatch(/^missing entity of type LAUNCH_PLAN .*…$/su);
@@ -182,20 +185,24 @@ describe('the headers of a request over HTTP', () => {
         .on('data', (chunk: Buffer) => (received += chunk.toString()))
         .end(sent);
     });
-  const get = (headerBytes: number): Promise<string> =>
+  const getWithPadding = (headerBytes: number): Promise<string> =>
     exchange(`GET /api/v1/version HTTP/1.1\r\nhost: x\r\nx-padding: ${'x'.repeat(headerBytes)}\r\n\r\n`);
 
   const bodyOf = (answer: string): unknown => JSON.parse(answer.slice(answer.indexOf('\r\n\r\n')));
 
   it('may have 60,000 bytes', async () => {
-    expect(await get(60_000)).toMatch(/^HTTP\/1\.1 200 /u);
+    expect(await getWithPadding(60_000)).toMatch(/^HTTP\/1\.1 200 /u);
   });
 
   it.each([70_000, 5_000_000])('are refused above 64 KiB, with a status in JSON: %i bytes', async (bytes) => {
-    const answer = await get(bytes);
+    const answer = await getWithPadding(bytes);
     expect(answer).toMatch(/^HTTP\/1\.1 431 /u);
     expect(answer).toMatch(/^content-type: application\/json\r$/mu);
-    expect(bodyOf(answer)).toEqual({ code: 8, message: 'headers larger than max (65536 bytes)', details: [] });
+    expect(bodyOf(answer)).toEqual({
+      code: statuses.RESOURCE_EXHAUSTED.number,
+      message: 'headers larger than max (65536 bytes)',
+      details: [],
+    });
   });
 
   it.each(['NONSENSE\r\n\r\n', 'GET / HTTP/1.1\r\nno colon\r\n\r\n'])(
@@ -203,7 +210,11 @@ describe('the headers of a request over HTTP', () => {
     async (sent) => {
       const answer = await exchange(sent);
       expect(answer).toMatch(/^HTTP\/1\.1 400 /u);
-      expect(bodyOf(answer)).toEqual({ code: 3, message: 'malformed HTTP', details: [] });
+      expect(bodyOf(answer)).toEqual({
+        code: statuses.INVALID_ARGUMENT.number,
+        message: 'malformed HTTP',
+        details: [],
+      });
     },
   );
 });

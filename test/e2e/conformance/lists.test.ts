@@ -28,6 +28,7 @@ type Request = Partial<Exclude<MessageInitShape<typeof ResourceListRequestSchema
 
 const PLACE = { project: 'flytesnacks', domain: 'development' };
 const GREET = { ...PLACE, name: 'hello.greet', version: 'v1' };
+/** The executions that are not archived. */
 const ALL = ['labelled', 'nightly', 'plain', 'single'];
 /** The executions of the launch plan `hello.hello`. */
 const OF_PLAN = ['labelled', 'nightly', 'plain'];
@@ -36,6 +37,7 @@ const RUN = { ...PLACE, name: 'plain' };
 const BOOKKEEPING = ['id', 'created_at', 'updated_at', 'deleted_at'];
 
 let plane: ControlPlane;
+/** The node of the execution `plain` that runs the task. */
 let nodeId: string;
 
 const launchAll = async ({ call }: Transport): Promise<void> => {
@@ -92,6 +94,7 @@ const plans: Lister = async ({ call }, request) =>
 const projects: Lister = async ({ call }, request) =>
   (await call(method.listProjects, request)).projects.map(({ id }) => id);
 
+/** The kind of value that a column has; `other` is text, or a column that no value equals. */
 type Kind = 'text' | 'phase' | 'error' | 'cache' | 'schedule' | 'number' | 'time' | 'duration' | 'other';
 
 /** Every column of every entity that filters and sorts may name. */
@@ -170,8 +173,9 @@ const COLUMNS: readonly (readonly [string, Lister, Readonly<Partial<Record<Kind,
   ['projects', projects, { text: ['identifier', 'name', 'description'], number: ['state'], other: ['labels'] }],
 ];
 
+/** For each kind of column, a valid value that no element has. */
 const VALUES: Readonly<Record<Kind, string>> = {
-  text: '',
+  text: 'nothing of the kind',
   phase: 'UNKNOWN',
   error: 'SYSTEM',
   cache: 'CACHE_HIT',
@@ -182,7 +186,7 @@ const VALUES: Readonly<Record<Kind, string>> = {
   other: 'x',
 };
 
-/** Filters of executions, with the names that each keeps. */
+/** Filters of executions, with the names that each keeps. `state` 0 is active and 1 archived; `mode` 1 is SCHEDULED. */
 const FILTERS: readonly (readonly [string, readonly string[]])[] = [
   ['', ALL],
   ['eq(state,0)', ALL],
@@ -327,9 +331,9 @@ describe.each(['grpc', 'rest'] as const)('a list over %s', (way) => {
       for (const key of names) {
         for (const direction of [Direction.DESCENDING, Direction.ASCENDING])
           expect([...(await list(transport, { sortBy: { key, direction } }))].sort()).toEqual(all);
-        const value = VALUES[kind as Kind] || 'nothing of the kind';
+        const value = VALUES[kind as Kind];
         expect(await list(transport, { filters: `eq(${key},${value})` })).toEqual([]);
-        cases += 3;
+        cases += 3; // two directions and a filter
       }
     }
     for (const key of BOOKKEEPING) {
@@ -353,9 +357,12 @@ describe.each(['grpc', 'rest'] as const)('a list over %s', (way) => {
     [plans, 'eq(workflow.name,unknown)', false],
     [plans, 'ne(schedule_type,NONE)', false],
     [tasks, 'contains(version,v)+eq(task.name,hello.greet)', true],
-  ] as const)('filters by fields of entities that its elements belong to: %o %s', async (list, filters, isThere) => {
-    expect((await list(transport, { filters })).length > 0).toBe(isThere);
-  });
+  ] as const)(
+    'filters by fields of entities that its elements belong to: %o with %s has elements: %s',
+    async (list, filters, isThere) => {
+      expect((await list(transport, { filters })).length > 0).toBe(isThere);
+    },
+  );
 
   it.each([
     [nodes, 'eq(task.name,x)', "'t' entity is not allowed in filters"],

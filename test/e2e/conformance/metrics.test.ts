@@ -18,6 +18,7 @@ import type { Transport } from '../../support/clients/transports.js';
 
 const { method } = AdminService;
 
+/** Folders of `test/fixtures` whose executions the engine runs. */
 const FOLDERS = ['03-branches', '04-nested', '05-launch-plans', '06-dynamic', '07-maps', '08-gates', '11-failures'];
 /** The depth that has spans of all levels. */
 const ALL = -1;
@@ -28,6 +29,7 @@ const LATER = 400_000_000;
 const spanOf = async ({ call }: Transport, id: ExecutionId, depth: number): Promise<Span> =>
   (await call(method.getExecutionMetrics, { id, depth })).span!;
 
+/** A span and all that are below it. */
 const flat = (span: Span): readonly Span[] => [span, ...span.spans.flatMap(flat)];
 
 const nameOf = ({ id }: Span): string => {
@@ -36,9 +38,9 @@ const nameOf = ({ id }: Span): string => {
   return id.case === 'operationId' ? id.value : (id.value?.name ?? '');
 };
 
-/** The spans as names, with start and end in seconds after `from`. */
-const namesAndTimes = (spans: readonly Span[], from = LATER): readonly (readonly [string, number, number])[] => {
-  const zero = timestampMs(second(from));
+/** The spans as names, with start and end in seconds after `LATER`. */
+const namesAndTimes = (spans: readonly Span[]): readonly (readonly [name: string, start: number, end: number])[] => {
+  const zero = timestampMs(second(LATER));
   return spans.map(
     (each) =>
       [
@@ -69,7 +71,7 @@ afterAll(() => plane.close());
 
 describe('the spans of executions that an engine has run', () => {
   it('are those of every node but start and end, and of every attempt outside of array nodes, each once, within the times of the execution', async () => {
-    const named = launched.filter(({ name }) => name !== '');
+    const named = launched.filter(({ name }) => name !== ''); // the others got generated names
     expect(named.length).toBeGreaterThan(10);
     let attempts = 0;
     for (const id of named) {
@@ -121,6 +123,7 @@ describe('the spans of executions that an engine has run', () => {
     const nodes = await nodesOf(plane.grpc, id);
     const attempts = await Promise.all(nodes.map((node) => tasksOf(plane.grpc, node.id!)));
     expect(shown).toBe(attempts.flat().length);
+    // A node that a dynamic task has made has in its id the attempt of the task, 0.
     const made = nodes.filter(({ id: of }) => of!.nodeId.includes('-0-')).map(({ id: of }) => of!.nodeId);
     expect(spans.map(nameOf)).toEqual(expect.arrayContaining(made.filter((name) => !/(start|end)-node$/u.test(name))));
   });
@@ -147,6 +150,7 @@ describe.each(['grpc', 'rest'] as const)('spans over %s', (way) => {
   beforeAll(() => {
     transport = plane[way];
   });
+  // These three report a phase; `at` is its time, in seconds after LATER.
   const node = (id: ExecutionId, nodeId: string, phase: NodePhase, at: number) =>
     transport.call(method.createNodeEvent, nodeReport(id, nodeId, { phase, occurredAt: second(LATER + at) }));
   const task = (id: ExecutionId, retryAttempt: number, phase: TaskPhase, at: number) =>
@@ -175,7 +179,7 @@ describe.each(['grpc', 'rest'] as const)('spans over %s', (way) => {
 
   it('of an engine whose clock is behind have a WORKFLOW_SETUP that ends before it starts, but no such NODE_TEARDOWN', async () => {
     const id = await launchHello(transport, `behind-${way}`);
-    const early = -2 * LATER;
+    const early = -2 * LATER; // in seconds after LATER: before the execution was created
     await node(id, 'start-node', NodePhase.SUCCEEDED, early);
     await node(id, 'n0', NodePhase.RUNNING, early + 5);
     await task(id, 0, TaskPhase.RUNNING, early + 6);
@@ -184,7 +188,8 @@ describe.each(['grpc', 'rest'] as const)('spans over %s', (way) => {
     const { spans, startTime } = await spanOf(transport, id, ALL);
     expect(spans.map(nameOf)).toEqual(['WORKFLOW_SETUP', 'n0', 'WORKFLOW_TEARDOWN']);
     expect(spans[0]!.startTime).toEqual(startTime);
-    expect(namesAndTimes(spans.slice(0, 1))[0]![2]).toBe(early);
+    const [[, , setupEnd] = []] = namesAndTimes(spans);
+    expect(setupEnd).toBe(early);
     expect(spans[1]!.spans.map(nameOf)).toEqual(['NODE_TRANSITION', 'NODE_SETUP', 'attempt 0']);
   });
 

@@ -32,11 +32,13 @@ describe.each(['grpc', 'rest'] as const)('the nodes that a task has made, over %
   let transport: Transport;
   let execution: ExecutionId;
 
+  /** The id of an attempt of the task of node `n0`. */
   const attempt = (retryAttempt: number) => ({
     taskId: HELLO_TASK,
     nodeExecutionId: { executionId: execution, nodeId: 'n0' },
     retryAttempt,
   });
+  /** Reports a node that an attempt has made, `at` seconds after a fixed start. */
   const child = async (nodeId: string, retryAttempt: number, at: number, more = {}): Promise<void> => {
     const parentTaskMetadata = { id: attempt(retryAttempt) };
     const event = { phase: NodePhase.QUEUED, occurredAt: second(at), parentTaskMetadata, ...more };
@@ -54,7 +56,7 @@ describe.each(['grpc', 'rest'] as const)('the nodes that a task has made, over %
     await child('dn2', 0, 20);
     await child('dn0', 0, 21);
     await child('dn1', 0, 22, { parentNodeMetadata: { nodeId: 'n0' } });
-    await child('again', 1, 23);
+    await child('made-by-retry', 1, 23);
   });
 
   const page = (request: Request = {}) =>
@@ -64,7 +66,7 @@ describe.each(['grpc', 'rest'] as const)('the nodes that a task has made, over %
 
   it('are those of one attempt, in the order in which they were reported', async () => {
     expect(await ids()).toEqual(['dn2', 'dn0', 'dn1']);
-    expect(await ids({ taskExecutionId: attempt(1) })).toEqual(['again']);
+    expect(await ids({ taskExecutionId: attempt(1) })).toEqual(['made-by-retry']);
   });
 
   it('are below a node too when their report names it as parent', async () => {
@@ -99,7 +101,7 @@ describe.each(['grpc', 'rest'] as const)('the nodes that a task has made, over %
   });
 
   it.each<[string, () => Request, string, string]>([
-    ['a task that is not there', () => ({ taskExecutionId: attempt(7) }), 'NOT_FOUND', 'task execution'],
+    ['an attempt that does not exist', () => ({ taskExecutionId: attempt(7) }), 'NOT_FOUND', 'task execution'],
     ['an unknown column', () => ({ filters: 'eq(colour,x)' }), 'INVALID_ARGUMENT', "'ne.colour' is invalid filter"],
     ['an unknown sort key', () => ({ sortBy: { key: 'colour' } }), 'INVALID_ARGUMENT', "invalid sort key 'colour'"],
     ['an invalid token', () => ({ token: 'x' }), 'INVALID_ARGUMENT', 'ListNodeExecutionsForTask'],

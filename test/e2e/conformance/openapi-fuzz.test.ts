@@ -14,12 +14,13 @@ type Operation = {
   readonly parameters?: readonly (Parameter | { readonly $ref: string })[];
   readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: Schema }>> };
 };
+/** The OpenAPI document: operations by path and verb, such as `get`, and the schemas that they refer to. */
 type Description = {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
   readonly components: { readonly schemas: Schemas };
 };
 
-/** The number of requests to each operation. */
+/** The number of random requests to each operation. */
 const REQUESTS = 12;
 const JSON_BODY = 'application/json';
 
@@ -36,27 +37,28 @@ afterAll(() => plane.close());
 
 const operation = (path: string, verb: string): Operation => description.paths[path]![verb]!;
 
-type Drawn = { readonly path: string; readonly init: RequestInit };
+/** A request with random values: the path with its query, and the arguments of `fetch`. */
+type RandomRequest = { readonly path: string; readonly init: RequestInit };
 
 /** Encodes a value for a URL; a lone surrogate, which is not valid text, is replaced. */
-const written = (value: unknown): string => encodeURIComponent(Buffer.from(String(value)).toString());
+const encoded = (value: unknown): string => encodeURIComponent(Buffer.from(String(value)).toString());
 
 /** Replaces empty segments and segments of dots, which clients and proxies resolve to another path. */
-const inPath = (value: unknown): string => (/^\.*$/u.test(String(value)) ? 'x' : written(value));
+const inPath = (value: unknown): string => (/^\.*$/u.test(String(value)) ? 'x' : encoded(value));
 
 /** Draws requests to an operation from its parameters and the schema of its body. */
-const drawn = (path: string, verb: string): fc.Arbitrary<Drawn> => {
+const requestsTo = (path: string, verb: string): fc.Arbitrary<RandomRequest> => {
   const { parameters = [], requestBody } = operation(path, verb);
   const { schemas } = description.components;
   const named = parameters.flatMap((each) => ('name' in each ? [each] : []));
   const values = fc.record(Object.fromEntries(named.map(({ name, schema }) => [name, valuesOf(schema, schemas)])));
-  const asked = fc.subarray(named.filter((each) => each.in === 'query'));
+  const inQuery = fc.subarray(named.filter((each) => each.in === 'query'));
   const schema = requestBody?.content[JSON_BODY]?.schema;
   const body = schema === undefined ? fc.constant(undefined) : valuesOf(schema, schemas);
-  return fc.tuple(values, asked, body).map(([of, query, sent]) => ({
+  return fc.tuple(values, inQuery, body).map(([valueOf, query, sent]) => ({
     path:
-      path.replaceAll(/\{([^}]+)\}/gu, (_, name: string) => inPath(of[name])) +
-      `?${query.map(({ name }) => `${name}=${written(of[name])}`).join('&')}`,
+      path.replaceAll(/\{([^}]+)\}/gu, (_, name: string) => inPath(valueOf[name])) +
+      `?${query.map(({ name }) => `${name}=${encoded(valueOf[name])}`).join('&')}`,
     init: {
       method: verb.toUpperCase(),
       ...(sent !== undefined && { body: JSON.stringify(sent), headers: { 'content-type': JSON_BODY } }),
@@ -82,7 +84,7 @@ describe('the description at /openapi.json', () => {
     const { http } = plane.server().ready;
     const unserved = new Set<string>();
     for (const [path, verb] of operations()) {
-      const property = fc.asyncProperty(drawn(path, verb), async (request) => {
+      const property = fc.asyncProperty(requestsTo(path, verb), async (request) => {
         const response = await fetch(http + request.path, request.init);
         await received(response);
         if (response.status === 501) unserved.add(path);

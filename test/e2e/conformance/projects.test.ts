@@ -13,6 +13,7 @@ const { method } = AdminService;
 
 type Project = Exclude<MessageInitShape<typeof ProjectSchema>, { $typeName: string }>;
 
+/** The domains as the control plane shows them; a domain without a name has its id as name. */
 const DOMAINS = [
   { id: 'development', name: 'Development' },
   { id: 'moon', name: 'moon' },
@@ -64,18 +65,19 @@ describe.each(['grpc', 'rest'] as const)('projects over %s', (way) => {
     expect(await plane.unchanged(again)).toMatchObject({ code: 'ALREADY_EXISTS' });
   });
 
-  const long = 'ä'.repeat(33);
-  const many = Object.fromEntries(Array.from({ length: 17 }, (_, index) => [`l${String(index)}`, '']));
+  const nameOf66Bytes = 'ä'.repeat(33);
+  const labels17 = Object.fromEntries(Array.from({ length: 17 }, (_, index) => [`l${String(index)}`, '']));
   const values = (labels: Record<string, string>): Project => ({ labels: { values: labels } });
 
+  /** Invalid fields of a project, with a text of the refusal. */
   const WRONG: readonly (readonly [string, Project, string])[] = [
     ['an id of upper-case letters', { id: 'Atlas' }, 'invalid project id [Atlas]'],
     ['an id of 64 letters', { id: 'a'.repeat(64) }, 'invalid project id'],
     ['an id that ends in a hyphen', { id: 'atlas-' }, 'invalid project id [atlas-]'],
     ['an id with a colon', { id: 'a:b' }, 'invalid project id [a:b]'],
-    ['a name of 66 bytes', { name: long }, 'project_name cannot exceed 64 bytes'],
+    ['a name of 66 bytes', { name: nameOf66Bytes }, 'project_name cannot exceed 64 bytes'],
     ['a description of 301 bytes', { description: 'x'.repeat(301) }, 'project_description cannot exceed 300 bytes'],
-    ['17 labels', values(many), 'labels map cannot exceed 16 entries'],
+    ['17 labels', values(labels17), 'labels map cannot exceed 16 entries'],
     ['an invalid label key', values({ 'a b': '' }), 'invalid label key [a b]'],
     ['an invalid label value', values({ a: '/' }), 'invalid label value [/]'],
     ['domains', { domains: [{ id: 'x', name: 'x' }] }, 'domains are system-wide'],
@@ -123,14 +125,17 @@ describe.each(['grpc', 'rest'] as const)('projects over %s', (way) => {
     expect((await get(id)).labels?.values).toEqual({});
   });
 
-  it('that are archived are hidden in lists without a filter, and read by filter and id', async () => {
+  it('in state ARCHIVED, and no other, are hidden in lists without a filter, and read by filter and id', async () => {
     for (const state of [State.ACTIVE, State.ARCHIVED, State.SYSTEM_GENERATED, State.SYSTEM_ARCHIVED])
       await registered(`state-${way}-${String(state)}`, { state });
     const own = (ids: readonly string[]) => ids.filter((id) => id.startsWith(`state-${way}`));
-    expect(own(await listed())).toEqual([0, 2, 3].map((state) => `state-${way}-${String(state)}`));
-    expect(own(await listed(`eq(state,${String(State.ARCHIVED)})`))).toEqual([`state-${way}-1`]);
-    expect(await listed(`eq(identifier,state-${way}-1)`)).toEqual([`state-${way}-1`]);
-    expect((await get(`state-${way}-1`)).state).toBe(State.ARCHIVED);
+    expect(own(await listed())).toEqual(
+      [State.ACTIVE, State.SYSTEM_GENERATED, State.SYSTEM_ARCHIVED].map((state) => `state-${way}-${String(state)}`),
+    );
+    const archived = `state-${way}-${String(State.ARCHIVED)}`;
+    expect(own(await listed(`eq(state,${String(State.ARCHIVED)})`))).toEqual([archived]);
+    expect(await listed(`eq(identifier,${archived})`)).toEqual([archived]);
+    expect((await get(archived)).state).toBe(State.ARCHIVED);
   });
 
   it('are listed in the order of their ids, all of them where no limit is given', async () => {
@@ -141,9 +146,10 @@ describe.each(['grpc', 'rest'] as const)('projects over %s', (way) => {
     expect((await transport.call(method.listProjects, {})).token).toBe('');
   });
 
-  it.each([State.ARCHIVED, State.SYSTEM_GENERATED, State.SYSTEM_ARCHIVED])(
-    'in state %i take neither registrations nor executions until they are active again',
-    async (state) => {
+  it.each(['ARCHIVED', 'SYSTEM_GENERATED', 'SYSTEM_ARCHIVED'] as const)(
+    'in state %s take neither registrations nor executions until they are active again',
+    async (name) => {
+      const state = State[name];
       const project = `closed-${way}-${String(state)}`;
       await registered(project, { state });
       const launch = () => transport.attempt(method.createExecution, { ...helloRequest('run'), project });
@@ -171,7 +177,7 @@ describe.each(['grpc', 'rest'] as const)('projects over %s', (way) => {
   });
 });
 
-describe('a project that was acknowledged', () => {
+describe('a project whose registration was acknowledged', () => {
   it('is there after the process was killed', async () => {
     let own = await startControlPlane();
     const { directory } = own;

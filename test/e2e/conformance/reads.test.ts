@@ -18,6 +18,7 @@ let plane: ControlPlane;
 /** An execution with a failed node `n0`, whose task failed in two attempts, and a running node `n1` of two tasks. */
 let ran: ExecutionId;
 
+/** Longer than the 100 bytes of an error that a list of nodes has. */
 const LONG = 'x'.repeat(300);
 const failure = { outputResult: { case: 'error', value: { code: 'OOM', message: LONG } } } as const;
 const OTHER_TASK = { ...HELLO_TASK, version: 'v2' };
@@ -42,6 +43,7 @@ beforeAll(async () => {
 });
 afterAll(() => plane.close());
 
+/** An RPC and its request. */
 type Ask<Desc extends DescMessage = DescMessage> = readonly [
   method: DescMethodUnary<Desc>,
   request: MessageInitShape<Desc>,
@@ -49,11 +51,14 @@ type Ask<Desc extends DescMessage = DescMessage> = readonly [
 const ask = <Desc extends DescMessage>(rpc: DescMethodUnary<Desc>, request: MessageInitShape<Desc>): Ask =>
   [rpc, request] as never;
 
+/** A rule of a read, and a request that breaks it; `says` is in the refusal, whose code is INVALID_ARGUMENT by default. */
 type Refused = { readonly rule: string; readonly asked: () => Ask; readonly code?: string; readonly says: string };
 
 const PARTS = ['project', 'domain', 'name'] as const;
 
-const version = { ...PLACE, name: 'hello.greet', version: 'v1' };
+/** A version of the task of `01-hello`. */
+const GREET_V1 = { ...PLACE, name: 'hello.greet', version: 'v1' };
+/** The rules of GetTask or GetWorkflow; `type` is its resource type in refusals, `other` one that it does not take. */
 const ofVersions = ([rpc, type, other]: readonly [
   typeof method.getTask | typeof method.getWorkflow,
   string,
@@ -62,17 +67,17 @@ const ofVersions = ([rpc, type, other]: readonly [
   { rule: `${rpc.name}: an id`, asked: () => ask(rpc, {}), says: 'missing id' },
   ...[...PARTS, 'version' as const].map((part) => ({
     rule: `${rpc.name}: a ${part} in the id`,
-    asked: () => ask(rpc, { id: { ...version, [part]: '' } }),
+    asked: () => ask(rpc, { id: { ...GREET_V1, [part]: '' } }),
     says: `missing ${part}`,
   })),
   {
     rule: `${rpc.name}: an id of its own resource type`,
-    asked: () => ask(rpc, { id: { ...version, resourceType: other } }),
+    asked: () => ask(rpc, { id: { ...GREET_V1, resourceType: other } }),
     says: 'unexpected resource type',
   },
   {
     rule: `${rpc.name}: a version that exists`,
-    asked: () => ask(rpc, { id: { ...version, version: 'v9' } }),
+    asked: () => ask(rpc, { id: { ...GREET_V1, version: 'v9' } }),
     code: 'NOT_FOUND',
     says: `missing entity of type ${type} with identifier`,
   },
@@ -83,6 +88,7 @@ type NodeRead =
   | typeof method.getNodeExecutionData
   | typeof method.getDynamicNodeWorkflow;
 
+/** The rules of a read of one node. */
 const ofNodes = (rpc: NodeRead): readonly Refused[] => {
   const asking = (id: object | undefined) => () => ask(rpc as typeof method.getNodeExecution, id ? { id } : {});
   return [
@@ -109,6 +115,7 @@ const ofNodes = (rpc: NodeRead): readonly Refused[] => {
   ];
 };
 
+/** The id of the first attempt of the task of node `n0`, with some fields replaced. */
 const attempt = (more: object = {}) => ({
   taskId: HELLO_TASK,
   nodeExecutionId: { executionId: ran, nodeId: 'n0' },
@@ -118,6 +125,7 @@ const attempt = (more: object = {}) => ({
 
 type TaskRead = typeof method.getTaskExecution | typeof method.getTaskExecutionData;
 
+/** The rules of a read of one attempt of a task. */
 const ofTasks = (rpc: TaskRead): readonly Refused[] => {
   const asking = (id: object) => ask(rpc as typeof method.getTaskExecution, { id });
   return [
@@ -166,6 +174,7 @@ const ofTasks = (rpc: TaskRead): readonly Refused[] => {
   ];
 };
 
+/** The rules of lists. */
 const ofLists: readonly Refused[] = [
   {
     rule: 'ListNodeExecutions: an execution',
@@ -219,7 +228,7 @@ const REFUSED: readonly Refused[] = [
 describe('reads require', () => {
   it.each(REFUSED)('$rule', async ({ asked, code = 'INVALID_ARGUMENT', says }) => {
     const answer = await plane.grpc.attempt(...asked());
-    // The name of the missing field may have its parent fields before it.
+    // A message may name the missing field with its parent fields, such as `missing id.project`.
     const text = new RegExp(says.replace('missing ', String.raw`missing (?:\w+\.)*`), 'u');
     expect([answer.code, answer.message]).toEqual([code, expect.stringMatching(text)]);
   });
@@ -240,16 +249,16 @@ describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
     it.each([ResourceType.TASK, ResourceType.UNSPECIFIED])(
       'is found with and without a resource type in its id: %i',
       async (type) => {
-        const found = await plane[way].call(method.getTask, { id: { ...version, resourceType: type } });
-        expect(found.id).toMatchObject({ ...version, resourceType: ResourceType.TASK });
+        const found = await plane[way].call(method.getTask, { id: { ...GREET_V1, resourceType: type } });
+        expect(found.id).toMatchObject({ ...GREET_V1, resourceType: ResourceType.TASK });
         expect(found.closure!.compiledTask!.template!.interface).toEqual(sent.spec!.template!.interface);
         expect(found.closure!.createdAt).toBeDefined();
       },
     );
 
     it('is listed as GetTask answers it', async () => {
-      const found = await plane[way].call(method.getTask, { id: version });
-      const { tasks } = await plane[way].call(method.listTasks, { id: { ...PLACE, name: version.name } });
+      const found = await plane[way].call(method.getTask, { id: GREET_V1 });
+      const { tasks } = await plane[way].call(method.listTasks, { id: { ...PLACE, name: GREET_V1.name } });
       expect(tasks).toEqual([found]);
     });
   });
@@ -264,7 +273,7 @@ describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
       const { primary, tasks } = closure!.compiledWorkflow!;
       expect(primary!.template!.nodes.map((each) => each.id)).toEqual(['start-node', 'end-node', 'n0']);
       expect(primary!.template!.interface).toEqual(sent.spec!.template!.interface);
-      expect(tasks.map((each) => each.template!.id!.name)).toEqual([version.name]);
+      expect(tasks.map((each) => each.template!.id!.name)).toEqual([GREET_V1.name]);
     });
 
     it('is listed with its interface and its time of creation, without nodes, tasks and connections', async () => {

@@ -19,10 +19,12 @@ const { method } = AdminService;
 
 const recordedTask = fromBinary(TaskCreateRequestSchema, fixtureBytes('01-hello/001-task.create_request.pb'));
 let plane: ControlPlane;
+/** Tasks named so far; makes each name unique. */
 let count = 0;
 
 beforeAll(async () => {
   plane = await startControlPlane({
+    // Tasks of type `sealed` are allowed in the domain production alone; these tests use development.
     FLIGHTLOG_REGISTRATION_TASK_TYPES: JSON.stringify({ sealed: [{ project: 'flytesnacks', domain: 'production' }] }),
     FLIGHTLOG_TASK_RESOURCES_LIMITS: '{cpu: "4", memory: 2Gi, gpu: "1"}',
   });
@@ -30,6 +32,7 @@ beforeAll(async () => {
 });
 afterAll(() => plane.close());
 
+/** A copy of the recorded task, under a new name. */
 const task = (): TaskCreateRequest => {
   const request = clone(TaskCreateRequestSchema, recordedTask);
   request.id!.name = `rows.task-${(count += 1)}`;
@@ -39,6 +42,7 @@ const task = (): TaskCreateRequest => {
 const template = (request: TaskCreateRequest) => request.spec!.template!;
 const containerOf = (request: TaskCreateRequest): Container => template(request).target.value as Container;
 
+/** Quantities by the name of the resource, such as `{ CPU: '500m' }`. */
 type Amounts = Readonly<Partial<Record<keyof typeof Resource, string>>>;
 
 const entries = (amounts: Amounts): Resources_ResourceEntry[] =>
@@ -46,13 +50,15 @@ const entries = (amounts: Amounts): Resources_ResourceEntry[] =>
     create(Resources_ResourceEntrySchema, { name: Resource[name as keyof typeof Resource], value }),
   );
 
+/** Sets the resources that the container requests, and its limits. */
 const resources =
-  (requests: Amounts, limits: Amounts = {}) =>
+  (requested: Amounts, limited: Amounts = {}) =>
   (request: TaskCreateRequest): void => {
-    const both = { requests: entries(requests), limits: entries(limits) };
-    containerOf(request).resources = create(ResourcesSchema, both);
+    const amounts = { requests: entries(requested), limits: entries(limited) };
+    containerOf(request).resources = create(ResourcesSchema, amounts);
   };
 
+/** Makes the task one that runs a pod; without a specification when undefined. */
 const pod =
   (podSpec: object | undefined) =>
   (request: TaskCreateRequest): void => {
@@ -76,12 +82,12 @@ const noTaskSpec: Changed<TaskCreateRequest> = (r) => {
   delete r.spec;
 };
 const noTaskName: Changed<TaskCreateRequest> = (r) => void (r.id!.name = '');
-const twice: Changed<TaskCreateRequest> = (r) => {
+const cpuTwice: Changed<TaskCreateRequest> = (r) => {
   resources({ CPU: '1' })(r);
   containerOf(r).resources!.requests.push(...entries({ CPU: '2' }));
 };
 const otherImage: Changed<TaskCreateRequest> = (r) => void (containerOf(r).image = 'example.org/another:1');
-const tooMuch = resources({ CPU: '2' }, { CPU: '1' });
+const requestAboveLimit = resources({ CPU: '2' }, { CPU: '1' });
 
 /** Invalid requests; a number is the step at which the RPC checks the rule. */
 const TASKS: readonly Row<typeof TaskCreateRequestSchema>[] = [
@@ -130,14 +136,18 @@ const TASKS: readonly Row<typeof TaskCreateRequestSchema>[] = [
   { rule: '7: a version of the runtime', change: noRuntime, says: 'missing runtime version' },
   { rule: '8: an interface', change: noInterface, says: 'missing typed interface' },
   { rule: '9: an image', change: noImage, says: 'missing image' },
-  { rule: '10: each resource once', change: twice, says: "can't specify cpu" },
+  { rule: '10: each resource once', change: cpuTwice, says: "can't specify cpu" },
   {
     rule: '11: amounts of resources that are quantities',
     change: resources({ MEMORY: 'much' }),
     says: 'failed for value much',
   },
   { rule: '12: a whole number of GPUs', change: resources({ GPU: '500m' }), says: 'must be a whole number' },
-  { rule: '13: a request of at most the limit of the task', change: tooMuch, says: 'Requested cpu default [2]' },
+  {
+    rule: '13: a request of at most the limit of the task',
+    change: requestAboveLimit,
+    says: 'Requested cpu default [2]',
+  },
   {
     rule: '13: a limit of at most the limit of the platform',
     change: resources({ CPU: '1' }, { CPU: '5' }),
@@ -176,8 +186,8 @@ const ORDER: typeof TASKS = [
   { rule: '6 before 8', change: all(noMetadata, noInterface), says: 'missing metadata' },
   { rule: '7 before 8', change: all(noRuntime, noInterface), says: 'missing runtime version' },
   { rule: '8 before 9', change: all(noInterface, noImage), says: 'missing typed interface' },
-  { rule: '9 before 10', change: all(twice, noImage), says: 'missing image' },
-  { rule: '13 before compilation', change: all(noCommand, tooMuch), says: 'Requested cpu default [2]' },
+  { rule: '9 before 10', change: all(cpuTwice, noImage), says: 'missing image' },
+  { rule: '13 before compilation', change: all(noCommand, requestAboveLimit), says: 'Requested cpu default [2]' },
 ];
 
 describe.each(['grpc', 'rest'] as const)('over %s', (transport) => {

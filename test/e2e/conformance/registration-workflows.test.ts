@@ -22,6 +22,7 @@ const recordedWorkflow = fromBinary(
 );
 
 let plane: ControlPlane;
+/** Workflows named so far; makes each name unique. */
 let count = 0;
 
 beforeAll(async () => {
@@ -30,15 +31,17 @@ beforeAll(async () => {
 });
 afterAll(() => plane.close());
 
+/** A copy of the recorded workflow, under a new name. */
 const workflow = (): WorkflowCreateRequest => {
   const request = clone(WorkflowCreateRequestSchema, recordedWorkflow);
   request.id!.name = `rows.workflow-${(count += 1)}`;
   return request;
 };
 
-const first = (request: WorkflowCreateRequest): Node => request.spec!.template!.nodes[0]!;
-const inner = (request: WorkflowCreateRequest) => request.spec!.template!;
-const reference = (resourceType: ResourceType) => ({
+const firstNode = (request: WorkflowCreateRequest): Node => request.spec!.template!.nodes[0]!;
+const templateOf = (request: WorkflowCreateRequest) => request.spec!.template!;
+/** The identifier of a definition that does not exist. */
+const unknownReference = (resourceType: ResourceType) => ({
   ...{ resourceType, project: 'flytesnacks', domain: 'development', name: 'unknown', version: 'v1' },
   $typeName: 'platformidl.core.Identifier' as const,
   org: '',
@@ -50,14 +53,16 @@ const noWorkflowSpec: Changed<WorkflowCreateRequest> = (r) => {
   delete r.spec;
 };
 const noWorkflowName: Changed<WorkflowCreateRequest> = (r) => void (r.id!.name = '');
+/** Binds the second input of the task, `times`, an integer, to a value. */
 const bound = (value: object) => (request: WorkflowCreateRequest) => {
-  first(request).inputs[1]!.binding = create(BindingDataSchema, { value } as never);
+  firstNode(request).inputs[1]!.binding = create(BindingDataSchema, { value } as never);
 };
+/** The output of a node, or an input of the workflow when the node is ''. */
 const promise = (nodeId: string, variable: string) => ({
   case: 'promise',
   value: { nodeId, var: variable, attrPath: [] },
 });
-const text = {
+const TEXT_VALUE = {
   case: 'scalar',
   value: { value: { case: 'primitive', value: { value: { case: 'stringValue', value: 'ten' } } } },
 };
@@ -87,17 +92,17 @@ const WORKFLOWS: readonly Row<typeof WorkflowCreateRequestSchema>[] = [
     },
     says: 'missing spec.template',
   },
-  { rule: 'at least one node', change: (r) => void (inner(r).nodes = []), says: 'Code: NoNodesFound' },
-  { rule: 'a node with an id', change: (r) => void (first(r).id = ''), says: 'Code: ValueRequired' },
+  { rule: 'at least one node', change: (r) => void (templateOf(r).nodes = []), says: 'Code: NoNodesFound' },
+  { rule: 'a node with an id', change: (r) => void (firstNode(r).id = ''), says: 'Code: ValueRequired' },
   {
     rule: 'a node with a target',
-    change: (r) => void (first(r).target = { case: undefined }),
+    change: (r) => void (firstNode(r).target = { case: undefined }),
     says: 'Code: ValueRequired',
   },
   {
     rule: 'a task that exists',
     change: (r) =>
-      void ((first(r).target.value as { reference: { value: unknown } }).reference.value = reference(
+      void ((firstNode(r).target.value as { reference: { value: unknown } }).reference.value = unknownReference(
         ResourceType.TASK,
       )),
     says: 'Code: TaskReferenceNotFound',
@@ -105,11 +110,11 @@ const WORKFLOWS: readonly Row<typeof WorkflowCreateRequestSchema>[] = [
   {
     rule: 'a launch plan that exists',
     change: (r) =>
-      void inner(r).nodes.push(
+      void templateOf(r).nodes.push(
         node('n1', {
           target: {
             case: 'workflowNode',
-            value: { reference: { case: 'launchplanRef', value: reference(ResourceType.LAUNCH_PLAN) } },
+            value: { reference: { case: 'launchplanRef', value: unknownReference(ResourceType.LAUNCH_PLAN) } },
           },
         } as never),
       ),
@@ -118,11 +123,11 @@ const WORKFLOWS: readonly Row<typeof WorkflowCreateRequestSchema>[] = [
   {
     rule: 'a sub-workflow that is in the request',
     change: (r) =>
-      void inner(r).nodes.push(
+      void templateOf(r).nodes.push(
         node('n1', {
           target: {
             case: 'workflowNode',
-            value: { reference: { case: 'subWorkflowRef', value: reference(ResourceType.WORKFLOW) } },
+            value: { reference: { case: 'subWorkflowRef', value: unknownReference(ResourceType.WORKFLOW) } },
           },
         } as never),
       ),
@@ -130,37 +135,37 @@ const WORKFLOWS: readonly Row<typeof WorkflowCreateRequestSchema>[] = [
   },
   {
     rule: 'a gate with a condition',
-    change: (r) => void inner(r).nodes.push(node('n1', { target: { case: 'gateNode', value: {} } } as never)),
+    change: (r) => void templateOf(r).nodes.push(node('n1', { target: { case: 'gateNode', value: {} } } as never)),
     says: 'Code: NoConditionFound',
   },
   {
     rule: 'a branch with a case',
-    change: (r) => void inner(r).nodes.push(node('n1', { target: { case: 'branchNode', value: {} } } as never)),
+    change: (r) => void templateOf(r).nodes.push(node('n1', { target: { case: 'branchNode', value: {} } } as never)),
     says: 'Collected Errors',
   },
   {
     rule: 'nodes without a cycle',
-    change: (r) => void first(r).upstreamNodeIds.push('n0'),
+    change: (r) => void firstNode(r).upstreamNodeIds.push('n0'),
     says: 'Code: CycleDetected',
   },
   {
     rule: 'upstream nodes that exist',
-    change: (r) => void first(r).upstreamNodeIds.push('n9'),
+    change: (r) => void firstNode(r).upstreamNodeIds.push('n9'),
     says: 'Code: NodeReferenceNotFound',
   },
   {
     rule: 'a binding of every input of the task',
-    change: (r) => void first(r).inputs.pop(),
+    change: (r) => void firstNode(r).inputs.pop(),
     says: 'Code: ParameterNotBound',
   },
   {
     rule: 'one binding of every input of the task',
-    change: (r) => void first(r).inputs.push(first(r).inputs[0]!),
+    change: (r) => void firstNode(r).inputs.push(firstNode(r).inputs[0]!),
     says: 'Code: ParameterBoundMoreThanOnce',
   },
   {
     rule: 'bindings of inputs that the task has',
-    change: (r) => void (first(r).inputs[0]!.var = 'who'),
+    change: (r) => void (firstNode(r).inputs[0]!.var = 'unknown'),
     says: 'Code: VariableNameNotFound',
   },
   { rule: 'a binding to a node that exists', change: bound(promise('n9', 'o0')), says: 'Code: NodeReferenceNotFound' },
@@ -174,17 +179,20 @@ const WORKFLOWS: readonly Row<typeof WorkflowCreateRequestSchema>[] = [
     change: bound(promise('', 'name')),
     says: 'Code: MismatchingTypes',
   },
-  { rule: 'a binding to a value of the same type', change: bound(text), says: 'Code: MismatchingTypes' },
+  { rule: 'a binding to a value of the same type', change: bound(TEXT_VALUE), says: 'Code: MismatchingTypes' },
   { rule: 'a binding with a value', change: bound({ case: undefined }), says: 'Collected Errors' },
   {
     rule: 'a binding of every output of the workflow',
-    change: (r) => void (inner(r).outputs = []),
+    change: (r) => void (templateOf(r).outputs = []),
     says: 'Code: ParameterNotBound',
   },
   {
     rule: 'an output of the type of its binding',
     change: (r) =>
-      void (inner(r).interface!.outputs!.variables['o0']!.type!.type = { case: 'simple', value: SimpleType.INTEGER }),
+      void (templateOf(r).interface!.outputs!.variables['o0']!.type!.type = {
+        case: 'simple',
+        value: SimpleType.INTEGER,
+      }),
     says: 'Code: MismatchingTypes',
   },
 ];
@@ -206,7 +214,7 @@ describe.each(['grpc', 'rest'] as const)('over %s', (transport) => {
     });
   });
 
-  describe('CreateWorkflow checks', () => {
+  describe('CreateWorkflow checks in order:', () => {
     it.each(ORDER)('$rule', async (row) => {
       await expectRefused(plane, transport, [method.createWorkflow, workflow], row);
     });
@@ -219,7 +227,7 @@ describe.each(['grpc', 'rest'] as const)('over %s', (transport) => {
     expect(answer.code).toBe('ALREADY_EXISTS');
     const reason = fromBinary(CreateWorkflowFailureReasonSchema, answer.details[0]!.value);
     expect(reason.reason.case).toBe('existsIdenticalStructure');
-    first(request).metadata!.name = 'greets otherwise';
+    firstNode(request).metadata!.name = 'greets otherwise';
     const other = await plane.unchanged(() => plane[transport].attempt(method.createWorkflow, request));
     expect(fromBinary(CreateWorkflowFailureReasonSchema, other.details[0]!.value).reason.case).toBe(
       'existsDifferentStructure',

@@ -19,7 +19,7 @@ afterAll(() => plane.close());
 const valueFor = (path: readonly DescField[]): string => {
   const field = path.at(-1);
   if (field?.enum) return String(field.enum.values[1]?.number ?? 0);
-  return field?.scalar === ScalarType.STRING ? 'walk' : '1';
+  return field?.scalar === ScalarType.STRING ? 'any-text' : '1';
 };
 
 const urlOf = ({ segments }: RouteBinding): string =>
@@ -33,6 +33,7 @@ const bodyOf = ({ endpoint, hasBody }: RouteBinding, contentType: string): Reque
   return { body, headers: { 'content-type': contentType } };
 };
 
+/** Sends an empty message to a binding; asks for the answer in the same content type. */
 const ask = (binding: RouteBinding, contentType: string): Promise<Response> => {
   const { headers, ...rest } = bodyOf(binding, contentType);
   return fetch(urlOf(binding), {
@@ -42,13 +43,16 @@ const ask = (binding: RouteBinding, contentType: string): Promise<Response> => {
   });
 };
 
+/** The status of a refused call. */
 type Failed = { readonly code: number; readonly message: string };
 
-const numbers = new Map(Object.values(statuses).map(({ number, http }) => [number, http]));
+/** HTTP statuses by the number of the gRPC status. */
+const httpStatusOf = new Map(Object.values(statuses).map(({ number, http }) => [number, http]));
+/** The numbers of INTERNAL and UNKNOWN, the statuses of a bug in the server. */
 const serverErrors = new Set([13, 2]);
 
 const assertFailed = (response: Response, { code, message }: Failed): void => {
-  expect(numbers.get(code)).toBe(response.status);
+  expect(httpStatusOf.get(code)).toBe(response.status);
   expect(serverErrors.has(code), message).toBe(false);
   expect(message).not.toBe('');
 };
@@ -79,7 +83,7 @@ describe('every REST call is answered with its message or a status:', () => {
   });
 
   it.each(bindings)('$called as JSON in lowerCamelCase', async ({ binding }) => {
-    const response = await ask(binding, 'application/json, text/plain, */*');
+    const response = await ask(binding, 'application/json, text/plain, */*'); // as clients in browsers send it
     const json = (await response.json()) as Failed;
     expect(response.headers.get('content-type')).toBe('application/json');
     const names = binding.endpoint.method.output.fields.map(({ jsonName }) => jsonName);

@@ -20,14 +20,15 @@ const { method } = SignalService;
 
 type List = Partial<Exclude<MessageInitShape<typeof SignalListRequestSchema>, { $typeName: string }>>;
 
-const type = (value: SimpleType): LiteralType => create(LiteralTypeSchema, { type: { case: 'simple', value } });
+const simpleType = (value: SimpleType): LiteralType => create(LiteralTypeSchema, { type: { case: 'simple', value } });
 const { INTEGER, STRING, BOOLEAN, FLOAT, NONE } = SimpleType;
 const listOf = (element: LiteralType): LiteralType =>
   create(LiteralTypeSchema, { type: { case: 'collectionType', value: element } });
 const optional = (element: LiteralType): LiteralType =>
-  create(LiteralTypeSchema, { type: { case: 'unionType', value: { variants: [element, type(NONE)] } } });
+  create(LiteralTypeSchema, { type: { case: 'unionType', value: { variants: [element, simpleType(NONE)] } } });
 
 const value = (given: bigint | string): Literal => create(LiteralSchema, literal(given));
+/** A list of integers. */
 const values = (...given: bigint[]): Literal =>
   create(LiteralSchema, { value: { case: 'collection', value: { literals: given.map((each) => literal(each)) } } });
 
@@ -42,9 +43,9 @@ describe.each(['grpc', 'rest'] as const)('signals over %s', (way) => {
   let transport: Transport;
   let execution: ExecutionId;
   const idOf = (signalId: string, executionId = execution) => ({ signalId, executionId });
-  const wait = (signalId: string, wanted = type(INTEGER), of = execution) =>
+  const getOrCreate = (signalId: string, wanted = simpleType(INTEGER), of = execution) =>
     transport.call(method.getOrCreateSignal, { id: idOf(signalId, of), type: wanted });
-  const give = (signalId: string, given: Literal) =>
+  const set = (signalId: string, given: Literal) =>
     transport.call(method.setSignal, { id: idOf(signalId), value: given });
 
   beforeAll(async () => {
@@ -53,26 +54,26 @@ describe.each(['grpc', 'rest'] as const)('signals over %s', (way) => {
   });
 
   it('are created by the first caller, without a value, and found by later calls', async () => {
-    const made = await wait('first');
-    expect(made).toMatchObject({ id: { signalId: 'first', executionId: execution }, type: type(INTEGER) });
+    const made = await getOrCreate('first');
+    expect(made).toMatchObject({ id: { signalId: 'first', executionId: execution }, type: simpleType(INTEGER) });
     expect(made.value).toBeUndefined();
-    expect(await plane.unchanged(() => wait('first'))).toEqual(made);
+    expect(await plane.unchanged(() => getOrCreate('first'))).toEqual(made);
   });
 
   it('have the value that was set last; the same value again is not recorded', async () => {
-    await wait('counted');
-    await give('counted', value(1n));
-    expect((await wait('counted')).value).toEqual(value(1n));
-    await plane.unchanged(() => give('counted', value(1n)));
-    await give('counted', value(2n));
-    expect((await wait('counted')).value).toEqual(value(2n));
+    await getOrCreate('counted');
+    await set('counted', value(1n));
+    expect((await getOrCreate('counted')).value).toEqual(value(1n));
+    await plane.unchanged(() => set('counted', value(1n)));
+    await set('counted', value(2n));
+    expect((await getOrCreate('counted')).value).toEqual(value(2n));
   });
 
   it('keep a value of 500,000 characters', async () => {
-    await wait('large', type(STRING));
+    await getOrCreate('large', simpleType(STRING));
     const text = 'x'.repeat(500_000);
-    await give('large', value(text));
-    expect((await wait('large', type(STRING))).value).toEqual(value(text));
+    await set('large', value(text));
+    expect((await getOrCreate('large', simpleType(STRING))).value).toEqual(value(text));
     const { signals } = await transport.call(method.listSignals, {
       workflowExecutionId: execution,
       filters: 'eq(signal_id,large)',
@@ -81,21 +82,21 @@ describe.each(['grpc', 'rest'] as const)('signals over %s', (way) => {
   });
 
   it.each<[string, () => LiteralType, () => Literal, boolean]>([
-    ['an integer', () => type(INTEGER), () => value(1n), true],
-    ['a text for an integer', () => type(INTEGER), () => value('1'), false],
-    ['a text', () => type(STRING), () => value('x'), true],
-    ['an integer for a boolean', () => type(BOOLEAN), () => value(1n), false],
-    ['an integer for a float', () => type(FLOAT), () => value(1n), false],
-    ['a list', () => listOf(type(INTEGER)), () => values(1n, 2n), true],
-    ['an empty list', () => listOf(type(INTEGER)), () => values(), true],
-    ['integers for a list of texts', () => listOf(type(STRING)), () => values(1n), false],
-    ['a list for an integer', () => type(INTEGER), () => values(1n), false],
-    ['an integer for an optional integer', () => optional(type(INTEGER)), () => value(1n), true],
-    ['a text for an optional integer', () => optional(type(INTEGER)), () => value('x'), false],
+    ['an integer', () => simpleType(INTEGER), () => value(1n), true],
+    ['a text for an integer', () => simpleType(INTEGER), () => value('1'), false],
+    ['a text', () => simpleType(STRING), () => value('x'), true],
+    ['an integer for a boolean', () => simpleType(BOOLEAN), () => value(1n), false],
+    ['an integer for a float', () => simpleType(FLOAT), () => value(1n), false],
+    ['a list', () => listOf(simpleType(INTEGER)), () => values(1n, 2n), true],
+    ['an empty list', () => listOf(simpleType(INTEGER)), () => values(), true],
+    ['integers for a list of texts', () => listOf(simpleType(STRING)), () => values(1n), false],
+    ['a list for an integer', () => simpleType(INTEGER), () => values(1n), false],
+    ['an integer for an optional integer', () => optional(simpleType(INTEGER)), () => value(1n), true],
+    ['a text for an optional integer', () => optional(simpleType(INTEGER)), () => value('x'), false],
   ])('take only values that can be cast to their type: %s', async (what, wanted, given, isCast) => {
-    await wait(what, wanted());
-    const set = () => transport.attempt(method.setSignal, { id: idOf(what), value: given() });
-    const answer = isCast ? await set() : await plane.unchanged(set);
+    await getOrCreate(what, wanted());
+    const attempt = () => transport.attempt(method.setSignal, { id: idOf(what), value: given() });
+    const answer = isCast ? await attempt() : await plane.unchanged(attempt);
     expect(answer.code).toBe(isCast ? 'OK' : 'INVALID_ARGUMENT');
     if (!isCast) expect(answer.message).toContain('is not castable');
   });
@@ -117,14 +118,14 @@ describe.each(['grpc', 'rest'] as const)('signals over %s', (way) => {
       'execution',
     ],
   ])('are not created with %s', async (_what, change, code, text) => {
-    const request = { id: idOf('never'), type: type(INTEGER), ...change() };
+    const request = { id: idOf('never'), type: simpleType(INTEGER), ...change() };
     const answer = await plane.unchanged(() => transport.attempt(method.getOrCreateSignal, request));
     expect([answer.code, answer.message]).toEqual([code, expect.stringContaining(text)]);
   });
 
   it('keep their type: another one gets ALREADY_EXISTS', async () => {
-    await wait('typed');
-    const request = { id: idOf('typed'), type: type(STRING) };
+    await getOrCreate('typed');
+    const request = { id: idOf('typed'), type: simpleType(STRING) };
     const answer = await plane.unchanged(() => transport.attempt(method.getOrCreateSignal, request));
     expect([answer.code, answer.message]).toEqual(['ALREADY_EXISTS', expect.stringContaining('integer')]);
   });
@@ -154,6 +155,7 @@ describe.each(['grpc', 'rest'] as const)('signals over %s', (way) => {
       'Signal value size exceeds',
     ],
   ])('are not set with %s', async (_what, change, code, text) => {
+    await getOrCreate('first');
     const request = { id: idOf('first'), value: value(1n), ...change() };
     const answer = await plane.unchanged(() => transport.attempt(method.setSignal, request));
     expect([answer.code, answer.message]).toEqual([code, expect.stringContaining(text)]);
@@ -161,12 +163,12 @@ describe.each(['grpc', 'rest'] as const)('signals over %s', (way) => {
 
   it('of an execution that has ended are read, and neither created nor set', async () => {
     const over = await launchHello(transport, `over-${way}`);
-    await wait('left', type(INTEGER), over);
+    await getOrCreate('left', simpleType(INTEGER), over);
     await transport.call(AdminService.method.createWorkflowEvent, workflowReport(over, { phase: Phase.SUCCEEDED }));
-    await plane.unchanged(() => wait('left', type(INTEGER), over));
+    await plane.unchanged(() => getOrCreate('left', simpleType(INTEGER), over));
     for (const asked of [
       () => transport.attempt(method.setSignal, { id: idOf('left', over), value: value(1n) }),
-      () => transport.attempt(method.getOrCreateSignal, { id: idOf('new', over), type: type(INTEGER) }),
+      () => transport.attempt(method.getOrCreateSignal, { id: idOf('new', over), type: simpleType(INTEGER) }),
     ]) {
       const answer = await plane.unchanged(asked);
       expect([answer.code, answer.message]).toEqual(['FAILED_PRECONDITION', expect.stringContaining('SUCCEEDED')]);
@@ -178,7 +180,7 @@ describe.each(['grpc', 'rest'] as const)('signals over %s', (way) => {
     let listed: ExecutionId;
     beforeAll(async () => {
       listed = await launchHello(transport, `listed-${way}`);
-      for (const name of NAMES) await wait(name, type(INTEGER), listed);
+      for (const name of NAMES) await getOrCreate(name, simpleType(INTEGER), listed);
     });
     const page = (request: List = {}) =>
       transport.call(method.listSignals, { workflowExecutionId: listed, ...request });
@@ -189,7 +191,7 @@ describe.each(['grpc', 'rest'] as const)('signals over %s', (way) => {
       const { signals, token } = await page();
       expect(signals.map(({ id }) => id!.signalId)).toEqual(NAMES);
       expect(token).toBe('');
-      expect(signals[0]).toMatchObject({ id: idOf('delta', listed), type: type(INTEGER), value: value(3n) });
+      expect(signals[0]).toMatchObject({ id: idOf('delta', listed), type: simpleType(INTEGER), value: value(3n) });
       expect(signals[1]!.value).toBeUndefined();
     });
 
@@ -207,6 +209,7 @@ describe.each(['grpc', 'rest'] as const)('signals over %s', (way) => {
       [{ sortBy: { key: 'signal_id', direction: Direction.ASCENDING } }, NAMES.toSorted()],
       [{ sortBy: { key: 'created_at', direction: Direction.DESCENDING } }, NAMES.toReversed()],
       [{ sortBy: { key: 'id', direction: Direction.ASCENDING } }, NAMES],
+      // Columns in which no signal has a value that can be compared: a sort keeps the order, a filter finds nothing.
       ...['deleted_at', 'type', 'value'].flatMap((key): [List, readonly string[]][] => [
         [{ sortBy: { key, direction: Direction.ASCENDING } }, NAMES],
         [{ filters: `eq(${key},nothing)` }, []],
@@ -254,10 +257,10 @@ it.each<[string, List, string]>([
 it('50 calls that set a signal at once all succeed, and the signal has one of their values', async () => {
   const execution = await launchHello(plane.grpc, 'crowded');
   const id = { signalId: 'crowded', executionId: execution };
-  await plane.grpc.call(method.getOrCreateSignal, { id, type: type(INTEGER) });
+  await plane.grpc.call(method.getOrCreateSignal, { id, type: simpleType(INTEGER) });
   const sent = Array.from({ length: 50 }, (_, index) => value(BigInt(index)));
   await Promise.all(sent.map((each) => plane.grpc.call(method.setSignal, { id, value: each })));
-  const { value: last } = await plane.grpc.call(method.getOrCreateSignal, { id, type: type(INTEGER) });
+  const { value: last } = await plane.grpc.call(method.getOrCreateSignal, { id, type: simpleType(INTEGER) });
   const { signals } = await plane.grpc.call(method.listSignals, { workflowExecutionId: execution });
   expect(sent).toContainEqual(last);
   expect(signals[0]!.value).toEqual(last);
@@ -269,12 +272,12 @@ it('the value of an acknowledged signal is there after the process was killed', 
   const execution = await launchHello(first.grpc, 'killed');
   const id = { signalId: 'go', executionId: execution };
   const given = value('y'.repeat(300_000));
-  await first.grpc.call(method.getOrCreateSignal, { id, type: type(STRING) });
+  await first.grpc.call(method.getOrCreateSignal, { id, type: simpleType(STRING) });
   await first.grpc.call(method.setSignal, { id, value: given });
   await first.kill();
   const again = await startControlPlane({}, first.directory);
   try {
-    expect((await again.grpc.call(method.getOrCreateSignal, { id, type: type(STRING) })).value).toEqual(given);
+    expect((await again.grpc.call(method.getOrCreateSignal, { id, type: simpleType(STRING) })).value).toEqual(given);
     const { signals } = await again.grpc.call(method.listSignals, { workflowExecutionId: execution });
     expect(signals[0]!.value).toEqual(given);
   } finally {

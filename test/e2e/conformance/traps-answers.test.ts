@@ -12,6 +12,7 @@ import {
 } from '../../../proto/gen/platformidl/core/execution_pb.js';
 import { ResourceType } from '../../../proto/gen/platformidl/core/identifier_pb.js';
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
+import { statuses } from '../../../services/gateway/status.js';
 import { type ControlPlane, register, startControlPlane } from '../../support/processes/control-plane.js';
 import { withNeeds } from '../../support/requests/fixtures.js';
 import { type GrpcClient, grpcClient } from '../../support/clients/grpc-client.js';
@@ -56,7 +57,11 @@ describe('compatibility traps of answers', () => {
     const { code, message, metadata } = await client.raw(`${ADMIN}/CreateWorkflowEvent`, request);
     const [bytes] = metadata.get('grpc-status-details-bin');
     const status = fromBinary(StatusSchema, new Uint8Array(bytes as Buffer));
-    expect([code, status.code, status.message]).toEqual(['FAILED_PRECONDITION', 9, message]);
+    expect([code, status.code, status.message]).toEqual([
+      'FAILED_PRECONDITION',
+      statuses.FAILED_PRECONDITION.number,
+      message,
+    ]);
     const [detail] = status.details;
     expect(detail!.typeUrl).toBe('type.googleapis.com/flyteidl.admin.EventFailureReason');
     const reason = flyteidl.admin.EventFailureReason.decode(detail!.value);
@@ -77,7 +82,7 @@ describe('compatibility traps of answers', () => {
           delete spec!.launchPlan;
         }),
       ),
-      plane.grpc.send('GetTask', Uint8Array.of(0xff, 0xff, 0xff)),
+      plane.grpc.send('GetTask', Uint8Array.of(0xff, 0xff, 0xff)), // not a protobuf message
       plane.grpc.attempt(method.getExecution, { id: { ...PLACE, name: 'unknown' } }),
       plane.grpc.attempt(method.getTask, {
         id: { ...PLACE, resourceType: ResourceType.TASK, name: 'n', version: 'v' },
@@ -132,7 +137,8 @@ describe('compatibility traps of answers', () => {
       const { code, message, metadata } = await client.raw(`${ADMIN}/${rpc}`, request);
       expect(code).not.toBe('OK');
       const [details = ''] = metadata.get('grpc-status-details-bin');
-      const bytes = encodeURI(message).length + Math.ceil(details.length / 3) * 4;
+      const base64Length = Math.ceil(details.length / 3) * 4;
+      const bytes = encodeURI(message).length + base64Length;
       expect(bytes).toBeLessThanOrEqual(MAX_TRAILER_BYTES);
     }
   });
@@ -154,7 +160,7 @@ describe('compatibility traps of answers', () => {
     });
     const trailers = once(call, 'trailers') as Promise<[Readonly<Record<string, string>>]>;
     call.resume();
-    call.end(Uint8Array.of(0, 0, 0, 0, 0));
+    call.end(Uint8Array.of(0, 0, 0, 0, 0)); // the gRPC frame of an empty message
     expect((await trailers)[0]['grpc-status']).toBe('0');
     expect(goaways).toEqual([]);
     session.close();

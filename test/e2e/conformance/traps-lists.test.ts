@@ -9,6 +9,7 @@ import {
   NodeExecution_Phase as NodePhase,
   WorkflowExecution_Phase as Phase,
 } from '../../../proto/gen/platformidl/core/execution_pb.js';
+import { ResourceType } from '../../../proto/gen/platformidl/core/identifier_pb.js';
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
 import { ArtifactType, DataProxyService } from '../../../proto/gen/platformidl/service/dataproxy_pb.js';
 import { type ControlPlane, register, startControlPlane } from '../../support/processes/control-plane.js';
@@ -21,6 +22,7 @@ import type { Transport } from '../../support/clients/transports.js';
 
 const { method } = AdminService;
 const RUN = { ...PLACE, name: 'wide' };
+/** One more than the default limit of a list. */
 const NODES = 101;
 
 let plane: ControlPlane;
@@ -43,6 +45,7 @@ afterAll(() => plane.close());
 const rest = (path: string, init?: RequestInit): Promise<Response> => fetch(plane.server().ready.http + path, init);
 const json = async (path: string, accept = '*/*'): Promise<Record<string, unknown>> =>
   (await (await rest(path, { headers: { accept } })).json()) as Record<string, unknown>;
+/** The sorted names of the executions that a filter finds. */
 const names = async (filters: string): Promise<readonly string[]> =>
   (await call(method.listExecutions, { id: PLACE, filters })).executions.map(({ id }) => id!.name).sort();
 
@@ -126,7 +129,8 @@ describe('compatibility traps of lists and reads', () => {
 
     expect(await json(path)).toHaveProperty('closure.stateChangeDetails.principal', '');
     expect(await json(path, 'application/json')).toHaveProperty('closure.state_change_details');
-    const { entities } = await json('/api/v1/named_entities/3/flytesnacks/development?limit=10');
+    const launchPlan = ResourceType.LAUNCH_PLAN; // in the path by its number
+    const { entities } = await json(`/api/v1/named_entities/${launchPlan}/flytesnacks/development?limit=10`);
     expect(entities).not.toEqual([]);
     for (const name of ['uniqueParentId', 'unique_parent_id']) {
       const nodes = await rest(`/api/v1/node_executions/flytesnacks/development/wide?limit=5&${name}=unknown`);
@@ -183,13 +187,10 @@ describe('compatibility traps of lists and reads', () => {
       'BuildTime',
       'Version',
     ]);
-    const ofTasks = await json('/api/v1/description_entities/1/flytesnacks/development/hello.greet?limit=1');
-    expect(ofTasks).toHaveProperty('descriptionEntities');
-    const snake = await json(
-      '/api/v1/description_entities/1/flytesnacks/development/hello.greet?limit=1',
-      'application/json',
-    );
-    expect(snake).toHaveProperty('descriptionEntities');
+    // Other fields are in snake_case for `application/json`.
+    const descriptions = `/api/v1/description_entities/${ResourceType.TASK}/flytesnacks/development/hello.greet?limit=1`;
+    for (const accept of ['*/*', 'application/json'])
+      expect(await json(descriptions, accept)).toHaveProperty('descriptionEntities');
 
     const id = await launchHello(plane.grpc, 'with-child');
     const value = { executionId: RUN };

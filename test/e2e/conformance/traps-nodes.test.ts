@@ -25,8 +25,8 @@ import type { Transport } from '../../support/clients/transports.js';
 
 const { method } = AdminService;
 
-/** An error kind that the interface does not define, such as one of a later version. */
-const NO_KIND = 99 as unknown as ErrorKind;
+/** The number of an error kind that the interface does not define, such as one of a later version. */
+const UNKNOWN_KIND = 99 as unknown as ErrorKind;
 
 let plane: ControlPlane;
 let call: Transport['call'];
@@ -73,7 +73,7 @@ describe('compatibility traps of nodes and tasks', () => {
     const odd: Parameters<typeof nodeReport>[2][] = [
       { phase: NodePhase.RUNNING, occurredAt: second(50), specNodeId: '', eventVersion: 0, retryGroup: 'not a number' },
       { phase: NodePhase.QUEUED, occurredAt: second(1), reportedAt: second(0), nodeName: '' },
-      { phase: NodePhase.FAILING, outputResult: { case: 'error', value: { ...value, kind: NO_KIND } } },
+      { phase: NodePhase.FAILING, outputResult: { case: 'error', value: { ...value, kind: UNKNOWN_KIND } } },
       {
         phase: NodePhase.RUNNING,
         occurredAt: second(2),
@@ -184,7 +184,7 @@ describe('compatibility traps of nodes and tasks', () => {
     expect(await under('')).toEqual(['n0', 'n1']);
     expect(await under('n0')).toEqual(['n0-0-n0']);
     expect(await under('', { ...PLACE, name: 'unknown' })).toEqual([]);
-    const stranger = { workflowExecutionId: id, uniqueParentId: 'n9' };
-    expect((await attempt(method.listNodeExecutions, stranger)).code).toBe('NOT_FOUND');
+    const unknownParent = { workflowExecutionId: id, uniqueParentId: 'n9' };
+    expect((await attempt(method.listNodeExecutions, unknownParent)).code).toBe('NOT_FOUND');
   });
 });

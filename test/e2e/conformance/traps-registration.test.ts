@@ -150,8 +150,8 @@ describe('compatibility traps of registration', () => {
     const { dynamicWorkflow } = await call(method.getNodeExecutionData, node);
     expect(dynamicWorkflow).toMatchObject({ id: id!, compiledWorkflow, dynamicJobSpecUri: 's3://specs/1' });
 
-    const of = { resourceType: 2, ...PLACE, name: 'nested.outer', version: 'v1' };
-    const request = flyteidl.admin.ObjectGetRequest.encode({ id: of }).finish();
+    const outer = { resourceType: ResourceType.WORKFLOW, ...PLACE, name: 'nested.outer', version: 'v1' };
+    const request = flyteidl.admin.ObjectGetRequest.encode({ id: outer }).finish();
     const answer = await plane.grpc.send('GetWorkflow', request);
     const { closure } = flyteidl.admin.Workflow.decode(answer.bytes);
     expect(closure?.compiledWorkflow?.primary?.template?.id).toMatchObject({ name: 'nested.outer', version: 'v1' });

@@ -37,6 +37,7 @@ const LOSSES: Readonly<Record<string, (path: string) => void>> = {
     mkdirSync(path);
   },
 };
+/** Each loss, with the status of a call whose whole answer is the payload. */
 const losses = Object.keys(LOSSES).map(
   (name) => [name, name === 'corrupt-payload' ? 'INTERNAL' : 'UNAVAILABLE'] as const,
 );
@@ -44,6 +45,7 @@ const losses = Object.keys(LOSSES).map(
 let plane: ControlPlane;
 let launched = 0;
 
+/** The paths of the files with the payloads of an execution. */
 const objectsOf = ({ project, domain, name }: ExecutionId): string[] =>
   objectsIn(join(plane.directory, 'payloads', 'runs', project, domain, name));
 
@@ -59,6 +61,7 @@ const launch = async (input: string): Promise<ExecutionId> => {
   return (await plane.grpc.call(method.createExecution, request)).id!;
 };
 
+/** Literals with one value, named `o0`. */
 const map = (text: string) => ({ literals: { o0: literal(text) } });
 const inputs = (text: string) => ({ inputValue: { case: 'inputData', value: map(text) } }) as const;
 const outputs = (text: string) => ({ outputResult: { case: 'outputData', value: map(text) } }) as const;
@@ -76,7 +79,10 @@ beforeAll(async () => {
 });
 afterAll(() => plane.close());
 
-/** Sends a request over both transports, and expects the same answer. */
+/**
+ * Sends a request over both transports, and expects the same answer. `unread` is the header `flightlog-unread`: the
+ * fields of the answer that are unset because their payload could not be read, each with the code of the fault.
+ */
 const ask = async <Input extends DescMessage, Output extends DescMessage>(
   rpc: DescMethodUnary<Input, Output>,
   request: MessageInitShape<Input>,
@@ -87,6 +93,7 @@ const ask = async <Input extends DescMessage, Output extends DescMessage>(
   return { code: grpc.code, unread: grpc.unread, answer: fromBinary(rpc.output, grpc.bytes) };
 };
 
+/** Asks for the data at a Flyte URL; `rest` is what follows the execution, such as `n0/o` for the outputs of `n0`. */
 const getData = (run: ExecutionId, rest: string) =>
   ask(DataProxyService.method.getData, { flyteUrl: `flyte://v1/${run.project}/${run.domain}/${run.name}/${rest}` });
 
