@@ -8,15 +8,16 @@ import { type ServerProcess, startServerProcess } from '../support/processes/ser
 import { overGrpc, type Transport } from '../support/clients/transports.js';
 import { until } from '../support/until.js';
 
-const running: (() => Promise<unknown>)[] = [];
+/** Kill the servers that a test has started. */
+const kills: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
-  for (const end of running.splice(0).reverse()) await end();
+  for (const kill of kills.splice(0).reverse()) await kill();
 });
 
-const started = async (): Promise<{ data: string; server: ServerProcess; grpc: Transport }> => {
+const startOnEmptyData = async (): Promise<{ data: string; server: ServerProcess; grpc: Transport }> => {
   const data = join(mkdtempSync(join(tmpdir(), 'flightlog-gone-')), 'data');
   const server = await startServerProcess({ data, args: ['--event-store', 'embedded:', '--read-store', 'sqlite:'] });
-  running.push(() => server.kill());
+  kills.push(() => server.kill());
   return { data, server, grpc: overGrpc(server.ready) };
 };
 
@@ -26,7 +27,7 @@ const register = (grpc: Transport, id: string): Promise<unknown> =>
 const NOT_READY = { ready: false, checks: { data: { state: 'down' } } };
 
 it('a server whose data directory is removed refuses writes, is not ready, and logs the reason', async () => {
-  const { data, server, grpc } = await started();
+  const { data, server, grpc } = await startOnEmptyData();
   await register(grpc, 'before');
   renameSync(data, `${data}-removed`); // renamed first, because the server may be writing a checkpoint
   rmSync(`${data}-removed`, { recursive: true });
@@ -40,7 +41,7 @@ it('a server whose data directory is removed refuses writes, is not ready, and l
 });
 
 it('a data directory that is moved away and back takes writes again, and has what was acknowledged', async () => {
-  const { data, server, grpc } = await started();
+  const { data, server, grpc } = await startOnEmptyData();
   await register(grpc, 'before');
   renameSync(data, `${data}-moved`);
   await expect(register(grpc, 'meanwhile')).rejects.toThrow('UNAVAILABLE');
@@ -49,7 +50,7 @@ it('a data directory that is moved away and back takes writes again, and has wha
   await register(grpc, 'after');
   await server.kill();
   const again = await startServerProcess({ data });
-  running.push(() => again.kill());
+  kills.push(() => again.kill());
   const { projects } = await overGrpc(again.ready).call(AdminService.method.listProjects, { limit: 100 });
   const ids = projects.map(({ id }) => id);
   expect(ids).toEqual(expect.arrayContaining(['before', 'after']));

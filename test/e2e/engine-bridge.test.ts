@@ -16,12 +16,14 @@ import { openWork } from '../support/clients/work-stream.js';
 
 const { createExecution, createWorkflowEvent, getExecution, terminateExecution } = AdminService.method;
 const folder = mkdtempSync(join(tmpdir(), 'flightlog-bridge-'));
+/** Writes the settings of a bridge to one cluster, whose objects it deletes as soon as their executions have ended. */
 const settingsFile = (kubeconfig: string): string => {
   const file = join(folder, 'flightlog.json');
   writeFileSync(file, JSON.stringify({ bridge: { clusters: [{ name: 'one', kubeconfig }], keep_finished: '0s' } }));
   return file;
 };
 
+// The tests follow one another: the first kills the bridge and starts it again, the fourth stops it.
 describe('flightlog bridge', () => {
   let plane: ControlPlane;
   let cluster: StandIn;
@@ -52,6 +54,7 @@ describe('flightlog bridge', () => {
     const launchPlan = { ...id, resourceType: ResourceType.LAUNCH_PLAN };
     await plane.grpc.call(createExecution, { ...idOf(name), spec: { launchPlan } });
   };
+  /** The `FlyteWorkflow` object of an execution; undefined when the cluster has none. */
   const object = async (name: string) => {
     const { status, body } = await ask(cluster, 'GET', objectPath(NAMESPACE, name));
     return status === 200 ? body : undefined;
@@ -135,7 +138,7 @@ describe('flightlog bridge', () => {
   });
 
   it('makes the object of an execution whose earlier lease has ended before its object was made', async () => {
-    await launch('b5');
+    await launch('b5'); // no bridge runs
     const other = openWork(plane.server().ready.grpc, { group: 'bridges', engine: 'other', freePlaces: 1 });
     expect(await other.next('launch')).toMatchObject({ lease: { execution: idOf('b5'), number: 1n } });
     other.send({ case: 'leave', value: {} });

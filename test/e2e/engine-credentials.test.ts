@@ -22,7 +22,7 @@ import { type ServerProcess, startServerProcess } from '../support/processes/ser
 import { until } from '../support/until.js';
 
 const { method } = AdminService;
-const made = certificates();
+const certificateFiles = certificates();
 const folder = mkdtempSync(join(tmpdir(), 'flightlog-credentials-'));
 const SECRET = 'a-secret-of-this-test-that-is-long-enough';
 const idOf = (name: string) => ({ project: 'flytesnacks', domain: 'development', name });
@@ -38,41 +38,44 @@ describe('a control plane with TLS and tokens', () => {
   let plane: ControlPlane;
 
   beforeAll(async () => {
-    made.authority('ours');
-    made.issue('ours', 'server');
+    certificateFiles.authority('ours');
+    certificateFiles.issue('ours', 'server');
     const data = join(folder, 'data');
     await flightlog(['user', 'add', 'alice', '--roles', 'viewer', '--data', data], { input: 'a password of Alice\n' })
       .ended;
     const clients = ['engine', 'contributor'].map((role) => ({ id: role, secret: SECRET, roles: [role] }));
     server = await startServerProcess({
       data,
-      args: ['--tls-cert', made.file('server.pem'), '--tls-key', made.file('server.key')],
+      args: ['--tls-cert', certificateFiles.file('server.pem'), '--tls-key', certificateFiles.file('server.key')],
       env: {
         FLIGHTLOG_PROJECTS: '["flytesnacks"]',
         FLIGHTLOG_AUTH_SERVER_ENABLED: 'true',
         FLIGHTLOG_AUTH_SERVER_CLIENTS: JSON.stringify(clients),
       },
     });
-    const reached: ControlPlane = { endpoint: server.ready.grpc, tls: { ca: readFileSync(made.file('ours.pem')) } };
-    const getToken = clientToken(reached, { id: 'contributor', secret: () => SECRET }, () => undefined);
-    plane = { ...reached, getToken };
+    const withoutToken: ControlPlane = {
+      endpoint: server.ready.grpc,
+      tls: { ca: readFileSync(certificateFiles.file('ours.pem')) },
+    };
+    const getToken = clientToken(withoutToken, { id: 'contributor', secret: () => SECRET }, () => undefined);
+    plane = { ...withoutToken, getToken };
     client = createClient({ ...plane, concurrency: 4, signal: new AbortController().signal });
     for (const entry of withNeeds('01-hello').flatMap(({ entries }) => entries))
       if (/^Create(?:Task|Workflow|LaunchPlan)$/u.test(entry.method))
-        await client.send(method[`create${entry.method.slice(6)}` as 'createTask'], entry.bytes);
+        await client.send(method[entry.method.replace(/^C/u, 'c') as 'createTask'], entry.bytes);
   }, 60_000);
 
   afterAll(async () => {
     client.close();
     await server.stop();
-    made.remove();
+    certificateFiles.remove();
     rmSync(folder, { recursive: true });
   });
 
   const launch = (name: string) => client.call(method.createExecution, helloRequest(name));
   const phaseOf = async (name: string) => (await client.call(method.getExecution, { id: idOf(name) })).closure?.phase;
   const engine = (...flags: readonly string[]): Running =>
-    flightlog(['engine', '--endpoint', server.ready.grpc, '--ca-file', made.file('ours.pem'), ...flags]);
+    flightlog(['engine', '--endpoint', server.ready.grpc, '--ca-file', certificateFiles.file('ours.pem'), ...flags]);
 
   it('is served by an engine with client credentials, which ends when nothing is left to run', async () => {
     await launch('by-client');
@@ -114,9 +117,13 @@ describe('a control plane with TLS and tokens', () => {
       metricsPort = await freePort();
       const kubeconfig = fileWith('kubeconfig', kubeConfigOf(cluster.url, BRIDGE_TOKEN).exportConfig());
       const settings = {
-        ...{ endpoint: server.ready.grpc, ca_file: made.file('ours.pem'), clusters: [{ name: 'one', kubeconfig }] },
+        ...{
+          endpoint: server.ready.grpc,
+          ca_file: certificateFiles.file('ours.pem'),
+          clusters: [{ name: 'one', kubeconfig }],
+        },
         ...{ client_id: 'engine', client_secret_file: fileWith('secret', SECRET), metrics_port: metricsPort },
-        ...{ offload_to: join(folder, 'offloaded'), offload_above_bytes: 20 },
+        ...{ offload_to: join(folder, 'offloaded'), offload_above_bytes: 20 }, // less than any closure or inputs
       };
       bridge = flightlog(['bridge', '--config', fileWith('flightlog.json', JSON.stringify({ bridge: settings }))]);
     }, 60_000);
@@ -127,6 +134,7 @@ describe('a control plane with TLS and tokens', () => {
       await cluster.close();
     });
 
+    /** The `FlyteWorkflow` object of an execution; undefined when the cluster has none. */
     const object = async (name: string) => {
       const { status, body } = await ask(cluster, 'GET', objectPath(NAMESPACE, name));
       return status === 200 ? body : undefined;

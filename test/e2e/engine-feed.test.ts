@@ -26,16 +26,19 @@ import { until } from '../support/until.js';
 import { nameOf, openWork, type WorkStream } from '../support/clients/work-stream.js';
 
 const { method } = AdminService;
+/** The status of an accepted message. */
+const OK = 0;
 /** Executions that an engine can take at a time, unless a test says otherwise. */
 const PLACES = 100;
+/** A logger that drops everything. */
 const quiet = { debug: () => undefined, info: () => undefined, warn: () => undefined };
 
 /**
  * Arguments of the worker in `docs/engines.md`: address, name of the engine, executions that it takes at a time,
  * function that runs an execution, and signal that ends the worker.
  */
-type Work = [string, string, number, (launch: WorkLaunch, abort: AbortSignal) => Promise<void>, AbortSignal];
-type DocumentedWorker = { readonly work: (...given: Work) => Promise<void> };
+type WorkerArguments = [string, string, number, (launch: WorkLaunch, abort: AbortSignal) => Promise<void>, AbortSignal];
+type DocumentedWorker = { readonly work: (...given: WorkerArguments) => Promise<void> };
 
 describe('the engine feed', () => {
   const directory = mkdtempSync(join(tmpdir(), 'flightlog-feed-'));
@@ -43,6 +46,7 @@ describe('the engine feed', () => {
   let api: Transport;
   const streams: WorkStream[] = [];
 
+  /** Joins the feed as an engine of the group `default`; `more` replaces fields of the `join` message. */
   const engine = (name: string, more: object = {}): WorkStream => {
     const stream = openWork(server.ready.grpc, { group: 'default', engine: name, freePlaces: PLACES, ...more });
     streams.push(stream);
@@ -62,6 +66,7 @@ describe('the engine feed', () => {
   beforeAll(async () => {
     server = await startServerProcess({
       data: directory,
+      // Tests in which a lease must not end send heartbeats more often than this.
       env: { FLIGHTLOG_PROJECTS: '["flytesnacks"]', FLIGHTLOG_ENGINE_FEED_LEASE_DURATION: '1s' },
     });
     api = overGrpc(server.ready);
@@ -135,7 +140,7 @@ describe('the engine feed', () => {
     const holder = engine('a');
     const { lease } = await holder.next('launch');
     holder.send({ case: 'accept', value: { lease: lease! } });
-    expect(await holder.next('answer')).toMatchObject({ code: 0 });
+    expect(await holder.next('answer')).toMatchObject({ code: OK });
     await report(id, Phase.RUNNING, 'a');
     const { code, details } = await api.attempt(
       method.createWorkflowEvent,
@@ -188,7 +193,7 @@ describe('the engine feed', () => {
     const { lease } = await only.next('launch');
     const error = { code: 'NoSuchPlugin', message: 'no plugin for it' };
     only.send({ case: 'reject', value: { lease: lease!, then: { case: 'fail', value: error } } });
-    expect(await only.next('answer')).toMatchObject({ code: 0 });
+    expect(await only.next('answer')).toMatchObject({ code: OK });
     const { closure } = await until(
       () => api.call(method.getExecution, { id }),
       ({ closure: seen }) => seen?.phase === Phase.FAILED,
@@ -216,7 +221,7 @@ describe('the engine feed', () => {
     const after = engine('a', { session, leases: [lease!] });
     expect(await after.next('joined')).toMatchObject({ session, leases: [{ number: 1n }] });
     after.send({ case: 'return', value: { lease: lease! } });
-    expect(await after.next('answer')).toMatchObject({ code: 0 });
+    expect(await after.next('answer')).toMatchObject({ code: OK });
   });
 
   it('tells an engine that joins again which execution has ended meanwhile, and sends no abort for that execution', async () => {
@@ -242,11 +247,11 @@ describe('the engine feed', () => {
     await silent.next('launch');
     const next = engine('b');
     await next.next('joined');
-    const beat = setInterval(() => next.send({ case: 'heartbeat', value: {} }), 200);
+    const heartbeats = setInterval(() => next.send({ case: 'heartbeat', value: {} }), 200);
     expect(await next.next('launch')).toMatchObject({ lease: { execution: { ...id }, number: 2n } });
     expect(await silent.next('update')).toMatchObject({ change: { case: 'lost' } });
     expect((await silent.ended).code).toBe('FAILED_PRECONDITION');
-    clearInterval(beat);
+    clearInterval(heartbeats);
     const late = await api.attempt(
       method.createWorkflowEvent,
       workflowReport(id, { phase: Phase.RUNNING, producerId: 'a' }),
@@ -319,11 +324,11 @@ describe('the engine feed', () => {
     const id = await launchHello(api, 'documented-lost');
     await running;
     const next = engine('b');
-    const beat = setInterval(() => next.send({ case: 'heartbeat', value: {} }), 200);
+    const heartbeats = setInterval(() => next.send({ case: 'heartbeat', value: {} }), 200);
     expect(await next.next('launch')).toMatchObject({ lease: { execution: { ...id }, number: 2n } });
     proxy.open();
     await working;
-    clearInterval(beat);
+    clearInterval(heartbeats);
     await proxy.close();
     await report(id, Phase.SUCCEEDED, 'b');
   });
@@ -370,7 +375,7 @@ describe('the engine feed', () => {
   it('keeps an engine with `untilIdle` running while another engine has an execution', async () => {
     const other = engine('other', { freePlaces: 1 });
     const { id, lease } = await launchFor(other, 'with-another');
-    const beat = setInterval(() => other.send({ case: 'heartbeat', value: {} }), 100);
+    const heartbeats = setInterval(() => other.send({ case: 'heartbeat', value: {} }), 100);
     const running = runEngine(
       {
         ...{ endpoint: server.ready.grpc, concurrency: 4, rate: 0, failureProbability: 0, seed: 's' },
@@ -387,7 +392,7 @@ describe('the engine feed', () => {
     // Far longer than the two polls after which the engine would end without the execution of the other one.
     const later = new Promise((resolve) => setTimeout(() => resolve('goes on'), 1_500));
     expect(await Promise.race([ended, later])).toBe('goes on');
-    clearInterval(beat);
+    clearInterval(heartbeats);
     other.send({ case: 'return', value: { lease: lease! } });
     expect(await running).toMatchObject({ endedBecause: 'idle', held: [], executions: { SUCCEEDED: 2 } });
     expect((await api.call(method.getExecution, { id })).closure?.phase).toBe(Phase.SUCCEEDED);

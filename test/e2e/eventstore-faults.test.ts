@@ -132,15 +132,16 @@ describe('payloads in files', () => {
     rmSync(directory, { recursive: true });
   });
 
-  const saidAtStart = async (name: string, eventStore: string): Promise<string> => {
+  /** Starts a server and stops it; returns its log. */
+  const logOfStart = async (name: string, eventStore: string): Promise<string> => {
     const server = await startServerProcess({ data: join(directory, name), args: ['--event-store', eventStore] });
     await server.stop();
     return server.log();
   };
 
-  it('are reported at the start of a server on an event store, and not on an embedded log', async () => {
+  it('cause a warning at the start of a server on an event store, and not on an embedded log', async () => {
     const text = /payloads are in the data directory: processes that do not share it .* need --payload-store/u;
-    expect(await saidAtStart('shared', `esdb://${log.address}?tls=false`)).toMatch(text);
-    expect(await saidAtStart('alone', 'embedded:')).not.toMatch(text);
+    expect(await logOfStart('shared', `esdb://${log.address}?tls=false`)).toMatch(text);
+    expect(await logOfStart('alone', 'embedded:')).not.toMatch(text);
   });
 });

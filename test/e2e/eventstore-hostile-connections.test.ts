@@ -46,12 +46,13 @@ const counted = async (items: AsyncIterable<unknown>): Promise<number> => {
   return count;
 };
 
+/** The memory of the server process, as the kernel counts it. */
 const residentBytes = (): number => {
   const [, kB] = /^VmRSS:\s+(\d+)/mu.exec(readFileSync(`/proc/${server.child().pid}/status`, 'utf8')) ?? [];
   return Number(kB) * 1_024;
 };
 
-const event = (bytes = 10) => binaryEvent({ type: 'Counted', data: new Uint8Array(bytes) });
+const event = (dataBytes = 10) => binaryEvent({ type: 'Counted', data: new Uint8Array(dataBytes) });
 
 /** Expects that the server still serves well-behaved clients. */
 const assertServes = async (stream: string): Promise<void> => {
@@ -112,6 +113,7 @@ describe.each(RPCS)('%s', (path) => {
 const readOf = (options: MessageInitShape<typeof ReadReqSchema>['options']): Buffer =>
   framed(toBinary(ReadReqSchema, create(ReadReqSchema, { ...(options && { options }) })));
 
+/** The request that follows a stream from its start without end. */
 const following = (stream: string): Buffer =>
   readOf({
     streamOption: {
@@ -157,7 +159,7 @@ it('a log server serves other clients while it runs a slow regular expression', 
   const state = { isOver: false };
   const slow = new Promise<number>((resolve, reject) => {
     let seen = 0;
-    const filter = streamNameFilter({ regex: '^(?!(.*a){25}$)' });
+    const filter = streamNameFilter({ regex: '^(?!(.*a){25}$)' }); // tries many ways to match a name of many `a`s
     const subscription = client.subscribeToAll({ fromPosition: START, filter });
     subscription.on('data', () => (seen += 1));
     subscription.on('error', reject);
@@ -194,7 +196,7 @@ it('a log server keeps serving, with at most 500 MB more, after a thousand calls
     const calls = Array.from({ length: 1_000 }, () => openRaw(flood, path));
     for (const [at, call] of calls.entries()) {
       call.on('error', () => undefined);
-      call.write(at % 2 ? following('any-1') : Buffer.from([0, 0, 0, 1]));
+      call.write(at % 2 ? following('any-1') : Buffer.from([0, 0, 0, 1])); // a subscription, or a part of a frame
     }
     await once(calls[0]!, 'ready');
     for (const call of calls) call.close(constants.NGHTTP2_CANCEL);
@@ -226,29 +228,27 @@ it('a log server keeps serving beside appends that are never finished', async ()
 });
 
 const PREFACE = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n';
+/**
+ * Frames of HTTP/2, of which each character is a byte: the length of the payload (3 bytes), the type, flags, the stream
+ * (4 bytes), and the payload.
+ */
+const EMPTY_SETTINGS = '\x00\x00\x00\x04\x00\x00\x00\x00\x00';
+const PING = `\x00\x00\x08\x06\x00\x00\x00\x00\x00${'\x00'.repeat(7)}\x01`;
+const CONTINUATION = '\x00\x00\x01\x09\x00\x00\x00\x00\x01\x82';
 
 it.each([
   ['nothing at all', ''],
   ['a request of HTTP/1.1', 'GET / HTTP/1.1\r\nhost: x\r\n\r\n'],
   ['a preface that is cut', PREFACE.slice(0, 11)],
   ['noise after the preface', `${PREFACE}\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff`],
-  ['settings that are too long', `${PREFACE}\x00\xff\xff\x04\x00\x00\x00\x00\x00`],
-  [
-    'a frame of a stream that is not open',
-    `${PREFACE}\x00\x00\x00\x04\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00\x00\x09a`,
-  ],
-  [
-    'headers that cannot be decoded',
-    `${PREFACE}\x00\x00\x00\x04\x00\x00\x00\x00\x00\x00\x00\x04\x01\x04\x00\x00\x00\x01\xff\xff\xff\xff`,
-  ],
+  ['a SETTINGS frame that is too long', `${PREFACE}\x00\xff\xff\x04\x00\x00\x00\x00\x00`],
+  ['a frame of a stream that is not open', `${PREFACE}${EMPTY_SETTINGS}\x00\x00\x01\x00\x00\x00\x00\x00\x09a`],
+  ['headers that cannot be decoded', `${PREFACE}${EMPTY_SETTINGS}\x00\x00\x04\x01\x04\x00\x00\x00\x01\xff\xff\xff\xff`],
   [
     'a header block that does not end',
-    `${PREFACE}\x00\x00\x00\x04\x00\x00\x00\x00\x00\x00\x00\x01\x01\x00\x00\x00\x00\x01\x82${'\x00\x00\x01\x09\x00\x00\x00\x00\x01\x82'.repeat(5_000)}`,
+    `${PREFACE}${EMPTY_SETTINGS}\x00\x00\x01\x01\x00\x00\x00\x00\x01\x82${CONTINUATION.repeat(5_000)}`,
   ],
-  [
-    'a thousand pings',
-    `${PREFACE}\x00\x00\x00\x04\x00\x00\x00\x00\x00${'\x00\x00\x08\x06\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x01'.repeat(1_000)}`,
-  ],
+  ['a thousand pings', `${PREFACE}${EMPTY_SETTINGS}${PING.repeat(1_000)}`],
 ])('a log server keeps serving beside 20 connections with %s', async (_, bytes) => {
   const [host = '', port = ''] = server.address.split(':');
   const sockets = Array.from({ length: 20 }, () => connectSocket(Number(port), host));

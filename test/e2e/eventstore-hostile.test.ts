@@ -49,6 +49,7 @@ const NEVER = new Set(['UNKNOWN', 'INTERNAL', 'UNAVAILABLE', 'CANCELLED', 'DATA_
 const empty = {};
 const stream = { streamName: Buffer.from('orders-1') };
 const id = { value: { case: 'string', value: '01234567-89ab-cdef-0123-456789abcdef' } } as const;
+/** A UUID as two integers. */
 const structured = {
   value: { case: 'structured', value: { mostSignificantBits: 1n, leastSignificantBits: -1n } },
 } as const;
@@ -62,11 +63,11 @@ const filter = {
   filter: { case: 'streamIdentifier' as const, value: { prefix: ['order'] } },
   checkpointIntervalMultiplier: 1,
 };
-const all = {
+const wholeLog = {
   case: 'all',
   value: { allOption: { case: 'position', value: { commitPosition: 1n, preparePosition: 1n } } },
 } as const;
-const one = {
+const oneStream = {
   case: 'stream',
   value: { streamIdentifier: stream, revisionOption: { case: 'revision', value: 0n } },
 } as const;
@@ -75,7 +76,8 @@ const count = { case: 'count', value: 10n } as const;
 const subscription = { case: 'subscription', value: empty } as const;
 const noFilter = { case: 'noFilter', value: empty } as const;
 const filtered = { case: 'filter', value: filter } as const;
-const shared = { uuidOption, controlOption: { compatibility: 1 } } as const;
+/** Options that every read has. */
+const readOptions = { uuidOption, controlOption: { compatibility: 1 } } as const;
 
 /** A valid request, of which bytes are changed; `before` is sent first on the same call. */
 type Whole = {
@@ -104,6 +106,7 @@ const READ = `${STREAMS}/Read`;
 const APPEND = `${STREAMS}/Append`;
 const BATCH = `${STREAMS}/BatchAppend`;
 const options = { streamIdentifier: stream, expectedStreamRevision: { case: 'revision', value: 7n } } as const;
+const YEAR_2096 = { seconds: 4_000_000_000n };
 const batched = {
   streamIdentifier: stream,
   expectedStreamPosition: { case: 'streamPosition', value: 7n },
@@ -142,22 +145,22 @@ const groupsNotThere: readonly Whole[] = [
 /** The writes expect a revision that no stream has, so that even a valid request changes nothing. */
 const WHOLE: readonly Whole[] = [
   whole(['Read of a stream', READ], ReadReqSchema, {
-    options: { streamOption: one, countOption: count, filterOption: noFilter, ...shared },
+    options: { streamOption: oneStream, countOption: count, filterOption: noFilter, ...readOptions },
   }),
   whole(['Read of everything', READ], ReadReqSchema, {
     options: {
-      streamOption: all,
+      streamOption: wholeLog,
       readDirection: ReadReq_Options_ReadDirection.Backwards,
       countOption: count,
       filterOption: filtered,
-      ...shared,
+      ...readOptions,
     },
   }),
   whole(['Read of a stream without end', READ], ReadReqSchema, {
-    options: { streamOption: one, countOption: subscription, filterOption: noFilter, ...shared },
+    options: { streamOption: oneStream, countOption: subscription, filterOption: noFilter, ...readOptions },
   }),
   whole(['Read of everything without end', READ], ReadReqSchema, {
-    options: { streamOption: all, countOption: subscription, filterOption: filtered, ...shared },
+    options: { streamOption: wholeLog, countOption: subscription, filterOption: filtered, ...readOptions },
   }),
   whole(['Append, its options', APPEND], AppendReqSchema, { content: { case: 'options', value: options } }),
   whole(
@@ -174,7 +177,7 @@ const WHOLE: readonly Whole[] = [
   }),
   whole(['BatchAppend whose deadline is a time', BATCH], BatchAppendReqSchema, {
     correlationId: id,
-    options: { ...batched, deadlineOption: { case: 'deadlineAt', value: { seconds: 4_000_000_000n } } },
+    options: { ...batched, deadlineOption: { case: 'deadlineAt', value: YEAR_2096 } },
     proposedMessages: [event],
     isFinal: true,
   }),
@@ -211,15 +214,14 @@ const SERVERS = {
       await server.stop();
       rmSync(directory, { recursive: true });
     };
-    return { address: server.address, directory, pid: server.child().pid!, close };
+    return { address: server.address, directory, close };
   },
   'a control plane with --eventstore-mode write': async () => {
     const plane: ControlPlane = await startControlPlane({ FLIGHTLOG_EVENTSTORE_MODE: 'write' });
-    const { ready, child } = plane.server();
+    const { ready } = plane.server();
     return {
       address: ready.eventstore!,
       directory: logDirectory(plane.directory),
-      pid: child.pid!,
       close: plane.close,
     };
   },

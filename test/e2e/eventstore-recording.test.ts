@@ -35,6 +35,7 @@ const NAMES = Object.keys(SERVERS) as readonly Name[];
 const documented = (server: Name, recorded: Answers): readonly string[] => {
   const text = readFileSync(new URL('../../../docs/differences.md', import.meta.url), 'utf8');
   const table = text.slice(text.indexOf('## Port 2113'));
+  // Of the five columns, the fourth says which servers differ, the fifth names the operations.
   const rows = [...table.matchAll(/^\|(?:[^|]*\|){3}(?<servers>[^|]*)\|(?<operations>[^|]*)\|$/gmu)];
   return rows
     .filter(({ groups }) => server === 'control-plane' || groups?.['servers']?.trim() === 'both')
@@ -71,12 +72,12 @@ describe('the operations recorded from EventStoreDB 23.10.6', () => {
   let steps: Answers = {};
 
   beforeAll(async () => {
-    const all = NAMES.map(async (name) => {
+    const playing = NAMES.map(async (name) => {
       const { address, stop } = await SERVERS[name](join(directory, name));
       played.set(name, await playOperations(address));
       await stop();
     });
-    [answersOfDouble, steps] = await Promise.all([playDouble(), playStepsOnLog(), ...all]);
+    [answersOfDouble, steps] = await Promise.all([playDouble(), playStepsOnLog(), ...playing]);
   }, 300_000);
   afterAll(() => rmSync(directory, { recursive: true }));
 

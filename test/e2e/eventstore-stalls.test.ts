@@ -24,10 +24,12 @@ const { method } = AdminService;
 
 let two: TwoProcesses;
 /** The proxy between the first process and the log; the second process has none. */
-let way: Proxy | undefined;
+let proxy: Proxy | undefined;
 const launched = new Set<string>();
+/** The acknowledged reports. */
 let reports = 0;
 
+/** The HTTP address of the first process. */
 const http = (): string => two.members[0].server().ready.http;
 
 /** Launches one execution and reports it to its end, through the second process. */
@@ -88,9 +90,9 @@ const expectNothingLost = async (): Promise<void> => {
 beforeAll(async () => {
   two = await startTwoProcesses({
     way: async (address) => {
-      if (way !== undefined) return address;
-      way = await startProxy(address);
-      return way.address;
+      if (proxy !== undefined) return address;
+      proxy = await startProxy(address);
+      return proxy.address;
     },
   });
   await register(two.members[0].api(), withNeeds('01-hello'));
@@ -98,16 +100,16 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await two.close();
-  await way?.close();
+  await proxy?.close();
 });
 
 describe('a process that receives no more events, while another process writes', () => {
   it('is not ready and names the check that is behind; nothing is lost once events arrive again', async () => {
     await whileWriting(async () => {
-      way!.stallAnswers();
-      const launching = launchThroughFirst('asked-while-deaf');
+      proxy!.stallAnswers();
+      const launching = launchThroughFirst('asked-while-stalled');
       await expectBehind('log', 'down');
-      way!.resumeAnswers();
+      proxy!.resumeAnswers();
       expect((await untilCheck(http(), 'log', 'well')).ready).toBe(true);
       await launching;
     });
@@ -116,7 +118,7 @@ describe('a process that receives no more events, while another process writes',
 
   it('reconnects after a long silence of the server, and resumes after the last event', async () => {
     await whileWriting(async () => {
-      way!.stallAnswers();
+      proxy!.stallAnswers();
       const launching = launchThroughFirst('asked-before-the-timeout');
       await expectBehind('log', 'down');
       await untilCheck(http(), 'log', 'well');

@@ -9,35 +9,38 @@ import { flightlog } from '../support/processes/command.js';
 import { newEvent, openEmptyLog, report } from '../support/streams/filled-log.js';
 import { until } from '../support/until.js';
 
-const place = mkdtempSync(join(tmpdir(), 'flightlog-follow-'));
+/** The folder that is exported to. */
+const exportFolder = mkdtempSync(join(tmpdir(), 'flightlog-follow-'));
 let directory: string;
 let store: EventStore;
 
 beforeAll(async () => {
   ({ directory, store } = await openEmptyLog());
-  await report(store, 1, 1);
+  await report(store, 1, 1); // ten events, at positions 1 to 10
 });
 afterAll(async () => {
   await store.close();
-  for (const each of [place, directory]) rmSync(each, { recursive: true });
+  for (const each of [exportFolder, directory]) rmSync(each, { recursive: true });
 });
 
 const exporting = (...flags: readonly string[]) =>
   flightlog([
     ...['export', 'files', '--data', directory, '--event-store', 'embedded:', '--payload-store', 'file:'],
-    ...['--to', place, '--format', 'jsonl', ...flags],
+    ...['--to', exportFolder, '--format', 'jsonl', ...flags],
   ]);
 
+/** The positions of the exported events, in the order of the files. */
 const positions = (): readonly number[] =>
-  readdirSync(place, { recursive: true, encoding: 'utf8' })
+  readdirSync(exportFolder, { recursive: true, encoding: 'utf8' })
     .filter((path) => path.endsWith('.jsonl'))
     .sort()
-    .flatMap((path) => readFileSync(join(place, path), 'utf8').trim().split('\n'))
+    .flatMap((path) => readFileSync(join(exportFolder, path), 'utf8').trim().split('\n'))
     .map((line) => (JSON.parse(line) as { position: number }).position);
 
 const upTo = (last: number): readonly number[] => Array.from({ length: last }, (_, at) => at + 1);
 
-const exported = (last: number) =>
+/** Waits until the events up to a position are exported. */
+const untilExported = (last: number) =>
   until(
     () => Promise.resolve(positions()),
     (found) => found.length >= last,
@@ -45,13 +48,13 @@ const exported = (last: number) =>
 
 it('an export with --follow writes what is recorded until SIGTERM, and keeps a second export out', async () => {
   const following = exporting('--follow', '--every', '50ms');
-  expect(await exported(10)).toEqual(upTo(10));
+  expect(await untilExported(10)).toEqual(upTo(10));
   await report(store, 1, 1);
-  expect(await exported(20)).toEqual(upTo(20));
+  expect(await untilExported(20)).toEqual(upTo(20));
 
   const second = await exporting().ended;
   expect(second.code).not.toBe(0);
-  expect(second.stderr).toContain(`export ${place} is being written by another process`);
+  expect(second.stderr).toContain(`export ${exportFolder} is being written by another process`);
 
   following.child.kill('SIGTERM');
   const { code, stdout, stderr } = await following.ended;

@@ -26,19 +26,22 @@ const write = (path: string, text: string): void => {
   writeFileSync(join(folder, path), text);
 };
 
+/** Writes the source file that has the word which the program prints. */
 const word = (text: string): void => write(WORD, `export const word: string = '${text}';\n`);
 
 const run = (): Promise<Ended> =>
   start(process.execPath, [join(folder, 'flightlog.js')], { cwd: tmpdir(), env: { FLIGHTLOG_TEST_AS_BUILT: '' } })
     .ended;
 
+/** The text on standard error when files have been translated; `count` is such as `2 source files`. */
 const translated = (count: string) =>
   expect.stringMatching(
     new RegExp(`^flightlog: translating ${count} …\nflightlog: translated in .* s\n$`, 'u'),
   ) as string;
 
-const built = (path: string): boolean => existsSync(join(folder, 'dist', path));
+const isBuilt = (path: string): boolean => existsSync(join(folder, 'dist', path));
 
+// The tests follow one another on one checkout.
 describe('the program in a checkout', () => {
   beforeAll(() => {
     for (const name of ['flightlog.js', 'build.js', 'package.json', 'package-lock.json', 'tsconfig.json'])
@@ -53,7 +56,7 @@ describe('the program in a checkout', () => {
 
   it('is translated at its first start, without tests, and says so', async () => {
     expect(await run()).toEqual({ code: 0, stdout: 'one', stderr: translated('2 source files') });
-    expect([built('services/cli/word.js.map'), built('test'), built('proto')]).toEqual([true, false, false]);
+    expect([isBuilt('services/cli/word.js.map'), isBuilt('test'), isBuilt('proto')]).toEqual([true, false, false]);
   });
 
   it('is not translated again at its second start', async () => {
@@ -64,7 +67,7 @@ describe('the program in a checkout', () => {
     word('two');
     expect(await run()).toEqual({ code: 0, stdout: 'two', stderr: translated('1 source file') });
     word('one');
-    utimesSync(join(folder, WORD), 1, 1);
+    utimesSync(join(folder, WORD), 1, 1); // its time of change is in 1970, as after a checkout of an old file
     expect(await run()).toEqual({ code: 0, stdout: 'one', stderr: translated('1 source file') });
   });
 
@@ -94,7 +97,7 @@ describe('the program in a checkout', () => {
   it('keeps nothing of a source that is gone', async () => {
     rmSync(join(folder, WORD));
     const { code, stderr } = await run();
-    expect({ code, isKept: built('services/cli/word.js') }).toEqual({ code: 1, isKept: false });
+    expect({ code, isKept: isBuilt('services/cli/word.js') }).toEqual({ code: 1, isKept: false });
     expect(stderr).toContain('Could not resolve "./word.js"');
   });
 

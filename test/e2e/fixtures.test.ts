@@ -28,7 +28,7 @@ const workflows = sent.filter(({ kind }) => kind === 'workflow');
 const executions = sent.filter(isExecution);
 
 /** A folder with a title that counts its requests. */
-const counted = ({ name, entries }: FixtureFolder): [title: string, entries: readonly FixtureEntry[]] => {
+const titledByCounts = ({ name, entries }: FixtureFolder): [title: string, entries: readonly FixtureEntry[]] => {
   const launches = entries.filter(isExecution).length;
   const uploads = entries.filter(isUpload).length;
   const updates = entries.filter(isUpdate).length;
@@ -45,6 +45,7 @@ const titled = (entry: FixtureEntry): [title: string, entry: FixtureEntry] => [e
  */
 const SEED = 'c';
 
+/** The error messages of the branches of a branch node that fail the execution, also of branch nodes inside it. */
 const messagesOfFailBranches = ({ ifElse }: BranchNode): string[] => {
   const nested = [ifElse?.case, ...(ifElse?.other ?? [])].flatMap((each) => (each?.thenNode ? [each.thenNode] : []));
   const otherwise = ifElse?.default;
@@ -61,11 +62,13 @@ describe.each(['grpc', 'rest'] as const)('the recorded requests over %s', (way) 
   let summary: EngineSummary;
   const answers = new Map<string, Answer>();
 
+  /** `OK`, or the code and message of the answer to a recorded request. */
   const answerTo = ({ path }: FixtureEntry): string => {
     const answer = answers.get(path);
     return answer?.code === 'OK' ? 'OK' : `${answer?.code}: ${answer?.message}`;
   };
 
+  /** The id of the execution that a recorded launch has created. */
   const launched = (entry: FixtureEntry) => {
     const { id } = fromBinary(ExecutionCreateResponseSchema, answers.get(entry.path)!.bytes);
     return id!;
@@ -85,7 +88,7 @@ describe.each(['grpc', 'rest'] as const)('the recorded requests over %s', (way) 
   }, 300_000);
   afterAll(() => plane.close());
 
-  it.each(folders.map(counted))('of %s are OK', (_, entries) => {
+  it.each(folders.map(titledByCounts))('of %s are OK', (_, entries) => {
     const came = entries.map((entry) => [entry.path, answerTo(entry)]);
     expect(came).toEqual(entries.map(({ path }) => [path, 'OK']));
   });
@@ -142,7 +145,7 @@ describe.each(['grpc', 'rest'] as const)('the recorded requests over %s', (way) 
     expect(summary).toMatchObject({ endedBecause: 'idle', held: [], dropped: new Map(), events: { refused: 0 } });
   });
 
-  it.each(folders.map(counted))(
+  it.each(folders.map(titledByCounts))(
     'of %s are ALREADY_EXISTS the second time and change nothing, updates of launch plans apart',
     async (_, entries) => {
       // A launch without a name creates a new execution each time, an upload records nothing, and an update of a launch
@@ -176,9 +179,9 @@ describe.each(['grpc', 'rest'] as const)('the recorded requests over %s', (way) 
   });
 
   it('launch an execution with the inputs of the request', async () => {
-    const twice = executions.find(({ path }) => path === '01-hello/execute-02.create_request.pb')!;
-    const request = fromBinary(ExecutionCreateRequestSchema, twice.bytes);
-    const { fullInputs } = await transport.call(method.getExecutionData, { id: launched(twice) });
+    const launch = executions.find(({ path }) => path === '01-hello/execute-02.create_request.pb')!;
+    const request = fromBinary(ExecutionCreateRequestSchema, launch.bytes);
+    const { fullInputs } = await transport.call(method.getExecutionData, { id: launched(launch) });
     expect(fullInputs).toEqual(request.inputs);
   });
 });

@@ -45,6 +45,7 @@ afterAll(async () => {
   await plane.close();
 });
 
+/** The four ways to follow: each connects through a proxy. */
 const clientsOf = (): Readonly<Record<string, Connect>> => {
   const [grpc, http] = proxies.map(
     ({ address }) =>
@@ -86,6 +87,7 @@ it(
       .filter(({ stream }) => stream === executionStream(ID.name))
       .map(({ position }) => String(position));
     for (const [name, { events, state }] of all) {
+      // A watch begins with the state of the execution as of a position, and has the events after that.
       const expected = name.startsWith('tail')
         ? inLog
         : ofExecution.filter((position) => BigInt(position) > BigInt(state));

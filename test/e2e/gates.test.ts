@@ -15,6 +15,7 @@ import { until } from '../support/until.js';
 const id = { project: 'flytesnacks', domain: 'development', name: 'editorial-run' };
 const { method } = SignalService;
 
+/** The nodes of the execution that are gates and wait for a signal. */
 const GATES = ['n1', 'n2', 'n3'];
 
 const boolean = (value: boolean) =>
@@ -60,7 +61,7 @@ describe('gates that wait for their signals', () => {
   const gatesAre = (nodes: ReadonlyMap<string, Phase>, phase: Phase): boolean =>
     GATES.every((gate) => nodes.get(gate) === phase);
 
-  /** Answers every gate that waits. */
+  /** Gives a value to every signal that has none, and returns the ids of these signals. */
   const answerAll = async (): Promise<readonly string[]> => {
     const open = (await signals()).filter(({ value }) => value === undefined);
     for (const signal of open) await plane.grpc.call(method.setSignal, { id: signal.id!, value: answerTo(signal) });

@@ -9,16 +9,16 @@ import { type RoleProcesses, startRoleProcesses } from '../support/processes/rol
 
 const LIMIT_MS = 120_000;
 
-let parts: RoleProcesses;
+let processes: RoleProcesses;
 
-const http = (name: string): string => parts.process(name).server().ready.http;
+const http = (name: string): string => processes.process(name).server().ready.http;
 const states = ({ checks }: Readiness): Readonly<Record<string, string | undefined>> =>
   Object.fromEntries(Object.entries(checks).map(([name, check]) => [name, check?.state]));
 
 beforeAll(async () => {
-  parts = await startRoleProcesses(['api', 'projector', 'reactor']);
+  processes = await startRoleProcesses(['api', 'projector', 'reactor']);
 }, LIMIT_MS);
-afterAll(() => parts.close(), LIMIT_MS);
+afterAll(() => processes.close(), LIMIT_MS);
 
 describe('health checks of a control plane of many processes', () => {
   it.each([
@@ -37,7 +37,7 @@ describe('health checks of a control plane of many processes', () => {
     ['reactor-1', ['flightlog_log_head_position', 'flightlog_check_state', 'flightlog_session_cache_bytes']],
     ['log', ['flightlog_log_head_position', 'flightlog_append_duration_seconds', 'flightlog_log_batch_appends']],
   ])('have a /metrics endpoint beside them, with the metrics of %s', async (name, expected) => {
-    const answer = await fetch(`${name === 'log' ? parts.log.http() : http(name)}/metrics`);
+    const answer = await fetch(`${name === 'log' ? processes.log.http() : http(name)}/metrics`);
     expect([answer.status, answer.headers.get('content-type')]).toEqual([
       200,
       'text/plain; version=0.0.4; charset=utf-8',
@@ -51,9 +51,9 @@ describe('health checks of a control plane of many processes', () => {
   });
 
   it('name the log and data directory of a log server', async () => {
-    const body = await untilCheck(parts.log.http(), 'log', 'well');
+    const body = await untilCheck(processes.log.http(), 'log', 'well');
     expect([body.ready, states(body)]).toEqual([true, { log: 'well', data: 'well' }]);
-    expect((await fetch(`${parts.log.http()}/healthz`)).status).toBe(200);
+    expect((await fetch(`${processes.log.http()}/healthz`)).status).toBe(200);
   });
 
   it.each([
@@ -63,19 +63,19 @@ describe('health checks of a control plane of many processes', () => {
   ])(
     'say that %s is alive but not ready while the log cannot be reached, and is ready afterwards',
     async (name, check) => {
-      await parts.log.kill();
+      await processes.log.kill();
       const body = await untilCheck(http(name), check, 'down');
       expect(body.ready).toBe(false);
       expect(body.checks[check]?.why).toMatch(/log|event store/u);
       expect((await fetch(`${http(name)}/healthz`)).status).toBe(200);
-      await parts.log.start();
+      await processes.log.start();
       expect((await untilCheck(http(name), check, 'well')).ready).toBe(true);
     },
   );
 
   it('name a stream that the views have parked, and stay ready', async () => {
     const stream = 'execution-flytesnacks:development:newer';
-    const log = await eventstoreEventStore({ url: `esdb://${parts.log.address}?tls=false` });
+    const log = await eventstoreEventStore({ url: `esdb://${processes.log.address}?tls=false` });
     const metadata = JSON.stringify({ recordedAtMs: 1, actor: '', commandId: '', schema: 1 });
     const event = { id: randomBytes(16), type: 'OfANewerRelease', data: new Uint8Array(), metadata };
     await log.append(stream as StreamName, 'any', [event]);
@@ -93,10 +93,10 @@ describe('health checks of a control plane of many processes', () => {
   });
 
   it('end with the process, which answers no more calls', async () => {
-    const part = parts.process('projector-1');
+    const projector = processes.process('projector-1');
     expect((await readiness(http('projector-1'))).ready).toBe(true);
-    expect(await part.stop()).toBe(0);
+    expect(await projector.stop()).toBe(0);
     await expect(fetch(`${http('projector-1')}/readyz`)).rejects.toThrow();
-    await part.start();
+    await projector.start();
   });
 });

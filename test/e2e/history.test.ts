@@ -74,6 +74,7 @@ describe('the history of an execution', () => {
 });
 
 const transitions = async () => (await plane.grpc.call(method.listTransitions, { id: ID })).transitions;
+/** The first transition of the execution into a phase. */
 const firstOf = async (phase: string) => (await transitions()).find((each) => each.phase === phase)!;
 
 describe('a read as of a moment', () => {
@@ -150,6 +151,7 @@ describe('the difference of two moments', () => {
 });
 
 describe('a tail of the log', () => {
+  /** The Server-Sent Events in a text that are events of the log. */
   const events = (text: string) => text.split('\n\n').filter((block) => block.includes('event: event'));
   /**
    * Reads this number of events. By `node:http`: a fetch that is aborted leaves a connection behind, and the server waits
@@ -179,11 +181,11 @@ describe('a tail of the log', () => {
 
   it('has an event as soon as it is recorded', async () => {
     const reading = read('from=now&types=ExecutionCreated', 1);
-    let isThere = false;
-    const launched = async () => {
-      for (let count = 0; !isThere; count += 1) await launchHello(plane.grpc, `followed-${count}`);
+    let isReceived = false;
+    const keepLaunching = async () => {
+      for (let count = 0; !isReceived; count += 1) await launchHello(plane.grpc, `followed-${count}`);
     };
-    const [[only]] = await Promise.all([reading.finally(() => (isThere = true)), launched()]);
+    const [[only]] = await Promise.all([reading.finally(() => (isReceived = true)), keepLaunching()]);
     expect(only).toContain('followed-');
   });
 

@@ -47,6 +47,7 @@ const plan = entryOf('launch_plan', LaunchPlanCreateRequestSchema);
 /** A command, and another one with different content for the same target; encoded. */
 type Keyed = { readonly rpc: string; readonly request: Uint8Array; readonly other: Uint8Array };
 
+/** Encodes the two requests of a command. */
 const keyed = <I extends DescMessage>(
   { name, input }: DescMethodUnary<I>,
   request: MessageInitShape<I>,
@@ -179,6 +180,8 @@ const commandsOf = (way: string): readonly Keyed[] => {
 };
 
 const WAYS = ['grpc', 'rest'] as const;
+/** The longest idempotency key, in characters. */
+const MAX_KEY_LENGTH = 256;
 let plane: ControlPlane;
 beforeAll(async () => {
   plane = await startControlPlane();
@@ -189,12 +192,14 @@ afterAll(async () => {
   rmSync(plane.directory, { recursive: true });
 });
 
+/** Launches the executions `running-…`, and `failed-…`, which fails. */
 const setUp = async (transport: Transport, way: string): Promise<void> => {
   await launchHello(transport, runningOf(way).name);
   const failed = await launchHello(transport, failedOf(way).name);
   await transport.call(method.createWorkflowEvent, workflowReport(failed, { phase: Phase.FAILED }));
 };
 
+/** Each command as its RPC, for the title of a test, and its index. */
 const named = (commands: readonly Keyed[]): readonly (readonly [string, number])[] =>
   commands.map(({ rpc }, at) => [rpc, at] as const);
 
@@ -216,11 +221,12 @@ describe.each(WAYS)('a request that is sent again under its key over %s', (way) 
     expect(await plane.head()).toBeGreaterThan(before);
     const again = await plane.unchanged(() => send(plane[way], command, command.request, key));
     expect([again.code, again.bytes]).toEqual(['OK', first.bytes]);
-    expect(again.position).toMatch(/\.\d+$/u);
+    expect(again.position).toMatch(/\.\d+$/u); // the id of the log, a dot, the position
   });
 
   it.each(named(commands))('%s is INVALID_ARGUMENT when its content is another', async (_, at) => {
     const command = commands[at]!;
+    // The key with which the test above has sent the first content.
     const another = await plane.unchanged(() => send(plane[way], command, command.other, `again-${way}-${at}`));
     expect(another).toMatchObject({
       code: 'INVALID_ARGUMENT',
@@ -258,7 +264,7 @@ describe.each(WAYS)('a request that is sent again under its key over %s', (way) 
   it('is refused when the key is too long', async () => {
     const bytes = toBinary(ExecutionCreateRequestSchema, helloRequest(''));
     const answer = await plane.unchanged(() =>
-      plane[way].send('CreateExecution', bytes, { 'idempotency-key': 'k'.repeat(257) }),
+      plane[way].send('CreateExecution', bytes, { 'idempotency-key': 'k'.repeat(MAX_KEY_LENGTH + 1) }),
     );
     expect(answer).toMatchObject({
       code: 'INVALID_ARGUMENT',
@@ -269,7 +275,7 @@ describe.each(WAYS)('a request that is sent again under its key over %s', (way) 
   it('is executed when it was refused before', async () => {
     const running = runningOf(`${way}-refused`);
     const bytes = toBinary(method.terminateExecution.input, create(method.terminateExecution.input, { id: running }));
-    const key = { 'idempotency-key': 'patient' };
+    const key = { 'idempotency-key': 'sent-again-later' };
     expect((await plane[way].send('TerminateExecution', bytes, key)).code).toBe('NOT_FOUND');
     await launchHello(plane[way], running.name);
     expect((await plane[way].send('TerminateExecution', bytes, key)).code).toBe('OK');
@@ -280,55 +286,55 @@ describe.each(WAYS)('a request that is sent again under its key over %s', (way) 
 const largeMap = <Value>(
   large: (text: string) => Value,
   small: NoInfer<Value>,
-  isTurned: boolean,
+  isReversed: boolean,
 ): Record<string, Value> => {
   const entries = [['name', large('x'.repeat(300_000))] as const, ['times', small] as const];
-  return Object.fromEntries(isTurned ? entries.reverse() : entries);
+  return Object.fromEntries(isReversed ? entries.reverse() : entries);
 };
 
 /** Commands with large maps, and the same commands with each map in another order. */
 const largeCommands = (way: string): readonly Keyed[] => {
   const running = runningOf(way);
   const version = `large-${way}`;
-  const texts = (isTurned: boolean) => largeMap((text) => text, 'y', isTurned);
-  const literals = (isTurned: boolean) =>
-    create(LiteralMapSchema, { literals: largeMap(literal, literal(1n), isTurned) });
-  const launch = (name: string) => (isTurned: boolean) =>
-    helloRequest(name, (request) => (request.inputs = literals(isTurned)));
+  const texts = (isReversed: boolean) => largeMap((text) => text, 'y', isReversed);
+  const literals = (isReversed: boolean) =>
+    create(LiteralMapSchema, { literals: largeMap(literal, literal(1n), isReversed) });
+  const launch = (name: string) => (isReversed: boolean) =>
+    helloRequest(name, (request) => (request.inputs = literals(isReversed)));
   const inOrders = <I extends DescMessage>(
     rpc: DescMethodUnary<I>,
-    request: (isTurned: boolean) => MessageInitShape<I>,
+    request: (isReversed: boolean) => MessageInitShape<I>,
   ): Keyed => keyed(rpc, request(false), request(true));
   return [
-    inOrders(method.createTask, (isTurned) => ({
+    inOrders(method.createTask, (isReversed) => ({
       id: { ...task.id!, version },
-      spec: { ...task.spec!, template: { ...task.spec!.template!, config: texts(isTurned) } },
+      spec: { ...task.spec!, template: { ...task.spec!.template!, config: texts(isReversed) } },
     })),
-    inOrders(method.createWorkflow, (isTurned) => ({
+    inOrders(method.createWorkflow, (isReversed) => ({
       id: { ...workflow.id!, version },
       spec: {
         ...workflow.spec!,
         template: {
           ...workflow.spec!.template!,
-          metadata: create(WorkflowMetadataSchema, { tags: texts(isTurned) }),
+          metadata: create(WorkflowMetadataSchema, { tags: texts(isReversed) }),
         },
       },
     })),
-    inOrders(method.createLaunchPlan, (isTurned) => ({
+    inOrders(method.createLaunchPlan, (isReversed) => ({
       id: { ...plan.id!, version: `keyed-${way}-annotated` },
-      spec: { ...plan.spec!, annotations: create(AnnotationsSchema, { values: texts(isTurned) }) },
+      spec: { ...plan.spec!, annotations: create(AnnotationsSchema, { values: texts(isReversed) }) },
     })),
     inOrders(method.createExecution, launch(version)),
     inOrders(method.createExecution, launch('')),
-    inOrders(method.createTaskEvent, (isTurned) =>
-      taskReport(running, 'n0', { phase: TaskPhase.RUNNING, customInfo: texts(isTurned) }),
+    inOrders(method.createTaskEvent, (isReversed) =>
+      taskReport(running, 'n0', { phase: TaskPhase.RUNNING, customInfo: texts(isReversed) }),
     ),
-    inOrders(SignalService.method.setSignal, (isTurned) => ({
+    inOrders(SignalService.method.setSignal, (isReversed) => ({
       id: { signalId: 'large', executionId: running },
       value: {
         value: {
           case: 'map' as const,
-          value: create(LiteralMapSchema, { literals: largeMap(literal, literal('y'), isTurned) }),
+          value: create(LiteralMapSchema, { literals: largeMap(literal, literal('y'), isReversed) }),
         },
       },
     })),

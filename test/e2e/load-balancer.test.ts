@@ -21,10 +21,11 @@ import { overGrpc, overRest, type Transport } from '../support/clients/transport
 import { until } from '../support/until.js';
 
 const { method } = AdminService;
+/** Clients that launch executions at the same time. */
 const CALLERS = 8;
 
 /** The statuses after which a client retries, once. */
-const MAY_BE_TRIED_AGAIN = new Set(['UNAVAILABLE', 'INTERNAL', 'UNKNOWN', 'CANCELLED']);
+const RETRIED_STATUSES = new Set(['UNAVAILABLE', 'INTERNAL', 'UNKNOWN', 'CANCELLED']);
 
 type Member = Behind & { readonly data: string; server: ServerProcess };
 
@@ -102,10 +103,10 @@ describe.skipIf(!hasLoadBalancer && !isRequired)('two control planes behind the 
       const transport = turn % 2 === 0 ? grpc : rest;
       const call = () => transport.attempt(method.createExecution, helloRequest(name)).catch(notAnswered);
       let answer = await call();
-      const isAgain = MAY_BE_TRIED_AGAIN.has(answer.code);
-      if (isAgain) answer = await call();
-      const isThere = answer.code === 'OK' || (isAgain && answer.code === 'ALREADY_EXISTS');
-      if (isThere) names.push(name);
+      const isRetried = RETRIED_STATUSES.has(answer.code);
+      if (isRetried) answer = await call();
+      const isLaunched = answer.code === 'OK' || (isRetried && answer.code === 'ALREADY_EXISTS');
+      if (isLaunched) names.push(name);
       else lost.push(`${name}: ${answer.code}: ${answer.message}`);
       await pause();
     }

@@ -26,6 +26,7 @@ const EMBEDDED = ['--event-store', 'embedded:', '--read-store', 'sqlite:'];
 const PLACE = { project: 'flytesnacks', domain: 'development' };
 const project = { id: 'flytesnacks', name: 'flytesnacks' };
 
+// The tests follow one another on one log.
 describe('a log that an older release has begun', () => {
   const directory = mkdtempSync(join(tmpdir(), 'flightlog-format-'));
   let server: ServerProcess;
@@ -38,6 +39,7 @@ describe('a log that an older release has begun', () => {
     await store.close();
   };
 
+  /** Runs `flightlog log format`: returns its output, or the text of its refusal. */
   const logFormat = async (...args: readonly string[]): Promise<unknown> => {
     const { code, stdout, stderr } = await flightlog(['log', 'format', '--data', directory, ...args]).ended;
     return code === 0 ? JSON.parse(stdout) : stderr;
