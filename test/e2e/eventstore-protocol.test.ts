@@ -20,6 +20,7 @@ import {
   STREAM_EXISTS,
   streamNameFilter,
 } from '@eventstore/db-client';
+import { status } from '@grpc/grpc-js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { type ControlPlane, register, startControlPlane } from '../support/processes/control-plane.js';
@@ -35,6 +36,7 @@ const gathered = async <Item>(items: AsyncIterable<Item>): Promise<Item[]> => {
   return found;
 };
 
+/** The type that the client gives to an error. */
 const typeOf = (error: unknown): unknown => (error as { type?: unknown }).type;
 
 const event = (type = 'Counted') => jsonEvent({ type, data: { some: 'data' }, metadata: { of: 'mine' } });
@@ -164,11 +166,11 @@ describe('the log of a control plane, over the EventStoreDB protocol', () => {
           if (found['grpc-status'] !== undefined) resolve([found['grpc-status'], found['grpc-message']]);
         };
         stream.on('response', look).on('trailers', look).on('error', reject);
-        stream.resume().end(Buffer.alloc(5));
+        stream.resume().end(Buffer.alloc(5)); // the gRPC frame of an empty message
       });
     for (const operation of UNSERVED) {
       const path = `/event_store.client.${operation}`;
-      expect(await answered(path)).toEqual(['12', expect.stringContaining(path) as string]);
+      expect(await answered(path)).toEqual([String(status.UNIMPLEMENTED), expect.stringContaining(path) as string]);
     }
     session.close();
     await expect(client.createProjection('projection', 'fromAll()')).rejects.toThrow(
@@ -195,7 +197,7 @@ describe('the log of a control plane, over the EventStoreDB protocol', () => {
     const session = connect(`http://${host}:${port}`);
     for (const path of ['Streams/Read', 'Streams/Append', 'Streams/BatchAppend', 'Streams/Delete', 'Nothing/There']) {
       const service = `event_store.client.streams.${path}`;
-      const status = await new Promise<unknown>((resolve) => {
+      const code = await new Promise<unknown>((resolve) => {
         const stream = session.request({
           ':method': 'POST',
           ':path': `/${service}`,
@@ -204,9 +206,10 @@ describe('the log of a control plane, over the EventStoreDB protocol', () => {
         });
         stream.on('trailers', (trailers: Record<string, unknown>) => resolve(trailers['grpc-status']));
         stream.on('response', (headers) => headers['grpc-status'] !== undefined && resolve(headers['grpc-status']));
-        stream.resume().end(Buffer.from([0, 0, 0, 0, 3, 0xff, 0xff, 0xff]));
+        stream.resume().end(Buffer.from([0, 0, 0, 0, 3, 0xff, 0xff, 0xff])); // a frame with a malformed message
       });
-      expect([path, status]).toEqual([path, path === 'Nothing/There' ? '12' : '3']);
+      const expected = path === 'Nothing/There' ? status.UNIMPLEMENTED : status.INVALID_ARGUMENT;
+      expect([path, code]).toEqual([path, String(expected)]);
     }
     session.close();
     expect((await gathered(client.readAll({ maxCount: 1 }))).length).toBe(1);
@@ -226,13 +229,14 @@ describe('a log server', () => {
     await server.stop();
   });
 
-  const stream = (): string => `orders-${randomUUID()}`;
+  const newStreamName = (): string => `orders-${randomUUID()}`;
   const revisions = async (name: string): Promise<bigint[]> =>
     (await gathered(client.readStream(name))).map(({ event: each }) => each!.revision);
+  /** The type of the error with which a call fails. */
   const failure = (work: Promise<unknown>): Promise<unknown> => work.then(() => 'no failure', typeOf);
 
   it('gives events back as they were written', async () => {
-    const name = stream();
+    const name = newStreamName();
     const json = event();
     const binary = binaryEvent({ type: 'Scanned', data: Uint8Array.of(0, 255, 1), metadata: Uint8Array.of(254, 0) });
     const { nextExpectedRevision, position } = await client.appendToStream(name, [json, binary], {
@@ -253,7 +257,7 @@ describe('a log server', () => {
     ['a revision that is ahead', true, 7n],
     ['a revision of a stream that does not exist', false, 0n],
   ] as const)('answers WRONG_EXPECTED_VERSION to a writer that expects %s', async (_, isThere, expectedRevision) => {
-    const name = stream();
+    const name = newStreamName();
     if (isThere) await client.appendToStream(name, event());
     expect(await failure(client.appendToStream(name, event(), { expectedRevision }))).toBe(
       ErrorType.WRONG_EXPECTED_VERSION,
@@ -264,7 +268,7 @@ describe('a log server', () => {
   });
 
   it('records an append once when it is sent twice', async () => {
-    const name = stream();
+    const name = newStreamName();
     const given = [event(), event()];
     const first = await client.appendToStream(name, given, { expectedRevision: NO_STREAM });
     await client.appendToStream(name, event());
@@ -273,7 +277,7 @@ describe('a log server', () => {
   });
 
   it('keeps the order of what one client appends without waiting', async () => {
-    const name = stream();
+    const name = newStreamName();
     await Promise.all(
       Array.from({ length: 200 }, (_, i) =>
         client.appendToStream(name, event(), { expectedRevision: i === 0 ? NO_STREAM : BigInt(i - 1) }),
@@ -284,13 +288,13 @@ describe('a log server', () => {
 
   it('refuses an append above the size limit, and writes nothing', async () => {
     const large = binaryEvent({ type: 'Large', data: new Uint8Array(1_200_000) });
-    const name = stream();
+    const name = newStreamName();
     expect(await failure(client.appendToStream(name, large))).toBe(ErrorType.MAXIMUM_APPEND_SIZE_EXCEEDED);
     expect(await failure(gathered(client.readStream(name)))).toBe(ErrorType.STREAM_NOT_FOUND);
   });
 
   it('hides the events of a deleted stream, and shows those appended later', async () => {
-    const name = stream();
+    const name = newStreamName();
     await client.appendToStream(name, [event(), event()]);
     expect(await failure(client.deleteStream(name, { expectedRevision: 7n }))).toBe(ErrorType.WRONG_EXPECTED_VERSION);
     expect(await failure(client.tombstoneStream(name, { expectedRevision: NO_STREAM }))).toBe(
@@ -304,7 +308,7 @@ describe('a log server', () => {
   });
 
   it('refuses to read or append to a tombstoned stream, also after a restart', async () => {
-    const name = stream();
+    const name = newStreamName();
     await client.appendToStream(name, event());
     await client.tombstoneStream(name);
     await server.restart();
@@ -317,16 +321,16 @@ describe('a log server', () => {
   });
 
   it('shows only the newest events, up to the maximum count of the stream', async () => {
-    const name = stream();
+    const name = newStreamName();
     await client.appendToStream(name, [event(), event(), event()]);
     for (const maxCount of [1, 2]) await client.setStreamMetadata(name, { maxCount });
-    expect(await revisions(`$$${name}`)).toEqual([1n]);
+    expect(await revisions(`$$${name}`)).toEqual([1n]); // the stream of its metadata keeps the newest alone
     expect(await revisions(name)).toEqual([1n, 2n]);
     expect((await gathered(client.readStream(name, { direction: BACKWARDS, fromRevision: END }))).length).toBe(2);
   });
 
   it('takes an acknowledgement for each of two events with the same id', async () => {
-    const name = stream();
+    const name = newStreamName();
     const id = randomUUID();
     const twice = ['A', 'B'].map((type) => jsonEvent({ id, type, data: {} }));
     await client.appendToStream(name, twice);
@@ -339,13 +343,14 @@ describe('a log server', () => {
       if (types.length >= 2) for (const _ of twice) void subscription.ack(resolved);
     });
     await expect.poll(() => types.length).toBe(2);
+    // Past the timeout of 500 ms, after which an event without an acknowledgement would come again.
     await new Promise((resolve) => setTimeout(resolve, 1_000));
     expect(types).toEqual(['A', 'B']);
     await subscription.unsubscribe();
   });
 
   it('follows one stream from after the revision that the reader names', async () => {
-    const name = stream();
+    const name = newStreamName();
     await client.appendToStream(name, [event('A'), event('B')]);
     const subscription = client.subscribeToStream(name, { fromRevision: 0n });
     const types: string[] = [];
@@ -360,8 +365,8 @@ describe('a log server', () => {
 
   it('sends checkpoints to a filtered reader', async () => {
     const marker = randomUUID();
-    await client.appendToStream(stream(), [event(), event(`Marked-${marker}`), event()]);
-    const last = await client.appendToStream(stream(), event());
+    await client.appendToStream(newStreamName(), [event(), event(`Marked-${marker}`), event()]);
+    const last = await client.appendToStream(newStreamName(), event());
     const checkpoints: bigint[] = [];
     await new Promise<void>((resolve) => {
       const subscription = client.subscribeToAll({
@@ -382,20 +387,20 @@ describe('a log server', () => {
   });
 
   it.each([
-    { what: 'all streams of a category', rest: '-' },
-    { what: 'the streams of a category whose ids begin with a text', rest: '-p' },
-  ])('sends a reader of $what the past events, checkpoints and new events', async ({ rest }) => {
+    { what: 'all streams of a category', afterCategory: '-' },
+    { what: 'the streams of a category whose ids begin with a text', afterCategory: '-p' },
+  ])('sends a reader of $what the past events, checkpoints and new events', async ({ afterCategory }) => {
     const category = `c${randomUUID().replaceAll('-', '')}`;
     await client.appendToStream(`${category}-part`, event('Past'));
     await client.appendToStream(category, event('WithoutDash'));
     await client.appendToStream(`${category}x-part`, event('OfAnother'));
-    const last = await client.appendToStream(stream(), event());
+    const last = await client.appendToStream(newStreamName(), event());
     const got: string[] = [];
     await new Promise<void>((resolve, reject) => {
       const subscription = client.subscribeToAll({
         fromPosition: START,
         filter: streamNameFilter({
-          prefixes: [`${category}${rest}`],
+          prefixes: [`${category}${afterCategory}`],
           maxSearchWindow: 1,
           checkpointReached: (_, { commit }) => {
             if (commit >= last.position!.commit && !got.includes('checkpoint')) got.push('checkpoint');
@@ -416,7 +421,7 @@ describe('a log server', () => {
   });
 
   it('reads a stream in both directions, from a revision or an end, up to a count', async () => {
-    const name = stream();
+    const name = newStreamName();
     await client.appendToStream(
       name,
       Array.from({ length: 450 }, () => event()),

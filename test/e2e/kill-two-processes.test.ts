@@ -34,7 +34,8 @@ describe('two control planes and their log, any of which is killed under load', 
   const created = new Set<string>();
   const stop = new AbortController();
   const logger = { debug: () => undefined, info: () => undefined, warn: () => undefined };
-  const ways: Proxy[] = [];
+  /** The proxies between the processes and the log. */
+  const logProxies: Proxy[] = [];
   let two: TwoProcesses;
   let balancer: Proxy;
   let engine: Promise<EngineSummary>;
@@ -52,6 +53,7 @@ describe('two control planes and their log, any of which is killed under load', 
     untilIdle,
   });
 
+  /** The process whose turn it is. */
   const memberOf = (turn: number): Member => two.members[turn % 2 === 0 ? 0 : 1];
 
   /** Launches through one of the two processes, and adds the execution to `created` when it is recorded. */
@@ -62,13 +64,14 @@ describe('two control planes and their log, any of which is killed under load', 
     if (code === 'OK' || code === 'ALREADY_EXISTS') created.add(`flytesnacks/development/${name}`);
   };
 
+  /** Kills a process, and returns the function that starts it again. */
   const killed = async (member: Member): Promise<() => Promise<void>> => {
     await member.kill();
     return member.start;
   };
 
   /** The faults, in turn; each returns a function that repairs it. */
-  const harm: readonly (() => Promise<() => Promise<void>>)[] = [
+  const faults: readonly (() => Promise<() => Promise<void>>)[] = [
     () => killed(two.members[0]),
     () => killed(two.members[1]),
     async () => {
@@ -76,14 +79,14 @@ describe('two control planes and their log, any of which is killed under load', 
       return two.log.start;
     },
     () => {
-      for (const way of ways) way.cut();
+      for (const proxy of logProxies) proxy.cut();
       return Promise.resolve(() => Promise.resolve());
     },
     () => {
-      const [way] = ways;
-      way!.shut();
+      const [first] = logProxies;
+      first!.shut();
       return Promise.resolve(() => {
-        way!.open();
+        first!.open();
         return Promise.resolve();
       });
     },
@@ -92,9 +95,9 @@ describe('two control planes and their log, any of which is killed under load', 
   beforeAll(async () => {
     two = await startTwoProcesses({
       way: async (address) => {
-        const way = await startProxy(address);
-        ways.push(way);
-        return way.address;
+        const proxy = await startProxy(address);
+        logProxies.push(proxy);
+        return proxy.address;
       },
     });
     balancer = await startProxy(() => memberOf((connections += 1)).server().ready.grpc);
@@ -112,7 +115,7 @@ describe('two control planes and their log, any of which is killed under load', 
     stop.abort();
     await engine.catch(() => undefined);
     await two.close();
-    for (const proxy of [balancer, ...ways]) await proxy.close();
+    for (const proxy of [balancer, ...logProxies]) await proxy.close();
   }, LIMIT_MS);
 
   it(
@@ -125,9 +128,9 @@ describe('two control planes and their log, any of which is killed under load', 
           () => Promise.resolve(recorded.size),
           (now) => now >= before + PROGRESS,
         );
-        const mend = await harm[kill % harm.length]!();
+        const repair = await faults[kill % faults.length]!();
         await launching;
-        await mend();
+        await repair();
       }
     },
     LIMIT_MS,

@@ -17,15 +17,19 @@ import { type ExecutionId, workflowReport } from '../support/requests/reports.js
 import { smtpSink, type SmtpSink } from '../support/servers/smtp-sink.js';
 import { until } from '../support/until.js';
 
-/** The SMTP server of the test takes mail to this recipient and never answers. */
-const RECIPIENT = 'silent@example.com';
-/** The SMTP server accepts mail to this recipient. */
-const PATIENT = 'patient@example.com';
+/** A recipient whose mail the SMTP server of the test receives without an answer. */
+const UNANSWERED = 'silent@example.com';
+/** A recipient whose mail the SMTP server accepts. */
+const ANSWERED = 'answered@example.com';
 
 let smtp: SmtpSink;
 let directory: string;
 let plane: ControlPlane;
 
+/**
+ * Starts a control plane that sends mail about failures to one recipient, and about executions that run longer than
+ * 1 s to the other. Within a second, the first failure is sent at once, and all others are joined in a digest.
+ */
 const start = (): Promise<ControlPlane> =>
   startControlPlane(
     {
@@ -37,8 +41,8 @@ const start = (): Promise<ControlPlane> =>
       FLIGHTLOG_NOTIFICATIONS_DIGEST_AFTER: '1',
       FLIGHTLOG_NOTIFICATIONS_DIGEST_WINDOW: '1s',
       FLIGHTLOG_NOTIFICATIONS_RULES: JSON.stringify([
-        { phases: ['FAILED'], channel: 'mail', recipients: [RECIPIENT] },
-        { phases: ['LONG_RUNNING'], channel: 'mail', recipients: [PATIENT] },
+        { phases: ['FAILED'], channel: 'mail', recipients: [UNANSWERED] },
+        { phases: ['LONG_RUNNING'], channel: 'mail', recipients: [ANSWERED] },
       ]),
     },
     directory,
@@ -58,6 +62,7 @@ afterAll(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
+/** Launches an execution, and reports that it has failed. */
 const fail = async (name: string): Promise<ExecutionId> => {
   const id = await launchHello(plane.grpc, name);
   await plane.grpc.call(AdminService.method.createWorkflowEvent, workflowReport(id, { phase: Phase.RUNNING }));
@@ -66,13 +71,13 @@ const fail = async (name: string): Promise<ExecutionId> => {
 };
 const untilMails = (count: number): Promise<unknown> =>
   until(
-    () => Promise.resolve(mailsTo(RECIPIENT)),
+    () => Promise.resolve(mailsTo(UNANSWERED)),
     ({ length }) => length === count,
   );
-/** The message to the recipient about an execution. */
+/** The message to the unanswered recipient about an execution. */
 const messageAbout = async (id: ExecutionId): Promise<Notification | undefined> => {
   const { notifications } = await plane.grpc.call(NotificationService.method.listNotifications, { id });
-  return notifications.find(({ recipient }) => recipient === RECIPIENT);
+  return notifications.find(({ recipient }) => recipient === UNANSWERED);
 };
 const untilGivenUp = (id: ExecutionId): Promise<Notification | undefined> =>
   until(
@@ -81,7 +86,7 @@ const untilGivenUp = (id: ExecutionId): Promise<Notification | undefined> =>
   );
 /** The mails about an execution, each without its line breaks. */
 const mailsAbout = ({ name }: ExecutionId): readonly string[] =>
-  mailsTo(RECIPIENT)
+  mailsTo(UNANSWERED)
     .map(({ content }) => content.replaceAll('=\r\n', ''))
     .filter((content) => content.includes(`Subject: Execution ${name} `));
 
@@ -121,7 +126,7 @@ describe('mails whose process is killed after DATA and before the answer', () =>
     for (const { name } of others) for (const mail of mailsAbout(lead)) expect(mail).toContain(name);
     for (const other of await Promise.all(others.map(messageAbout)))
       expect(other).toMatchObject({ status: NotificationStatus.DIGESTED, digestId: message?.id, attempts: 0 });
-    expect(mailsTo(RECIPIENT)).toHaveLength(4);
+    expect(mailsTo(UNANSWERED)).toHaveLength(4); // the mail about `alone` and the digest, each twice
   });
 });
 
@@ -132,6 +137,6 @@ it('an execution that runs longer than is configured causes a mail by the rule f
     async () => (await plane.grpc.call(NotificationService.method.listNotifications, { id })).notifications,
     ([first]) => first?.status === NotificationStatus.SENT,
   );
-  expect(notification).toMatchObject({ recipient: PATIENT, phase: Phase.RUNNING, runningLongerThan: { seconds: 1n } });
-  expect(mailsTo(PATIENT).at(-1)?.content).toContain('been running for long');
+  expect(notification).toMatchObject({ recipient: ANSWERED, phase: Phase.RUNNING, runningLongerThan: { seconds: 1n } });
+  expect(mailsTo(ANSWERED).at(-1)?.content).toContain('been running for long');
 });

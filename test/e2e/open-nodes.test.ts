@@ -19,8 +19,9 @@ import { until } from '../support/until.js';
 const NODES = 4_000;
 /** Reports that are sent at once. */
 const AT_ONCE = 200;
+/** Nodes in a page of a list. */
 const PAGE = 1_000;
-/** Long enough for a slow read store to project all nodes. */
+/** The longest wait until a slow read store has projected all nodes. */
 const VIEWS_MS = 100_000;
 const EVENT = '/flyteidl.service.AdminService/CreateNodeEvent';
 const id = { project: 'flytesnacks', domain: 'development', name: 'hello-defaults' };
@@ -35,6 +36,7 @@ describe(`an execution that ends with ${NODES} open nodes`, () => {
     client = grpcClient(server.ready.grpc);
   };
 
+  /** The number of nodes in each phase, as a list shows them. */
   const phases = async (): Promise<Map<NodeExecution_Phase, number>> => {
     const nodes = await allPages(async (token) => {
       const request = { workflowExecutionId: id, limit: PAGE, token };
@@ -71,7 +73,7 @@ describe(`an execution that ends with ${NODES} open nodes`, () => {
   beforeAll(async () => {
     await start();
     for (const { service, method, bytes, path } of fixtureFolder('01-hello').entries) {
-      if (path.includes('execute') && !path.includes('execute-01')) continue;
+      if (path.includes('execute') && !path.includes('execute-01')) continue; // launches one execution alone
       expect((await client.raw(`/flyteidl.service.${service}/${method}`, bytes)).code).toBe('OK');
     }
     for (let first = 0; first < NODES; first += AT_ONCE) {

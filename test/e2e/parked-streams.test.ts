@@ -50,13 +50,13 @@ describe.each([
   ['started after it was recorded', 0],
   ['running when it was recorded', 1],
 ] as const)('a process that cannot read an event of some streams, %s', (_, at) => {
-  const way = (): Transport => two.members[at].api();
+  const api = (): Transport => two.members[at].api();
 
   it.each(KINDS.flatMap((kind) => CATEGORIES.map((category) => [kind, category] as const)))(
     'answers UNAVAILABLE with the stream and the position (%s, %s)',
     async (kind, category) => {
       const answer = await until(
-        () => ASKED[category](way(), kind),
+        () => ASKED[category](api(), kind),
         ({ code }) => code === 'UNAVAILABLE',
       );
       expect(answer.message).toContain(parked(category, kind));
@@ -64,7 +64,7 @@ describe.each([
   );
 
   it('answers UNAVAILABLE to GetProjectAttributes, with the stream', async () => {
-    const answer = await way().attempt(method.getProjectAttributes, {
+    const answer = await api().attempt(method.getProjectAttributes, {
       project: 'attributed-corrupt',
       resourceType: MatchableResource.TASK_RESOURCE,
     });
@@ -84,17 +84,18 @@ describe.each([
       if (event) tailed.push(event);
       if (position >= log.at(-1)!.position) break;
     }
-    const places = tailed.slice(0, log.length).map(({ stream, revision }) => `${stream} ${revision}`);
-    expect(places).toEqual(log.map(({ stream, revision }) => `${stream} ${revision}`));
+    const tailedRevisions = tailed.slice(0, log.length).map(({ stream, revision }) => `${stream} ${revision}`);
+    expect(tailedRevisions).toEqual(log.map(({ stream, revision }) => `${stream} ${revision}`));
     const unknown = tailed.filter(({ type }) => type === 'OfANewerRelease');
     expect(unknown).toHaveLength(CATEGORIES.length);
+    // The bytes that `poison` has written.
     for (const { data } of unknown) expect(Buffer.from(data.value as Uint8Array).toString('hex')).toBe('ffffff');
   });
 
   it.each(KINDS)('answers UNAVAILABLE with the stream and the position to a read of the past (%s)', async (kind) => {
     const id = { project: 'flytesnacks', domain: 'development', name: `run-${kind}` };
-    const asOf = new Date(Date.now() + 1_000).toISOString();
-    const answer = await way().attempt(method.getExecution, { id, asOf });
+    const asOf = new Date(Date.now() + 1_000).toISOString(); // after every event
+    const answer = await api().attempt(method.getExecution, { id, asOf });
     expect(answer).toMatchObject({
       code: 'UNAVAILABLE',
       message: expect.stringContaining(parked('execution', kind)) as string,
@@ -103,9 +104,9 @@ describe.each([
 
   it('launches and ends other executions, and releases their slots', async () => {
     const id = { project: 'flytesnacks', domain: 'development', name: `goes-on-${at}` };
-    await way().call(method.createLaunchPlan, plan(`hello.one-${at}`, 1));
-    expect((await launchOf(way(), id.name, `hello.one-${at}`)).code).toBe('OK');
-    await way().call(method.createWorkflowEvent, workflowReport(id, { phase: Phase.FAILED }));
+    await api().call(method.createLaunchPlan, plan(`hello.one-${at}`, 1));
+    expect((await launchOf(api(), id.name, `hello.one-${at}`)).code).toBe('OK');
+    await api().call(method.createWorkflowEvent, workflowReport(id, { phase: Phase.FAILED }));
     const slots = async () =>
       (await two.events()).filter(({ stream }) => stream.endsWith(`hello.one-${at}`)).map(({ type }) => type);
     await until(slots, (types) => types.includes('SlotReleased'));

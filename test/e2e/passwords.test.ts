@@ -12,9 +12,11 @@ import { flightlog } from '../support/processes/command.js';
 import { type ServerProcess, startServerProcess } from '../support/processes/server-process.js';
 import { until } from '../support/until.js';
 
-const made = certificates();
+const certificateFiles = certificates();
 const data = mkdtempSync(join(tmpdir(), 'flightlog-passwords-'));
+/** Every secret of these tests begins with `marked`, by which the tests find any that is written somewhere. */
 const ALICE = { username: 'alice', password: 'marked-password-of-alice' };
+/** Statuses of gRPC. */
 const UNAUTHENTICATED = 16;
 const PERMISSION_DENIED = 7;
 
@@ -24,9 +26,9 @@ const clients: EventStoreDBClient[] = [];
 
 const run = (args: readonly string[], input = '') => flightlog([...args, '--data', data], { input }).ended;
 
-/** Reads the first events of the log as an official client, which sends a user and password with each call. */
-const reading = async (credentials: typeof ALICE): Promise<number> => {
-  const uri = `esdb://${server.ready.eventstore ?? ''}?tlsCAFile=${made.file('ours.pem')}`;
+/** Reads as an official client, which sends a user and password with each call: up to three events; returns their number. */
+const readFirstEvents = async (credentials: typeof ALICE): Promise<number> => {
+  const uri = `esdb://${server.ready.eventstore ?? ''}?tlsCAFile=${certificateFiles.file('ours.pem')}`;
   const client = EventStoreDBClient.connectionString(uri);
   clients.push(client);
   let count = 0;
@@ -34,8 +36,9 @@ const reading = async (credentials: typeof ALICE): Promise<number> => {
   return count;
 };
 
+/** `OK`, or the gRPC status with which a read with these credentials fails. */
 const codeOf = async (credentials: typeof ALICE): Promise<unknown> =>
-  reading(credentials).then(
+  readFirstEvents(credentials).then(
     () => 'OK',
     (error: unknown) => {
       const { code, _raw } = error as { readonly code?: number; readonly _raw?: { readonly code?: number } };
@@ -43,13 +46,18 @@ const codeOf = async (credentials: typeof ALICE): Promise<unknown> =>
     },
   );
 
-type Asked = { readonly method?: string; readonly headers?: Readonly<Record<string, string>>; readonly body?: string };
+type HttpRequest = {
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+};
 
-const ask = (path: string, { body = '', ...init }: Asked = {}): Promise<string> =>
+/** Sends a request to the HTTP port, and returns the text of the answer. */
+const ask = (path: string, { body = '', ...init }: HttpRequest = {}): Promise<string> =>
   new Promise((resolve, reject) => {
     const asked = request(
       `${server.ready.http}${path}`,
-      { ...init, ca: readFileSync(made.file('ours.pem')) },
+      { ...init, ca: readFileSync(certificateFiles.file('ours.pem')) },
       (answer) => {
         let text = '';
         answer.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
@@ -75,8 +83,8 @@ const tokenOfEngine = async (): Promise<string> => {
 };
 
 beforeAll(async () => {
-  made.authority('ours');
-  made.issue('ours', 'server');
+  certificateFiles.authority('ours');
+  certificateFiles.issue('ours', 'server');
   await run(['user', 'add', 'alice', '--roles', 'administrator'], `${ALICE.password}\n`);
   const { stdout } = await run(['client', 'add', 'engine', '--roles', 'viewer', 'administrator']);
   engine = { ...engine, password: stdout.trim() };
@@ -84,7 +92,7 @@ beforeAll(async () => {
   server = await startServerProcess({
     data,
     args: ['--eventstore-port', '0', '--log-level', 'trace'].concat(
-      ...['--tls-cert', made.file('server.pem'), '--tls-key', made.file('server.key')],
+      ...['--tls-cert', certificateFiles.file('server.pem'), '--tls-key', certificateFiles.file('server.key')],
     ),
     env: { FLIGHTLOG_AUTH_SERVER_ENABLED: 'true', FLIGHTLOG_PROJECTS: '[flytesnacks]' },
   });
@@ -92,15 +100,15 @@ beforeAll(async () => {
 afterAll(async () => {
   for (const client of clients) await client.dispose();
   await server.stop();
-  made.remove();
+  certificateFiles.remove();
   rmSync(data, { recursive: true });
 });
 
 describe('user names and passwords on the port of the EventStoreDB protocol', () => {
   it('can be those of a person, a client with its secret, or `token` with an access token', async () => {
-    expect(await reading(ALICE)).toBeGreaterThan(0);
-    expect(await reading(engine)).toBeGreaterThan(0);
-    expect(await reading({ username: 'token', password: await tokenOfEngine() })).toBeGreaterThan(0);
+    expect(await readFirstEvents(ALICE)).toBeGreaterThan(0);
+    expect(await readFirstEvents(engine)).toBeGreaterThan(0);
+    expect(await readFirstEvents({ username: 'token', password: await tokenOfEngine() })).toBeGreaterThan(0);
   });
 
   it('are refused when they are wrong, or give no permission', async () => {
@@ -120,7 +128,7 @@ describe('user names and passwords on the port of the EventStoreDB protocol', ()
 
   it('end the subscriptions of a person when the person is removed', async () => {
     await run(['user', 'add', 'leaving', '--roles', 'viewer'], 'marked-password-of-leaving\n');
-    const uri = `esdb://${server.ready.eventstore ?? ''}?tlsCAFile=${made.file('ours.pem')}`;
+    const uri = `esdb://${server.ready.eventstore ?? ''}?tlsCAFile=${certificateFiles.file('ours.pem')}`;
     const client = EventStoreDBClient.connectionString(uri);
     clients.push(client);
     const credentials = { username: 'leaving', password: 'marked-password-of-leaving' };

@@ -41,13 +41,14 @@ const signIn = async (browser: Browser, query = ''): Promise<Page> => {
 };
 
 describe('a server below the path prefix of a proxy', () => {
+  /** The number of answers that the proxy had passed on before the test. */
   let before: number;
   beforeEach(() => {
     before = proxy.answers.length;
   });
 
   /** The values of a header in the answers of this test. */
-  const sent = (header: 'location' | 'set-cookie'): readonly string[] =>
+  const headersSent = (header: 'location' | 'set-cookie'): readonly string[] =>
     proxy.answers.slice(before).flatMap((headers) => headers[header] ?? []);
 
   it('signs people in for the console, by pages and cookies below its prefix', async () => {
@@ -55,10 +56,10 @@ describe('a server below the path prefix of a proxy', () => {
     const page = await signIn(browser, `?redirect_url=${PREFIX}/console/events`);
     expect([page.url, page.status]).toEqual([`${baseUrl}/console/events`, 200]);
     expect(JSON.parse((await browser.open(`${baseUrl}/api/v1/me`)).text)).toMatchObject({ subject: 'alice' });
-    const paths = sent('set-cookie').map((cookie) => /; path=([^;]*)/iu.exec(cookie)?.[1] ?? '/');
+    const paths = headersSent('set-cookie').map((cookie) => /; path=([^;]*)/iu.exec(cookie)?.[1] ?? '/');
     expect(paths.length).toBeGreaterThan(0);
     expect(paths.filter((path) => path !== PREFIX && !path.startsWith(`${PREFIX}/`))).toEqual([]);
-    const leadsTo = sent('location').map((location) => new URL(location, baseUrl).href);
+    const leadsTo = headersSent('location').map((location) => new URL(location, baseUrl).href);
     expect(leadsTo.filter((location) => !location.startsWith(`${baseUrl}/`))).toEqual([]);
   });
 

@@ -18,18 +18,19 @@ import { workflowReport } from '../support/requests/reports.js';
 import { until } from '../support/until.js';
 
 const { method } = AdminService;
+/** A launch plan of which one execution runs at a time. */
 const NAME = 'hello.one_at_a_time';
-const recorded = fromBinary(
+const recordedPlan = fromBinary(
   LaunchPlanCreateRequestSchema,
   fixtureFolder('01-hello').entries.find(({ kind }) => kind === 'launch_plan')!.bytes,
 );
 
 const registerPlan = (plane: ControlPlane) =>
   plane.grpc.call(method.createLaunchPlan, {
-    ...recorded,
-    id: { ...recorded.id!, name: NAME, version: 'one' },
+    ...recordedPlan,
+    id: { ...recordedPlan.id!, name: NAME, version: 'one' },
     spec: {
-      ...recorded.spec!,
+      ...recordedPlan.spec!,
       concurrencyPolicy: {
         $typeName: 'platformidl.admin.ConcurrencyPolicy',
         max: 1,

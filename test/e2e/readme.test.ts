@@ -8,6 +8,7 @@ import { type Block, markedBlocks, type Step, stepsOf } from '../support/documen
 import { misfit, showsLines } from '../support/documents/shape.js';
 import { until } from '../support/until.js';
 
+/** A command that starts the sandbox. */
 const STARTS = /(?:^|&& )npm start$/u;
 
 const readme = readFileSync(join(CHECKOUT, 'README.md'), 'utf8');
@@ -38,17 +39,21 @@ const startSandbox = async (): Promise<Running> => {
   return sandbox;
 };
 
+/** Replaces the usual ports by those of this test. */
 const withOwnPorts = (text: string): string =>
   text
     .replaceAll(':8080', `:${ports.http}`)
     .replaceAll(':8081', `:${ports.grpc}`)
     .replaceAll(':2113', `:${ports.eventstore}`);
 
+/** Replaces the folders in the text of the sandbox, which differ from run to run. */
 const withoutFolder = (text: string): string =>
   text.replace(/^( {2}data {2}).*$/mu, '$1…').replace(/\S+\/outbox/u, '…/outbox');
 
+/** The difference between shown and real JSON; undefined when the real one fits. */
 const jsonMisfit = (shown: string, real: string): string | undefined => misfit(JSON.parse(shown), JSON.parse(real));
 
+/** The first difference between shown and real lines of JSON. */
 const linesMisfit = (shown: string, real: string): string | undefined => {
   const lines = real.trim().split('\n');
   return shown
@@ -57,6 +62,7 @@ const linesMisfit = (shown: string, real: string): string | undefined => {
     .find((each) => each !== undefined);
 };
 
+/** The difference between a block of the README and the real output; undefined when the output fits. */
 const misfitOf = ({ language, text }: Block, real: string): string | undefined => {
   if (language === 'json') return jsonMisfit(text, real);
   if (language === 'jsonl') return linesMisfit(text, real);
@@ -76,14 +82,14 @@ const run = async ({ command, shows }: Step): Promise<void> => {
     return;
   }
   if (command.startsWith('rm ')) await stop();
-  const look = async (): Promise<string | undefined> => {
+  const difference = async (): Promise<string | undefined> => {
     const real = await output(command);
     return shows && misfitOf(shows, real);
   };
   // The output shown for an execution appears once it has come that far, so reads are repeated; a launch is sent only
   // once.
-  if (command.includes(' -d ')) expect(await look()).toBeUndefined();
-  else await until(look, (wrong) => wrong === undefined);
+  if (command.includes(' -d ')) expect(await difference()).toBeUndefined();
+  else await until(difference, (found) => found === undefined);
 };
 
 describe('the commands of the README', () => {

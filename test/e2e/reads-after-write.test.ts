@@ -17,6 +17,7 @@ import type { Answer, Transport } from '../support/clients/transports.js';
 
 const { method } = AdminService;
 const SCOPE = { project: 'flytesnacks', domain: 'development' };
+/** Writes of each kind, each of which is read at once. */
 const ROUNDS = 15;
 
 let plane: ControlPlane;
@@ -90,6 +91,7 @@ describe.each(['grpc', 'rest'] as const)('what was written over %s', (way) => {
     expect(await listed()).toBe(true);
     const tags = { values: ['nightly', 'team:a'] };
     await transport.call(method.updateExecution, { id, state: ExecutionState.EXECUTION_ARCHIVED, tags });
+    // State 0 is active, 1 archived.
     expect([await listed(), await listed('eq(state,1)'), await listed('value_in(state,0;1)')]).toEqual([
       false,
       true,

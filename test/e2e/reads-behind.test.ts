@@ -34,8 +34,10 @@ let plane: ControlPlane;
  * itself.
  */
 let one: Transports;
+/** An execution of whose events some are in the views: it runs, with the nodes `n0` and `n1`. */
 let open: ExecutionId;
 
+/** The recorded registration of a kind, such as `task`, in `01-hello`. */
 const entryOf = <Desc extends DescMessage>(kind: string, schema: Desc) =>
   fromBinary(schema, fixtureFolder('01-hello').entries.find((entry) => entry.kind === kind)!.bytes);
 
@@ -94,6 +96,7 @@ describe('while the views take no events', () => {
         outputResult: { case: 'outputData', value: { literals: {} } },
       }),
     );
+    // Refused, because `n2` is not reported yet.
     await grpc.call(method.createTaskEvent, taskReport(open, 'n2', { phase: TaskPhase.QUEUED })).catch(() => undefined);
     await grpc.call(method.createNodeEvent, nodeReport(open, 'n2', { phase: NodePhase.QUEUED }));
     await grpc.call(method.createTaskEvent, taskReport(open, 'n2', { phase: TaskPhase.QUEUED }));
@@ -141,6 +144,7 @@ describe('while the views take no events', () => {
 
   it('versions of tasks, workflows and launch plans can be read, and the active launch plan', async () => {
     const { grpc } = one;
+    /** A recorded registration, as another version. */
     const again = <Desc extends DescMessage & { readonly typeName: string }>(
       request: MessageInitShape<Desc> & { readonly id?: { readonly version: string } | undefined },
       version: string,
@@ -181,14 +185,14 @@ describe('while the views take no events', () => {
       ...greet,
       metadata: { description: 'greets', state: NamedEntityState.NAMED_ENTITY_ARCHIVED },
     });
-    expect(await get(ResourceType.TASK, HELLO_TASK.name)).toEqual(['greets', 1]);
+    expect(await get(ResourceType.TASK, HELLO_TASK.name)).toEqual(['greets', NamedEntityState.NAMED_ENTITY_ARCHIVED]);
     await registerTask(grpc, { name: 'new-name' });
     await registerWorkflow(grpc, { name: 'new-name' });
     const plan = entryOf('launch_plan', LaunchPlanCreateRequestSchema);
     for (const name of ['new-name-2', 'new-name'])
       await grpc.call(method.createLaunchPlan, { ...plan, id: { ...plan.id!, name, version: 'v1' } });
     for (const type of [ResourceType.TASK, ResourceType.WORKFLOW, ResourceType.LAUNCH_PLAN])
-      expect(await get(type, 'new-name')).toEqual(['', 0]);
+      expect(await get(type, 'new-name')).toEqual(['', NamedEntityState.NAMED_ENTITY_ACTIVE]);
     await expect(get(ResourceType.TASK, 'new')).rejects.toThrow('NOT_FOUND');
     await expect(get(ResourceType.LAUNCH_PLAN, 'new-nam')).rejects.toThrow('NOT_FOUND');
   });

@@ -23,8 +23,11 @@ type ListRequest = Partial<Exclude<MessageInitShape<typeof ResourceListRequestSc
 
 const STAGING = { project: 'flytesnacks', domain: 'staging' };
 const DEVELOPMENT = { project: 'flytesnacks', domain: 'development' };
+/** The execution of `12-big`. */
 const BIG = { ...DEVELOPMENT, name: 'big-run' };
+/** Executions in staging. */
 const COUNT = 120;
+/** The phases that the executions reach, by turns. */
 const ENDS = [Phase.SUCCEEDED, Phase.FAILED, Phase.RUNNING, Phase.QUEUED];
 
 let plane: ControlPlane;
@@ -60,6 +63,7 @@ beforeAll(async () => {
 afterAll(() => plane.close());
 
 const nameOf = ({ id }: Execution): string => id!.name;
+/** Milliseconds since 1970; -1 for a time that is not set. */
 const ms = (time: Timestamp | undefined): number => (time === undefined ? -1 : timestampMs(time));
 
 describe.each(['grpc', 'rest'] as const)('a list over %s', (way) => {
@@ -73,11 +77,12 @@ describe.each(['grpc', 'rest'] as const)('a list over %s', (way) => {
     return listed.executions;
   };
 
+  /** The executions of all pages, each of at most `limit`. */
   const paged = (limit: number, request: ListRequest = {}): Promise<readonly Execution[]> =>
     allPages(async (token) => {
       const page = await transport.call(method.listExecutions, { id: STAGING, ...request, limit, token });
       expect(page.executions.length).toBeLessThanOrEqual(limit);
-      expect(page.token).not.toMatch(/^\d+$/u);
+      expect(page.token).not.toMatch(/^\d+$/u); // a number would be an offset
       return { elements: page.executions, token: page.token };
     });
 

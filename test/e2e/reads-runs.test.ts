@@ -21,8 +21,10 @@ import { overGrpc, type Transport } from '../support/clients/transports.js';
 
 const { method } = AdminService;
 const SCOPE = { project: 'flytesnacks', domain: 'development' };
+/** An execution of `06-dynamic`. */
 const DYNAMIC = { ...SCOPE, name: 'dynamic-defaults' };
 
+/** The recorded launch of `02-diamond`. */
 const diamond = fromBinary(ExecutionCreateRequestSchema, fixtureBytes('02-diamond/execute-01.create_request.pb'));
 /** An execution of {@link diamond} in which a node has failed, and its nodes that had succeeded before. */
 let failed: { readonly id: ExecutionId; readonly succeeded: readonly string[] };
@@ -34,7 +36,10 @@ const succeededIn = async (id: ExecutionId): Promise<readonly string[]> =>
     closure!.phase === NodePhase.SUCCEEDED && node!.nodeId !== 'start-node' ? [node!.nodeId] : [],
   );
 
-/** Launches executions, lets tasks fail at random, and finds one that has failed after some of its nodes had succeeded. */
+/**
+ * Launches executions, has an engine fail tasks at random, and finds an execution that has failed after some of its
+ * nodes had succeeded.
+ */
 const someFailed = async (): Promise<typeof failed> => {
   const ids = Array.from({ length: 10 }, (_, at) => ({ ...SCOPE, name: `may-fail-${at}` }));
   for (const { name } of ids) await plane.grpc.call(method.createExecution, { ...diamond, name });

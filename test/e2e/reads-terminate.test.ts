@@ -18,18 +18,19 @@ import type { Transport } from '../support/clients/transports.js';
 import { until } from '../support/until.js';
 
 const { method } = AdminService;
+/** The execution of `12-big`. */
 const BIG = { project: 'flytesnacks', domain: 'development', name: 'big-run' };
 
 const execution = (transport: Transport, id: ExecutionId): Promise<Execution> =>
   transport.call(method.getExecution, { id });
 
-const isIn =
+const isInPhase =
   (...phases: Phase[]) =>
   ({ closure }: Execution): boolean =>
     phases.includes(closure!.phase);
 
 /** Launches `01-hello` and reports that its node and task run. */
-const running = async (transport: Transport, name: string): Promise<ExecutionId> => {
+const launchRunning = async (transport: Transport, name: string): Promise<ExecutionId> => {
   const id = await launchHello(transport, name);
   await transport.call(method.createWorkflowEvent, workflowReport(id, { phase: Phase.RUNNING }));
   await transport.call(method.createNodeEvent, nodeReport(id, 'n0', { phase: NodePhase.RUNNING }));
@@ -88,26 +89,26 @@ describe('an execution that is terminated while no engine runs', () => {
   afterAll(() => plane.close());
 
   const terminate = async (transport: Transport, name: string, cause: string): Promise<ExecutionId> => {
-    const id = await running(transport, name);
+    const id = await launchRunning(transport, name);
     await transport.call(method.terminateExecution, { id, cause });
     return id;
   };
 
   const untilAborted = (transport: Transport, id: ExecutionId): Promise<Execution> =>
-    until(() => execution(transport, id), isIn(Phase.ABORTED));
+    until(() => execution(transport, id), isInPhase(Phase.ABORTED));
 
   it.each(['grpc', 'rest'] as const)(
     'is ABORTING at once, and ABORTED by the control plane after its abort timeout: %s',
     async (way) => {
       const transport = plane[way];
-      const id = await running(transport, `expires-${way}`);
+      const id = await launchRunning(transport, `expires-${way}`);
       const startedAt = performance.now();
       await transport.call(method.terminateExecution, { id, cause: 'no longer needed' });
       const { closure: aborting } = await execution(transport, id);
       expect(Phase[aborting!.phase]).toBe('ABORTING');
       expect(aborting!.outputResult).toMatchObject({ case: 'abortMetadata', value: { cause: 'no longer needed' } });
       const { closure } = await untilAborted(transport, id);
-      expect(performance.now() - startedAt).toBeGreaterThan(900);
+      expect(performance.now() - startedAt).toBeGreaterThan(900); // the timeout is 1 s; clocks may differ a little
       expect(closure!.outputResult).toMatchObject({
         case: 'abortMetadata',
         value: { cause: expect.stringMatching(/^no longer needed; ended by the control plane/u) as string },
@@ -147,6 +148,7 @@ describe('an execution that is terminated while no engine runs', () => {
       (await plane.grpc.attempt(method.createWorkflowEvent, workflowReport(id, { phase: Phase.SUCCEEDING }))).code,
     ).toBe('FAILED_PRECONDITION');
     await plane.grpc.call(method.createWorkflowEvent, workflowReport(id, { phase: Phase.ABORTED }));
+    // Once this one has been aborted, the abort timeout of the first is over, too.
     const later = await terminate(plane.grpc, 'after-in-time', 'stop');
     await untilAborted(plane.grpc, later);
     const { closure } = await execution(plane.grpc, id);
@@ -164,11 +166,11 @@ describe('an execution that was terminated before the server was killed', () => 
   ])('is ABORTED by the control plane that starts again, %s', async (_when, timeout) => {
     plane = await startControlPlane({ FLIGHTLOG_ABORT_TIMEOUT: '10m' });
     await register(plane.grpc, withNeeds('01-hello'));
-    const id = await running(plane.grpc, 'killed');
+    const id = await launchRunning(plane.grpc, 'killed');
     await plane.grpc.call(method.terminateExecution, { id, cause: 'power cut' });
     await plane.kill();
     plane = await startControlPlane({ FLIGHTLOG_ABORT_TIMEOUT: timeout }, plane.directory);
-    const { closure } = await until(() => execution(plane.rest, id), isIn(Phase.ABORTED));
+    const { closure } = await until(() => execution(plane.rest, id), isInPhase(Phase.ABORTED));
     expect(closure!.outputResult).toMatchObject({
       case: 'abortMetadata',
       value: { cause: expect.stringMatching(/^power cut; ended by the control plane/u) as string },

@@ -87,7 +87,7 @@ describe.each(['grpc', 'rest'] as const)('a list of what is registered, over %s'
     const { launchPlans } = await transport.call(method.listActiveLaunchPlans, DEVELOPMENT);
     const active = launchPlans.map(({ id }) => versionKey(id!)).sort();
     expect(active).toEqual(names.map((name) => `${name}@v2`));
-    const filters = 'eq(state,1)';
+    const filters = `eq(state,${LaunchPlanState.ACTIVE})`;
     const filtered = await transport.call(method.listLaunchPlans, { id: DEVELOPMENT, filters });
     expect(filtered.launchPlans.map(({ id }) => versionKey(id!)).sort()).toEqual(active);
     for (const name of names) {

@@ -23,6 +23,7 @@ import { until } from '../support/until.js';
 const { method } = AdminService;
 const LIMIT_MS = 120_000;
 
+/** A process on the shared log, and the transport to it. */
 type Member = { readonly server: ServerProcess; readonly api: Transport };
 
 describe.skipIf(!isInHistory())('the previous release beside this one, on one log', () => {
@@ -60,7 +61,7 @@ describe.skipIf(!isInHistory())('the previous release beside this one, on one lo
     rmSync(directory, { recursive: true });
   });
 
-  /** The types of the events of an execution. */
+  /** The types of the events of an execution, in order. */
   const typesOf = async ({ name }: ExecutionId): Promise<readonly string[]> => {
     const reader = await sqliteLogReader({ directory: join(directory, 'log') });
     const types: string[] = [];
@@ -70,7 +71,8 @@ describe.skipIf(!isInHistory())('the previous release beside this one, on one lo
     return types;
   };
 
-  const shows = (api: Transport, id: ExecutionId, phase: Phase) =>
+  /** Waits until a process shows an execution in a phase. */
+  const untilShown = (api: Transport, id: ExecutionId, phase: Phase) =>
     until(
       async () => (await api.call(method.getExecution, { id })).closure!.phase,
       (seen) => seen === phase,
@@ -91,7 +93,7 @@ describe.skipIf(!isInHistory())('the previous release beside this one, on one lo
       await current.api.call(method.createNodeEvent, nodeReport(id, 'n0', { phase: Node.RUNNING }));
       await old.api.call(method.createNodeEvent, nodeReport(id, 'n0', { phase: Node.SUCCEEDED }));
       await current.api.call(method.createWorkflowEvent, workflowReport(id, { phase: Phase.SUCCEEDED }));
-      for (const { api } of [old, current]) expect(await shows(api, id, Phase.SUCCEEDED)).toBe(Phase.SUCCEEDED);
+      for (const { api } of [old, current]) expect(await untilShown(api, id, Phase.SUCCEEDED)).toBe(Phase.SUCCEEDED);
       expect([...new Set(await typesOf(id))]).toEqual(['ExecutionCreated', 'EngineReported']);
     },
     LIMIT_MS,
@@ -116,7 +118,7 @@ describe.skipIf(!isInHistory())('the previous release beside this one, on one lo
         ({ types }) => types.includes('WorkflowPhaseReported'),
       );
       await current.api.call(method.createWorkflowEvent, workflowReport(open, { phase: Phase.RUNNING }));
-      expect(await shows(current.api, open, Phase.RUNNING)).toBe(Phase.RUNNING);
+      expect(await untilShown(current.api, open, Phase.RUNNING)).toBe(Phase.RUNNING);
 
       // The old release cannot read executions in the newer format, and refuses.
       const late = await old.api.attempt(
@@ -130,7 +132,7 @@ describe.skipIf(!isInHistory())('the previous release beside this one, on one lo
       // Executions of the old release continue, and this release reads them.
       const own = await launchHello(old.api, 'of-the-old-one');
       await old.api.call(method.createWorkflowEvent, workflowReport(own, { phase: Phase.RUNNING }));
-      for (const { api } of [old, current]) expect(await shows(api, own, Phase.RUNNING)).toBe(Phase.RUNNING);
+      for (const { api } of [old, current]) expect(await untilShown(api, own, Phase.RUNNING)).toBe(Phase.RUNNING);
       expect(await typesOf(own)).toEqual(['ExecutionCreated', 'EngineReported']);
       expect(old.server.child.exitCode).toBeNull();
     },

@@ -86,7 +86,7 @@ describe.each(['running when', 'started after'])(
     });
 
     it('go on with everything else: commands, views and slots', async () => {
-      const name = `goes-on-${when.length}`;
+      const name = `goes-on-${when.replace(' ', '-')}`;
       const id = { project: 'flytesnacks', domain: 'development', name };
       await api.call(method.createLaunchPlan, plan(`hello.${name}`, 1));
       expect((await launchOf(api, name, `hello.${name}`)).code).toBe('OK');
@@ -109,8 +109,9 @@ describe('a process that writes no views', () => {
   const stream = `execution-flytesnacks:development:${name}`;
   const folder = (): string => join(processes.directory, 'data/payloads/runs/flytesnacks/development', name);
   const rest = (): Transport => overRest({ http: httpOf('api-1') });
-  const listed = async (way: Transport) =>
-    (await way.call(OperationsService.method.listParkedStreams, { limit: 1_000 })).streams.find(
+  /** The parked stream as it is listed; undefined when it is not parked. */
+  const listed = async (transport: Transport) =>
+    (await transport.call(OperationsService.method.listParkedStreams, { limit: 1_000 })).streams.find(
       (each) => each.stream === stream,
     );
 
@@ -157,6 +158,7 @@ describe('a process that writes no views', () => {
 
 describe('a process that runs no reactor', () => {
   const NAME = 'release-slots';
+  /** The reactor as it is listed. */
   const reactor = async () =>
     (await api.call(ReactorService.method.listReactors, { reactor: NAME })).reactors.find(({ name }) => name === NAME);
 
@@ -177,9 +179,9 @@ describe('a process that runs no reactor', () => {
       (await processes.events()).filter(({ stream }) => stream === `deadLetter-:${NAME}`).map(({ type }) => type);
     await until(types, (found) => found.lastIndexOf('DeadLetterRecorded') > found.indexOf('DeadLetterRetryRequested'));
 
-    const given = ['--server', httpOf('api-1')];
-    await flightlog(['reactor', 'skip', NAME, letter!.position.toString(), ...given]).ended;
-    const printed = await flightlog(['reactor', 'list', ...given]).ended;
+    const toServer = ['--server', httpOf('api-1')];
+    await flightlog(['reactor', 'skip', NAME, letter!.position.toString(), ...toServer]).ended;
+    const printed = await flightlog(['reactor', 'list', ...toServer]).ended;
     expect(printed.stdout).toContain(NAME);
     expect(printed.stdout).not.toContain(`  ${letter!.position}  `);
     expect(

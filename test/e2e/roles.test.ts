@@ -22,38 +22,42 @@ import { until } from '../support/until.js';
 
 const { method } = AdminService;
 const LIMIT_MS = 120_000;
+/** Executions of a round of launches. */
+const LAUNCHES = 16;
 
-let parts: RoleProcesses;
+let processes: RoleProcesses;
 let apis: readonly Transport[];
 
+/** The transports to the two API processes. */
 const first = (): Transport => apis[0]!;
 const other = (): Transport => apis[1]!;
 const idOf = (name: string) => ({ project: 'flytesnacks', domain: 'development', name });
 
+/** The status of a GET of a path at a process. */
 const probe = async (name: string, path: string): Promise<number> => {
-  const answer = await fetch(`${parts.process(name).server().ready.http}${path}`);
+  const answer = await fetch(`${processes.process(name).server().ready.http}${path}`);
   await answer.arrayBuffer();
   return answer.status;
 };
 
 beforeAll(async () => {
   // On one machine the views are a file that the projector and the API processes share.
-  parts = await startRoleProcesses(['api', 'api', 'projector', 'projector', 'reactor'], {
+  processes = await startRoleProcesses(['api', 'api', 'projector', 'projector', 'reactor'], {
     env: { FLIGHTLOG_ABORT_TIMEOUT: '1s' },
   });
-  apis = ['api-1', 'api-2'].map((name) => overGrpc(parts.process(name).server().ready));
+  apis = ['api-1', 'api-2'].map((name) => overGrpc(processes.process(name).server().ready));
   await register(first(), withNeeds('01-hello'));
 }, LIMIT_MS);
 afterAll(async () => {
   for (const api of apis) api.close();
-  await parts.close();
+  await processes.close();
 }, LIMIT_MS);
 
 describe('a control plane of processes with a role each', () => {
   it('prints the role of each process in its ready line, and serves gRPC only in API processes', () => {
-    const lines = parts.parts.map((part) => part.server().ready);
+    const lines = processes.parts.map((part) => part.server().ready);
     expect(lines.map(({ roles }) => roles)).toEqual([['api'], ['api'], ['projector'], ['projector'], ['reactor']]);
-    expect(parts.log.roles).toEqual(['log']);
+    expect(processes.log.roles).toEqual(['log']);
     expect(lines.map((ready) => 'grpc' in ready)).toEqual([true, true, false, false, false]);
   });
 
@@ -71,7 +75,7 @@ describe('a control plane of processes with a role each', () => {
   it('shows a write of one API process through the other, to a caller that names its position', async () => {
     for (let round = 0; round < 10; round += 1) {
       const [here, there] = round % 2 === 0 ? [first(), other()] : [other(), first()];
-      const name = `told-${round}`;
+      const name = `positioned-${round}`;
       const { position } = await here.send(
         'CreateExecution',
         toBinary(method.createExecution.input, helloRequest(name)),
@@ -103,8 +107,8 @@ describe('a control plane of processes with a role each', () => {
     expect(await until(phase, (seen) => seen === Phase.ABORTED)).toBe(Phase.ABORTED);
   });
 
-  const launched = (round: string): Promise<unknown> =>
-    Promise.all(Array.from({ length: 16 }, (_, at) => launchHello(first(), `${round}-${at}`)));
+  const launchRound = (round: string): Promise<unknown> =>
+    Promise.all(Array.from({ length: LAUNCHES }, (_, at) => launchHello(first(), `${round}-${at}`)));
   /** The number of executions of a round that the other process lists. */
   const listed = async (round: string): Promise<number> => {
     const { executions } = await other().call(method.listExecutions, {
@@ -118,15 +122,15 @@ describe('a control plane of processes with a role each', () => {
   it(
     'has the views written by one projector when the other is killed',
     async () => {
-      await parts.process('projector-1').kill();
-      await launched('taken-over');
+      await processes.process('projector-1').kill();
+      await launchRound('taken-over');
       expect(
         await until(
           () => listed('taken-over'),
-          (count) => count === 16,
+          (count) => count === LAUNCHES,
         ),
-      ).toBe(16);
-      await parts.process('projector-1').start();
+      ).toBe(LAUNCHES);
+      await processes.process('projector-1').start();
     },
     LIMIT_MS,
   );
@@ -134,8 +138,8 @@ describe('a control plane of processes with a role each', () => {
   it(
     'reads from the log while no projector runs, and lists what was written later when one is back',
     async () => {
-      await expect(parts.process('projector-1').stop()).resolves.toBe(0);
-      await expect(parts.process('projector-2').stop()).resolves.toBe(0);
+      await expect(processes.process('projector-1').stop()).resolves.toBe(0);
+      await expect(processes.process('projector-2').stop()).resolves.toBe(0);
       const id = await launchHello(first(), 'meanwhile');
       const { closure } = await first().call(method.getExecution, { id });
       expect(closure?.phase).toBe(Phase.QUEUED);
@@ -147,24 +151,24 @@ describe('a control plane of processes with a role each', () => {
         if (target.case === 'container') target.value.args.push('x'.repeat(100_000));
       });
       const task = { resourceType: ResourceType.TASK, ...PLACE, name: 'large', version: 'v1' };
-      const payloads = join(parts.directory, 'data', 'payloads');
+      const payloads = join(processes.directory, 'data', 'payloads');
       renameSync(payloads, `${payloads}-elsewhere`);
       writeFileSync(payloads, 'in its place');
       expect((await other().attempt(method.getTask, { id: task })).code).toBe('UNAVAILABLE');
       rmSync(payloads);
       renameSync(`${payloads}-elsewhere`, payloads);
       expect((await other().attempt(method.getTask, { id: task })).code).toBe('OK');
-      await parts.process('projector-2').start();
+      await processes.process('projector-2').start();
       const seen = () => other().attempt(method.getExecution, { id });
       expect((await until(seen, ({ code }) => code === 'OK')).code).toBe('OK');
       // The leases were released, so no process has to wait until they expire.
-      await launched('given-back');
+      await launchRound('given-back');
       expect(
         await until(
           () => listed('given-back'),
-          (count) => count === 16,
+          (count) => count === LAUNCHES,
         ),
-      ).toBe(16);
+      ).toBe(LAUNCHES);
     },
     LIMIT_MS,
   );
@@ -195,7 +199,7 @@ describe('a control plane of processes with a role each', () => {
         }
       };
       const calling = [0, 1, 2, 3].map(keepCalling);
-      for (const part of parts.parts) {
+      for (const part of processes.parts) {
         const before = count;
         expect(await part.stop()).toBe(0);
         pauseMs = 50;
@@ -209,13 +213,13 @@ describe('a control plane of processes with a role each', () => {
           );
         await until(
           () => Promise.resolve(count),
-          (calls) => calls >= before + 20,
+          (calls) => calls >= before + 20, // far more than the four clients have in flight
         );
       }
       isOver = true;
       await Promise.all(calling);
       expect(failed).toEqual([]);
-      const recorded = (await parts.events()).filter(
+      const recorded = (await processes.events()).filter(
         ({ type, stream }) => type === 'ExecutionCreated' && stream.includes(':rolled-'),
       );
       expect(recorded).toHaveLength(count);

@@ -26,6 +26,7 @@ const api = (sandbox: Running): string => /REST\s+(\S+)/u.exec(sandbox.stdout())
 const get = async (url: string): Promise<Record<string, unknown>> =>
   (await (await fetch(url)).json()) as Record<string, unknown>;
 
+/** The phase of the execution that the sandbox has launched. */
 const phaseOf = async (sandbox: Running): Promise<unknown> => {
   const { closure } = await get(`${api(sandbox)}/executions/flytesnacks/development/churn-v1`);
   return (closure as { phase: string }).phase;
@@ -34,10 +35,10 @@ const phaseOf = async (sandbox: Running): Promise<unknown> => {
 type Node = { readonly closure: { readonly phase: string }; readonly metadata: { readonly isDynamic: boolean } };
 
 /** Launches a sample, and waits until its nodes are as wanted. */
-const launchedUntil = async (
+const launchAndWait = async (
   sandbox: Running,
   { name, inputs = {} }: { readonly name: string; readonly inputs?: object },
-  are: (nodes: readonly Node[]) => boolean,
+  areAsWanted: (nodes: readonly Node[]) => boolean,
 ): Promise<void> => {
   const plan = { resource_type: 'LAUNCH_PLAN', project: 'flytesnacks', domain: 'development', name, version: 'v1' };
   const request = { project: 'flytesnacks', domain: 'development', spec: { launch_plan: plan }, inputs };
@@ -47,12 +48,12 @@ const launchedUntil = async (
   const nodes = `${api(sandbox)}/node_executions/flytesnacks/development/${launched.id.name}?limit=1000`;
   await until(
     async () => ((await get(nodes))['nodeExecutions'] ?? []) as readonly Node[],
-    (found) => are(found),
+    (found) => areAsWanted(found),
   );
 };
 
 /** Runs the commands that the sandbox prints, until their answer says that the sample has succeeded. */
-const sampleSucceeded = async (sandbox: Running): Promise<void> => {
+const untilSampleSucceeded = async (sandbox: Running): Promise<void> => {
   const [getToken = ''] = /^ {2}TOKEN=.*$/mu.exec(sandbox.stdout()) ?? [];
   const [readOne = ''] = /^ {2}curl .*churn-v1$/mu.exec(sandbox.stdout()) ?? [];
   await until(
@@ -61,6 +62,7 @@ const sampleSucceeded = async (sandbox: Running): Promise<void> => {
   );
 };
 
+/** The number of elements that a list, such as `tasks`, has. */
 const countOf = async (sandbox: Running, collection: string): Promise<number> => {
   const { [collection]: listed } = await get(`${api(sandbox)}/${collection}/flytesnacks/development?limit=1000`);
   return (listed as unknown[]).length;
@@ -70,8 +72,8 @@ type WithExample = {
   readonly requestBody: { readonly content: Readonly<Record<string, { readonly example: object }>> };
 };
 
-/** Sends the example of a launch in `/openapi.json`. */
-const launchedExample = async (sandbox: Running): Promise<unknown> => {
+/** Sends the example of a launch in `/openapi.json`, and returns the answer. */
+const launchExample = async (sandbox: Running): Promise<unknown> => {
   const { paths } = (await get(new URL('/openapi.json', api(sandbox)).href)) as {
     readonly paths: Readonly<Record<string, { readonly post: WithExample }>>;
   };
@@ -107,7 +109,7 @@ describe('the sandbox', () => {
     expect(sandbox.stdout()).toContain('\nFound 1 execution; nothing was registered again.\n');
     expect(sandbox.stdout()).not.toContain('Registered');
     expect(await phaseOf(sandbox)).toBe('SUCCEEDED');
-    expect(await launchedExample(sandbox)).toHaveProperty('id.project', 'flytesnacks');
+    expect(await launchExample(sandbox)).toHaveProperty('id.project', 'flytesnacks');
     const tasks = await countOf(sandbox, 'tasks');
     sandbox.child.kill('SIGTERM');
     expect(await sandbox.ended).toMatchObject({ code: 0, stderr: '' });
@@ -135,7 +137,7 @@ describe('the sandbox', () => {
     const sandbox = flightlog(['sandbox', '--engine-rate', '0', ...ports]);
     await sandbox.said('Ctrl-C stops.');
     expect(sandbox.stdout()).toMatch(/^Registered \d+ sample/mu);
-    await sampleSucceeded(sandbox);
+    await untilSampleSucceeded(sandbox);
     sandbox.child.kill('SIGINT');
     expect((await sandbox.ended).code).toBe(0);
   });
@@ -150,7 +152,7 @@ describe('the sandbox', () => {
     const [, password = ''] = /as admin with the password (\S+),/u.exec(sandbox.stdout()) ?? [];
     expect(password).toMatch(/^[\w-]{16}$/u);
     expect((await fetch(`${api(sandbox)}/projects`)).status).toBe(401);
-    await sampleSucceeded(sandbox);
+    await untilSampleSucceeded(sandbox);
     sandbox.child.kill('SIGINT');
     expect((await sandbox.ended).code).toBe(0);
     expect((await start('sh', ['-c', `grep -rl -- ${password} '${own}'`]).ended).stdout).toBe('');
@@ -159,55 +161,58 @@ describe('the sandbox', () => {
   });
 
   it('with TLS registers its samples and runs them, and does not start with tls.client_ca_file', async () => {
-    const made = certificates();
-    made.authority('authority');
-    made.issue('authority', 'server');
+    const certificateFiles = certificates();
+    certificateFiles.authority('authority');
+    certificateFiles.issue('authority', 'server');
     const own = join(folder, 'with TLS');
     const args = ['sandbox', '--auth', '--data', own, '--grpc-port', '0', '--http-port', '0', '--engine-rate', '0'];
-    const env = { FLIGHTLOG_TLS_CERT_FILE: made.file('server.pem'), FLIGHTLOG_TLS_KEY_FILE: made.file('server.key') };
+    const env = {
+      FLIGHTLOG_TLS_CERT_FILE: certificateFiles.file('server.pem'),
+      FLIGHTLOG_TLS_KEY_FILE: certificateFiles.file('server.key'),
+    };
     const sandbox = flightlog(args, { env });
     await sandbox.said('Ctrl-C stops.');
     expect(sandbox.stdout()).toMatch(/^Registered \d+ sample/mu);
-    await sampleSucceeded(sandbox);
+    await untilSampleSucceeded(sandbox);
     sandbox.child.kill('SIGINT');
     expect((await sandbox.ended).code).toBe(0);
 
-    const withClientCa = { ...env, FLIGHTLOG_TLS_CLIENT_CA_FILE: made.file('authority.pem') };
+    const withClientCa = { ...env, FLIGHTLOG_TLS_CLIENT_CA_FILE: certificateFiles.file('authority.pem') };
     const refused = await flightlog(args, { env: withClientCa }).ended;
     expect(refused).toMatchObject({
       code: 1,
       stderr: expect.stringContaining('leave out tls.client_ca_file') as string,
     });
-    made.remove();
+    certificateFiles.remove();
   });
 
   it('says that port 2113 is in use, and does not serve the log there', async () => {
-    const usual = createServer().listen(2113, '127.0.0.1');
-    await once(usual, 'listening').catch(() => undefined); // the port is in use either way
+    const occupant = createServer().listen(2113, '127.0.0.1');
+    await once(occupant, 'listening').catch(() => undefined); // the port is in use either way
     const sandbox = await startSandbox();
     expect(sandbox.stdout()).toMatch(/^ {2}log {3}not served: port 2113 is in use; --eventstore-port names another$/mu);
     sandbox.child.kill('SIGINT');
     expect(await sandbox.ended).toMatchObject({ code: 0, stderr: '' });
-    usual.close();
+    occupant.close();
   });
 
   it('runs a dynamic sample, and has flags for tasks that fail and gates that wait', async () => {
     const inPhase = (nodes: readonly Node[], phase: string): number =>
       nodes.filter(({ closure }) => closure.phase === phase).length;
     const failing = await startSandbox('--failure-probability', '1');
-    await launchedUntil(failing, { name: 'dynamics.plan_at_run_time' }, (nodes) =>
+    await launchAndWait(failing, { name: 'dynamics.plan_at_run_time' }, (nodes) =>
       nodes.some(({ metadata }) => metadata.isDynamic),
     );
-    await launchedUntil(failing, { name: 'failures.both' }, (nodes) => inPhase(nodes, 'FAILED') > 0);
+    await launchAndWait(failing, { name: 'failures.both' }, (nodes) => inPhase(nodes, 'FAILED') > 0);
     failing.child.kill('SIGINT');
     expect((await failing.ended).code).toBe(0);
 
     const waiting = await startSandbox('--gates', 'wait');
     const topic = { scalar: { primitive: { string_value: 'tides' } } };
-    await launchedUntil(
+    await launchAndWait(
       waiting,
       { name: 'gates.editorial', inputs: { literals: { topic } } },
-      (nodes) => inPhase(nodes, 'SUCCEEDED') > 0 && inPhase(nodes, 'RUNNING') === 4,
+      (nodes) => inPhase(nodes, 'SUCCEEDED') > 0 && inPhase(nodes, 'RUNNING') === 4, // its gates
     );
     waiting.child.kill('SIGINT');
     expect((await waiting.ended).code).toBe(0);

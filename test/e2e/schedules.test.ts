@@ -5,6 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { create, fromBinary } from '@bufbuild/protobuf';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
+import { Sort_Direction as Direction } from '../../proto/gen/platformidl/admin/common_pb.js';
 import { ExecutionMetadata_ExecutionMode as Mode } from '../../proto/gen/platformidl/admin/execution_pb.js';
 import { LaunchPlanCreateRequestSchema, LaunchPlanState } from '../../proto/gen/platformidl/admin/launch_plan_pb.js';
 import { CronScheduleSchema } from '../../proto/gen/platformidl/admin/schedule_pb.js';
@@ -25,6 +26,8 @@ import { until } from '../support/until.js';
 
 const method = AdminService.method;
 const schedules = ScheduleService.method;
+/** The offset of an hour, `PT1H`, by which a tick's argument differs from its time. */
+const OFFSET_SECONDS = 3_600;
 const place = { project: 'flytesnacks', domain: 'development' };
 
 /** The spec of a sample launch plan with a kickoff argument, changed to tick every second with an offset of an hour. */
@@ -39,6 +42,7 @@ const nightly = () => {
   return spec!;
 };
 
+// The tests follow one another: the second deactivates the launch plan `often`, and activates `other`.
 describe('a launch plan that ticks every second', () => {
   let plane: ControlPlane;
   beforeAll(async () => {
@@ -48,9 +52,10 @@ describe('a launch plan that ticks every second', () => {
   afterAll(() => plane.close());
 
   const id = { ...place, name: 'often', version: 'v1' };
+  /** The executions that the schedule of `often` has launched, in order. */
   const fired = async () => {
-    const filters = 'eq(mode,1)+eq(launch_plan.name,often)';
-    const sortBy = { key: 'created_at', direction: 1 };
+    const filters = `eq(mode,${Mode.SCHEDULED})+eq(launch_plan.name,often)`;
+    const sortBy = { key: 'created_at', direction: Direction.ASCENDING };
     return (await plane.grpc.call(method.listExecutions, { id: place, limit: 100, filters, sortBy })).executions;
   };
 
@@ -69,7 +74,9 @@ describe('a launch plan that ticks every second', () => {
       const { fullInputs } = await plane.grpc.call(method.getExecutionData, { id: execution! });
       const literal = fullInputs!.literals[kickoff];
       expect(literal).toMatchObject({
-        value: { value: { value: { value: { value: { value: { seconds: BigInt(tick / 1_000 + 3_600) } } } } } },
+        value: {
+          value: { value: { value: { value: { value: { seconds: BigInt(tick / 1_000 + OFFSET_SECONDS) } } } } },
+        },
       });
     }
   });
@@ -171,7 +178,7 @@ describe('a launch plan that ticks every second', () => {
     });
     const listed = (await flightlog(['reactor', 'list', '--server', copy.ready.http]).ended).stdout;
     expect(listed).toMatch(/^fire-schedules .*\n {2}muted +this log is a copy of /mu);
-    await pause(2_500);
+    await pause(2_500); // at least two ticks
     expect(await firedBy(copy)).toBe(before);
     await copy.stop();
     const taken = await flightlog(['log', 'take-over', '--data', data]).ended;

@@ -16,8 +16,10 @@ import { until } from '../support/until.js';
 const LIMIT_MS = 120_000;
 const folder = mkdtempSync(join(tmpdir(), 'flightlog-startup-'));
 const EMBEDDED = ['--event-store', 'embedded:', '--read-store', 'sqlite:'];
+/** Data directories named so far; makes each name unique. */
 let count = 0;
 
+/** Starts `flightlog serve`, by default on an empty data directory. */
 const serve = (
   args: readonly string[],
   data = join(folder, `data-${(count += 1)}`),
@@ -35,33 +37,35 @@ const serve = (
 
 /** Expects that the process ends with one line on standard error, and was never ready. */
 const expectRefused = (ended: Ended, line: string | RegExp): void => {
-  const told = typeof line === 'string' ? `flightlog: ${line}\n` : (expect.stringMatching(line) as string);
-  expect(ended).toEqual({ code: 1, stdout: '', stderr: told });
+  const stderr = typeof line === 'string' ? `flightlog: ${line}\n` : (expect.stringMatching(line) as string);
+  expect(ended).toEqual({ code: 1, stdout: '', stderr });
 };
 
-const others = new Map<string, OtherServer>();
-const at = (name: string): string => others.get(name)?.address ?? '';
+/** Servers that are no event store, by name. */
+const otherServers = new Map<string, OtherServer>();
+const addressOf = (name: string): string => otherServers.get(name)?.address ?? '';
 const portOf = (address: string): string => address.split(':').at(-1) ?? '';
 
-const made = certificates();
+const certificateFiles = certificates();
+/** A log server without TLS, and one with TLS. */
 let plain: LogServer;
 let secured: LogServer;
 let plane: ServerProcess;
 
 beforeAll(async () => {
-  made.authority('ours');
-  made.issue('ours', 'server');
-  const tls = ['--tls-cert', made.file('server.pem'), '--tls-key', made.file('server.key')];
+  certificateFiles.authority('ours');
+  certificateFiles.issue('ours', 'server');
+  const tls = ['--tls-cert', certificateFiles.file('server.pem'), '--tls-key', certificateFiles.file('server.key')];
   [plain, secured] = await Promise.all([
     startLogServer(join(folder, 'plain')),
     startLogServer(join(folder, 'secured'), tls),
   ]);
   plane = await startServerProcess({ data: join(folder, 'plane'), args: EMBEDDED });
-  others.set('http', await httpServer());
-  others.set('silent', await silentServer());
+  otherServers.set('http', await httpServer());
+  otherServers.set('silent', await silentServer());
 }, LIMIT_MS);
 afterAll(async () => {
-  for (const other of others.values()) await other.close();
+  for (const other of otherServers.values()) await other.close();
   await plane.stop();
   await Promise.all([plain.stop(), secured.stop()]);
   rmSync(folder, { recursive: true });
@@ -116,36 +120,37 @@ describe('an address that cannot work ends the process, which says what to chang
 });
 
 describe('an address without an event store is retried, with a warning, and used once an event store answers', () => {
+  // Each row: the address at first, or '' for one where no server listens, and the reason that the log names.
   it.for<[string, () => string, string]>([
     ['refuses connections', () => '', 'connect ECONNREFUSED'],
-    ['is another HTTP server', () => at('http'), 'Protocol error'],
-    ['accepts connections and does not answer', () => at('silent'), 'it accepts calls and does not answer them'],
+    ['is another HTTP server', () => addressOf('http'), 'Protocol error'],
+    ['accepts connections and does not answer', () => addressOf('silent'), 'it accepts calls and does not answer them'],
   ])('an event store that %s', { timeout: LIMIT_MS }, async ([, before, why]) => {
     let target = before() === '' ? `127.0.0.1:${await freePort()}` : before();
     const proxy = await startProxy(() => target);
     const address = before() === '' ? target : proxy.address;
     const data = join(folder, `waiting-${(count += 1)}`);
     const port = await freePort();
-    const process = serve(['--event-store', `esdb://${address}?tls=false`, '--http-port', String(port)], data, 'warn');
+    const waiting = serve(['--event-store', `esdb://${address}?tls=false`, '--http-port', String(port)], data, 'warn');
     await until(
-      () => Promise.resolve(process.stderr()),
+      () => Promise.resolve(waiting.stderr()),
       (log) => log.includes(why),
     );
-    expect(process.stderr()).toContain('the event store (event_store) cannot be reached; retrying');
-    expect(process.stderr()).toContain('with TLS unless the address has tls=false');
-    expect(process.stdout()).toBe('');
+    expect(waiting.stderr()).toContain('the event store (event_store) cannot be reached; retrying');
+    expect(waiting.stderr()).toContain('with TLS unless the address has tls=false');
+    expect(waiting.stdout()).toBe('');
     if (before() === '') {
       const late = await startLogServer(join(folder, 'late'), ['--eventstore-port', portOf(target)]);
-      await process.said('"ready":true');
-      process.child.kill('SIGTERM');
-      expect((await process.ended).code).toBe(0);
+      await waiting.said('"ready":true');
+      waiting.child.kill('SIGTERM');
+      expect((await waiting.ended).code).toBe(0);
       await late.stop();
     } else {
       target = plain.address;
       proxy.cut();
-      await process.said('"ready":true');
-      process.child.kill('SIGTERM');
-      expect((await process.ended).code).toBe(0);
+      await waiting.said('"ready":true');
+      waiting.child.kill('SIGTERM');
+      expect((await waiting.ended).code).toBe(0);
     }
     await proxy.close();
   });
@@ -167,6 +172,7 @@ describe('a process that waits for its event store', () => {
 });
 
 describe('a process ends, and says why, when a newer release has written', () => {
+  /** Makes a data directory with one of its databases changed by SQL. */
   const edited = async (file: string, sql: string): Promise<string> => {
     const data = join(folder, `newer-${(count += 1)}`);
     await (await startServerProcess({ data, args: EMBEDDED })).stop();

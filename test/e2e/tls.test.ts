@@ -15,29 +15,32 @@ import { startLogServer } from '../support/processes/log-server.js';
 import { type ServerProcess, startServerProcess } from '../support/processes/server-process.js';
 import { until } from '../support/until.js';
 
-const made = certificates();
+const certificateFiles = certificates();
 const data = mkdtempSync(join(tmpdir(), 'tls-'));
-const pem = (name: string): Buffer => readFileSync(made.file(name));
+/** The content of a file of a certificate or key. */
+const pem = (name: string): Buffer => readFileSync(certificateFiles.file(name));
 
 beforeAll(() => {
-  for (const authority of ['ours', 'another']) made.authority(authority);
-  made.issue('ours', 'server');
-  made.issue('ours', 'caller');
-  made.issue('another', 'stranger');
+  for (const authority of ['ours', 'another']) certificateFiles.authority(authority);
+  certificateFiles.issue('ours', 'server');
+  certificateFiles.issue('ours', 'caller');
+  certificateFiles.issue('another', 'stranger');
 });
 afterAll(() => {
-  made.remove();
+  certificateFiles.remove();
   rmSync(data, { recursive: true });
 });
 
-const flags = ['--tls-cert', made.file('server.pem'), '--tls-key', made.file('server.key')];
+/** Flags of a server with the certificate `server`. */
+const tlsFlags = ['--tls-cert', certificateFiles.file('server.pem'), '--tls-key', certificateFiles.file('server.key')];
 const servers: ServerProcess[] = [];
 afterEach(async () => {
   for (const server of servers.splice(0)) await server.stop();
 });
 
+/** Starts a server, which is stopped after the test. */
 const serving = async (
-  args: readonly string[] = flags,
+  args: readonly string[] = tlsFlags,
   env: Record<string, string> = {},
   directory = data,
 ): Promise<ServerProcess> => {
@@ -46,10 +49,16 @@ const serving = async (
   return server;
 };
 
-type Shown = { readonly ca: Buffer; readonly cert?: Buffer; readonly key?: Buffer };
-const shown = (name: string): Shown => ({ ca: pem('ours.pem'), cert: pem(`${name}.pem`), key: pem(`${name}.key`) });
+/** The authority that a client trusts, and the certificate that the client shows, if any. */
+type ClientTls = { readonly ca: Buffer; readonly cert?: Buffer; readonly key?: Buffer };
+const withCertificate = (name: string): ClientTls => ({
+  ca: pem('ours.pem'),
+  cert: pem(`${name}.pem`),
+  key: pem(`${name}.key`),
+});
 
-const overRest = (url: string, tls: Shown, headers: Record<string, string> = {}): Promise<number | string> =>
+/** The HTTP status of a GET, or `refused` when the connection fails. */
+const overRest = (url: string, tls: ClientTls, headers: Record<string, string> = {}): Promise<number | string> =>
   new Promise((resolve) => {
     const asked = request(url, { ...tls, headers, agent: false }, (answer) => {
       answer.resume();
@@ -70,23 +79,26 @@ const textOf = (url: string): Promise<string> =>
 
 const versionOf = ({ ready }: ServerProcess): string => `${ready.http}/api/v1/version`;
 
-const same = (bytes: Buffer): Buffer => bytes;
+const asIs = (bytes: Buffer): Buffer => bytes;
 
 const VERSION = '/flyteidl.service.AdminService/GetVersion';
 
+/** The gRPC status of a call without fields. */
 const overGrpc = ({ ready }: Pick<ServerProcess, 'ready'>, how: ChannelCredentials, path = VERSION): Promise<number> =>
   new Promise((resolve) => {
     // RFC 6066 allows no IP address as the name of a server.
     const client = new Client(ready.grpc.replace('127.0.0.1', 'localhost'), how);
     const deadline = Date.now() + 20_000;
-    client.makeUnaryRequest(path, same, same, Buffer.alloc(0), { deadline }, (error) => {
+    client.makeUnaryRequest(path, asIs, asIs, Buffer.alloc(0), { deadline }, (error) => {
       client.close();
       resolve(error?.code ?? 0);
     });
   });
 
-const channel = ({ ca, key, cert }: Shown): ChannelCredentials => credentials.createSsl(ca, key ?? null, cert ?? null);
+const channel = ({ ca, key, cert }: ClientTls): ChannelCredentials =>
+  credentials.createSsl(ca, key ?? null, cert ?? null);
 
+/** Statuses of gRPC. */
 const OK = 0;
 const UNAVAILABLE = 14;
 
@@ -95,11 +107,13 @@ const portOf = (address: string): string => address.split(':').at(-1) ?? '';
 /** The connection string of an official client of the EventStoreDB protocol. */
 const clientUrl = (address: string, shows?: string): string => {
   const own =
-    shows === undefined ? '' : `&userCertFile=${made.file(`${shows}.pem`)}&userKeyFile=${made.file(`${shows}.key`)}`;
-  return `esdb://localhost:${portOf(address)}?tls=true&tlsCAFile=${made.file('ours.pem')}${own}`;
+    shows === undefined
+      ? ''
+      : `&userCertFile=${certificateFiles.file(`${shows}.pem`)}&userKeyFile=${certificateFiles.file(`${shows}.key`)}`;
+  return `esdb://localhost:${portOf(address)}?tls=true&tlsCAFile=${certificateFiles.file('ours.pem')}${own}`;
 };
 
-/** Reads the log as an official client does. */
+/** The number of events that an official client reads, or `refused`. */
 const overEventstore = async (url: string): Promise<number | 'refused'> => {
   const client = EventStoreDBClient.connectionString(url);
   let events = 0;
@@ -113,8 +127,8 @@ const overEventstore = async (url: string): Promise<number | 'refused'> => {
   }
 };
 
-/** The first bytes that a client without TLS receives; empty when the server closes the connection. */
-const plain = ({ ready }: ServerProcess): Promise<string> =>
+/** The bytes that a client without TLS receives until the server closes the connection. */
+const firstBytesWithoutTls = ({ ready }: ServerProcess): Promise<string> =>
   new Promise((resolve) => {
     const socket = connect(Number(new URL(ready.http).port), '127.0.0.1');
     let said = '';
@@ -125,7 +139,7 @@ const plain = ({ ready }: ServerProcess): Promise<string> =>
 
 /** The projects that the command line lists over gRPC with a line in its configuration, or the error. */
 const fromCommandLine = async ({ ready }: ServerProcess, line: string): Promise<string> => {
-  const file = made.file('profile.yaml');
+  const file = certificateFiles.file('profile.yaml');
   writeFileSync(file, `admin:\n  endpoint: dns:///localhost:${portOf(ready.grpc)}\n  ${line}\n`);
   const { stdout, stderr } = await flightlog(['list', 'projects', '-o', 'name', '--profile', file]).ended;
   return stdout || stderr;
@@ -133,7 +147,7 @@ const fromCommandLine = async ({ ready }: ServerProcess, line: string): Promise<
 
 describe('with a certificate', () => {
   it('gRPC and REST speak TLS to clients that trust its authority or do not verify it, and to no others', async () => {
-    const server = await serving(flags, { FLIGHTLOG_PROJECTS: '[flytesnacks]' }, join(data, 'projects'));
+    const server = await serving(tlsFlags, { FLIGHTLOG_PROJECTS: '[flytesnacks]' }, join(data, 'projects'));
     expect(server.ready.http).toMatch(/^https:/);
     const [trusting, wrong] = [{ ca: pem('ours.pem') }, { ca: pem('another.pem') }];
     expect(await overRest(versionOf(server), trusting)).toBe(200);
@@ -141,17 +155,17 @@ describe('with a certificate', () => {
     expect(await overRest(versionOf(server), wrong)).toBe('refused');
     expect(await overGrpc(server, channel(wrong))).toBe(UNAVAILABLE);
     expect(await overGrpc(server, credentials.createInsecure())).toBe(UNAVAILABLE);
-    expect(await plain(server)).not.toContain('200');
+    expect(await firstBytesWithoutTls(server)).not.toContain('200');
     expect(await fromCommandLine(server, 'insecureSkipVerify: false')).toMatch(/^flightlog: no server answers at /u);
-    expect(await fromCommandLine(server, `caCertFilePath: ${made.file('ours.pem')}`)).toBe('flytesnacks\n');
+    expect(await fromCommandLine(server, `caCertFilePath: ${certificateFiles.file('ours.pem')}`)).toBe('flytesnacks\n');
     expect(await fromCommandLine(server, 'insecureSkipVerify: true')).toBe('flytesnacks\n');
   });
 
   it('clients must show a certificate of the authority that is configured for them', async () => {
-    const server = await serving(flags, { FLIGHTLOG_TLS_CLIENT_CA_FILE: made.file('ours.pem') });
-    expect(await overRest(versionOf(server), shown('caller'))).toBe(200);
-    expect(await overGrpc(server, channel(shown('caller')))).toBe(OK);
-    for (const refused of [{ ca: pem('ours.pem') }, shown('stranger')]) {
+    const server = await serving(tlsFlags, { FLIGHTLOG_TLS_CLIENT_CA_FILE: certificateFiles.file('ours.pem') });
+    expect(await overRest(versionOf(server), withCertificate('caller'))).toBe(200);
+    expect(await overGrpc(server, channel(withCertificate('caller')))).toBe(OK);
+    for (const refused of [{ ca: pem('ours.pem') }, withCertificate('stranger')]) {
       expect(await overRest(versionOf(server), refused)).toBe('refused');
       expect(await overGrpc(server, channel(refused))).toBe(UNAVAILABLE);
     }
@@ -164,7 +178,7 @@ describe('the EventStoreDB protocol', () => {
   const projects = { FLIGHTLOG_PROJECTS: '["flytesnacks"]', FLIGHTLOG_EVENTSTORE_MODE: 'read' };
 
   it('speaks TLS with the certificate of the server', async () => {
-    const { ready } = await serving(flags, projects);
+    const { ready } = await serving(tlsFlags, projects);
     const { eventstore = '' } = ready;
     expect(await overEventstore(clientUrl(eventstore))).toBe(FIRST_EVENTS);
     expect(await overEventstore(clientUrl(eventstore).replace('ours.pem', 'another.pem'))).toBe('refused');
@@ -175,7 +189,10 @@ describe('the EventStoreDB protocol', () => {
   });
 
   it('refuses clients without a certificate of the authority that is configured for them', async () => {
-    const { ready } = await serving(flags, { ...projects, FLIGHTLOG_TLS_CLIENT_CA_FILE: made.file('ours.pem') });
+    const { ready } = await serving(tlsFlags, {
+      ...projects,
+      FLIGHTLOG_TLS_CLIENT_CA_FILE: certificateFiles.file('ours.pem'),
+    });
     const { eventstore = '' } = ready;
     expect(await overEventstore(clientUrl(eventstore, 'caller'))).toBe(FIRST_EVENTS);
     expect(await overEventstore(clientUrl(eventstore, 'stranger'))).toBe('refused');
@@ -183,7 +200,7 @@ describe('the EventStoreDB protocol', () => {
   });
 
   it('carries the log of a control plane over TLS, to a host name and to an IP address', async () => {
-    const log = await startLogServer(join(data, 'log'), flags);
+    const log = await startLogServer(join(data, 'log'), tlsFlags);
     const byName = clientUrl(log.address);
     // The format of the log, its id and the project are its first three events.
     for (const url of [byName, byName.replace('localhost', '127.0.0.1')]) {
@@ -209,17 +226,17 @@ const shownBy = (port: string): Promise<string> =>
     socket.on('error', () => resolve('refused'));
   });
 
-describe('a client certificate that stands for a principal', () => {
+describe('a client certificate that the configuration maps to a principal', () => {
   const FORBIDDEN = 7;
   const UNAUTHENTICATED = 16;
   const listed = '/flyteidl.service.AdminService/ListProjects';
 
   it('makes the principal the caller on every port, with its roles, unless a page of another site asks', async () => {
-    made.issue('ours', 'engine', ['URI:spiffe://cluster/engine']);
+    certificateFiles.issue('ours', 'engine', ['URI:spiffe://cluster/engine']);
     const { ready } = await serving(
-      flags,
+      tlsFlags,
       {
-        FLIGHTLOG_TLS_CLIENT_CA_FILE: made.file('ours.pem'),
+        FLIGHTLOG_TLS_CLIENT_CA_FILE: certificateFiles.file('ours.pem'),
         FLIGHTLOG_EVENTSTORE_MODE: 'read',
         FLIGHTLOG_AUTH_CERTIFICATES: JSON.stringify([
           { uri: 'spiffe://cluster/engine', principal: 'engine', roles: ['engine'] },
@@ -229,10 +246,10 @@ describe('a client certificate that stands for a principal', () => {
       join(data, 'with certificates'),
     );
     const asRest = async (name: string, path: string, headers = {}) =>
-      overRest(`${ready.http}${path}`, shown(name), headers);
-    const asGrpc = async (name: string, path: string) => overGrpc({ ready }, channel(shown(name)), path);
+      overRest(`${ready.http}${path}`, withCertificate(name), headers);
+    const asGrpc = async (name: string, path: string) => overGrpc({ ready }, channel(withCertificate(name)), path);
     expect(await asRest('caller', '/api/v1/me')).toBe(200);
-    expect(await asRest('server', '/api/v1/me')).toBe(401); // verified, and stands for no principal
+    expect(await asRest('server', '/api/v1/me')).toBe(401); // verified, but mapped to no principal
     expect(await asRest('caller', '/metrics')).toBe(200);
     expect(await asRest('caller', '/api/v1/audit')).toBe(200);
     expect(await asRest('engine', '/api/v1/audit')).toBe(403);
@@ -250,30 +267,30 @@ describe('a client certificate that stands for a principal', () => {
 });
 
 describe('certificates that replace others while a server runs', () => {
-  const [cert, key] = [made.file('used.pem'), made.file('used.key')];
+  const [cert, key] = [certificateFiles.file('used.pem'), certificateFiles.file('used.key')];
   const use = (name: string): void => {
-    copyFileSync(made.file(`${name}.pem`), cert);
-    copyFileSync(made.file(`${name}.key`), key);
+    copyFileSync(certificateFiles.file(`${name}.pem`), cert);
+    copyFileSync(certificateFiles.file(`${name}.key`), key);
   };
 
   it('are shown to new connections on every port, and not when they cannot be used', async () => {
-    made.issue('ours', 'renewed');
+    certificateFiles.issue('ours', 'renewed');
     use('server');
     const own = ['--tls-cert', cert, '--tls-key', key];
     const { ready, log } = await serving(own, { FLIGHTLOG_EVENTSTORE_MODE: 'read' });
     const ports = [ready.grpc, ready.http, ready.eventstore ?? ''].map(portOf);
-    const all = () => Promise.all(ports.map(shownBy));
-    expect(await all()).toEqual(['server', 'server', 'server']);
+    const namesShown = () => Promise.all(ports.map(shownBy));
+    expect(await namesShown()).toEqual(['server', 'server', 'server']);
     use('renewed');
-    await until(all, (names) => names.every((name) => name === 'renewed'));
-    copyFileSync(made.file('caller.pem'), cert); // the key is of another certificate
+    await until(namesShown, (names) => names.every((name) => name === 'renewed'));
+    copyFileSync(certificateFiles.file('caller.pem'), cert); // the key is of another certificate
     const metrics = await until(
       () => textOf(`${ready.http}/metrics`),
       (text) => text.includes('flightlog_tls_reloads_total{outcome="failed"} 1'),
     );
     expect(metrics).toContain('flightlog_tls_reloads_total{outcome="loaded"} 1');
     expect(log()).toContain('is not the key of tls.cert_file');
-    expect(await all()).toEqual(['renewed', 'renewed', 'renewed']);
+    expect(await namesShown()).toEqual(['renewed', 'renewed', 'renewed']);
   });
 });
 
@@ -288,7 +305,7 @@ describe('a server does not start', () => {
     ['with the key of another certificate', ['--tls-cert', 'server.pem', '--tls-key', 'caller.key'], 'tls.key_file: '],
     ['with a file that is no certificate', ['--tls-cert', 'server.csr', '--tls-key', 'server.key'], 'tls.cert_file: '],
   ])('%s', async (_how, args, said) => {
-    const files = args.map((each) => (each.startsWith('--') ? each : made.file(each)));
+    const files = args.map((each) => (each.startsWith('--') ? each : certificateFiles.file(each)));
     await expect(startServerProcess({ data, args: files })).rejects.toThrow(said);
   });
 });

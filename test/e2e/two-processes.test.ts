@@ -23,13 +23,17 @@ import type { Answer, Transport } from '../support/clients/transports.js';
 import { startTwoProcesses, type TwoProcesses } from '../support/processes/two-processes.js';
 
 const { method } = AdminService;
+/** Reports that are sent at the same time. */
 const IN_FLIGHT = 16;
 const LIMIT_MS = 120_000;
 
 let two: TwoProcesses;
+/** The reports sent so far. */
 let sent = 0;
+/** The status of the answer to each report, by the URI of its deck. */
 const answered = new Map<string, string>();
 
+/** The process whose turn it is. */
 const api = (turn: number): Transport => two.members[turn % 2 === 0 ? 0 : 1].api();
 const first = (): Transport => api(0);
 const other = (): Transport => api(1);
@@ -85,6 +89,7 @@ const expectNothingLost = async (): Promise<void> => {
   expect([...times].filter(([, count]) => count !== 1)).toEqual([]);
 };
 
+/** The different statuses of some answers, sorted. */
 const codes = (answers: readonly Answer[]): string[] => [...new Set(answers.map(({ code }) => code))].sort();
 
 beforeAll(async () => {
@@ -95,15 +100,15 @@ afterAll(() => two.close(), LIMIT_MS);
 
 describe('two control planes on one log', () => {
   it('know at once what the other has recorded', async () => {
-    await expect(launchHello(other(), 'told-elsewhere')).resolves.toMatchObject({ name: 'told-elsewhere' });
+    await expect(launchHello(other(), 'launched-elsewhere')).resolves.toMatchObject({ name: 'launched-elsewhere' });
     const answer = await first().attempt(
       method.createNodeEvent,
-      nodeReport(idOf('told-elsewhere'), 'n0', { phase: Node.QUEUED }),
+      nodeReport(idOf('launched-elsewhere'), 'n0', { phase: Node.QUEUED }),
     );
     expect(answer.code).toBe('OK');
     const running = await other().attempt(
       method.createNodeEvent,
-      nodeReport(idOf('told-elsewhere'), 'n0', { phase: Node.RUNNING }),
+      nodeReport(idOf('launched-elsewhere'), 'n0', { phase: Node.RUNNING }),
     );
     expect(running.code).toBe('OK');
   });
@@ -160,6 +165,7 @@ describe('two control planes on one log', () => {
       );
       const versions = ['a', 'b', 'c', 'd'].map((version) => ({ ...recorded.id!, name: 'hello.switched', version }));
       for (const [at, id] of versions.entries()) await api(at).call(method.createLaunchPlan, { ...recorded, id });
+      // Of the four versions, three are switched; every fifth change deactivates.
       const change = (turn: number) =>
         api(turn).attempt(method.updateLaunchPlan, {
           id: versions[turn % 3]!,

@@ -9,10 +9,12 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type ServerProcess, startServerProcess } from '../support/processes/server-process.js';
 
 const MIB = 1024 * 1024;
+/** The size that a request states, and the part of it that is sent. */
 const ANNOUNCED_BYTES = 60 * MIB;
 const SENT_BYTES = 8 * MIB;
-/** Requests: all 100 would take 800 MiB of memory; those that the memory budget admits take much less. */
+/** The number of requests. All would take 800 MiB of memory; those that the memory budget admits take much less. */
 const UNFINISHED = 100;
+/** The most memory that the requests may take. */
 const GROWTH_BYTES = 300 * MIB;
 
 const data = mkdtempSync(join(tmpdir(), 'unfinished-'));
@@ -30,6 +32,7 @@ afterEach(async () => {
   for (const close of closing.splice(0)) await close();
 });
 
+/** The memory of the server process, as the kernel counts it. */
 const residentBytes = (): number =>
   Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${server.child.pid}/status`, 'utf8'))?.[1]) * 1024;
 
@@ -41,8 +44,8 @@ const version = async (): Promise<number> => (await fetch(`${server.ready.http}/
 const peakWhile = async (sent: () => number): Promise<number> => {
   let peak = 0;
   let seen = -1;
-  for (let still = 0; still < 100; still++) {
-    if (sent() !== seen) still = 0;
+  for (let callsWithoutProgress = 0; callsWithoutProgress < 100; callsWithoutProgress++) {
+    if (sent() !== seen) callsWithoutProgress = 0;
     seen = sent();
     expect(await version()).toBe(200);
     peak = Math.max(peak, residentBytes());
@@ -55,7 +58,7 @@ const unfinishedCalls = (calls: number): ClientHttp2Session => {
   const session = connectHttp2(`http://${server.ready.grpc}`);
   session.on('error', () => undefined);
   closing.push(() => session.destroy());
-  const head = Buffer.alloc(5);
+  const head = Buffer.alloc(5); // of a gRPC frame: a flag and the length
   head.writeUInt32BE(ANNOUNCED_BYTES, 1);
   const part = Buffer.concat([head, Buffer.alloc(SENT_BYTES, 'x')]);
   for (let i = 0; i < calls; i++) {

@@ -31,6 +31,7 @@ beforeAll(async () => {
 });
 afterAll(() => plane.close());
 
+/** A Server-Sent Event of a watch; `id` is its position in the log, and absent when a client cannot resume after it. */
 type WatchEvent = { readonly id: string | undefined; readonly type: string; readonly data: Record<string, unknown[]> };
 
 const parseEvent = (block: string): WatchEvent => {
@@ -38,6 +39,7 @@ const parseEvent = (block: string): WatchEvent => {
   return { id, type: type!, data: JSON.parse(data!) as WatchEvent['data'] };
 };
 
+/** The event to resume after, a function that gets each event, and a signal that ends the watch. */
 type Following = {
   readonly after?: string;
   readonly onEvent?: (each: WatchEvent) => void;
@@ -67,6 +69,7 @@ const readEvents = async (
   return all;
 };
 
+/** Reads a watch over gRPC until it ends. */
 const overGrpc = async (request: Parameters<typeof create<typeof WatchRequestSchema>>[1]) => {
   const client = new Client(plane.server().ready.grpc, credentials.createInsecure());
   const asIs = (bytes: Buffer): Buffer => bytes;
@@ -80,9 +83,13 @@ const overGrpc = async (request: Parameters<typeof create<typeof WatchRequestSch
   return answers;
 };
 
+/** A watch that is read; `all` has the events received so far. */
 type Watching = { readonly all: WatchEvent[]; readonly close: () => void };
 
-/** Reads the Server-Sent Events of a watch without end; resolves at the state, or with `after` at the first event. */
+/**
+ * Reads the Server-Sent Events of a watch without end into `all`. Resolves at the state, or at the first event when
+ * `after` names the event to resume after.
+ */
 const watchList = async (query: string, after?: string): Promise<Watching> => {
   const all: WatchEvent[] = [];
   const stop = new AbortController();
@@ -104,6 +111,7 @@ const watchList = async (query: string, after?: string): Promise<Watching> => {
 const withoutCheckpoints = (all: readonly WatchEvent[]) => all.filter(({ type }) => type !== 'checkpoint');
 
 describe('a watch of one execution', () => {
+  /** The events of a watch that was opened before the execution ran. */
   let live: readonly WatchEvent[];
 
   beforeAll(async () => {
@@ -166,16 +174,19 @@ describe('a watch of one execution', () => {
 
 describe('a watch of a filter', () => {
   const RUNNING = 'filters=eq(phase,RUNNING)';
+  /** The names of the executions in an event; `not NAME` for one that no longer matches. */
   const named = ({ data }: WatchEvent) => [
     ...(data['executions'] as { id: { name: string } }[]).map(({ id }) => id.name),
     ...(data['noLongerMatching'] as { name: string }[]).map(({ name }) => `not ${name}`),
   ];
+  /** The events of a watch of the running executions, while one was launched and ended. */
   let running: readonly WatchEvent[];
-  let began: string;
+  /** The id of the first of them. */
+  let firstId: string;
 
   beforeAll(async () => {
     const watching = await watchList(RUNNING);
-    began = watching.all[0]!.id!;
+    firstId = watching.all[0]!.id!;
     await launchHello(plane.grpc, 'listed');
     await plane.run();
     await until(
@@ -192,7 +203,7 @@ describe('a watch of a filter', () => {
   });
 
   it('resumes after the last event that a client names', async () => {
-    const again = await watchList(RUNNING, began);
+    const again = await watchList(RUNNING, firstId);
     await until(
       () => Promise.resolve(again.all),
       (all) => withoutCheckpoints(all).length >= 2,

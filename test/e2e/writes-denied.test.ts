@@ -14,6 +14,7 @@ const { registerProject } = AdminService.method;
 
 const directory = mkdtempSync(join(tmpdir(), 'flightlog-denied-'));
 let log: LogServer;
+/** A proxy before the log that can deny writes. */
 let node: ForgetfulLog;
 let server: ServerProcess;
 let api: Transport;
