@@ -19,8 +19,10 @@ const folder = mkdtempSync(join(tmpdir(), 'flightlog-startup-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 let count = 0;
+/** The path of a data directory that does not exist yet. */
 const newData = (): string => join(folder, `data-${(count += 1)}`);
 
+/** Starts `flightlog serve` with a data directory of its own, on free ports. */
 const serve = (args: readonly string[], env: Readonly<Record<string, string>> = {}, level = 'fatal'): Running =>
   flightlog(
     [
@@ -55,7 +57,9 @@ describe.skipIf(mongoUrl === undefined)('a start with a read store that cannot b
     change(url);
     return url.href;
   };
-  const started = (url: string): Promise<Ended> => serve(['--event-store', 'embedded:', '--read-store', url]).ended;
+  /** Starts a server with this read store, and waits until its process ends. */
+  const startedUntilEnd = (url: string): Promise<Ended> =>
+    serve(['--event-store', 'embedded:', '--read-store', url]).ended;
 
   it.for<[string, () => string, RegExp]>([
     [
@@ -64,7 +68,7 @@ describe.skipIf(mongoUrl === undefined)('a start with a read store that cannot b
       /^flightlog: read_store: the read store mongodb:\/\/[^@]+ refuses: .*\n$/u,
     ],
   ])('ends with an error that names read_store: %s', { timeout: LIMIT_MS }, async ([, url, line]) => {
-    expectRefused(await started(url()), line);
+    expectRefused(await startedUntilEnd(url()), line);
   });
 
   it(
@@ -91,7 +95,7 @@ describe.skipIf(mongoUrl === undefined)('a start with a read store that cannot b
       await setLabel({ format: 1 });
       const line =
         /^flightlog: read_store: the read store \S+ has the views of another log \(theirs; this one is \S+\): name another/u;
-      expectRefused(await started(location.url), line);
+      expectRefused(await startedUntilEnd(location.url), line);
       const log = await startServerProcess({ data: newData(), args: ['--role', 'log'] });
       const shared = ['--event-store', `esdb://${log.ready.eventstore}?tls=false`, '--read-store', location.url];
       for (const role of ['api', 'projector', 'reactor'])
@@ -106,7 +110,7 @@ describe.skipIf(mongoUrl === undefined)('a start with a read store that cannot b
     async () => {
       await setLabel({ format: 99 });
       expectRefused(
-        await started(location.url),
+        await startedUntilEnd(location.url),
         /^flightlog: read_store: a newer release has written the views in \S+ \(format 99, this one knows 1\): start that one\n$/u,
       );
     },
@@ -141,7 +145,8 @@ describe.skipIf(mongoUrl === undefined)('a start with a read store that cannot b
 describe.skipIf(kafkaBrokers === undefined)('a start with topics that cannot be published to', () => {
   const kafka = new Kafka({ brokers: (kafkaBrokers ?? '').split(','), logLevel: logLevel.NOTHING });
 
-  const madeTopic = async (topic: string, policy: string, record?: unknown): Promise<void> => {
+  /** Creates a topic of one partition, and publishes the record, as JSON unless it is a text. */
+  const createTopicWith = async (topic: string, policy: string, record?: unknown): Promise<void> => {
     await createTopic({ topic, numPartitions: 1, configEntries: [{ name: 'cleanup.policy', value: policy }] });
     if (record === undefined) return;
     const producer = kafka.producer();
@@ -150,17 +155,19 @@ describe.skipIf(kafkaBrokers === undefined)('a start with topics that cannot be 
     await producer.send({ topic, messages: [{ key: '0', value }] });
     await producer.disconnect();
   };
-  const started = (prefix: string): Promise<Ended> =>
+  /** Starts a server that exports to the topics with this prefix, and waits until its process ends. */
+  const startedUntilEnd = (prefix: string): Promise<Ended> =>
     serve(['--event-store', 'embedded:', '--kafka', kafkaBrokers ?? ''], {
       FLIGHTLOG_KAFKA_TOPIC_PREFIX: prefix,
       FLIGHTLOG_KAFKA_TOPIC_PARTITIONS: '1',
     }).ended;
+  /** A record of the topic of positions, as a worker that exports another log writes it; `parts` counts partitions. */
   const position = { logId: randomUUID(), position: '7', parts: 1, worker: 'theirs' };
   const REFUSED = 'flightlog: stopped by a failure: kafka: ';
 
   it.for<[string, string, string, unknown, (prefix: string) => string]>([
     [
-      'that keep the last event of each key alone',
+      'that keep only the last event of each key',
       'execution.v1',
       'compact',
       undefined,
@@ -183,7 +190,7 @@ describe.skipIf(kafkaBrokers === undefined)('a start with topics that cannot be 
         `a newer release has written topic ${prefix}.export.positions.v1 (format 99; this release knows 1): start that one`,
     ],
     [
-      'that have no positions of an export in them',
+      'whose topic of positions has a record that is no position',
       'export.positions.v1',
       'compact',
       'no position',
@@ -195,8 +202,8 @@ describe.skipIf(kafkaBrokers === undefined)('a start with topics that cannot be 
     { timeout: LIMIT_MS },
     async ([, name, policy, record, line]) => {
       const prefix = newPrefix();
-      await madeTopic(`${prefix}.${name}`, policy, record);
-      const { code, stderr } = await started(prefix);
+      await createTopicWith(`${prefix}.${name}`, policy, record);
+      const { code, stderr } = await startedUntilEnd(prefix);
       expect({ code, stderr }).toEqual({
         code: 1,
         stderr: expect.stringContaining(`${REFUSED}${line(prefix)}`) as string,
@@ -206,7 +213,7 @@ describe.skipIf(kafkaBrokers === undefined)('a start with topics that cannot be 
   );
 
   it(
-    'waits for brokers that cannot be reached, reports a degraded check meanwhile, and a good one afterwards',
+    'waits for brokers that cannot be reached; its check `export` is degraded meanwhile, and well afterwards',
     async () => {
       const proxy = await startProxy((kafkaBrokers ?? '').split(',')[0] ?? '');
       proxy.shut();

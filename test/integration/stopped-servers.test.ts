@@ -24,12 +24,17 @@ const { method } = AdminService;
 const STOPPED_MS = Number(process.env['FLIGHTLOG_TEST_STOPPED_SECONDS'] ?? 3) * 1_000;
 const LIMIT_MS = 240_000 + 5 * STOPPED_MS;
 
-/** Time to catch up with the events recorded meanwhile: enough for a stand-in server on a busy machine. */
+/**
+ * The options of a poll, in milliseconds: time to catch up with the events recorded during an outage, enough for a
+ * stand-in server on a busy machine.
+ */
 const catchingUp = { timeout: 60_000 + 3 * STOPPED_MS, interval: 200 };
 
+/** The state of one check of the server, such as `well` or `degraded`. */
 const stateOf = async (http: string, check: string): Promise<string | undefined> =>
   (await readiness(http)).checks[check]?.state;
 
+/** The folder with the Java libraries of a Kafka broker, which the test starts and kills; absent without Kafka. */
 const libraries = process.env['FLIGHTLOG_TEST_KAFKA_LIBS'];
 
 const idOf = (name: string) => ({ project: 'flytesnacks', domain: 'development', name });
@@ -49,6 +54,7 @@ const launching = async (api: Transport, prefix: string, meanwhile: Promise<unkn
   return names;
 };
 
+/** Starts a server, and registers the tasks, workflow and launch plan that executions are launched from. */
 const started = async (data: string, args: readonly string[], env = {}): Promise<[ServerProcess, Transport]> => {
   const server = await startServerProcess({ data, args, env: { FLIGHTLOG_PROJECTS: '["flytesnacks"]', ...env } });
   const api = overGrpc(server.ready);

@@ -7,6 +7,6 @@ describe.skipIf(mongoUrl === undefined)('in a MongoDB', () => {
   textSearchContract(
     'searches in MongoDB',
     async () => ({ store: await mongoReadStore({ location: newMongoLocation(), logId: 'l', queryLimitMs: 60_000 }) }),
-    { runs: 25 },
+    { runs: 25 }, // generated cases: fewer than for the embedded store, because each takes longer
   );
 });

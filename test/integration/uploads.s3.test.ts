@@ -5,6 +5,7 @@ import { type ControlPlane, startControlPlane } from '../support/processes/contr
 import { checksSignatures, makeBucket, newS3Location, s3Setting, s3Url } from '../support/servers/s3-server.js';
 
 const { method } = DataProxyService;
+/** The setting for the tests: small, so that they can exceed it. */
 const MAX_UPLOAD_BYTES = 1_000;
 const md5 = (content: string): Buffer => createHash('md5').update(content).digest();
 
@@ -21,7 +22,8 @@ describe.skipIf(s3Url === undefined)('uploads to a bucket', () => {
   });
   afterAll(() => plane.close());
 
-  const place = (content: string, filename = `${randomUUID()} ö=.bin`) => ({
+  /** A request for a location of an upload; the default name has characters that URLs escape. */
+  const locationRequest = (content: string, filename = `${randomUUID()} ö=.bin`) => ({
     project: 'flytesnacks',
     domain: 'development',
     contentMd5: md5(content),
@@ -30,7 +32,7 @@ describe.skipIf(s3Url === undefined)('uploads to a bucket', () => {
   });
 
   const upload = async (content: string, filename?: string) => {
-    const located = await plane.grpc.call(method.createUploadLocation, place(content, filename));
+    const located = await plane.grpc.call(method.createUploadLocation, locationRequest(content, filename));
     const answer = await fetch(located.signedUrl, { method: 'PUT', body: content, headers: located.headers });
     expect(answer.status).toBe(200);
     return located;
@@ -39,17 +41,20 @@ describe.skipIf(s3Url === undefined)('uploads to a bucket', () => {
   it('have a native URL in the bucket, and are downloaded by a link', async () => {
     const { nativeUrl, headers } = await upload('in a bucket');
     expect(nativeUrl).toContain(`s3://${location.bucket}/${location.prefix}uploads/flytesnacks/development/`);
-    const noted = md5('in a bucket').toString('base64');
-    expect(headers).toEqual({ 'Content-MD5': noted, 'x-amz-meta-flytecontentmd5': noted });
+    const md5Base64 = md5('in a bucket').toString('base64');
+    expect(headers).toEqual({ 'Content-MD5': md5Base64, 'x-amz-meta-flytecontentmd5': md5Base64 });
     const { signedUrl } = await plane.grpc.call(method.createDownloadLocation, { nativeUrl });
     expect(await (await fetch(signedUrl)).text()).toBe('in a bucket');
   });
 
   it('to a named location are accepted again with the same content only', async () => {
     const ask = (content: string) =>
-      plane.grpc.attempt(method.createUploadLocation, { ...place(content, 'code.tar.gz'), filenameRoot: 'named' });
+      plane.grpc.attempt(method.createUploadLocation, {
+        ...locationRequest(content, 'code.tar.gz'),
+        filenameRoot: 'named',
+      });
     const located = await plane.grpc.call(method.createUploadLocation, {
-      ...place('one', 'code.tar.gz'),
+      ...locationRequest('one', 'code.tar.gz'),
       filenameRoot: 'named',
     });
     await fetch(located.signedUrl, { method: 'PUT', body: 'one', headers: located.headers });
@@ -82,7 +87,7 @@ describe.skipIf(s3Url === undefined)('uploads to a bucket', () => {
   });
 
   it.skipIf(!checksSignatures)('are refused by the object store when the link was changed', async () => {
-    const { signedUrl, headers } = await plane.grpc.call(method.createUploadLocation, place('x'));
+    const { signedUrl, headers } = await plane.grpc.call(method.createUploadLocation, locationRequest('x'));
     const changed = signedUrl.replace('flytesnacks', 'elsewhere');
     expect((await fetch(changed, { method: 'PUT', body: 'x', headers })).status).toBe(403);
   });

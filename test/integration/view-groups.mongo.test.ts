@@ -7,6 +7,6 @@ describe.skipIf(mongoUrl === undefined)('in a MongoDB', () => {
   viewGroupsContract(
     'groups of views, in MongoDB',
     (beforeCommit) => mongoReadStore({ location: newMongoLocation(), logId: 'l', beforeCommit }),
-    3,
+    3, // random sequences of releases and events
   );
 });

@@ -13,6 +13,8 @@ import { startServerProcess } from '../support/processes/server-process.js';
 import { until } from '../support/until.js';
 
 const PROJECTS = ['one', 'two', 'three'];
+/** The events of the log with {@link PROJECTS}: the one that sets the format of the log, and one for each project. */
+const EVENTS = 1 + PROJECTS.length;
 
 const register = async (http: string, id: string): Promise<void> => {
   const body = JSON.stringify({ project: { id, name: `the ${id}` } });
@@ -20,6 +22,7 @@ const register = async (http: string, id: string): Promise<void> => {
   expect(status).toBe(200);
 };
 
+/** The ids of the listed projects, sorted. */
 const projectsAt = async (http: string): Promise<readonly string[]> => {
   const { projects } = (await (await fetch(`${http}/api/v1/projects`)).json()) as {
     readonly projects: readonly { readonly id: string }[];
@@ -76,7 +79,7 @@ describe.skipIf(mongoUrl === undefined)('views in a MongoDB', () => {
       if (isEmpty) await dropDatabase(location);
       const { code, stdout, stderr } = await flightlog(['views', 'rebuild', '--data', data, ...args]).ended;
       expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-      expect(JSON.parse(stdout)).toMatchObject({ position: 4, events: 4, verifiedStreams: 4 });
+      expect(JSON.parse(stdout)).toMatchObject({ position: EVENTS, events: EVENTS, verifiedStreams: EVENTS });
     }
     const server = await startServerProcess({ data, args });
     expect(await projectsAt(server.ready.http)).toEqual([...PROJECTS].sort());
@@ -87,7 +90,7 @@ describe.skipIf(mongoUrl === undefined)('views in a MongoDB', () => {
     const server = await startServerProcess({ data, args });
     const { code, stdout } = await flightlog(['views', 'rebuild', '--data', data, ...args]).ended;
     expect(code).toBe(0);
-    expect(JSON.parse(stdout)).toMatchObject({ position: 4, verifiedStreams: 4 });
+    expect(JSON.parse(stdout)).toMatchObject({ position: EVENTS, verifiedStreams: EVENTS });
     await register(server.ready.http, 'four');
     expect(await projectsAt(server.ready.http)).toEqual([...PROJECTS, 'four'].sort());
     expect(await server.stop()).toBe(0);
@@ -139,6 +142,7 @@ describe.skipIf(mongoUrl === undefined)('views in a MongoDB', () => {
     await expect(startServerProcess({ data: other, args })).rejects.toThrow('has the views of another log');
     const { code, stdout } = await flightlog(['views', 'rebuild', '--data', other, ...args]).ended;
     expect(code).toBe(0);
+    // The event that sets the format of the log, and the registration of `five`.
     expect(JSON.parse(stdout)).toMatchObject({ position: 2, verifiedStreams: 2 });
     const server = await startServerProcess({ data: other, args });
     expect(await projectsAt(server.ready.http)).toEqual(['five']);

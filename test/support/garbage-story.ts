@@ -41,10 +41,12 @@ type Counts = Readonly<
   Record<'named' | 'missing' | 'garbage' | 'removed' | 'setAside' | 'restored' | 'objects', number>
 >;
 
+/** The number of executions that are launched in each round. */
 const CREATES = 25;
 const LIMIT_MS = 300_000;
-/** The category of the stream with the log's id, which only a log in an event store has. */
+/** The category of the stream with the log's id, which only a log in EventStoreDB has; it names no payloads. */
 const FOREIGN = new Set(['flightlog']);
+/** A text that is long enough to be kept in the payload store and not in the event. */
 const greeting = (name: string): string => `${name} ${'x'.repeat(70_000)}`;
 const inputsOf = (name: string) =>
   create(LiteralMapSchema, { literals: { name: literal(greeting(name)), times: literal(1n) } });

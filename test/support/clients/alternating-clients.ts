@@ -18,31 +18,31 @@ const later = (one: string | undefined, other: string | undefined): string | und
 export type Client = { seen?: string | undefined };
 
 /**
- * One transport over several processes, or over one. Requests go to the processes in turn. Each request names the
- * greatest position that an answer to its client has named, so that the client reads through any process what it wrote
- * through another. A request is sent again, for up to 30 s, while a process has not reached that position. The same is
- * done for one process whose views are in a server of MongoDB's protocol, because such views may lag for longer than a
- * list waits for them.
+ * One transport over several processes, or over one; `transports` has one for each process. Requests go to the
+ * processes in turn. Each request names the greatest position that an answer to its client has named, so that the
+ * client reads through any process what it wrote through another. A request is sent again, for up to 30 s, while a
+ * process has not reached that position. The same is done for one process whose views are in a server of MongoDB's
+ * protocol, because such views may lag for longer than a list waits for them.
  */
-export const byTurns = (ways: readonly Transport[], client: Client): Transport => {
-  const [first] = ways;
+export const byTurns = (transports: readonly Transport[], client: Client): Transport => {
+  const [first] = transports;
   if (first === undefined) throw new Error('no process to ask');
-  if (ways.length === 1 && !isOnMongodb) return first;
+  if (transports.length === 1 && !isOnMongodb) return first;
   let turn = 0;
   const send: Transport['send'] = async (rpc, request, headers = {}) => {
-    const way = ways[(turn += 1) % ways.length] ?? first;
+    const next = transports[(turn += 1) % transports.length] ?? first;
     const position = client.seen;
     const asked = { ...(position !== undefined && { 'flightlog-min-position': position }), ...headers };
     const deadline = performance.now() + MAX_WAIT_MS;
-    let answer = await way.send(rpc, request, asked);
+    let answer = await next.send(rpc, request, asked);
     while (asked['flightlog-min-position'] === position && isBehind(answer) && performance.now() < deadline) {
       await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
-      answer = await way.send(rpc, request, asked);
+      answer = await next.send(rpc, request, asked);
     }
     client.seen = later(client.seen, answer.position);
     return answer;
   };
   return transport(first.name, first.callersPackage, send, () => {
-    for (const way of ways) way.close();
+    for (const each of transports) each.close();
   });
 };

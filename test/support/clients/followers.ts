@@ -105,8 +105,15 @@ export const watchByEvents = (next: NextServer, { project, domain, name }: Watch
     ? eventsOf(next, `/api/v1/watch/executions?project=${project}&domain=${domain}`)
     : eventsOf(next, `/api/v1/watch/executions/${project}/${domain}/${name}`);
 
-/** The positions of the events that a follower received, and of its first and its last answer. */
-export type Followed = { readonly events: readonly string[]; readonly state: string; readonly end: string };
+/** The positions that a follower received. */
+export type Followed = {
+  /** Those of the events, in their order. */
+  readonly events: readonly string[];
+  /** That of the first answer: of a watch, the state of the execution. */
+  readonly state: string;
+  /** That of the last answer. */
+  readonly end: string;
+};
 
 /** The answers of one connection that a client can resume after, until the connection breaks. */
 const untilBroken = async function* (answers: AsyncIterable<Answer>): AsyncGenerator<Answer> {

@@ -44,6 +44,7 @@ export type GrpcClient = {
   readonly close: () => void;
 };
 
+/** Opens a client of a server without TLS, with a connection of its own and without limits on message sizes. */
 export const grpcClient = (address: string): GrpcClient => {
   const client = new Client(address, credentials.createInsecure(), {
     'grpc.max_receive_message_length': -1,

@@ -26,7 +26,7 @@ export const allPages = async <Element>(
   return found;
 };
 
-/** The nodes under one parent, or the workflow's own. */
+/** The nodes under one parent; for an empty id of a parent, the nodes of the workflow itself. */
 const nodesUnder = (
   transport: Transport,
   workflowExecutionId: ExecutionId,
@@ -38,7 +38,7 @@ const nodesUnder = (
     return { elements: page.nodeExecutions, token: page.token };
   });
 
-/** All nodes of an execution, each before those inside it. */
+/** All nodes of an execution, or all under one parent; each before those inside it. */
 export const nodesOf = async (
   transport: Transport,
   id: ExecutionId,

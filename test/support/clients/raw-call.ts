@@ -11,21 +11,23 @@ export type RawAnswer = {
   readonly messages: readonly Buffer[];
 };
 
+/** A call, with the bytes to send and the time to leave it. */
 export type RawCall = {
   /** The request body, with its gRPC frames. */
   readonly body: Uint8Array;
   readonly headers?: Readonly<Record<string, string>>;
   /** Leaves the call after the first message for which this returns true. */
   readonly isEnough?: (message: Buffer) => boolean;
-  /** True when the sending side stays open until an answer that is enough. */
+  /** True when the client does not end its side of the call before it leaves. */
   readonly staysOpen?: boolean;
 };
 
-const FRAME_BYTES = 5;
+/** The size of the header of a gRPC frame: a flag of one byte, and a length of four. */
+const FRAME_HEADER_BYTES = 5;
 
 /** Frames a message for gRPC; `flag` is 1 for a compressed message, and `length` may be wrong on purpose. */
 export const framed = (message: Uint8Array, flag = 0, length = message.length): Buffer => {
-  const head = Buffer.alloc(FRAME_BYTES);
+  const head = Buffer.alloc(FRAME_HEADER_BYTES);
   head.writeUInt8(flag, 0);
   head.writeUInt32BE(length, 1);
   return Buffer.concat([head, message]);
@@ -49,9 +51,9 @@ export const openRaw = (
 const messagesIn = (received: Buffer): { readonly messages: readonly Buffer[]; readonly rest: Buffer } => {
   const messages: Buffer[] = [];
   let rest = received;
-  while (rest.length >= FRAME_BYTES && rest.length >= FRAME_BYTES + rest.readUInt32BE(1)) {
-    const end = FRAME_BYTES + rest.readUInt32BE(1);
-    messages.push(rest.subarray(FRAME_BYTES, end));
+  while (rest.length >= FRAME_HEADER_BYTES && rest.length >= FRAME_HEADER_BYTES + rest.readUInt32BE(1)) {
+    const end = FRAME_HEADER_BYTES + rest.readUInt32BE(1);
+    messages.push(rest.subarray(FRAME_HEADER_BYTES, end));
     rest = rest.subarray(end);
   }
   return { messages, rest };

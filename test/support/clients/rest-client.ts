@@ -81,6 +81,7 @@ export const methodOf = (name: string): DescMethod => {
   return method;
 };
 
+/** A request of an RPC over HTTP: its method in lower case, its path with the query, and whether it has a body. */
 type Bound = { readonly verb: string; readonly path: string; readonly hasBody: boolean };
 
 const FIELD = /\{([^}]+)\}/gu;
@@ -112,10 +113,12 @@ const boundTo = (method: DescMethod, message: JsonObject): Bound => {
   throw new Error(`${method.name} has no binding for ${JSON.stringify(message)}`);
 };
 
+/** A request as JSON. @throws {Error} when the bytes are no message, or have no form in JSON. */
 const jsonOf = (method: DescMethod, bytes: Uint8Array): JsonObject =>
   toJson(method.input, fromBinary(method.input, bytes), { registry }) as JsonObject;
 
-const inJson = (method: DescMethod, bytes: Uint8Array): JsonObject | undefined => {
+/** A request as JSON; `undefined` when it has no form in JSON. */
+const jsonIfAny = (method: DescMethod, bytes: Uint8Array): JsonObject | undefined => {
   try {
     return jsonOf(method, bytes);
   } catch {
@@ -183,8 +186,8 @@ export const restClient = (base: string): RestClient => {
     const { code, message } = statusOf(answer);
     return { ...answer, code: status[code] as keyof typeof status, message };
   };
-  type Headed = Readonly<Record<string, string>> | undefined;
-  const asJson = async (method: DescMethod, bytes: Uint8Array, headers: Headed): Promise<RestAnswer> => {
+  type SentHeaders = Readonly<Record<string, string>> | undefined;
+  const asJson = async (method: DescMethod, bytes: Uint8Array, headers: SentHeaders): Promise<RestAnswer> => {
     const message = jsonOf(method, bytes);
     const { verb, path } = boundTo(method, message);
     const body = verb === 'get' ? undefined : JSON.stringify(message);
@@ -192,7 +195,7 @@ export const restClient = (base: string): RestClient => {
     return answer.code === 'OK' ? { ...answer, bytes: toBinary(method.output, bodyOf(method.output, answer)) } : answer;
   };
   /** Sends bytes as the body; they need not be a valid message when no field of it is in the path. */
-  const asOctets = (method: DescMethod, bytes: Uint8Array, headers: Headed): Promise<RestAnswer> => {
+  const asOctets = (method: DescMethod, bytes: Uint8Array, headers: SentHeaders): Promise<RestAnswer> => {
     const { verb, path } = filledIn(getOption(method, http), {}) ?? boundTo(method, jsonOf(method, bytes));
     const inOctets = { ...headers, accept: OCTETS, 'content-type': OCTETS };
     return request(verb.toUpperCase(), path, verb === 'get' ? undefined : bytes, inOctets);
@@ -202,7 +205,7 @@ export const restClient = (base: string): RestClient => {
     return hasBody ? request(verb.toUpperCase(), path, bytes, { 'content-type': OCTETS }) : undefined;
   };
   const rawJson: RestClient['rawJson'] = (method, bytes, headers) => {
-    const message = inJson(method, bytes);
+    const message = jsonIfAny(method, bytes);
     if (message === undefined) return undefined;
     const rule = getOption(method, http);
     const bound = [rule, ...rule.additionalBindings].flatMap((each) => filledIn(each, message) ?? [])[0];

@@ -21,9 +21,9 @@ export type Answer = {
   readonly details: readonly Any[];
   /** The encoded answer message; empty for an error. */
   readonly bytes: Uint8Array;
-  /** The header `flightlog-position`. */
+  /** The header `flightlog-position`: the token of a position that the answer includes, as `LOG.POSITION`. */
   readonly position: string | undefined;
-  /** The header `flightlog-unread`. */
+  /** The header `flightlog-unread`: the fields of the answer whose data could not be read, with the reasons. */
   readonly unread: string | undefined;
 };
 

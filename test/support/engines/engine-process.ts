@@ -12,13 +12,15 @@ import type { EventWatch } from '../../../engine/options.js';
  * JSON.
  */
 export type EngineProcessOptions = {
+  /** The gRPC address of the control plane. */
   readonly endpoint: string;
+  /** The name of the engine in its group. */
   readonly name: string;
   /** Events per second. */
   readonly rate: number;
   /**
-   * The file to which it appends a line for each attempt that it has started and each refused event, and at its end for
-   * each execution that it has given up.
+   * The file to which the engine appends a line for each attempt that it has started and each of its events that was
+   * refused, and when it stops, for each execution that it has given up.
    */
   readonly journal: string;
 };
@@ -54,12 +56,12 @@ const watch: EventWatch = {
 
 const stop = new AbortController();
 process.once('SIGTERM', () => stop.abort());
-const quiet = (): void => undefined;
+const ignore = (): void => undefined;
 const { dropped } = await runEngine(
   {
     ...{ endpoint, rate, concurrency: 16, failureProbability: 0.05, seed: 'feed', gates: 'auto', untilIdle: false },
     feed: { group: 'default', name },
   },
-  { signal: stop.signal, logger: { debug: quiet, info: quiet, warn: quiet }, watch },
+  { signal: stop.signal, logger: { debug: ignore, info: ignore, warn: ignore }, watch },
 );
 for (const [execution, why] of dropped) appendFileSync(journal, `dropped ${execution} ${why}\n`);

@@ -7,7 +7,7 @@ import type { EventLog } from '../../../services/kernel/ports/event-store.js';
 export type LeaseModel = {
   /** The number of times that each attempt of a task was recorded as started. */
   readonly starts: ReadonlyMap<string, number>;
-  /** Events that an engine reported for an execution whose lease it did not have. */
+  /** Events that an engine reported for an execution whose lease it did not have, as `STREAM: ENGINE, not HOLDER`. */
   readonly foreign: readonly string[];
   /** The number of leases of all executions, without the first of each. */
   readonly takeovers: number;

@@ -9,6 +9,7 @@ import { invalidArgument, notLeader, notReady, streamDeleted, timedOut } from '.
 import type { Expected, Outcome } from './streams.js';
 import { idBytes } from './wire.js';
 
+/** The expectations that are not a revision, by the case of the option. */
 const NAMES = { noStream: 'no-stream', any: 'any', streamExists: 'stream-exists' } as const;
 
 /** The revision that the options expect the stream to have. @throws when they name none. */

@@ -16,6 +16,7 @@ const revisionOption = (revision: bigint | undefined) =>
     ? ({ case: 'noStream', value: empty } as const)
     : ({ case: 'currentRevision', value: revision } as const);
 
+/** The expected revision, as the answer repeats it. */
 const echoOf = (expected: Expected) => {
   if (typeof expected === 'bigint') return { case: 'expectedRevision', value: expected } as const;
   const names = {
@@ -53,6 +54,7 @@ const appendAnswer = ({ stream, expected }: Append, outcome: Outcome): Buffer =>
   });
 };
 
+/** Reads the append of a call, which has one message with options and one for each event. */
 const appendOf = async (call: ServerReadableStream<Buffer, Buffer>): Promise<Append> => {
   let options: AppendOptions | undefined;
   const events: Proposed[] = [];
@@ -70,13 +72,13 @@ const appendOf = async (call: ServerReadableStream<Buffer, Buffer>): Promise<App
 export const handleAppend =
   (node: Node) =>
   (call: ServerReadableStream<Buffer, Buffer>, respond: sendUnaryData<Buffer>): void => {
-    const isKnown = node.remember();
+    const mayAnswer = node.remember();
     const run = async (): Promise<Buffer> => {
       const append = await appendOf(call);
       return appendAnswer(append, await node.write(append, isLeaderWanted(call)));
     };
     run().then(
-      (bytes) => isKnown() && respond(null, bytes),
-      (error: unknown) => isKnown() && respond(error as Error),
+      (bytes) => mayAnswer() && respond(null, bytes),
+      (error: unknown) => mayAnswer() && respond(error as Error),
     );
   };

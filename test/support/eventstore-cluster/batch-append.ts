@@ -19,6 +19,7 @@ type Batch = ServerDuplexStream<Buffer, Buffer>;
 /** An append of which some frames are still missing. */
 type Open = Named & { readonly options: Options; readonly events: Proposed[]; readonly timer: NodeJS.Timeout };
 
+/** The time in which the client wants an answer, in milliseconds; negative when it is over. */
 const waitMs = ({ deadlineOption }: Options): number => {
   if (deadlineOption.case === 'deadlineAt') return timestampMs(deadlineOption.value) - Date.now();
   if (deadlineOption.case !== 'deadline') return WRITE_TIMEOUT_MS;
@@ -26,10 +27,14 @@ const waitMs = ({ deadlineOption }: Options): number => {
 };
 
 /** Handles the frames of a batch stream, and answers each append once it is complete and written. */
-const takeFrames = (node: Node, call: Batch, isKnown: () => boolean): ((request: BatchAppendReq) => Promise<void>) => {
+const takeFrames = (
+  node: Node,
+  call: Batch,
+  mayAnswer: () => boolean,
+): ((request: BatchAppendReq) => Promise<void>) => {
   const open = new Map<string, Open>();
   const send = (named: Named, result: Outcome | Failed): void => {
-    if (isKnown() && !call.cancelled) call.write(batchAnswer(named, result));
+    if (mayAnswer() && !call.cancelled) call.write(batchAnswer(named, result));
   };
   const forget = (key: string): Open | undefined => {
     const known = open.get(key);
@@ -89,17 +94,17 @@ const takeFrames = (node: Node, call: Batch, isKnown: () => boolean): ((request:
 export const handleBatchAppend =
   (node: Node) =>
   (call: Batch): void => {
-    const isKnown = node.remember();
-    if (!isKnown()) return;
-    const take = takeFrames(node, call, isKnown);
+    const mayAnswer = node.remember();
+    if (!mayAnswer()) return;
+    const take = takeFrames(node, call, mayAnswer);
     const inFlight = new Set<Promise<void>>();
     const fail = (error: unknown): void => {
-      if (isKnown()) call.emit('error', error);
+      if (mayAnswer()) call.emit('error', error);
     };
     call.on('data', (bytes: Buffer) => {
       const taken = take(decoded(BatchAppendReqSchema, bytes)).catch(fail);
       inFlight.add(taken);
       void taken.finally(() => inFlight.delete(taken));
     });
-    call.on('end', () => void Promise.all(inFlight).then(() => isKnown() && call.end()));
+    call.on('end', () => void Promise.all(inFlight).then(() => mayAnswer() && call.end()));
   };

@@ -24,15 +24,18 @@ export type ClusterNode = {
   /** Stops the process gracefully. */
   readonly stop: () => Promise<void>;
   /** Suspends the process: it still accepts connections, and answers nothing, not even pings. */
-  readonly standStill: () => Promise<void>;
-  readonly goOn: () => void;
+  readonly suspend: () => Promise<void>;
+  /** Ends `suspend`. */
+  readonly resume: () => void;
   /** Makes the node answer pings but no calls: open calls are never answered, new ones not until `speak`. */
   readonly mute: () => Promise<void>;
+  /** Ends `mute`. */
   readonly speak: () => Promise<void>;
   /** Makes a follower show events this much later than they were written; with `frozen`, none from now on. */
   readonly lag: (ms: number | 'frozen') => Promise<void>;
   /** Cuts the node off from the other nodes, but not from clients: as a leader, it confirms no writes any more. */
   readonly isolate: () => Promise<void>;
+  /** Ends `isolate`. */
   readonly rejoin: () => Promise<void>;
   /** Makes the leader resign. */
   readonly resign: () => Promise<void>;
@@ -53,13 +56,15 @@ export type Cluster = {
 };
 
 export type ClusterOptions = {
+  /** The number of nodes, 3 by default. */
   readonly size?: number;
   /** The directory of the log file; by default a new one, which is removed at the end. */
   readonly directory?: string;
   readonly ports?: readonly number[];
+  /** The server version that the nodes report. */
   readonly version?: string;
   readonly timing?: Partial<Timing>;
-  /** The time after which a deposed leader that has ended is started again. */
+  /** The time in milliseconds after which a deposed leader that has ended is started again. */
   readonly restartMs?: number;
 };
 
@@ -95,6 +100,7 @@ const openNode = (options: NodeOptions, restartMs: number): ClusterNode => {
     await exited;
   };
 
+  /** Sends a command to the process, and waits until it is carried out. */
   const order = async (command: Omit<Command, 'id'>): Promise<void> => {
     const id = (commands += 1);
     // A deposed leader is away for a while, and is started again without a call.
@@ -125,8 +131,8 @@ const openNode = (options: NodeOptions, restartMs: number): ClusterNode => {
     start,
     kill: () => end('SIGKILL'),
     stop: () => end('SIGTERM'),
-    standStill: () => order({ kind: 'stand' }),
-    goOn: () => void child?.kill('SIGCONT'),
+    suspend: () => order({ kind: 'suspend' }),
+    resume: () => void child?.kill('SIGCONT'),
     mute: () => order({ kind: 'mute' }),
     speak: () => order({ kind: 'speak' }),
     lag: (ms) => order({ kind: 'lag', ms }),
@@ -142,7 +148,7 @@ const openNode = (options: NodeOptions, restartMs: number): ClusterNode => {
  *     const cluster = await startEventstoreCluster({ timing: { electionMs: 8_000 } });
  *     const store = await eventstoreEventStore({ url: cluster.url() });
  *     const leader = await cluster.leader();
- *     await leader.kill();                            // or standStill() and goOn(), isolate() and rejoin(), resign()
+ *     await leader.kill();                            // or suspend() and resume(), isolate() and rejoin(), resign()
  *     await (await cluster.followers())[0]?.lag(5_000); // or 'frozen'
  *     await leader.start();
  *     await cluster.close();
@@ -164,8 +170,8 @@ export const startEventstoreCluster = async ({
   const home = directory ?? mkdtempSync(join(tmpdir(), 'flightlog-cluster-'));
   const file = join(home, 'cluster.db');
   const log = openLogFile(file);
-  const given = ports ?? (await Promise.all(Array.from({ length: size }, freePort)));
-  const nodes = given.map((port, at) =>
+  const nodePorts = ports ?? (await Promise.all(Array.from({ length: size }, freePort)));
+  const nodes = nodePorts.map((port, at) =>
     openNode({ name: `node-${at + 1}`, file, port, size, version, timing: { ...TIMING, ...timing } }, restartMs),
   );
   const leadership = log.db.prepare(

@@ -17,12 +17,21 @@ export type Stored = {
 /** An event that is to be written. */
 export type Proposed = Pick<Stored, 'id' | 'type' | 'isJson' | 'metadata' | 'data'>;
 
-/** The size of a record without its names and contents, in bytes. */
+/**
+ * The size of a record without its names and contents, in bytes. Any size would do: positions only have to be offsets
+ * with gaps, as those of the real server are.
+ */
 const RECORD_BYTES = 117;
 
-/** The size of a record that readers never see, in bytes. */
+/** The size of a record that readers never see, in bytes; any size would do. */
 const HIDDEN_BYTES = 237;
 
+/**
+ * The tables. `records`: the log; `next` is the position after the record, and a hidden record has no `stream`.
+ * `nodes`: the nodes; `heardMs` is the time of the last heartbeat, and `shown` the end of the log as the node shows it.
+ * `leadership`: one row; `leader` is the instance of the leader, and `vacantMs` the time at which there was none last.
+ * Times are in milliseconds since 1970.
+ */
 const SCHEMA = `
   PRAGMA journal_mode = WAL;
   PRAGMA synchronous = OFF;
@@ -134,7 +143,11 @@ export const openLogFile = (path: string) => {
     /** The revisions and positions at which a stream has an event with this id. */
     find: (stream: string, id: Buffer): { revision: bigint; position: bigint }[] =>
       known.all(id, Buffer.from(stream)) as { revision: bigint; position: bigint }[],
-    /** Writes events; must be called within a transaction. @returns the position of the last event. */
+    /**
+     * Writes events after the revision `after`; must be called within a transaction.
+     *
+     * @returns the position of the last event.
+     */
     write: (stream: string, after: bigint, events: readonly Proposed[], nowMs: number): bigint => {
       let position = end();
       let last = position;

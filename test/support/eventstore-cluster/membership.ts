@@ -56,7 +56,7 @@ export const membership = (options: MembershipOptions): Membership => {
   const elect = log.db.prepare('UPDATE leadership SET leader = ?, epoch = epoch + 1');
   for (const each of [allNodes, leadership]) each.setReadBigInts(true);
 
-  let led = false;
+  let hasLed = false;
   let isIsolated = false;
   let isolatedMs = 0;
   let beatMs = 0;
@@ -87,10 +87,11 @@ export const membership = (options: MembershipOptions): Membership => {
     if (current.leader !== null && (holder === undefined || !isFresh(holder) || alive.length < quorum))
       vacate.run(Date.now());
     else if (current.leader === null && alive.length < quorum) vacate.run(Date.now());
-    else if (current.leader === null) stand(alive);
+    else if (current.leader === null) standForElection(alive);
   };
 
-  const stand = (alive: readonly NodeRow[]): void => {
+  /** Becomes the leader when the time of an election is over and no live node shows more of the log. */
+  const standForElection = (alive: readonly NodeRow[]): void => {
     const waitMs = current.epoch === 0n || size === 1 ? 0 : timing.electionMs - timing.deadMs;
     if (Date.now() - Number(current.vacantMs) < waitMs) return;
     if (alive.some((each) => each.shown > shown())) return;
@@ -98,7 +99,7 @@ export const membership = (options: MembershipOptions): Membership => {
     log.writeHidden(Date.now());
   };
 
-  const meet = (): void => {
+  const beatAndElect = (): void => {
     log.transaction(() => {
       heartbeat();
       refresh();
@@ -125,10 +126,10 @@ export const membership = (options: MembershipOptions): Membership => {
   return {
     tick: () => {
       if (isIsolated) return;
-      if (isDue()) meet();
+      if (isDue()) beatAndElect();
       else refresh();
-      if (led && current.leader !== null && !leads()) onDeposed();
-      led ||= leads();
+      if (hasLed && current.leader !== null && !leads()) onDeposed();
+      hasLed ||= leads();
     },
     members,
     leader: () => members().find(({ state }) => state === 'leader'),
@@ -142,7 +143,7 @@ export const membership = (options: MembershipOptions): Membership => {
       log.transaction(() => {
         refresh();
         if (leads()) vacate.run(Date.now());
-        led = false;
+        hasLed = false;
       }),
     isolate: (isCutOff) => {
       isIsolated = isCutOff;

@@ -16,7 +16,7 @@ export type NodeOptions = {
 /** A command to a node process. */
 export type Command = {
   readonly id: number;
-  readonly kind: 'lag' | 'mute' | 'speak' | 'isolate' | 'rejoin' | 'resign' | 'stand';
+  readonly kind: 'lag' | 'mute' | 'speak' | 'isolate' | 'rejoin' | 'resign' | 'suspend';
   /** The argument of `lag`: milliseconds, or no new events at all. */
   readonly ms?: number | 'frozen';
 };

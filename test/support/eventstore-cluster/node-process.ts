@@ -19,6 +19,7 @@ import { FORWARD_PATH, writerOf } from './writing.js';
 /** The interval between reads of the log file; a follower lags by up to this. */
 const TICK_MS = 10;
 
+/** More than the largest append, so that its own limit refuses it. */
 const MAX_MESSAGE_BYTES = 17 * 1024 * 1024;
 
 const options = nodeOptions(process.argv.slice(2));
@@ -51,10 +52,11 @@ const node: Node = {
 
 const raw = (bytes: Buffer): Buffer => bytes;
 const pathOf = ({ parent, name }: DescMethod): string => `/${parent.typeName}/${name}`;
-const say =
-  (what: () => Buffer): handleUnaryCall<Buffer, Buffer> =>
+/** Answers a unary call with a message that does not depend on the request. */
+const answerWith =
+  (message: () => Buffer): handleUnaryCall<Buffer, Buffer> =>
   (_, respond) =>
-    isMute || respond(null, what());
+    isMute || respond(null, message());
 
 const server = new Server({
   'grpc.max_receive_message_length': MAX_MESSAGE_BYTES,
@@ -69,14 +71,14 @@ server.register(pathOf(tombstone), handleRemoval(node, true), raw, raw, 'unary')
 server.register(FORWARD_PATH, writer.handleForwarded, raw, raw, 'unary');
 server.register(
   pathOf(ServerFeatures.method.getSupportedMethods),
-  say(() => supported(node)),
+  answerWith(() => supported(node)),
   raw,
   raw,
   'unary',
 );
 server.register(
   pathOf(Gossip.method.read),
-  say(() => clusterInfo(node)),
+  answerWith(() => clusterInfo(node)),
   raw,
   raw,
   'unary',
@@ -93,14 +95,14 @@ const orders: Record<Command['kind'], (command: Command) => void> = {
   rejoin: () => members.isolate(false),
   resign: () => members.resign(),
   // The process stops itself, so that it never stops within a transaction, which would block all others.
-  stand: () => process.kill(process.pid, 'SIGSTOP'),
+  suspend: () => process.kill(process.pid, 'SIGSTOP'),
 };
 
 process.on('message', (command: Command) => {
   const confirm = (): void => void process.send?.({ done: command.id });
-  if (command.kind === 'stand') {
+  if (command.kind === 'suspend') {
     confirm(); // a stopped process cannot confirm
-    setImmediate(() => orders.stand(command));
+    setImmediate(() => orders.suspend(command));
   } else {
     orders[command.kind](command);
     confirm();

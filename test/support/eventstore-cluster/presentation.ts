@@ -5,6 +5,7 @@ import { encoded, idMessage } from './wire.js';
 
 const STATES = { leader: State.Leader, follower: State.Follower, unknown: State.Unknown } as const;
 
+/** The start of 1970 in .NET ticks, which are 100 ns and are counted from the year 1; 10,000 are a millisecond. */
 const UNIX_EPOCH_TICKS = 621_355_968_000_000_000n;
 
 /** The cluster as this node sees it. */

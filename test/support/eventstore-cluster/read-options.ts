@@ -9,6 +9,7 @@ export type ReadCall = ServerWritableStream<Buffer, Buffer>;
 /** The start of a read. */
 export type From = 'start' | 'end' | bigint;
 
+/** The revision or position by which clients name the end: the greatest unsigned 64-bit integer. */
 const END = 2n ** 64n - 1n;
 
 const placed = (value: bigint): From => (value === END ? 'end' : value);
@@ -56,7 +57,7 @@ export const assertEventPosition = ({ log, replica }: Node, position: bigint, is
 
 const departures = new WeakMap<ReadCall, Promise<boolean>>();
 
-/** Resolves to `false` when the reader disconnects. */
+/** Resolves to `false` when the reader disconnects; one promise for each call. */
 const goneOf = (call: ReadCall): Promise<boolean> => {
   const known =
     departures.get(call) ?? new Promise<boolean>((resolve) => void call.once('cancelled', () => resolve(false)));

@@ -91,6 +91,7 @@ const readAll = async (node: Node, call: ReadCall, options: Options, count: bigi
   const from = positionOf(options);
   if (typeof from === 'bigint') assertEventPosition(node, from, isBackwards);
   const filter = options.filterOption.case === 'filter' ? filterOf(options.filterOption.value) : undefined;
+  // As the real server: a read of no events fails, and with a filter it never ends.
   if (count === 0n) return filter ? new Promise(() => undefined) : Promise.reject(notAPosition());
   const pages = isBackwards ? allBackwards(node, from) : allForwards(node, from);
   await sendPages(call, pages, { count, form: formOf(options), filter });
@@ -122,6 +123,7 @@ const readStream = async (node: Node, call: ReadCall, options: Options, count: b
   }
   const pages = streamPages(node, stream, rangeOf(visible, from, isBackwards));
   await sendPages(call, pages, { count, form: formOf(options) });
+  // Clients that name a compatibility of 1 or more want the last revision after the events.
   if ((options.controlOption?.compatibility ?? 0) >= 1)
     await written(call, answer({ case: 'lastStreamPosition', value: visible.last }));
 };
@@ -147,10 +149,10 @@ const read = async (node: Node, call: ReadCall): Promise<void> => {
 export const handleRead =
   (node: Node) =>
   (call: ReadCall): void => {
-    const isKnown = node.remember();
-    if (!isKnown()) return;
+    const mayAnswer = node.remember();
+    if (!mayAnswer()) return;
     read(node, call).then(
-      () => isKnown() && call.end(),
-      (error: unknown) => isKnown() && call.emit('error', error),
+      () => mayAnswer() && call.end(),
+      (error: unknown) => mayAnswer() && call.emit('error', error),
     );
   };

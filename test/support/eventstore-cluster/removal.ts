@@ -36,6 +36,7 @@ const removal = ({ log, replica }: Node, options: DeleteOptions | undefined, isT
   const current = visible === 'missing' ? undefined : visible.last;
   if (!isMet(expected, current)) throw wrongVersion(stream, String(expected), current);
   if (isTombstone) return { stream, expected: 'any', events: [own(TOMBSTONE, {})] };
+  // `$tb` (truncate before) in the metadata of a stream hides all its events below that revision.
   const hidden = own(STREAM_METADATA, { $tb: Number((current ?? -1n) + 1n) });
   return { stream: `$$${stream}`, expected: 'any', events: [hidden] };
 };

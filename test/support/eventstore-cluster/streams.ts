@@ -20,6 +20,7 @@ export type Outcome =
   | { readonly kind: 'deleted' | 'timeout' | 'not-ready' }
   | { readonly kind: 'not-leader'; readonly port: number };
 
+/** The first revision that readers may see, and the number of the newest events that they see at most. */
 type Rules = { readonly truncateBefore: bigint; readonly maxCount: bigint | undefined };
 
 const NO_RULES: Rules = { truncateBefore: 0n, maxCount: undefined };
@@ -49,6 +50,7 @@ export const visibleOf = (log: LogFile, stream: string, below: bigint): Visible 
   return { first: kept > truncateBefore ? kept : truncateBefore, last };
 };
 
+/** A position after all events. */
 const END = 2n ** 62n;
 
 /** Finds events that were written to this stream before: the outcome of that write, or `torn` when only some were. */
@@ -69,7 +71,8 @@ const repeated = (log: LogFile, { stream, events }: Append, after: bigint): Outc
   return last === undefined || places.includes(undefined) ? undefined : { kind: 'written', ...last };
 };
 
-const firstExpected = (expected: 'no-stream' | bigint): bigint => (expected === 'no-stream' ? -1n : expected);
+/** The expected last revision; -1 for no events. */
+const expectedLast = (expected: 'no-stream' | bigint): bigint => (expected === 'no-stream' ? -1n : expected);
 
 /** The refusal of an append, or its earlier outcome; `undefined` when it is to be written. */
 const checked = (log: LogFile, append: Append, current: bigint | undefined): Outcome | undefined => {
@@ -80,7 +83,7 @@ const checked = (log: LogFile, append: Append, current: bigint | undefined): Out
     const before = alreadyWritten(log, append);
     return before === 'torn' ? wrong : before;
   }
-  const [after, last] = [firstExpected(expected), current ?? -1n];
+  const [after, last] = [expectedLast(expected), current ?? -1n];
   if (after === last) return undefined;
   return after < last ? (repeated(log, append, after) ?? wrong) : wrong;
 };

@@ -67,7 +67,7 @@ const live = (
   { after, toAnswers }: { after: bigint; toAnswers: (event: Stored) => readonly Buffer[] },
 ) =>
   new Promise<void>((resolve, reject) => {
-    const isKnown = remember();
+    const mayAnswer = remember();
     const waiting: Buffer[] = [];
     let pace: Pace = 'kept';
     let unsent = 0;
@@ -104,7 +104,7 @@ const live = (
       if (waiting.length > MAX_WAITING) watch ??= setTimeout(look, STALL_MS, sent);
     };
     const stop = replica.listen((events) => {
-      if (!isKnown()) return;
+      if (!mayAnswer()) return;
       waiting.push(...events.filter(({ position }) => position > after).flatMap(toAnswers));
       pump();
       observe();

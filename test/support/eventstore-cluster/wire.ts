@@ -9,6 +9,7 @@ export const empty = create(EmptySchema);
 export const encoded = <Desc extends DescMessage>(schema: Desc, message: MessageInitShape<Desc>): Buffer =>
   Buffer.from(toBinary(schema, create(schema, message)));
 
+/** Decodes a message. */
 export const decoded = fromBinary;
 
 /** The wire form of an id: two 64-bit integers, or a text. */

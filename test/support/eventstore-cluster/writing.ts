@@ -16,7 +16,8 @@ export const FORWARD_PATH = '/flightlog.test.Cluster/Write';
 
 const same = (bytes: Buffer): Buffer => bytes;
 
-type Sent = Omit<Append, 'expected' | 'events'> & {
+/** A forwarded append as JSON: ids in hexadecimal, contents in Base64, a revision in decimal. */
+type ForwardedAppend = Omit<Append, 'expected' | 'events'> & {
   readonly expected: string;
   readonly events: readonly Record<keyof Proposed, string | boolean>[];
 };
@@ -33,7 +34,7 @@ const packed = ({ stream, expected, events }: Append): Buffer => {
 };
 
 const unpacked = (bytes: Buffer): Append => {
-  const { stream, expected, events } = JSON.parse(bytes.toString()) as Sent;
+  const { stream, expected, events } = JSON.parse(bytes.toString()) as ForwardedAppend;
   return {
     stream,
     expected: /^\d+$/u.test(expected) ? BigInt(expected) : (expected as Expected),
@@ -47,6 +48,7 @@ const unpacked = (bytes: Buffer): Append => {
   };
 };
 
+/** Encodes a 64-bit integer in JSON as `{ "$": DECIMAL }`. */
 const withBigints = (_: string, value: unknown): unknown => (typeof value === 'bigint' ? { $: String(value) } : value);
 const bigintsBack = (_: string, value: unknown): unknown =>
   typeof value === 'object' && value !== null && '$' in value ? BigInt(String(value.$)) : value;

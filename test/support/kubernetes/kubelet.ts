@@ -25,6 +25,7 @@ export const taskOf = ({ spec }: Pod): string => {
   return `${args[args.indexOf('task-module') + 1]}.${args[args.indexOf('task-name') + 1]}`;
 };
 
+/** The value of an argument of a pod, such as `--inputs`; empty without that argument. */
 const argument = ({ spec }: Pod, name: string): string => {
   const args = spec.containers[0]?.args ?? [];
   return args[args.indexOf(name) + 1] ?? '';
@@ -79,6 +80,7 @@ const running = (pod: Pod, startedAt: string) => ({
 
 const podPath = ({ metadata }: Pod): string => `/api/v1/namespaces/${metadata.namespace}/pods/${metadata.name}`;
 
+/** Does what the outcome says; returns the exit code, or `undefined` for a pod that runs on. */
 const perform = async (pod: Pod, outcome: Outcome, store: EngineStore): Promise<number | undefined> => {
   const write = (name: string, bytes: Uint8Array) => store.write(`${argument(pod, '--output-prefix')}/${name}`, bytes);
   switch (outcome.case) {

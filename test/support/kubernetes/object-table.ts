@@ -45,6 +45,7 @@ const merged = (before: unknown, patch: unknown): unknown => {
   return result;
 };
 
+/** True when finalizers keep the object after its deletion. */
 const isHeld = ({ metadata }: Stored): boolean => (metadata.finalizers ?? []).length > 0;
 
 /** The objects of a stand-in for a Kubernetes API server, with versions, finalizers and the history of changes. */

@@ -11,6 +11,7 @@ export const kubeApiserver = process.env['FLIGHTLOG_TEST_KUBE_APISERVER'];
 /** The binary of etcd, where the API server stores its objects. */
 const etcd = process.env['FLIGHTLOG_TEST_ETCD'] ?? 'etcd';
 
+/** The lines of the token file of the API server: token, user name, user id, and groups if any. */
 const TOKENS = `${ADMIN_TOKEN},admin,1,system:masters\n${BRIDGE_TOKEN},${BRIDGE_USER},2\n`;
 
 /** Kills a process that is still running, and waits for its end. */
@@ -29,6 +30,7 @@ const startEtcd = async (directory: string): Promise<{ readonly child: ChildProc
   return { child, url: client };
 };
 
+/** Writes the key pair for tokens of service accounts, and the token file. */
 const writeFiles = (directory: string): void => {
   const key = join(directory, 'accounts.key');
   execFileSync('openssl', ['genrsa', '-out', key, '2048'], { stdio: 'ignore' });

@@ -61,6 +61,7 @@ export const ask = (
     call.end(body === undefined ? undefined : JSON.stringify(body));
   });
 
+/** The names of the kinds of objects in paths of the API. */
 const COLLECTIONS: Readonly<Record<string, string>> = {
   CustomResourceDefinition: 'customresourcedefinitions',
   ClusterRole: 'clusterroles',

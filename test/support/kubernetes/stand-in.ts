@@ -25,19 +25,26 @@ export interface StandIn extends KubernetesServer {
   readonly requests: readonly string[];
 }
 
+/** A request. */
 type Call = {
   readonly method: string;
   readonly url: URL;
   readonly path: string;
+  /** The API group, such as `flyte.lyft.com`; empty for the core group. */
   readonly group: string;
+  /** The name of the kind of objects in paths, such as `flyteworkflows`. */
   readonly plural: string;
+  /** True when the path names one object. */
   readonly isNamed: boolean;
+  /** True when the client wants only the metadata of objects. */
   readonly isBrief: boolean;
+  /** True when the client wants only the metadata, and in the form of a list. */
   readonly isBriefList: boolean;
   readonly token: string;
   readonly body: Stored & { readonly preconditions?: { readonly uid?: string } };
 };
 
+/** A rule of a cluster role. */
 type Rule = { readonly apiGroups: string[]; readonly resources: string[]; readonly verbs: string[] };
 
 const PATH =
@@ -50,12 +57,14 @@ const verbOf = ({ method, isNamed, url }: Call): string => {
   return url.searchParams.get('watch') === 'true' ? 'watch' : 'list';
 };
 
+/** The metadata of an object, as Kubernetes answers them alone. */
 const brief = ({ metadata }: Stored): unknown => ({
   apiVersion: 'meta.k8s.io/v1',
   kind: 'PartialObjectMetadata',
   metadata,
 });
 
+/** The object, or its metadata if the client wants no more. */
 const shown = ({ isBrief }: Call, object: Stored): unknown => (isBrief ? brief(object) : object);
 
 const readBody = async (request: IncomingMessage): Promise<Call['body']> => {
@@ -167,7 +176,8 @@ export const startStandIn = async (): Promise<StandIn> => {
     };
   };
 
-  const done = (call: Call): unknown => {
+  /** Makes the change that a request asks for, or reads; returns the object or the list. */
+  const carriedOut = (call: Call): unknown => {
     switch (call.method) {
       case 'POST': {
         const namespaceName = /\/namespaces\/([^/]+)\//u.exec(call.path)?.[1];
@@ -209,7 +219,7 @@ export const startStandIn = async (): Promise<StandIn> => {
       watch(call, response);
       return;
     }
-    const result = JSON.stringify(done(call));
+    const result = JSON.stringify(carriedOut(call));
     if (fault === 'lost') {
       response.destroy();
       return;

@@ -26,7 +26,9 @@ export interface WorkServer {
   readonly events: readonly WorkflowExecutionEvent[];
   /** The phases that GetExecution answers, by the execution's name; RUNNING for one without. */
   readonly phases: Map<string, Phase>;
+  /** Gives the bridge a lease of an execution. */
   launch(name: string, launched: Launched, options?: LaunchOptions): void;
+  /** Tells the bridge to abort an execution; `lease` is the number of its lease, 1 by default. */
   abort(name: string, lease?: bigint): void;
   /** Reports to the bridge that an execution has SUCCEEDED. */
   ended(name: string, lease?: bigint): void;
@@ -38,6 +40,7 @@ export interface WorkServer {
 }
 
 export type LaunchOptions = {
+  /** The number of the lease: 1 by default, and more when another engine had the execution before. */
   readonly lease?: bigint;
   /** True for an execution that another engine has reported as RUNNING before. */
   readonly isStarted?: boolean;
@@ -46,6 +49,7 @@ export type LaunchOptions = {
 
 const idOf = (name: string) => ({ project: 'flytesnacks', domain: 'development', name });
 
+/** The definition of a unary RPC, as `addService` takes it. */
 const unary = ({ parent, name, input, output }: DescMethodUnary) => ({
   path: `/${parent.typeName}/${name}`,
   requestStream: false,
@@ -56,9 +60,10 @@ const unary = ({ parent, name, input, output }: DescMethodUnary) => ({
   responseDeserialize: (bytes: Buffer) => bytes,
 });
 
-const bytes = (given: Buffer): Buffer => given;
+const asIs = (bytes: Buffer): Buffer => bytes;
 const { createWorkflowEvent, getExecution } = AdminService.method;
 
+/** Starts the server on a free port. */
 export const startWorkServer = async (): Promise<WorkServer> => {
   const received: WorkRequest['message'][] = [];
   const events: WorkflowExecutionEvent[] = [];
@@ -82,7 +87,7 @@ export const startWorkServer = async (): Promise<WorkServer> => {
       }
       if (message.case === 'accept' || message.case === 'reject')
         send(
-          { case: 'answer', value: { ...(message.value.lease && { lease: message.value.lease }), code: 0 } },
+          { case: 'answer', value: { ...(message.value.lease && { lease: message.value.lease }), code: status.OK } },
           stream,
         );
     });
@@ -95,10 +100,10 @@ export const startWorkServer = async (): Promise<WorkServer> => {
         path: '/platformidl.eventlog.EngineService/Work',
         requestStream: true,
         responseStream: true,
-        requestSerialize: bytes,
-        requestDeserialize: bytes,
-        responseSerialize: bytes,
-        responseDeserialize: bytes,
+        requestSerialize: asIs,
+        requestDeserialize: asIs,
+        responseSerialize: asIs,
+        responseDeserialize: asIs,
       },
     },
     { work },

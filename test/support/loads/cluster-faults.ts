@@ -5,9 +5,10 @@ import { until } from '../until.js';
 /** A fault in a cluster; it is over when the promise resolves: there is a leader then, and every node runs. */
 export type ClusterFault = (cluster: Cluster) => Promise<void>;
 
+/** The time for which a node is killed, suspended or mute. */
 const AWAY_MS = 1_000;
 
-const runs = (node: ClusterNode): Promise<boolean> => until(() => Promise.resolve(node.isRunning()), Boolean);
+const untilRunning = (node: ClusterNode): Promise<boolean> => until(() => Promise.resolve(node.isRunning()), Boolean);
 
 /** Waits until a node has ended by itself more than `endings` times, and runs again. */
 const endedItself = async (node: ClusterNode, endings: number): Promise<void> => {
@@ -15,17 +16,18 @@ const endedItself = async (node: ClusterNode, endings: number): Promise<void> =>
     () => Promise.resolve(node.endings()),
     (now) => now > endings,
   );
-  await runs(node);
+  await untilRunning(node);
 };
 
 /** The first follower. */
-const aFollower = async (cluster: Cluster): Promise<ClusterNode> => {
+const firstFollower = async (cluster: Cluster): Promise<ClusterNode> => {
   const [follower] = await cluster.followers();
   if (follower === undefined) throw new Error('the cluster has no followers');
   return follower;
 };
 
-const backSoon = async (node: ClusterNode): Promise<void> => {
+/** Starts a killed node after {@link AWAY_MS}. */
+const startAgain = async (node: ClusterNode): Promise<void> => {
   await pause(AWAY_MS);
   await node.start();
 };
@@ -33,10 +35,14 @@ const backSoon = async (node: ClusterNode): Promise<void> => {
 const leaderKilled: ClusterFault = async (cluster) => {
   const leader = await cluster.leader();
   await leader.kill();
-  await backSoon(leader); // and may lead again
+  await startAgain(leader); // and may lead again
   await cluster.leader();
 };
 
+/**
+ * Takes the leader away with `lose` until another node leads, then brings it back with `comeBack`. It finds that it is
+ * no longer the leader, ends its process, and is started again.
+ */
 const deposed =
   (
     lose: (leader: ClusterNode) => Promise<void>,
@@ -59,7 +65,7 @@ const beside =
     over: (follower: ClusterNode) => Promise<void> | void,
   ): ClusterFault =>
   async (cluster) => {
-    const follower = await aFollower(cluster);
+    const follower = await firstFollower(cluster);
     await trouble(follower);
     try {
       await fault(cluster);
@@ -68,6 +74,7 @@ const beside =
     }
   };
 
+/** Kills all nodes, and starts them after a time in milliseconds. */
 const allAway =
   (ms: number): ClusterFault =>
   async (cluster) => {
@@ -79,12 +86,12 @@ const allAway =
 
 /** Kills the leader while one of the other two nodes is suspended: there is no majority until that node resumes. */
 const noMajority: ClusterFault = async (cluster) => {
-  const [leader, follower] = [await cluster.leader(), await aFollower(cluster)];
-  await follower.standStill();
+  const [leader, follower] = [await cluster.leader(), await firstFollower(cluster)];
+  await follower.suspend();
   await leader.kill();
   await pause(AWAY_MS);
-  follower.goOn();
-  await backSoon(leader);
+  follower.resume();
+  await startAgain(leader);
   await cluster.leader();
 };
 
@@ -98,10 +105,10 @@ const resigned: ClusterFault = async (cluster) => {
 };
 
 const followerSuspended: ClusterFault = async (cluster) => {
-  const follower = await aFollower(cluster);
-  await follower.standStill();
+  const follower = await firstFollower(cluster);
+  await follower.suspend();
   await pause(AWAY_MS);
-  follower.goOn();
+  follower.resume();
 };
 
 /** The leader answers no new call for {@link AWAY_MS}, and never answers the calls that were open. */
@@ -112,14 +119,15 @@ const callsForgotten: ClusterFault = async (cluster) => {
   await leader.speak();
 };
 
+/** The time after which a lagging follower shows an event. */
 const LAG_MS = 5_000;
 
 /** All faults, by their name in test tables. */
 export const CLUSTER_FAULTS = {
   'leader killed': leaderKilled,
   'leader suspended until it is deposed': deposed(
-    (leader) => leader.standStill(),
-    (leader) => leader.goOn(),
+    (leader) => leader.suspend(),
+    (leader) => leader.resume(),
   ),
   'leader cut off from the followers until it is deposed': deposed(
     (leader) => leader.isolate(),

@@ -56,7 +56,9 @@ const expectConsumed = async (consumer: Acknowledging, log: readonly RecordedEve
 /** Starts followers over both transports, which connect to the API processes in turn, and a named consumer. */
 export const followProcesses = async ({ process, log: { address } }: RoleProcesses): Promise<Followers> => {
   const apis = (): readonly ServerProcess[] => ['api-1', 'api-2'].map((name) => process(name).server());
-  let [last, connections, isStopped] = [-1n, 0, false];
+  /** The position of the last event of the log; -1 while the log still grows. */
+  let last = -1n;
+  let [connections, isStopped] = [0, false];
   const isLast = (position: string): boolean =>
     isStopped || (last >= 0n && position !== '' && BigInt(position) >= last);
   const onConnect = (): void => void (connections += 1);
@@ -100,8 +102,8 @@ export const followProcesses = async ({ process, log: { address } }: RoleProcess
   return {
     watch: (name) => {
       if (watches.size >= WATCHED || watches.has(name)) return;
-      const one = { ...DOMAIN, name };
-      const connect = watches.size % 2 === 0 ? watchOverGrpc(grpc(), one) : watchByEvents(http(), one);
+      const watched = { ...DOMAIN, name };
+      const connect = watches.size % 2 === 0 ? watchOverGrpc(grpc(), watched) : watchByEvents(http(), watched);
       watches.set(name, start(connect));
     },
     expectAll: async (log) => {
@@ -124,7 +126,8 @@ export const followProcesses = async ({ process, log: { address } }: RoleProcess
           log.filter(({ stream }) => stream === executionStream(name)),
         );
       expect(watches.size).toBeGreaterThan(0);
-      const followed = `${4 + watches.size} followers had ${changes} changes over ${connections} connections`;
+      const count = tails.length + lists.length + watches.size;
+      const followed = `${count} followers had ${changes} changes over ${connections} connections`;
       return `${followed}; ${await expectConsumed(consumer, log)}`;
     },
     stop: async () => {

@@ -24,6 +24,7 @@ export type TakeoverWatch = {
   readonly close: () => Promise<void>;
 };
 
+/** The names of the leases of views: a hash of the read models' names, the build of the views, and a partition. */
 const OF_VIEWS = /^views [\da-f]{8}\.\d+ \d+$/u;
 
 // Triggers record the time when a lease is taken, not when the test reads it, so other load on the machine adds

@@ -12,7 +12,7 @@ import { sqliteAuthorizationState } from '../../../services/store/authorization/
 // its port when it is ready. Its clock is `passedMs` ahead, so that it finds its keys old.
 const [directory = '', issuer = '', passedMs = '0'] = process.argv.slice(2);
 
-const ROTATE_KEYS_AFTER_MS = 86_400_000;
+const ROTATE_KEYS_AFTER_MS = 86_400_000; // a day
 
 const server = authorizationServer({
   issuer,
@@ -21,7 +21,7 @@ const server = authorizationServer({
   clients: clientsOf(clientsFile(join(directory, 'clients.json')), new Map()),
   lifetimes: { accessSeconds: 600, refreshSeconds: 3_600 },
   rotateKeysAfterMs: ROTATE_KEYS_AFTER_MS,
-  failuresPerMinute: 1_000_000,
+  failuresPerMinute: 1_000_000, // no limit that a test reaches
   isBehindProxy: false,
   onError: ({ message }) => process.stderr.write(`${message}\n`),
   now: () => Date.now() + Number(passedMs),

@@ -44,7 +44,7 @@ const DYNAMIC_DIRECTORY = fileURLToPath(new URL('../../../../test/fixtures/06-dy
 /** The stream with the log's id, which only a log in an event store has. */
 const LOG_IDENTITY = 'flightlog-identity';
 
-const quiet = { debug: () => undefined, info: () => undefined, warn: () => undefined };
+const noLogger = { debug: () => undefined, info: () => undefined, warn: () => undefined };
 
 const reading = async <Result>(directory: string, read: (log: EventLog) => Promise<Result>): Promise<Result> => {
   const log = await openTestLog(directory);
@@ -84,12 +84,13 @@ export const startControlPlane = async (
 ): Promise<ControlPlane> => {
   const server = await startProcesses(directory, { FLIGHTLOG_PROJECTS: '["flytesnacks"]', ...env });
   const client: Client = {};
-  const waysBy = (open: (ready: Ready) => Transport): Transport =>
+  /** One transport to all processes that serve the interface. */
+  const transportBy = (open: (ready: Ready) => Transport): Transport =>
     byTurns(
       server.apis.map(({ ready }) => open(ready)),
       client,
     );
-  const grpc = waysBy((ready) => overGrpc(ready));
+  const grpc = transportBy((ready) => overGrpc(ready));
   const head = (): Promise<bigint> => reading(directory, (log) => log.head());
   const eventsAfter = (after: bigint): Promise<readonly RecordedEvent[]> =>
     reading(directory, async (log) => {
@@ -99,8 +100,8 @@ export const startControlPlane = async (
     });
   return {
     grpc,
-    rest: waysBy((ready) => overRest(ready)),
-    octets: waysBy((ready) => overRest(ready, 'octets')),
+    rest: transportBy((ready) => overRest(ready)),
+    octets: transportBy((ready) => overRest(ready, 'octets')),
     server: () => server,
     directory,
     head,
@@ -114,7 +115,7 @@ export const startControlPlane = async (
     events: () => eventsAfter(0n),
     eventsAfter,
     run: (options, signal = new AbortController().signal) =>
-      runEngine(engineOptions(server, options), { signal, logger: quiet }),
+      runEngine(engineOptions(server, options), { signal, logger: noLogger }),
     kill: async () => {
       grpc.close();
       await server.kill();

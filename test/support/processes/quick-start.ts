@@ -1,6 +1,7 @@
 /**
- * Flags for V8 with which it optimizes functions fifteen times later. Releases before Node 22 count bytes of bytecode
- * that have run, later ones calls, and none knows the flags of the others.
+ * Flags with which V8 optimizes a function only after it has run fifteen times as often as by default. V8 of releases
+ * before Node 22 counts the bytes of bytecode that have run, V8 of later ones counts calls, and neither knows the flags
+ * of the other.
  */
 const LATE = process.versions.node.startsWith('20.')
   ? ['--interrupt-budget=1000000']

@@ -12,22 +12,27 @@ const BINARY = fileURLToPath(new URL('../../../../flightlog.js', import.meta.url
 export type Ready = {
   readonly ready: true;
   readonly roles: readonly string[];
+  /** `host:port` */
   readonly grpc: string;
+  /** A URL. */
   readonly http: string;
+  /** `host:port` of the EventStoreDB protocol, when its port is open. */
   readonly eventstore?: string;
   readonly data: string;
   readonly logId: string;
+  /** The id of the log that this log was copied from. */
   readonly copyOf?: string;
   /** The number of executions in the views at the start. */
   readonly executions: number;
 };
 
+/** A running `flightlog serve`. */
 export type ServerProcess = {
   readonly ready: Ready;
   readonly child: ChildProcess;
-  /** The text that it has written to standard error so far. */
+  /** The text that the process has written to standard error so far. */
   readonly log: () => string;
-  /** Sends a stop signal, and resolves with its exit code. */
+  /** Sends SIGTERM, and resolves with the exit code of the process. */
   readonly stop: () => Promise<number | null>;
   readonly kill: () => Promise<void>;
 };
@@ -58,6 +63,7 @@ export const startServerProcess = async ({
 }: ServerOptions): Promise<ServerProcess> => {
   const eventStore = servesEventStore(args, env) ? ['--eventstore-port', '0'] : ['--eventstore-mode', 'off'];
   const ports = ['--grpc-port', '0', '--http-port', '0', ...eventStore, '--log-level', 'warn'].filter((_, at, all) => {
+    // Flags and their values alternate: drops a flag that the caller sets, with its value.
     const flag = all[at - (at % 2)] ?? '';
     return !args.includes(flag);
   });

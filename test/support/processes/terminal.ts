@@ -4,6 +4,7 @@ import { type CommandOptions, CHECKOUT, type Running, start } from './command.js
 /** True when this machine has `script` of util-linux, which runs a command in a terminal. */
 export const hasTerminal = spawnSync('script', ['--version']).status === 0;
 
+/** In characters. */
 type Size = { readonly columns: number; readonly rows: number };
 
 /** Starts the command line in a terminal of a size; no argument may need quotes. `input` is typed there. */
@@ -23,6 +24,7 @@ export const screenOf = (output: string, { columns }: Pick<Size, 'columns'>): re
     state.row += 1;
     if (state.row === lines.length) lines.push('');
   };
+  /** Obeys a sequence: A moves the cursor up, J clears what is below, ?7h and ?7l switch line wrapping. */
   const obey = (final: string, parameters: string): void => {
     if (final === 'A') state.row = Math.max(0, state.row - Number(parameters || 1));
     else if (final === 'J') lines.splice(state.row, Infinity, '');

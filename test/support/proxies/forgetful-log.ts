@@ -44,28 +44,29 @@ const same = (bytes: Buffer): Buffer => bytes;
  */
 export const startForgetfulLog = async (log: string, version?: string): Promise<ForgetfulLog> => {
   const client = new Client(log, credentials.createInsecure());
+  /** The calls that may still be answered. */
   const open = new Set<ServerDuplexStream<Buffer, Buffer>>();
   let denies = false;
-  const handOn =
+  const forwarding =
     (path: string): handleBidiStreamingCall<Buffer, Buffer> =>
     (call) => {
       if (denies && path !== READ) {
         call.once('data', () => call.emit('error', DENIED));
         return;
       }
-      const behind = client.makeBidiStreamRequest(path, same, same);
+      const forwarded = client.makeBidiStreamRequest(path, same, same);
       open.add(call);
-      const isKnown = (): boolean => open.has(call);
-      call.on('data', (bytes: Buffer) => behind.write(bytes)).on('end', () => behind.end());
-      call.on('cancelled', () => behind.cancel());
-      behind.on('data', (bytes: Buffer) => isKnown() && call.write(bytes));
-      behind.on('end', () => isKnown() && call.end());
-      behind.on('error', (error: ServiceError) => isKnown() && call.emit('error', error));
+      const mayAnswer = (): boolean => open.has(call);
+      call.on('data', (bytes: Buffer) => forwarded.write(bytes)).on('end', () => forwarded.end());
+      call.on('cancelled', () => forwarded.cancel());
+      forwarded.on('data', (bytes: Buffer) => mayAnswer() && call.write(bytes));
+      forwarded.on('end', () => mayAnswer() && call.end());
+      forwarded.on('error', (error: ServiceError) => mayAnswer() && call.emit('error', error));
     };
   const server = new Server();
   for (const { parent, name } of [Streams.method.read, Streams.method.append, Streams.method.batchAppend]) {
     const path = `/${parent.typeName}/${name}`;
-    server.register(path, handOn(path), same, same, 'bidi');
+    server.register(path, forwarding(path), same, same, 'bidi');
   }
   const supported = supportedMethods({ isRestricted: false });
   if (version !== undefined) supported.eventStoreServerVersion = version;

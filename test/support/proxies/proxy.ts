@@ -13,12 +13,14 @@ export type Proxy = {
   readonly resumeAnswers: () => void;
   /** Breaks every connection and refuses new ones, until `open`. */
   readonly shut: () => void;
+  /** Accepts connections again. */
   readonly open: () => void;
   readonly close: () => Promise<void>;
 };
 
 /** Starts a proxy before a server; a function as `target` chooses the server anew for each connection. */
 export const startProxy = async (target: string | (() => string)): Promise<Proxy> => {
+  /** The connections: `near` from a client, and `far` to the server. */
   const pairs = new Set<readonly [Socket, Socket]>();
   let isShut = false;
   const server = createServer((near) => {

@@ -9,7 +9,7 @@ const unasked: unknown = new Proxy(() => undefined, {
   apply: () => unasked,
 });
 
-const SERVICE = 'platformidl.service';
+const PUBLISHED_PACKAGE = 'platformidl.service';
 
 const services = { ...(unasked as RouteServices), configuration: configure([]) };
 const routes = allRoutes(new Proxy(services, { get: (own, name) => (Reflect.get(own, name) as unknown) ?? unasked }));
@@ -18,7 +18,9 @@ const routes = allRoutes(new Proxy(services, { get: (own, name) => (Reflect.get(
 export const allRpcs: RouteTable = routeTable([...routes, ...signInRoutes(NO_SIGN_IN)]);
 
 /** The RPCs that published clients know; the others are additions of flightlog. */
-export const publishedRpcs: RouteTable = allRpcs.filter(({ method }) => method.parent.file.proto.package === SERVICE);
+export const publishedRpcs: RouteTable = allRpcs.filter(
+  ({ method }) => method.parent.file.proto.package === PUBLISHED_PACKAGE,
+);
 
 /** The names of the RPCs that are implemented, as `AdminService.GetTask`. */
 export const builtRpcs: ReadonlySet<string> = new Set(allRpcs.filter(isBuilt).map(({ name }) => name));

@@ -11,6 +11,7 @@ export const eventOf = (draw: fc.GeneratorValue, schema: DescMessage): Uint8Arra
   for (const field of schema.fields) {
     if (field.message?.typeName !== ContentSchema.typeName || message[field.localName] === undefined) continue;
     const inner = contentSchemaOf(field, head);
+    // Generated as if two levels deep, because fewer fields are set there.
     const value = inner ? toBinary(inner, messageOf(draw, inner, 2)) : new Uint8Array();
     message[field.localName] = create(ContentSchema, { content: { case: 'inline', value } });
   }

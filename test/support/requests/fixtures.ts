@@ -6,6 +6,7 @@ import type { StatusCode } from '../../../services/kernel/rpc.js';
 /** The compiled tests are in `dist/test`; the fixtures are not copied. */
 const ROOT = join(import.meta.dirname, '../../../../test/fixtures');
 
+/** The identifier of a definition or an execution, or the project and domain of an upload. */
 export type FixtureId = {
   readonly resourceType?: 'TASK' | 'WORKFLOW' | 'LAUNCH_PLAN';
   readonly project: string;
@@ -22,6 +23,7 @@ export type NodeCounts = {
   readonly failureNode?: string;
 };
 
+/** The shape of a compiled workflow. */
 export type Shape = NodeCounts & {
   /** The levels of nested workflows: 1 without sub-workflows. */
   readonly depth: number;
@@ -40,6 +42,7 @@ type Request = {
   readonly bytes: Uint8Array;
 };
 
+/** A recorded request of a client: a registration, an upload or a launch. */
 export type FixtureEntry = Request & {
   readonly kind: 'task' | 'workflow' | 'launch_plan' | 'launch_plan_update' | 'upload_location' | 'execution';
   readonly id: FixtureId;
@@ -51,6 +54,7 @@ export type FixtureEntry = Request & {
   readonly inputs?: readonly string[];
 };
 
+/** The recorded requests of one folder under `test/fixtures`. */
 export type FixtureFolder = {
   readonly name: string;
   /** The folders that must be registered before. */
@@ -86,9 +90,10 @@ export type InvalidEntry = Request & {
 /** A report of an engine, and the status of its answer. */
 export type EventEntry = Request & { readonly expect: StatusCode | 'OK'; readonly about?: string };
 
-/** Times are RFC 3339. */
+/** The phase of an execution, node or task after all reports; times are RFC 3339. */
 export type FinalPhase = { readonly phase: string; readonly startedAt?: string; readonly endedAt?: string };
 
+/** A node after all reports; `parent` is the id of the node that it is in. */
 export type FinalNode = FinalPhase & {
   readonly specNodeId: string;
   readonly parent: string | null;
@@ -152,16 +157,20 @@ export const withNeeds = (...names: readonly string[]): readonly FixtureFolder[]
   return [...found.values()];
 };
 
+/** The second recordings of registrations. */
 export const againEntries = (): readonly AgainEntry[] => listed('again') as readonly AgainEntry[];
 
+/** The requests that must be refused. */
 export const invalidEntries = (): readonly InvalidEntry[] =>
   (listed('invalid') as readonly InvalidEntry[]).map((entry) => ({
     ...entry,
     name: entry.path.replace(/^invalid\/|\.create_request\.pb$/g, ''),
   }));
 
+/** The folders under `test/fixtures/events`. */
 const SEQUENCES = ['hello-succeeds', 'hello-fails', 'diamond-retries', 'dynamic-runs', 'picture-maps'];
 
+/** The sequences of engine reports. */
 export const eventSequences = (): readonly EventSequence[] =>
   SEQUENCES.map((name) => {
     const folder = `events/${name}`;

@@ -39,7 +39,8 @@ const TEXTS: Readonly<Record<string, string>> = {
   'letters of other planes': '💥ÀƒſK'.repeat(20),
 };
 
-// Has the length of the bytes that replace it, and is in no request.
+// The text in a field that is to have invalid UTF-8: its bytes are overwritten after the request is encoded. No request
+// has this text otherwise.
 const MARK = '\u0001invalid-utf8\u0001';
 
 const withoutUtf8 = (bytes: Uint8Array): Uint8Array => {
@@ -49,6 +50,7 @@ const withoutUtf8 = (bytes: Uint8Array): Uint8Array => {
   return changed;
 };
 
+/** Numbers at the limits of their types, and negative ones. */
 const NUMBERS: Readonly<Partial<Record<ScalarType, readonly (number | bigint)[]>>> = {
   [ScalarType.INT32]: [-1, 2_147_483_647, -2_147_483_648],
   [ScalarType.UINT32]: [4_294_967_295],
@@ -84,12 +86,13 @@ const nested = (type: DescMessage): Uint8Array | undefined => {
   return bytes;
 };
 
-const known = new Map<DescMessage, Uint8Array | undefined>();
+/** The results of `nested`. */
+const nestedByType = new Map<DescMessage, Uint8Array | undefined>();
 
 /** A message nested in itself a thousand deep; `undefined` when `wayBack` finds no path. */
 const deep = (type: DescMessage): Uint8Array | undefined => {
-  if (!known.has(type)) known.set(type, nested(type));
-  return known.get(type);
+  if (!nestedByType.has(type)) nestedByType.set(type, nested(type));
+  return nestedByType.get(type);
 };
 
 /** Sets raw bytes for a field, whatever its type is. */
@@ -97,6 +100,7 @@ const putRaw = (message: Message, no: number, wireType: WireType, data: Uint8Arr
   message.$unknown = [...(message.$unknown ?? []), { no, wireType, data }];
 };
 
+/** A change of the message that has the field; `names` is the field that a refusal must name. */
 type Change = { readonly what: string; readonly names?: string; readonly make: (of: ReflectMessage) => void };
 
 const setting = (field: DescField, what: string, value: unknown): Change => ({
@@ -116,7 +120,7 @@ const scalarChanges = (field: DescField & { readonly fieldKind: 'scalar' }): rea
 };
 
 const enumChanges = (field: DescField & { readonly fieldKind: 'enum' }): readonly Change[] => [
-  setting(field, 'no such value', 9_999),
+  setting(field, 'no such value', 9_999), // no enum has this number
   setting(field, 'a negative value', -1),
   ...field.enum.values.map(({ name, number }) => setting(field, name, number)),
 ];
@@ -228,7 +232,8 @@ const cutShort = (bytes: Uint8Array): readonly Hostile[] =>
 /** Variants of the encoded request as a whole. */
 const wholeVariants = (type: DescMessage, base: Message): readonly Hostile[] => {
   const bytes = toBinary(type, base);
-  const unknown = new BinaryWriter().tag(19_999, WireType.LengthDelimited).string('unknown field').finish();
+  const UNKNOWN_FIELD = 19_999; // a number that no message uses
+  const unknown = new BinaryWriter().tag(UNKNOWN_FIELD, WireType.LengthDelimited).string('unknown field').finish();
   return [
     { what: 'nothing', bytes: new Uint8Array() },
     { what: 'an unknown field', bytes: Buffer.concat([bytes, unknown]) },

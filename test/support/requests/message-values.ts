@@ -3,6 +3,7 @@ import fc from 'fast-check';
 
 type Draw = fc.GeneratorValue;
 
+/** The number of levels below which no more messages are generated. */
 const MAX_DEPTH = 6;
 
 const texts = fc.oneof(
@@ -35,6 +36,7 @@ const SCALARS: Readonly<Record<ScalarType, fc.Arbitrary<unknown>>> = {
 };
 
 const nanos = fc.constantFrom(0, 1, 1_000, 120_000_000, 999_999_999);
+/** Seconds of a timestamp: those of the years 1 to 9999, among them both ends and those around 32 bits. */
 const seconds = fc.oneof(
   fc.constantFrom(0n, 1_767_225_600n, 2n ** 32n - 1n, 2n ** 32n, -62_135_596_800n, 253_402_300_799n),
   fc.bigInt({ min: -62_135_596_800n, max: 253_402_300_799n }),
@@ -60,7 +62,7 @@ const single = (draw: Draw, field: DescField, depth: number): unknown => {
   if (field.message) return messageIn(draw, field.message, depth + 1);
   if (!field.enum) return draw(() => SCALARS[field.scalar]);
   const numbers = field.enum.values.map(({ number }) => number);
-  return draw(() => fc.constantFrom(...numbers, 9_999));
+  return draw(() => fc.constantFrom(...numbers, 9_999)); // no enum has 9,999
 };
 
 const several = (draw: Draw, field: DescField, depth: number): unknown[] =>
@@ -73,10 +75,11 @@ const valueOf = (draw: Draw, field: DescField, depth: number): unknown => {
   return Object.fromEntries(several(draw, field, depth).map((value) => [String(draw(() => key)), value]));
 };
 
+/** True when a field is to be set, which is less likely at greater depths. */
 const isDrawn = (draw: Draw, field: DescField, depth: number): boolean =>
   (depth < MAX_DEPTH || !field.message) && draw(() => fc.nat(depth + 1)) <= 1;
 
-/** Generates a message with some of its fields set. */
+/** Generates a message with some of its fields set, as if it were `depth` levels deep in another one. */
 export const messageOf = (draw: Draw, schema: DescMessage, depth = 0): Message => {
   const init: Record<string, unknown> = {};
   for (const field of schema.fields) {

@@ -25,6 +25,7 @@ const boundFields = (method: DescMethod): readonly string[] => {
   return typeof pattern.value === 'string' ? Array.from(pattern.value.matchAll(FIELD), ([, field = '']) => field) : [];
 };
 
+/** Sets the field at a path, and makes the messages on the way. */
 const put = (target: JsonObject, [key = '', ...rest]: readonly string[], value: JsonValue): void => {
   if (rest.length === 0) {
     target[key] = value;
@@ -38,7 +39,7 @@ const put = (target: JsonObject, [key = '', ...rest]: readonly string[], value: 
 const anyValue = (method: DescMethod, path: string): JsonValue => {
   const field = fieldPath(method.input, path)?.at(-1);
   if (field?.fieldKind === 'enum') return field.enum.values[1]?.number ?? 0;
-  if (field?.scalar === ScalarType.BYTES) return 'eHh4';
+  if (field?.scalar === ScalarType.BYTES) return 'eHh4'; // Base64 of `xxx`
   return field?.scalar === ScalarType.STRING ? 'x' : 1;
 };
 

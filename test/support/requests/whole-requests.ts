@@ -18,6 +18,7 @@ const node = { executionId: first, nodeId: 'n0' };
 const attempt = { taskId: task, nodeExecutionId: node, retryAttempt: 0 };
 const signal = { signalId: 'go', executionId: second };
 const BOOLEAN = { simple: core.SimpleType.BOOLEAN };
+/** The timestamp so many seconds after a fixed moment. */
 const at = (seconds: number) => ({ seconds: 1_790_000_000 + seconds });
 const page = { limit: 10 };
 const matchingAttributes = { clusterResourceAttributes: { attributes: { quota: '4' } } };
@@ -30,6 +31,7 @@ const scopes = {
 /** A call, the expected status, by default OK, and fields that the answer must have. */
 export type WholeRequest = readonly [rpc: string, request: object, code?: string, holds?: object];
 
+/** An update and a read of the attributes of each level. */
 const attributeRows = Object.entries(scopes).flatMap(([level, scope]): WholeRequest[] => [
   [`AdminService.Update${level}Attributes`, { attributes: { ...scope, matchingAttributes } }],
   [`AdminService.Get${level}Attributes`, { ...scope, resourceType: CLUSTER_RESOURCE }, 'OK', { attributes: scope }],
@@ -143,7 +145,8 @@ const RUNS: readonly WholeRequest[] = [
   ['AdminService.RecoverExecution', { id: first, name: 'on' }, 'OK', { id: { name: 'on' } }],
 ];
 
-const BESIDE: readonly WholeRequest[] = [
+/** Requests to services other than AdminService. */
+const OTHER_SERVICES: readonly WholeRequest[] = [
   ['SignalService.GetOrCreateSignal', { id: signal, type: BOOLEAN }, 'OK', { id: signal }],
   ['SignalService.ListSignals', { workflowExecutionId: second, ...page }, 'OK', { signals: [{ id: signal }] }],
   ['SignalService.SetSignal', { id: signal, value: { scalar: { primitive: { boolean: true } } } }],
@@ -185,4 +188,4 @@ const AGENTS = agentRequests.map((each): WholeRequest => [...each, 'UNIMPLEMENTE
  * At least one complete request to every RPC, in an order in which each finds the entities that it needs; no agent is
  * configured.
  */
-export const wholeRequests: readonly WholeRequest[] = [...REGISTRATION, ...RUNS, ...BESIDE, ...AGENTS];
+export const wholeRequests: readonly WholeRequest[] = [...REGISTRATION, ...RUNS, ...OTHER_SERVICES, ...AGENTS];

@@ -16,7 +16,7 @@ const HEADERS = { ':status': 200, 'content-type': 'application/grpc' };
 
 /** Frames a message for gRPC; `length`, the length in the header, may be wrong. */
 const frame = (message: Uint8Array, length = message.length): Buffer => {
-  const head = Buffer.alloc(5);
+  const head = Buffer.alloc(5); // a flag of one byte, which is 0, and the length
   head.writeUInt32BE(length, 1);
   return Buffer.concat([head, message]);
 };
@@ -38,6 +38,7 @@ const endWell = (stream: ServerHttp2Stream): void => {
   stream.end();
 };
 
+/** The treatment of each call, by the way in which the agent is broken; `die` ends all connections. */
 const WAYS = {
   'never answers': () => undefined,
   'answers once and then never': (stream: ServerHttp2Stream) => answering(stream, EMPTY),

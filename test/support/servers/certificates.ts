@@ -10,7 +10,9 @@ export const certificates = () => {
   const openssl = (...args: readonly string[]): void => void execFileSync('openssl', args, { stdio: 'pipe' });
   const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
   return {
+    /** The path of a file in the directory. */
     file,
+    /** Makes an authority: `NAME.pem` and `NAME.key`. */
     authority: (name: string): void =>
       openssl(
         'req',
@@ -25,7 +27,11 @@ export const certificates = () => {
         '-out',
         file(`${name}.pem`),
       ),
-    /** @param names alternative names beside `localhost` and 127.0.0.1, such as `URI:spiffe://a`. */
+    /**
+     * Makes a certificate that an authority signs, valid for two days: `NAME.pem` and `NAME.key`.
+     *
+     * @param names alternative names beside `localhost` and 127.0.0.1, such as `URI:spiffe://a`.
+     */
     issue: (authority: string, name: string, names: readonly string[] = []): void => {
       openssl('req', ...newKey, '-subj', `/CN=${name}`, '-keyout', file(`${name}.key`), '-out', file(`${name}.csr`));
       writeFileSync(file('names'), `subjectAltName=${['DNS:localhost', 'IP:127.0.0.1', ...names].join(',')}`);

@@ -59,7 +59,8 @@ const encoded = <Desc extends DescMessage>(schema: Desc, message: MessageInitSha
 
 /** Starts an agent that takes tasks of every type but `query`: the creation of these fails with UNKNOWN. */
 export const startExampleAgent = async (name: string): Promise<ExampleAgent> => {
-  const asked = new Map<string, number>();
+  /** The number of times that GetTask was called, by task. */
+  const reads = new Map<string, number>();
   const deleted: string[] = [];
   const server = new Server();
 
@@ -86,8 +87,8 @@ export const startExampleAgent = async (name: string): Promise<ExampleAgent> => 
   unary(getTask, ({ resourceMeta }) => {
     const key = text(resourceMeta);
     if (!key.startsWith(`${name}/`)) return refused(status.NOT_FOUND, `nothing is known of ${key}`);
-    const times = (asked.get(key) ?? 0) + 1;
-    asked.set(key, times);
+    const times = (reads.get(key) ?? 0) + 1;
+    reads.set(key, times);
     return { resource: create(ResourceSchema, { phase: times > 1 ? Phase.SUCCEEDED : Phase.RUNNING, message: key }) };
   });
   unary(deleteTask, ({ resourceMeta }) => {
