@@ -38,8 +38,8 @@ const isOver = ({ exitCode, signalCode }: ChildProcess): boolean => exitCode !==
  */
 export const startOtherEventStore = async (command: string, data: string): Promise<OtherEventStore> => {
   const port = await freePort();
-  const places: Readonly<Record<string, string | number>> = { data, port, otherPort: await freePort() };
-  const line = command.replace(/\{(data|port|otherPort)\}/gu, (_, name: string) => String(places[name]));
+  const replacements: Readonly<Record<string, string | number>> = { data, port, otherPort: await freePort() };
+  const line = command.replace(/\{(data|port|otherPort)\}/gu, (_, name: string) => String(replacements[name]));
   const child = spawn('/bin/sh', ['-c', `exec ${line}`], { stdio: ['ignore', 'ignore', 'pipe'] });
   let log = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => (log += text));

@@ -9,12 +9,13 @@ type Refusal = Error & { responseCode?: number };
 
 const refusal = (responseCode: number, text: string): Refusal => Object.assign(new Error(text), { responseCode });
 
-/** The server's answers to recipients, by the part of the address before the `@`. */
-const RECIPIENTS: Readonly<Record<string, Refusal>> = {
+/** The refusals of recipients, by the part of the address before the `@`. */
+const REFUSALS: Readonly<Record<string, Refusal>> = {
   unknown: refusal(550, '5.1.1 no such user'),
   deferred: refusal(451, '4.3.0 try again later'),
 };
 
+/** A running SMTP server, and the mails that it has received. */
 export type SmtpSink = {
   readonly port: number;
   readonly mails: readonly ReceivedMail[];
@@ -23,7 +24,9 @@ export type SmtpSink = {
 };
 
 type SinkOptions = {
+  /** A free one by default. */
   readonly port?: number;
+  /** With a user, clients must authenticate. */
   readonly user?: string;
   readonly password?: string;
   /** With TLS from the first byte where it is `secure`, otherwise by STARTTLS. */
@@ -49,7 +52,7 @@ export const smtpSink = async ({ port = 0, user, password, tls }: SinkOptions = 
     },
     onRcptTo: ({ address }, _, done) => {
       const [name = ''] = address.split('@');
-      if (name !== 'stalled') done(RECIPIENTS[name] ?? null);
+      if (name !== 'stalled') done(REFUSALS[name] ?? null);
     },
     onData: (stream, session, done) => {
       const parts: Buffer[] = [];

@@ -4,6 +4,7 @@ import { exportJWK, SignJWT } from 'jose';
 
 /** An issuer in the test: its keys, and the tokens that it makes. */
 export type TestIssuer = {
+  /** The URL that its tokens have as `iss`. */
   readonly issuer: string;
   readonly audience: string;
   /** Milliseconds since 1970; a test may move it. */

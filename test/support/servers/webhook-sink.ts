@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 /** A request that the server has received whole. */
 export type ReceivedPost = { readonly path: string; readonly headers: IncomingHttpHeaders; readonly body: string };
 
+/** A running web server, and the posts that it has received. */
 export type WebhookSink = {
   readonly url: string;
   readonly posts: readonly ReceivedPost[];

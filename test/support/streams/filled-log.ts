@@ -20,7 +20,7 @@ export const newEvent = (type: string, data: Uint8Array): NewEvent => {
   return { id, type, data, metadata: JSON.stringify(metadata) };
 };
 
-/** Makes an event with an engine's report of a node. */
+/** Makes an event with an engine's report that the node `nNODE` of an execution runs. */
 export const nodeReported = (execution: string, node: number, deckUri = ''): NewEvent => {
   const at = timestampFromMs(Date.now());
   const phase = NodeExecution_Phase.RUNNING;
@@ -43,7 +43,10 @@ export const nodeReported = (execution: string, node: number, deckUri = ''): New
 /** The stream of an execution of the tests. */
 export const executionStream = (name: string) => streamName('execution', ['flytesnacks', 'development', name]);
 
-/** Appends reports of nodes to the streams of this many executions, batch after batch. */
+/**
+ * Appends reports of nodes to the streams of the executions `e0`, `e1` and so on, batch after batch; a batch has
+ * `perBatch` reports for each execution.
+ */
 export const report = async (store: EventStore, executions: number, batches: number, perBatch = 10): Promise<void> => {
   for (let batch = 0; batch < batches; batch += 1) {
     const appends = Array.from({ length: executions }, (_, index) => {

@@ -21,6 +21,7 @@ const { method } = AdminService;
 export const KINDS = ['unknown', 'corrupt'] as const;
 export type Kind = (typeof KINDS)[number];
 
+/** A known type of event for each category, whose bytes are made corrupt. */
 const TYPES = {
   project: 'ProjectUpdated',
   attributes: 'AttributesUpdated',
@@ -29,6 +30,7 @@ const TYPES = {
   launchPlan: 'LaunchPlanActivated',
   namedEntity: 'NamedEntityUpdated',
 };
+/** A category of streams that get poison events. */
 export type Category = keyof typeof TYPES;
 export const CATEGORIES = Object.keys(TYPES) as readonly Category[];
 
@@ -38,6 +40,7 @@ export const PROJECTS = JSON.stringify([
   ...KINDS.flatMap((kind) => [`closed-${kind}`, `attributed-${kind}`]),
 ]);
 
+/** The launch plan whose concurrency limit is 1, and whose one slot is taken. */
 const limited = (kind: Kind): string => `hello.limited-${kind}`;
 
 const streamOf = (category: Category, kind: Kind): string =>
@@ -64,21 +67,24 @@ export const plan = (name: string, max = 0) => {
   return { ...recorded, id: { ...recorded.id!, name }, spec };
 };
 
+/** Bytes that no message is encoded as. */
+const UNDECODABLE = Uint8Array.of(0xff, 0xff, 0xff);
+
 /** Launches a launch plan of this name; the launch may be refused. */
-export const launchOf = (way: Transport, name: string, planName: string): Promise<Answer> =>
-  way.attempt(
+export const launchOf = (transport: Transport, name: string, planName: string): Promise<Answer> =>
+  transport.attempt(
     method.createExecution,
     helloRequest(name, ({ spec }) => (spec!.launchPlan!.name = planName)),
   );
 
 /** Registers and launches the entities of the streams. */
-export const fillStreams = async (way: Transport): Promise<void> => {
-  await register(way, withNeeds('01-hello'));
+export const fillStreams = async (transport: Transport): Promise<void> => {
+  await register(transport, withNeeds('01-hello'));
   for (const kind of KINDS) {
-    await way.call(method.createLaunchPlan, plan(limited(kind), 1));
-    await way.call(method.createLaunchPlan, plan(`hello.other-${kind}`));
-    await launchHello(way, `run-${kind}`);
-    await launchOf(way, `held-${kind}`, limited(kind));
+    await transport.call(method.createLaunchPlan, plan(limited(kind), 1));
+    await transport.call(method.createLaunchPlan, plan(`hello.other-${kind}`));
+    await launchHello(transport, `run-${kind}`);
+    await launchOf(transport, `held-${kind}`, limited(kind));
   }
 };
 
@@ -93,7 +99,7 @@ export const poison = async (address: string): Promise<ParkedText> => {
   for (const kind of KINDS)
     for (const category of CATEGORIES) {
       const type = kind === 'unknown' ? 'OfANewerRelease' : TYPES[category];
-      const event = { id: randomBytes(16), type, data: Uint8Array.of(0xff, 0xff, 0xff), metadata };
+      const event = { id: randomBytes(16), type, data: UNDECODABLE, metadata };
       const stream = streamOf(category, kind);
       const { position } = await log.append(stream as StreamName, 'any', [event]);
       texts.set(stream, `stream ${stream} is parked at position ${position}`);
@@ -102,8 +108,8 @@ export const poison = async (address: string): Promise<ParkedText> => {
   return (category, kind) => texts.get(streamOf(category, kind)) ?? `${streamOf(category, kind)} was not poisoned`;
 };
 
-const launchIn = (way: Transport, project: string): Promise<Answer> =>
-  way.attempt(
+const launchIn = (transport: Transport, project: string): Promise<Answer> =>
+  transport.attempt(
     method.createExecution,
     helloRequest(`in-${project}`, (request) => (request.project = project)),
   );
@@ -111,15 +117,15 @@ const launchIn = (way: Transport, project: string): Promise<Answer> =>
 const executionId = (name: string) => ({ project: 'flytesnacks', domain: 'development', name });
 
 /** Sends a request that needs the parked stream. */
-export const ASKED: Readonly<Record<Category, (way: Transport, kind: Kind) => Promise<Answer>>> = {
-  project: (way, kind) => launchIn(way, `closed-${kind}`),
-  attributes: (way, kind) => launchIn(way, `attributed-${kind}`),
-  launchPlanSlots: (way, kind) => launchOf(way, `too-many-${kind}`, limited(kind)),
-  execution: (way, kind) =>
-    way.attempt(method.createWorkflowEvent, workflowReport(executionId(`run-${kind}`), { phase: Phase.RUNNING })),
-  launchPlan: (way, kind) => launchOf(way, `of-other-${kind}`, `hello.other-${kind}`),
-  namedEntity: (way, kind) =>
-    way.attempt(method.updateNamedEntity, {
+export const ASKED: Readonly<Record<Category, (transport: Transport, kind: Kind) => Promise<Answer>>> = {
+  project: (transport, kind) => launchIn(transport, `closed-${kind}`),
+  attributes: (transport, kind) => launchIn(transport, `attributed-${kind}`),
+  launchPlanSlots: (transport, kind) => launchOf(transport, `too-many-${kind}`, limited(kind)),
+  execution: (transport, kind) =>
+    transport.attempt(method.createWorkflowEvent, workflowReport(executionId(`run-${kind}`), { phase: Phase.RUNNING })),
+  launchPlan: (transport, kind) => launchOf(transport, `of-other-${kind}`, `hello.other-${kind}`),
+  namedEntity: (transport, kind) =>
+    transport.attempt(method.updateNamedEntity, {
       resourceType: ResourceType.LAUNCH_PLAN,
       id: executionId(`hello.other-${kind}`),
       metadata: { description: 'new' },

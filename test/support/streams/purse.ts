@@ -7,6 +7,8 @@ import type { Content } from '../../../services/kernel/ports/payload-store.js';
 type Coin = { readonly kind: 'coin' };
 type Note = { readonly kind: 'note'; readonly text: Content };
 type Spent = { readonly kind: 'spent' };
+/** The number of coins that fill a purse. */
+const CAPACITY = 10;
 export type PurseEvent = Coin | Spent | Note;
 export type PurseCommand =
   | { readonly kind: 'add' }
@@ -30,7 +32,9 @@ export const decidePurse = ({ coins }: Purse, command: PurseCommand): Decision<P
     return { kind: 'refused', refusal: { kind: 'counted', coins: command.counted } };
   }
   if (command.kind === 'spend') return { kind: 'accepted', events: coins > 0 ? [{ kind: 'spent' }] : [] };
-  return coins < 10 ? { kind: 'accepted', events: [{ kind: 'coin' }] } : { kind: 'refused', refusal: { kind: 'full' } };
+  return coins < CAPACITY
+    ? { kind: 'accepted', events: [{ kind: 'coin' }] }
+    : { kind: 'refused', refusal: { kind: 'full' } };
 };
 
 export const purse: Aggregate<Purse, PurseCommand, PurseEvent, PurseRefusal> = {

@@ -68,7 +68,7 @@ export const openRegistry = async (options: RegistryOptions = {}): Promise<Regis
   const isShared = store !== embedded;
   const payloads = filePayloadStore({ directory });
   const sessions = openSessions({ store, payloads, now: Date.now, isShared });
-  const warm = isShared ? await feedLiveStreams(store, sessions) : undefined;
+  const liveFeed = isShared ? await feedLiveStreams(store, sessions) : undefined;
   await registerConfiguredProjects([{ id: 'flytesnacks', name: 'flytesnacks', description: '' }], sessions);
   const { following, projects, attributes } = openReference({
     configuration: { domains: DOMAINS },
@@ -157,7 +157,7 @@ export const openRegistry = async (options: RegistryOptions = {}): Promise<Regis
       return events;
     },
     close: async () => {
-      await warm?.close();
+      await liveFeed?.close();
       await following.close();
       await payloads.close();
       await store.close();

@@ -51,6 +51,7 @@ export type ModelTask = {
 
 /** The enum numbers of the contract, written here independently. */
 const WORKFLOW: Readonly<Record<'queued' | 'running' | 'aborting', number>> = { queued: 1, running: 2, aborting: 9 };
+/** SUCCEEDED, FAILED, ABORTED and TIMED_OUT. */
 const ENDED: ReadonlySet<number> = new Set([4, 6, 7, 8]);
 const NODE: Readonly<Record<'running' | 'aborted', number>> = { running: 2, aborted: 6 };
 const TASK: Readonly<Record<'running' | 'aborted', number>> = { running: 2, aborted: 4 };
@@ -71,6 +72,7 @@ const read = async <Desc extends DescMessage>(
   bytesOf: ReadContent,
 ): Promise<MessageShape<Desc>> => fromBinary(schema, content === undefined ? new Uint8Array() : await bytesOf(content));
 
+/** Aborts the nodes and tasks that were open when the execution ended. */
 const close = async (execution: ModelExecution, closed: Content | undefined, bytesOf: ReadContent): Promise<void> => {
   const open = await read(OpenEntitiesSchema, closed, bytesOf);
   for (const id of open.nodes) {

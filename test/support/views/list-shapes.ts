@@ -11,6 +11,9 @@ import { taskCollection, taskColumns } from '../../../projections/tasks/columns.
 import { workflowCollection, workflowColumns } from '../../../projections/workflows/columns.js';
 import { FIRST_AT, SCOPE } from './many-documents.js';
 
+// Numbers of the interface that the lists name: `state` 0 is active (or, of launch plans, inactive) and 1 is archived
+// (or active), `resource_type` 2 is a workflow, and `direction` 0 is descending and 1 ascending.
+
 /** The list that one list RPC answers: its collection, order and scope. */
 export type ListShape = {
   readonly collection: Collection;

@@ -18,6 +18,7 @@ type Fields = StoredDocument['fields'];
 
 export const SCOPE = { project: 'p', domain: 'd' } as const;
 const PHASES = ['SUCCEEDED', 'FAILED', 'RUNNING', 'ABORTED', 'SUCCEEDED'];
+/** In microseconds. */
 const SECOND = 1_000_000;
 /** The creation time of the first execution, in microseconds since 1970; each next one is a second later. */
 export const FIRST_AT = Date.UTC(2026, 0, 1) * 1_000;
@@ -135,6 +136,7 @@ const MADE: readonly (readonly [Collection, (index: number) => Fields])[] = [
   [projectCollection, project],
 ];
 
+/** The number of documents in one write. */
 const BATCH = 5_000;
 
 /**

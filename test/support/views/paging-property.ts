@@ -6,9 +6,12 @@ import { durationClass } from '../../../projections/query/duration-class.js';
 import { type Listed, listPage } from '../../../projections/query/list-query.js';
 import type { ReadStore, StoredDocument } from '../../../projections/runtime/read-store.js';
 
+/** In microseconds. */
 const SECOND = 1_000_000;
 
-/** A generated execution; `at`, `delay` and `lasted` are seconds, and `pick` chooses its other fields. */
+/**
+ * The values that an execution is made of; `at`, `delay` and `lasted` are seconds, and `pick` chooses its other fields.
+ */
 type Seed = {
   readonly at: number;
   readonly delay: number | null;
@@ -54,6 +57,7 @@ const writer = (store: ReadStore): ((documents: readonly StoredDocument[]) => Pr
   };
 };
 
+/** Filters, and the documents that each keeps. The duration 30.0000005 is half a microsecond above 30 s. */
 const FILTERS: readonly (readonly [string, (fields: StoredDocument['fields']) => boolean])[] = [
   ['', () => true],
   ['value_in(phase,QUEUED;FAILED)', ({ phase }) => phase !== 'RUNNING'],
@@ -98,6 +102,7 @@ export const assertPagesOnce = async (store: ReadStore, { runs, documents, least
     async ([first, later], [filters, keeps], sortBy, limit) => {
       run += 1;
       const project = `p${run}`;
+      // The keys of documents that are there at the start have `/a`, those of later ones `/b`.
       const there = first.map((seed, i) => documentOf(project, `${project}/a${i}`, seed));
       const added = later.map((seed, i) => documentOf(project, `${project}/b${i}`, seed));
       await put(there);

@@ -8,17 +8,18 @@ import { type GrpcClient, grpcClient } from '../clients/grpc-client.js';
 import { type ModelExecution, type ModelNode, type ModelTask, taskKey } from './independent-model.js';
 import { until } from '../until.js';
 
+/** The limit of a list: more than any execution of the tests has nodes or attempts. */
 const PAGE = 10_000;
-const started = (time: Parameters<typeof timestampMs>[0] | undefined): number | undefined =>
+const msIfSet = (time: Parameters<typeof timestampMs>[0] | undefined): number | undefined =>
   time === undefined ? undefined : timestampMs(time);
 
 /** Converts a node execution to the model's form; `parent` is the node under which it was listed. */
 export const seenNode = ({ closure, metadata }: NodeExecution, parent: string): ModelNode => {
   if (closure === undefined || metadata === undefined) throw new Error('a node execution has a closure and metadata');
-  const startedAtMs = started(closure.startedAt);
+  const startedAtMs = msIfSet(closure.startedAt);
   return {
     phase: closure.phase,
-    createdAtMs: started(closure.createdAt) ?? 0,
+    createdAtMs: msIfSet(closure.createdAt) ?? 0,
     ...(startedAtMs !== undefined && { startedAtMs }),
     deckUri: closure.deckUri,
     isParent: metadata.isParentNode,
@@ -30,10 +31,10 @@ export const seenNode = ({ closure, metadata }: NodeExecution, parent: string): 
 
 /** Converts a task execution to the model's form. */
 export const seenTask = ({ closure }: TaskExecution): ModelTask => {
-  const startedAtMs = started(closure?.startedAt);
+  const startedAtMs = msIfSet(closure?.startedAt);
   return {
     phase: closure?.phase ?? 0,
-    createdAtMs: started(closure?.createdAt) ?? 0,
+    createdAtMs: msIfSet(closure?.createdAt) ?? 0,
     ...(startedAtMs !== undefined && { startedAtMs }),
     reasons: closure?.reasons.map(({ message }) => message) ?? [],
   };
@@ -62,7 +63,7 @@ const seenExecution = async (client: GrpcClient, id: WorkflowExecutionIdentifier
     }
   };
   await readNodes('');
-  const startedAtMs = started(closure?.startedAt);
+  const startedAtMs = msIfSet(closure?.startedAt);
   return { phase: closure?.phase ?? 0, ...(startedAtMs !== undefined && { startedAtMs }), nodes, tasks };
 };
 

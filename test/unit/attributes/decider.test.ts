@@ -17,6 +17,9 @@ import { given } from '../../support/streams/given.js';
 
 type Target = NonNullable<Exclude<MessageInitShape<typeof MatchingAttributesSchema>, { $typeName: string }>['target']>;
 
+/** The size of large attributes or names: a little less than the limit of one row, which is 64 KiB. */
+const LARGE_BYTES = 65_000;
+
 const project: AttributeScope = { project: 'atlas', domain: '', workflow: '' };
 const domain: AttributeScope = { ...project, domain: 'staging' };
 const workflow: AttributeScope = { ...domain, workflow: 'daily' };
@@ -112,8 +115,9 @@ describe('matchable attributes', () => {
       .thenRefused({ kind: 'attributes-too-large' }));
 
   it('are refused when those of the project would exceed 8 MiB, while smaller ones still replace larger ones', () => {
-    const large = label('x'.repeat(65_000));
-    const full = Array.from({ length: 129 }, (_, index) =>
+    const large = label('x'.repeat(LARGE_BYTES));
+    const MOST_LARGE = 129; // 129 rows are below 8 MiB, 130 are above
+    const full = Array.from({ length: MOST_LARGE }, (_, index) =>
       updated({ ...workflow, workflow: `w${String(index)}` }, large),
     );
     given(attributesDecider, ...full)
@@ -129,17 +133,19 @@ describe('matchable attributes', () => {
       Array.from({ length: count }, (_, index) =>
         updated({ ...workflow, workflow: String(index).padEnd(nameLength, 'x') }, label('a')),
       );
+    const FULL = 130; // rows with large names that fill 8 MiB up to a few bytes
     const another = update({ ...workflow, workflow: 'another' }, label('a'));
-    given(attributesDecider, ...rows(130, 65_000))
+    given(attributesDecider, ...rows(FULL, LARGE_BYTES))
       .when(another)
       .thenRefused({ kind: 'attributes-full' });
-    const known = { ...workflow, workflow: '0'.padEnd(65_000, 'x') };
-    given(attributesDecider, ...rows(130, 65_000))
+    const known = { ...workflow, workflow: '0'.padEnd(LARGE_BYTES, 'x') };
+    given(attributesDecider, ...rows(FULL, LARGE_BYTES))
       .when(update(known, label('b')))
       .then(updated(known, label('b')));
-    given(attributesDecider, ...rows(130, 65_000))
+    given(attributesDecider, ...rows(FULL, LARGE_BYTES))
       .when(update(known, label('longer')))
       .thenRefused({ kind: 'attributes-full' });
+    // A row takes 64 bytes beside its names and attributes: 120,000 of them fill 8 MiB, 50,000 do not.
     given(attributesDecider, ...rows(120_000, 6))
       .when(another)
       .thenRefused({ kind: 'attributes-full' });

@@ -31,7 +31,10 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(directory, { recursive: true }));
 
-/** An audit trail whose clock is set by hand, and what it has reported. */
+/**
+ * An audit trail whose clock is set by hand, and the counts that it has reported: entries `dropped`, and `errors` of
+ * its store. `list` writes the recorded entries before it reads.
+ */
 const opened = (store: AuditStore = sqliteAuditStore(directory)) => {
   const state = { now: 1_000, dropped: 0, errors: 0 };
   const trail = auditTrail({

@@ -5,6 +5,13 @@ import { unauthenticated } from '../../../services/auth/tokens/refusal.js';
 import { UNLIMITED } from '../../../services/kernel/access.js';
 import type { ClientCertificate } from '../../../services/kernel/ports/authentication.js';
 
+/** The time at which the verification of every token ends. */
+const UNTIL = 100;
+
+/**
+ * Authentication that accepts the tokens that begin with `ours`, each of which is its own principal; `state.verified`
+ * are the tokens that were verified.
+ */
 const opened = (cachedTokens = 10) => {
   const state = { now: 0, verified: [] as string[] };
   const authentication = bearerAuthentication({
@@ -13,8 +20,8 @@ const opened = (cachedTokens = 10) => {
       verify: (token) => {
         state.verified.push(token);
         if (!token.startsWith('ours')) return Promise.reject(unauthenticated('no'));
-        const identity = { principal: token, issuer: 'i', clientId: '', scopes: [], claims: {}, expiresAt: 100 };
-        return Promise.resolve({ identity, until: 100 });
+        const identity = { principal: token, issuer: 'i', clientId: '', scopes: [], claims: {}, expiresAt: UNTIL };
+        return Promise.resolve({ identity, until: UNTIL });
       },
     },
     metadataKey: 'flyte-authorization',
@@ -41,7 +48,7 @@ describe('the caller of a call', () => {
     await Promise.all([ask(headers), ask(headers)]);
     await ask(headers);
     expect(state.verified).toEqual(['ours-1']);
-    state.now = 100;
+    state.now = UNTIL;
     await ask(headers);
     expect(state.verified).toEqual(['ours-1', 'ours-1']);
   });

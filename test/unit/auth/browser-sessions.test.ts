@@ -9,11 +9,14 @@ import { browserSessions, pathWithin } from '../../../services/auth/browser/sess
 
 const clock = { now: 1_000_000 };
 const now = (): number => clock.now;
+/** A sign-in that was begun, as its cookie keeps it. */
 const BEGUN = { state: 'the-state', nonce: 'n', verifier: 'v', target: '/console' };
 
+/** The cookies of a server at a URL; other `key`s cannot read them. */
 const jarOf = (origin: string, key = 1): CookieJar =>
   cookieJar({ baseUrl: () => origin, sealer: sealerWith(new Uint8Array(32).fill(key), now), now });
 
+/** The header with which a browser sends back a cookie, beside another one. */
 const sent = (cookie: string): string => `other=1; ${cookie.split(';', 1)[0] ?? ''}`;
 
 describe('the cookies of browser sessions', () => {
@@ -41,6 +44,7 @@ describe('the cookies of browser sessions', () => {
     expect(await jar.begunIn(begun, 'the-state')).toMatchObject(BEGUN);
     expect(await jar.begunIn(begun.replace('the-state', 'another'), 'another')).toBeUndefined();
     expect(await jar.tokenIn(begun.replace(/__Host[^=]*/u, '__Host-flightlog_session'))).toBeUndefined();
+    // The last is in the form of encrypted tokens, with the header {}.
     for (const text of ['', 'x', '....', 'a.b.c.d.e', 'e30....'])
       expect(await jar.tokenIn(`__Host-flightlog_session=${text}`)).toBeUndefined();
   });
@@ -61,10 +65,12 @@ describe('the cookies of a server below a path prefix', () => {
 });
 
 describe('a return from the issuer', () => {
-  const refusing = new ResponseBodyError('invalid_grant', {
+  /** The error of an issuer that refuses the code. */
+  const refusal = new ResponseBodyError('invalid_grant', {
     cause: { error: 'invalid_grant' },
     response: new Response(null, { status: 400 }),
   });
+  /** A server whose issuer fails; `back` is the return of a browser from it, and `attempts` the codes recorded. */
   const returning = (failure: () => Error) => {
     const attempts: string[] = [];
     const jar = jarOf('https://example.com');
@@ -74,7 +80,7 @@ describe('a return from the issuer', () => {
       issuer: { scope: '', audience: '', configuration: () => Promise.reject(failure()) },
       authentication: { callerOf: () => Promise.reject(new Error('no test calls this')) },
       isBehindProxy: false,
-      limits: signInLimits(1, now),
+      limits: signInLimits(1, now), // a failure in a minute for each name, six for each network
       onAttempt: ({ code }) => attempts.push(code),
       onFailure: () => undefined,
       now,
@@ -105,12 +111,12 @@ describe('a return from the issuer', () => {
   });
 
   it('is answered with 403 when the issuer refuses it, which removes the cookie, and with 429 after six of these', async () => {
-    const { back, attempts } = returning(() => refusing);
+    const { back, attempts } = returning(() => refusal);
     const answers = [];
     for (let attempt = 0; attempt < 7; attempt += 1) answers.push(await back());
     expect(answers.map(({ statusCode }) => statusCode)).toEqual([403, 403, 403, 403, 403, 403, 429]);
     expect(answers[0]?.headers['set-cookie']).toContain('Max-Age=0');
-    expect(answers[6]?.headers['retry-after']).toBe('10');
+    expect(answers[6]?.headers['retry-after']).toBe('10'); // six in a minute: one in ten seconds
     expect(attempts.slice(-2)).toEqual(['UNAUTHENTICATED', 'RESOURCE_EXHAUSTED']);
   });
 });

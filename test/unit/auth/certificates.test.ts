@@ -4,6 +4,9 @@ import { certificateCallers } from '../../../services/auth/certificates.js';
 import { UNLIMITED } from '../../../services/kernel/access.js';
 import { clientCertificateOf } from '../../../services/gateway/client-certificate.js';
 
+const EXPIRES_AT_MS = 10_000;
+
+/** A certificate with these alternative names, as Node writes them, that expires at {@link EXPIRES_AT_MS}. */
 const certificateWith = (subjectaltname: string | undefined, names: string | readonly string[] = 'ada') =>
   clientCertificateOf({
     subject: { CN: names },
@@ -14,7 +17,7 @@ const certificateWith = (subjectaltname: string | undefined, names: string | rea
 describe('the names of a client certificate', () => {
   it('are its common name, and its alternative names by kind', () => {
     expect(certificateWith('DNS:a.example, IP Address:127.0.0.1, URI:spiffe://b/c, DNS:d.example')).toEqual({
-      ...{ commonName: 'ada', dnsNames: ['a.example', 'd.example'], uris: ['spiffe://b/c'], expiresAt: 10_000 },
+      ...{ commonName: 'ada', dnsNames: ['a.example', 'd.example'], uris: ['spiffe://b/c'], expiresAt: EXPIRES_AT_MS },
     });
     expect(certificateWith(undefined)).toMatchObject({ dnsNames: [], uris: [] });
   });
@@ -62,8 +65,8 @@ describe('the caller of a client certificate', () => {
 
   it('is refused once the certificate has expired', () => {
     const certificate = certificateWith('URI:spiffe://engine');
-    expect(callerOf(certificate)).toMatchObject({ identity: { issuer: 'certificate', expiresAt: 10_000 } });
-    clock.now = 10_000;
+    expect(callerOf(certificate)).toMatchObject({ identity: { issuer: 'certificate', expiresAt: EXPIRES_AT_MS } });
+    clock.now = EXPIRES_AT_MS;
     expect(() => callerOf(certificate)).toThrow('the client certificate has expired');
   });
 });

@@ -5,9 +5,12 @@ import { issuerDocument } from '../../../services/auth/tokens/issuer-metadata.js
 
 const ISSUER = 'https://issuer.example';
 const TEN_MINUTES_MS = 600_000;
+const MINUTE_MS = 60_000;
 
+// The tests run in their order, on one clock and one memory of the metadata.
 const clock = { now: 0 };
 let isAway = false;
+/** The addresses that were requested. */
 let asked: string[] = [];
 
 const metadata = externalMetadata(
@@ -53,12 +56,12 @@ it('the metadata of an issuer that is away are those that it gave last', async (
   [isAway, asked] = [true, []];
   clock.now += TEN_MINUTES_MS;
   expect(await metadata()).toMatchObject({ issuer: ISSUER });
-  expect(asked).toHaveLength(2);
+  expect(asked).toHaveLength(2); // both well-known addresses
 });
 
 it('an issuer that is away is asked again after a minute', async () => {
   [isAway, asked] = [true, []];
-  clock.now += 59_999;
+  clock.now += MINUTE_MS - 1;
   await metadata();
   expect(asked).toEqual([]);
   clock.now += 1;
@@ -66,8 +69,8 @@ it('an issuer that is away is asked again after a minute', async () => {
   expect(asked).toHaveLength(2);
 });
 
-it('what is null in the metadata of an issuer counts as absent', async () => {
+it('fields that are null in the metadata of an issuer count as absent', async () => {
   isAway = false;
-  clock.now += 60_000;
+  clock.now += MINUTE_MS;
   expect(await metadata()).toMatchObject({ jwksUri: '', scopesSupported: [], deviceAuthorizationEndpoint: '' });
 });

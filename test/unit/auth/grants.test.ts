@@ -5,9 +5,11 @@ import type { Grant } from '../../../services/auth/permissions/roles.js';
 import type { Access } from '../../../services/kernel/access.js';
 import type { Identity } from '../../../services/kernel/ports/authentication.js';
 
+/** The access of a caller with these grants and the scopes of its token. */
 const access = (grants: readonly Grant[], scopes: readonly string[] = []) => accessBy(scopes, () => grants);
 
 const IN_DEVELOPMENT: Grant = { role: 'contributor', projects: ['a', 'b'], domains: ['development'] };
+/** The permission check of a caller with these grants. */
 const mayBy =
   (grants: readonly Grant[]) =>
   (...asked: Parameters<Access['may']>): boolean =>
@@ -99,7 +101,7 @@ describe('grants by claims', () => {
     [{ sub: 'ada' }, rule('sub', 'ada', 'https://issuer.test'), true],
     [{ sub: 'ada' }, rule('sub', 'ada', 'https://other.test'), false],
     [{ sub: 'ada' }, rule('__proto__.constructor.name', 'Object'), false],
-  ])('are given to the claims %j by the rule %j: %s', (claims, configured, given) => {
-    expect(grantsByClaims(identity(claims), [configured])).toHaveLength(given ? 1 : 0);
+  ])('are given to the claims %j by the rule %j: %s', (claims, configured, isGiven) => {
+    expect(grantsByClaims(identity(claims), [configured])).toHaveLength(isGiven ? 1 : 0);
   });
 });

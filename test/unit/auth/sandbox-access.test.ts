@@ -8,12 +8,15 @@ import { type User, usersFile } from '../../../services/auth/users/users.js';
 import { withAccess } from '../../../services/cli/sandbox/sandbox-access.js';
 import { configure } from '../../../services/config/configuration.js';
 
+/** The parameters of scrypt with a small cost. */
+const CHEAP = { ln: 4, r: 8, p: 1 };
+
 const data = mkdtempSync(join(tmpdir(), 'flightlog-sandbox-access-'));
 afterAll(() => rmSync(data, { recursive: true }));
 
 it('the sandbox replaces the user that its last run has written, and no other user', async () => {
   const file = usersFile(join(data, 'users.json'));
-  const password = await hashPassword('of a person', { ln: 4, r: 8, p: 1 });
+  const password = await hashPassword('of a person', CHEAP);
   const person: User = { password, roles: ['viewer'] };
   await file.change(() => new Map([['admin', person]]));
   const configuration = { ...configure([]), data };

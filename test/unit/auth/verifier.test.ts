@@ -129,7 +129,7 @@ describe('the keys of an issuer', () => {
       );
       await Promise.allSettled(tokens.map((token) => verifier.verify(token)));
     }
-    expect(fetched).toHaveLength(3);
+    expect(fetched).toHaveLength(3); // the first time, and twice in these twenty seconds
   });
 
   it('are fetched again for a new key id after the clock of this server was set back', async () => {
@@ -192,6 +192,7 @@ describe('an issuer in this process', () => {
 });
 
 describe('an opaque token', () => {
+  /** A verifier whose issuer answers the introspection of every token with these claims. */
   const answering = (claims: object) =>
     tokenVerifier(
       [
@@ -216,6 +217,7 @@ describe('an opaque token', () => {
       identity: { principal: 'ada', scopes: ['all'] },
       until: issuer.clock.now + 60_000,
     });
+    // The id and the secret of the client are form-encoded before they become Basic credentials (RFC 6749, 2.3.1).
     expect(fetched).toEqual(['https://issuer.test/ask', `Basic ${Buffer.from('a%3Ab:s+c').toString('base64')}`]);
   });
 

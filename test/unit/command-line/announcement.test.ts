@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { addresses, announcement } from '../../../services/cli/announcement.js';
 import { configure } from '../../../services/config/configuration.js';
 
-const given = (settings: Readonly<Record<string, unknown>>) =>
+const configured = (settings: Readonly<Record<string, unknown>>) =>
   configure(Object.entries(settings).map(([path, value]) => ({ path: [path], value, origin: 'test' })));
 
 const SERVED = {
@@ -18,7 +18,7 @@ const linesOf = (text: string): readonly string[] => text.split('\n').map((line)
 
 describe('the announcement of a process that is ready', () => {
   it('has for people the address of each part and of the documentation, and how to stop the process', () => {
-    expect(linesOf(announcement('text', given({ insecure: true }), SERVED))).toEqual([
+    expect(linesOf(announcement('text', configured({ insecure: true }), SERVED))).toEqual([
       expect.stringMatching(/^flightlog \S+ is ready \(all\), without authentication$/u),
       '',
       'page  http://127.0.0.1:8080/console',
@@ -33,7 +33,7 @@ describe('the announcement of a process that is ready', () => {
   });
 
   it('is JSON for programs', () => {
-    expect(JSON.parse(announcement('json', given({}), { ...SERVED, executions: 3 }))).toEqual({
+    expect(JSON.parse(announcement('json', configured({}), { ...SERVED, executions: 3 }))).toEqual({
       ready: true,
       roles: ['all'],
       ...SERVED,
@@ -44,17 +44,17 @@ describe('the announcement of a process that is ready', () => {
   it('names the port in use because of which the log is not served', () => {
     const { eventstore: _, ...without } = SERVED;
     const taken = 'log   not served: port 2113 is in use; --eventstore-port names another';
-    expect(linesOf(addresses(given({}), without))).toContain(taken);
-    expect(addresses(given({ eventstore_mode: 'off' }), without)).not.toContain('log ');
+    expect(linesOf(addresses(configured({}), without))).toContain(taken);
+    expect(addresses(configured({ eventstore_mode: 'off' }), without)).not.toContain('log ');
   });
 
   it('has the health check and the data of a process without an API, and says whether the log is served with TLS', () => {
-    const worker = given({ role: ['projector'], event_store: 'esdb://log:2113' });
+    const worker = configured({ role: ['projector'], event_store: 'esdb://log:2113' });
     expect(linesOf(addresses(worker, { http: 'http://[::1]:80', data: '/data', logId: 'id' }))).toEqual([
       'http  http://[::1]:80/readyz',
       'data  /data',
     ]);
-    const secret = given({ tls: { cert_file: 'a.pem', key_file: 'a.key' } });
+    const secret = configured({ tls: { cert_file: 'a.pem', key_file: 'a.key' } });
     expect(addresses(secret, SERVED)).toContain('esdb://127.0.0.1:2113?tls=true');
   });
 });

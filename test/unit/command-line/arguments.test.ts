@@ -24,7 +24,7 @@ describe('a number of a flag', () => {
 });
 
 describe('an address of a flag', () => {
-  it('has a port that there is', () => {
+  it('has a port from 1 to 65535', () => {
     for (const text of ['127.0.0.1:8081', '[::1]:65535']) expect(hostAndPort(text)).toBe(text);
     for (const text of ['127.0.0.1', ':8081', 'host:', 'host:x'])
       expect(() => hostAndPort(text)).toThrow('It must be HOST:PORT.');
@@ -42,9 +42,10 @@ describe('a time of a flag', () => {
   });
 
   it('may be a duration before now for a flag that takes a past time, which is never before 1970', () => {
-    const before = Date.now() - 5_400_000;
+    const HOUR_AND_A_HALF_MS = 5_400_000;
+    const before = Date.now() - HOUR_AND_A_HALF_MS;
     expect(pastTime('1h30m')).toBeGreaterThanOrEqual(before);
-    expect(pastTime('1h30m')).toBeLessThanOrEqual(Date.now() - 5_400_000);
+    expect(pastTime('1h30m')).toBeLessThanOrEqual(Date.now() - HOUR_AND_A_HALF_MS);
     expect([pastTime('999999d'), pastTime('0001-01-01')]).toEqual([0, 0]);
     expect(() => pastTime('March 2')).toThrow('or how long ago, such as 15m');
   });

@@ -61,6 +61,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 const isInstalled = (shell: Shell): boolean => spawnSync(shell, ['-c', 'true']).status === 0;
 
+/** The words that a shell offers for the last of these words, sorted. */
 const offered = (shell: Shell, ...words: readonly string[]): readonly string[] => {
   const arguments_ = shell === 'fish' ? [PROGRAMS.fish, words.join(' ')] : [PROGRAMS[shell], shell, ...words];
   const PATH = `${folder}${delimiter}${process.env['PATH'] ?? ''}`;

@@ -8,6 +8,7 @@ import { answersOf } from '../../../services/cli/client/executions/follow.js';
 
 type Answer = MessageInitShape<typeof WatchResponseSchema>;
 
+/** An answer with one execution of the state at position 7; `hasMore` when more of the state follows. */
 const page = (name: string, hasMore: boolean): Answer => ({
   kind: Kind.STATE,
   position: 7n,
@@ -31,6 +32,7 @@ const connectionWith = (...streams: readonly (readonly (Answer | Error)[])[]) =>
   return { askedAfter, connection: { open } as unknown as Connection };
 };
 
+/** The names of the executions that a watch gives until it ends. */
 const namesIn = async (connection: Connection): Promise<readonly string[]> => {
   const names: string[] = [];
   for await (const { executions } of answersOf(connection, { project: 'p', domain: 'd' }, () => undefined))

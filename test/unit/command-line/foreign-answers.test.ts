@@ -34,7 +34,7 @@ const answering =
     response.writeHead(200, { 'content-type': type }).end(body);
   };
 
-/** Calls the server at an address, and gives the error. */
+/** Calls the server at an address, and gives the error; a call may take `tryMs`. */
 const failureOf = async (url: string, tryMs = 30_000): Promise<Error> => {
   const profile = profileOf({ server: url }, {});
   const transport = await transportTo({ ...profile, retryPolicy: { ...profile.retryPolicy, tryMs } });
@@ -101,11 +101,15 @@ it.each<[string, RequestListener]>([
 );
 
 it('a stream may take longer than a call before it begins', async () => {
+  const [CALL_LIMIT_MS, BEGINS_AFTER_MS] = [100, 400];
   const url = await serve((_, response) => {
-    setTimeout(() => response.writeHead(200, { 'content-type': 'text/event-stream' }).end('data: {}\n\n'), 400);
+    setTimeout(
+      () => response.writeHead(200, { 'content-type': 'text/event-stream' }).end('data: {}\n\n'),
+      BEGINS_AFTER_MS,
+    );
   });
   const profile = profileOf({ server: url }, {});
-  const transport = await transportTo({ ...profile, retryPolicy: { ...profile.retryPolicy, tryMs: 100 } });
+  const transport = await transportTo({ ...profile, retryPolicy: { ...profile.retryPolicy, tryMs: CALL_LIMIT_MS } });
   const options = { headers: {}, signal: new AbortController().signal };
   const request = create(WatchRequestSchema, {});
   const answers = transport.open(ExecutionWatchService.method.watch, request, options)[Symbol.asyncIterator]();

@@ -10,8 +10,9 @@ import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js
 
 const METHOD = AdminService.method.getVersion;
 
-/** The metadata of each call that the server got, and its next answers: each a status, no message, or no answer at all. */
+/** The metadata of each call that the server got. */
 const calls: Metadata[] = [];
+/** The next answers of the server: a status, bytes that are no message, or no answer at all. OK when there is none. */
 const answers: (status | 'no message' | 'nothing')[] = [];
 
 const server = new Server();
@@ -23,7 +24,7 @@ const answer: handleUnaryCall<Buffer, Buffer> = ({ metadata }, callback) => {
   calls.push(metadata);
   const code = answers.shift() ?? status.OK;
   if (code === status.OK) callback(null, Buffer.alloc(0));
-  else if (code === 'no message') callback(null, Buffer.of(0xff));
+  else if (code === 'no message') callback(null, Buffer.of(0xff)); // bytes that no message is encoded as
   else if (code !== 'nothing') callback({ code });
 };
 
@@ -52,6 +53,7 @@ const callBy = async (...lines: readonly string[]): Promise<void> => {
   }
 };
 
+/** The value of a header in each call that the server got. */
 const sent = (header: string): readonly unknown[] => calls.map((metadata) => metadata.get(header)[0]);
 
 describe('a call over gRPC', () => {
@@ -63,7 +65,7 @@ describe('a call over gRPC', () => {
     expect(others).toEqual([key, key]);
     answers.push(status.UNAVAILABLE, status.UNAVAILABLE);
     await expect(callBy('maxRetries: 1', 'maxBackoffDelay: 1ms')).rejects.toThrow(/^UNAVAILABLE: /u);
-    expect(calls).toHaveLength(5);
+    expect(calls).toHaveLength(3 + 2);
   });
 
   it('is tried again when a try takes too long, and not when it is refused', async () => {

@@ -26,6 +26,7 @@ it.each<[string, RequestListener]>([
   server = createServer(listener).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const tokenUrl = `http://127.0.0.1:${(server.address() as { port: number }).port}/token`;
+  // Time limits end after a fiftieth of their time.
   const timeout = AbortSignal.timeout.bind(AbortSignal);
   vi.spyOn(AbortSignal, 'timeout').mockImplementation((ms) => timeout(ms / 50));
   vi.stubEnv('SECRET', 'secret');

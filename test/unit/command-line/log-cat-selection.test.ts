@@ -19,8 +19,9 @@ describe('the position after which log cat begins', () => {
   const directory = mkdtempSync(join(tmpdir(), 'flightlog-selection-'));
   let log: EventStore;
 
-  const append = (each: number, stream: StreamName, metadata: object) => {
-    const id = new Uint8Array(16).fill(each);
+  /** Appends one event, whose id is made from `number`. */
+  const append = (number: number, stream: StreamName, metadata: object) => {
+    const id = new Uint8Array(16).fill(number);
     return log.append(stream, 'any', [{ id, type: 'A', data: new Uint8Array(), metadata: JSON.stringify(metadata) }]);
   };
 

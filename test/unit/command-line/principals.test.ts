@@ -50,6 +50,7 @@ describe.each<[string, 'users' | 'clients', (settings: Configuration) => Promise
 describe('another command that changes the users while a password is typed', () => {
   afterEach(() => void vi.restoreAllMocks());
 
+  /** Standard input on which a password is typed after the change. */
   const typed = async function* (change: () => Promise<void>): AsyncGenerator<string> {
     await change();
     yield 'a password of a test\n';
@@ -59,6 +60,7 @@ describe('another command that changes the users while a password is typed', () 
     vi.spyOn(process, 'stdin', 'get').mockReturnValue(Readable.from(typed(change)) as never);
   };
 
+  /** Makes an empty data directory. */
   const emptyData = (): string => {
     const data = join(root, 'data');
     mkdirSync(data);

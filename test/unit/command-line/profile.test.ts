@@ -11,6 +11,7 @@ const emptyHome = join(home, 'none');
 afterAll(() => rmSync(home, { recursive: true }));
 
 mkdirSync(join(home, '.flyte'));
+/** Writes a configuration file of flytectl below `home`, and gives its path. */
 const write = (name: string, endpoint: string): string => {
   const path = join(home, '.flyte', name);
   writeFileSync(path, `admin:\n  endpoint: ${endpoint}\n  insecure: true\n`);

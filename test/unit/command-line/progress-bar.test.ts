@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { throughLog, timeLeft } from '../../../services/cli/progress-bar.js';
 
 describe('the time that a phase still takes', () => {
+  /** A phase that begins at 5 s, when 100 parts of the work are done. */
   const began = { done: 100, atMs: 5_000 };
 
   it('is estimated by the rate of the phase itself, without earlier work', () => {

@@ -26,7 +26,10 @@ const PLAN_ID = { ...SCOPE, resourceType: ResourceType.LAUNCH_PLAN, name: 'plan'
 const NUMBER = { var: { type: { type: { case: 'simple', value: SimpleType.INTEGER } } } } as const;
 const { getExecution: GET, getExecutionData: DATA, getLaunchPlan: PLAN, createExecution: CREATE } = AdminService.method;
 
-/** The answers of the server, and the create request that it got. */
+/**
+ * The header `flightlog-unread` of the execution's data, whether the data have inputs, and the create request that the
+ * server got.
+ */
 let served: { unread: string; hasInputs: boolean; created: ExecutionCreateRequest | undefined };
 let close: () => void;
 

@@ -36,10 +36,10 @@ describe('the lock of the tokens', () => {
 
   it('is taken over from a command that was killed, and from one that has held it too long', async () => {
     const file = join(folder, 'stale');
-    writeFileSync(file, String(spawnSync(process.execPath, ['--version']).pid));
+    writeFileSync(file, String(spawnSync(process.execPath, ['--version']).pid)); // a process that has ended
     expect(await contentHeld(file)).toBe(String(process.pid));
-    writeFileSync(file, '1');
-    utimesSync(file, 0, 0);
+    writeFileSync(file, '1'); // process 1 always runs
+    utimesSync(file, 0, 0); // since 1970
     expect(await contentHeld(file)).toBe(String(process.pid));
     expect(readdirSync(folder).filter((name) => name.startsWith('stale'))).toEqual([]);
   });
@@ -47,7 +47,7 @@ describe('the lock of the tokens', () => {
   it('is not removed by a command that held it too long, when another one has taken it over', async () => {
     const file = join(folder, 'taken over');
     await withTokenLock(file, async () => {
-      await writeFile(file, '1');
+      await writeFile(file, '1'); // as process 1 would
     });
     expect(readFileSync(file, 'utf8')).toBe('1');
   });

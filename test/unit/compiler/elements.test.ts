@@ -13,6 +13,7 @@ import {
 import * as t from '../../../services/compiler/types/types.js';
 import { bindings, constant, errorsOf, idOf, many, node, promise, taskNode, typed, workflow } from './graph.js';
 
+/** A task that is named after its interface: it takes nothing and gives an integer. */
 const MAKE = '> integer o';
 
 const ENUM = create(LiteralTypeSchema, { type: { case: 'enumType', value: { values: ['red', 'blue'] } } });

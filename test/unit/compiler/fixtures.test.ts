@@ -14,7 +14,13 @@ import { compileTask } from '../../../services/compiler/task.js';
 import { taskResourcesProblem } from '../../../services/compiler/resources/task-resources.js';
 import { compileWorkflow } from '../../../services/compiler/workflow.js';
 import { canonicalBytes } from '../../../services/kernel/encoding/canonical.js';
-import { againEntries, fixtureBytes, fixtureFolders, invalidEntries } from '../../support/requests/fixtures.js';
+import {
+  againEntries,
+  fixtureBytes,
+  fixtureFolders,
+  type InvalidEntry,
+  invalidEntries,
+} from '../../support/requests/fixtures.js';
 import { timed } from '../../support/costs/timed.js';
 import { shapeOf } from '../../support/requests/workflow-shape.js';
 import { compileRequest, registeredFixtures, workflowRequest } from './registered.js';
@@ -26,6 +32,13 @@ const compiled = (bytes: Uint8Array): CompiledWorkflowClosure => {
   if ('errors' in result) throw new Error(collectedErrors(result.errors));
   return result.closure;
 };
+
+/** The invalid requests whose numbers are from `first` to `last`. */
+const invalidBetween = (first: number, last: number): readonly InvalidEntry[] =>
+  invalidEntries().filter(({ name }) => {
+    const number = Number(name.slice(0, 3));
+    return number >= first && number <= last;
+  });
 
 const workflows = fixtureFolders().flatMap(({ entries }) => entries.filter(({ kind }) => kind === 'workflow'));
 
@@ -95,11 +108,8 @@ describe('a second recording', () => {
 });
 
 describe('a workflow with a fault', () => {
-  // Invalid requests with other numbers are refused before compilation, or have no fault of the graph.
-  const faulty = invalidEntries().filter(({ name }) => {
-    const number = Number(name.slice(0, 3));
-    return number >= 26 && number <= 52;
-  });
+  // Invalid workflows with other numbers are refused before compilation, or have no fault of the graph.
+  const faulty = invalidBetween(26, 52);
 
   test.each(faulty)('is refused, and the error names the fault: $name', ({ bytes, textNames }) => {
     const result = compileRequest(workflowRequest(bytes), registered);
@@ -110,10 +120,8 @@ describe('a workflow with a fault', () => {
 });
 
 describe('a task with a fault', () => {
-  const faulty = invalidEntries().filter(({ name }) => {
-    const number = Number(name.slice(0, 3));
-    return number >= 16 && number <= 22;
-  });
+  // Invalid tasks with other numbers are refused before compilation.
+  const faulty = invalidBetween(16, 22);
 
   test.each(faulty)('is refused, and the error names the fault: $name', ({ bytes, textNames }) => {
     const { template } = fromBinary(TaskCreateRequestSchema, bytes).spec!;

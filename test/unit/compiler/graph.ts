@@ -21,9 +21,11 @@ import { interfaceText } from './interface-text.js';
 
 type Variables = Readonly<Record<string, LiteralType>>;
 
+/** The identifier of a definition of this name, in one project, domain and version. */
 export const idOf = (name: string, resourceType = ResourceType.TASK) =>
   create(IdentifierSchema, { resourceType, project: 'p', domain: 'd', name, version: 'v' });
 
+/** An interface with these inputs and outputs. */
 export const typed = (inputs: Variables, outputs: Variables) =>
   create(TypedInterfaceSchema, {
     inputs: { variables: Object.fromEntries(Object.entries(inputs).map(([name, type]) => [name, { type }])) },
@@ -32,7 +34,10 @@ export const typed = (inputs: Variables, outputs: Variables) =>
 
 const data = (value: BindingData['value']): BindingData => create(BindingDataSchema, { value });
 
-/** A binding to `n0.o0`, an output of a node, or to `.x`, an input of the workflow. */
+/**
+ * A binding to `n0.o0`, an output of a node, or to `.x`, an input of the workflow; `path` leads to a part of its value,
+ * by fields and indexes.
+ */
 export const promise = (text: string, ...path: (string | number)[]): BindingData =>
   create(BindingDataSchema, {
     value: {
@@ -50,6 +55,7 @@ export const promise = (text: string, ...path: (string | number)[]): BindingData
     },
   });
 
+/** A binding to an integer or a text. */
 export const constant = (value: bigint | string): BindingData =>
   create(BindingDataSchema, {
     value: {
@@ -69,9 +75,11 @@ export const constant = (value: bigint | string): BindingData =>
 export const many = (...bindings: BindingData[]): BindingData =>
   data({ case: 'collection', value: { $typeName: 'platformidl.core.BindingDataCollection', bindings } });
 
+/** Bindings by the name of the variable. */
 export const bindings = (bound: Readonly<Record<string, BindingData>>): Binding[] =>
   Object.entries(bound).map(([name, binding]) => create(BindingSchema, { var: name, binding }));
 
+/** A node with a target of any kind; `upstreamNodeIds` are nodes that it waits for without taking data from them. */
 export const node = (
   id: string,
   target: MessageInitShape<typeof NodeSchema>['target'],
@@ -79,6 +87,7 @@ export const node = (
   upstreamNodeIds: string[] = [],
 ): Node => create(NodeSchema, { id, ...(target && { target }), inputs: bindings(bound), upstreamNodeIds });
 
+/** A node that runs a task, which is named after its interface (see {@link compile}). */
 export const taskNode = (
   id: string,
   task: string,
@@ -92,6 +101,7 @@ export const taskNode = (
     upstreamNodeIds,
   );
 
+/** A workflow of these nodes, without inputs and outputs unless `rest` has an interface. */
 export const workflow = (
   nodes: Node[],
   rest: Omit<MessageInitShape<typeof WorkflowTemplateSchema>, 'nodes' | '$typeName'> = {},

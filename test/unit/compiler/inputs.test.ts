@@ -17,12 +17,14 @@ import { registeredFixtures } from './registered.js';
 
 const registered = registeredFixtures();
 const recorded = fixtureFolders().flatMap(({ entries }) => entries);
-const invalidBetween = (first: number, last: number, except: readonly number[] = []): readonly InvalidEntry[] =>
+/** The invalid requests whose numbers are from `first` to `last`. */
+const invalidBetween = (first: number, last: number): readonly InvalidEntry[] =>
   invalidEntries().filter(({ name }) => {
     const number = Number(name.slice(0, 3));
-    return number >= first && number <= last && !except.includes(number);
+    return number >= first && number <= last;
   });
 
+/** The inputs of the workflow, and the default and fixed inputs of a launch plan of it. */
 const plannedOf = (bytes: Uint8Array) => {
   const { spec } = fromBinary(LaunchPlanCreateRequestSchema, bytes);
   const { defaultInputs, fixedInputs, workflowId } = spec!;
@@ -33,6 +35,7 @@ const plannedOf = (bytes: Uint8Array) => {
   };
 };
 
+/** The fixed inputs of the recorded launch plans. */
 const fixedOf = new Map(
   recorded
     .filter(({ kind }) => kind === 'launch_plan')
@@ -42,11 +45,13 @@ const fixedOf = new Map(
     }),
 );
 
+/** The parameters of a launch plan, or of a task that is launched by itself. */
 const expectedOf = (id: Parameters<typeof identifierKey>[0], type: ResourceType): ParameterMap | undefined =>
   type === ResourceType.TASK
     ? singleTaskWorkflow(registered.tasks.get(identifierKey(id))!.template!).expectedInputs
     : registered.launchPlans.get(identifierKey(id))!.expectedInputs;
 
+/** The complete inputs of a launch, or the problem because of which it is refused. */
 const resolvedOf = (bytes: Uint8Array): ResolvedInputs => {
   const { spec, inputs } = fromBinary(ExecutionCreateRequestSchema, bytes);
   const id = spec!.launchPlan!;

@@ -1,6 +1,7 @@
 import type { LiteralType } from '../../../proto/gen/platformidl/core/types_pb.js';
 import * as t from '../../../services/compiler/types/types.js';
 
+/** The words for types in the text of an interface. */
 const TYPES: Readonly<Record<string, LiteralType>> = {
   integer: t.INTEGER,
   string: t.STRING,
@@ -18,7 +19,10 @@ const variables = (text: string): Record<string, LiteralType> =>
       .flatMap(([type = '', name = '']) => (TYPES[type] ? [[name, TYPES[type]] as const] : [])),
   );
 
-/** Parses an interface such as `integer a > string o`; a text without `>` is not the name of a task. */
+/**
+ * The inputs and the outputs of an interface such as `integer a > string o`; `undefined` for a text without `>`, which
+ * is not the name of a task.
+ */
 export const interfaceText = (name: string): [Record<string, LiteralType>, Record<string, LiteralType>] | undefined => {
   const [inputs, outputs] = name.split('>');
   return inputs === undefined || outputs === undefined ? undefined : [variables(inputs), variables(outputs)];

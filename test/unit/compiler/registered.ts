@@ -37,6 +37,7 @@ const launchPlan = (bytes: Uint8Array, { workflows }: Registered): readonly [str
   return [identifierKey(id!), { expectedInputs: expected, expectedOutputs: typed?.outputs }];
 };
 
+/** Decodes a request to register a workflow. */
 export const workflowRequest = (bytes: Uint8Array): WorkflowCreateRequest =>
   fromBinary(WorkflowCreateRequestSchema, bytes);
 

@@ -31,6 +31,9 @@ const pod = (podSpec?: JsonObject): TaskTemplate =>
   withTarget({ case: 'k8sPod', value: podSpec === undefined ? {} : { podSpec } });
 
 describe('a quantity', () => {
+  /** One more character than a quantity may have. */
+  const TOO_LONG = 65;
+
   test.each([
     ['1', 1n],
     ['0.1', 1n],
@@ -52,7 +55,7 @@ describe('a quantity', () => {
     expect(roundedUp(parseQuantity(text)!)).toBe(value);
   });
 
-  test.each(['', 'many', '1 ', '1gi', '1KI', '1.2.3', '1e', '1e99', '--1', 'Ki', '1mi', '9'.repeat(65)])(
+  test.each(['', 'many', '1 ', '1gi', '1KI', '1.2.3', '1e', '1e99', '--1', 'Ki', '1mi', '9'.repeat(TOO_LONG)])(
     '%j is malformed',
     (text) => {
       expect(parseQuantity(text)).toBeUndefined();
@@ -166,7 +169,7 @@ describe('a task that is launched by itself', () => {
     },
   );
 
-  test('gives its node the end of its name, in characters that Kubernetes takes, and three retries', () => {
+  test('gives its node the last 63 characters of its name, without those that Kubernetes does not take, and three retries', () => {
     const name = `${'x'.repeat(40)}_packages.of-tasks.${'y'.repeat(40)}`;
     const { template } = singleTaskWorkflow(create(TaskTemplateSchema, { id: { ...id, name } }));
     expect(template.nodes[0]!.id).toBe(`xxxxpackagesof-tasks${'y'.repeat(40)}`);

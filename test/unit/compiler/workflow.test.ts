@@ -24,7 +24,9 @@ import {
   workflow,
 } from './graph.js';
 
+/** A task that is named after its interface: it takes nothing and gives an integer. */
 const MAKE = '> integer o';
+/** A task that takes an integer and gives one. */
 const TAKE = 'integer a > integer o';
 
 const compiledOf = (...args: Parameters<typeof compile>) => {
@@ -32,6 +34,7 @@ const compiledOf = (...args: Parameters<typeof compile>) => {
   if ('errors' in result) throw new Error(collectedErrors(result.errors));
   return result.closure;
 };
+/** The ids of the nodes upstream of each node in the compiled workflow. */
 const upstreamOf = (...args: Parameters<typeof compile>) => {
   const { upstream } = compiledOf(...args).primary!.connections!;
   return Object.fromEntries(Object.entries(upstream).map(([id, { ids }]) => [id, ids]));
@@ -79,6 +82,7 @@ describe('a graph', () => {
   });
 
   test('keeps fields of its interface that a newer client sends', () => {
+    // A field of length-delimited bytes with a number that this release does not know.
     const newer = [{ no: 603, wireType: 2, data: Uint8Array.of(1, 7) }];
     const compiled = compiledOf(workflow([taskNode('a', MAKE)], { interface: { ...typed({}, {}), $unknown: newer } }));
     expect(compiled.primary!.template!.interface!.$unknown).toEqual(newer);
@@ -305,10 +309,13 @@ describe('a sub-workflow', () => {
 });
 
 describe('a large graph', () => {
-  const chain = Array.from({ length: 10_000 }, (_, i) =>
+  const NODES = 10_000;
+  /** The number of errors after which the compiler ends. */
+  const MAX_ERRORS = 1_000;
+  const chain = Array.from({ length: NODES }, (_, i) =>
     taskNode(`n${i}`, TAKE, { a: i === 0 ? constant(1n) : promise(`n${i - 1}.o`) }),
   );
-  const approvals = Array.from({ length: 10_000 }, (_, i) =>
+  const approvals = Array.from({ length: NODES }, (_, i) =>
     node(
       `n${i}`,
       { case: 'gateNode', value: { condition: { case: 'approve', value: {} } } },
@@ -316,15 +323,15 @@ describe('a large graph', () => {
     ),
   );
   const wide = [
-    ...Array.from({ length: 9_999 }, (_, i) => taskNode(`n${i}`, MAKE)),
-    taskNode('all', 'integers l >', { l: many(...Array.from({ length: 9_999 }, (_, i) => promise(`n${i}.o`))) }),
+    ...Array.from({ length: NODES - 1 }, (_, i) => taskNode(`n${i}`, MAKE)),
+    taskNode('all', 'integers l >', { l: many(...Array.from({ length: NODES - 1 }, (_, i) => promise(`n${i}.o`))) }),
   ];
-  const doubling = Array.from({ length: 10_000 }, (_, i) => {
+  const doubling = Array.from({ length: NODES }, (_, i) => {
     const before = promise(`n${i - 1}.v`);
     const value = i === 0 ? constant(1n) : many(before, many(before), constant('x'));
     return node(`n${i}`, { case: 'gateNode', value: { condition: { case: 'approve', value: {} } } }, { v: value });
   });
-  const cycle = [...chain.slice(1), taskNode('n0', TAKE, { a: promise('n9999.o') })];
+  const cycle = [...chain.slice(1), taskNode('n0', TAKE, { a: promise(`n${NODES - 1}.o`) })];
 
   test.each([
     ['a chain', chain, 0],
@@ -333,7 +340,7 @@ describe('a large graph', () => {
     ['a star', wide, 0],
     ['types that double from node to node', doubling, 1],
     ['a cycle', cycle, 1],
-    ['ten thousand faults', chain.map((each) => ({ ...each, upstreamNodeIds: ['none'] })), 1000],
+    ['ten thousand faults', chain.map((each) => ({ ...each, upstreamNodeIds: ['none'] })), MAX_ERRORS],
   ])(
     'of ten thousand nodes compiles or is refused within two seconds of processor time: %s',
     { timeout: 20_000 },

@@ -3,9 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { configure } from '../../../services/config/configuration.js';
 import { fromEnvironment } from '../../../services/config/sources.js';
 
-const ISSUER = { issuer: 'https://login.example.com', audience: 'a' };
-
-const given = (key: string, value: unknown) => configure([{ path: key.split('.'), value, origin: 'test' }]);
+const configuredWith = (key: string, value: unknown) => configure([{ path: key.split('.'), value, origin: 'test' }]);
 
 describe('the configuration', () => {
   it('has defaults', () => {
@@ -20,10 +18,10 @@ describe('the configuration', () => {
   });
 
   it('takes the last value of a setting, and reads numbers and durations from text', () => {
-    const both = [7, '8'].map((value) => ({ path: ['grpc_port'], value, origin: 'test' }));
-    expect(configure(both).grpc_port).toBe(8);
-    expect(given('abort.timeout', '1h30m').abort.timeout).toBe(5_400_000);
-    expect(given('abort.timeout', '1.1h').abort.timeout).toBe(3_960_000); // 1.1 * 3,600,000 is a little more
+    const sources = [7, '8'].map((value) => ({ path: ['grpc_port'], value, origin: 'test' }));
+    expect(configure(sources).grpc_port).toBe(8);
+    expect(configuredWith('abort.timeout', '1h30m').abort.timeout).toBe(5_400_000);
+    expect(configuredWith('abort.timeout', '1.1h').abort.timeout).toBe(3_960_000); // 1.1 * 3,600,000 is a little more
   });
 
   it('takes an empty variable for an empty list where the setting is one', () => {
@@ -56,7 +54,7 @@ describe('the configuration', () => {
     expect(roles(['api', 'projector'])).toEqual(['api', 'projector']);
     expect(roles('projector,reactor')).toEqual(['projector', 'reactor']);
     expect(roles(['api, projector', 'reactor', 'api'])).toEqual(['api', 'projector', 'reactor']);
-    expect(given('role', 'log').role).toEqual(['log']);
+    expect(configuredWith('role', 'log').role).toEqual(['log']);
     expect(configure([]).role).toEqual(['all']);
   });
 
@@ -68,7 +66,7 @@ describe('the configuration', () => {
     ['rules', [{ channel: 'mail', recipients: ['a@b.example'] }], 'must be the name of a channel'],
     ['slack_channel', 'a', 'must be the name of a channel'],
   ])('refuses notifications that cannot be sent: %s %j', (key, value, message) => {
-    expect(() => given(`notifications.${key}`, value)).toThrow(message);
+    expect(() => configuredWith(`notifications.${key}`, value)).toThrow(message);
   });
 
   it.each([
@@ -86,7 +84,7 @@ describe('the configuration', () => {
     ['projects.0', 1, 'must be an id, or a mapping of id, name and description'],
     ['projects.0.id', 'Bad_Id', 'must be at most 63 lower-case letters'],
     ['projects.0.id', { id: '-a', name: 'a' }, 'must be at most 63 lower-case letters'],
-    ['projects.0.name', { id: 'a', name: 'é'.repeat(33) }, 'must have at most 64 bytes'],
+    ['projects.0.name', { id: 'a', name: 'é'.repeat(33) }, 'must have at most 64 bytes'], // 66 bytes in UTF-8
     ['projects.0.name', { id: 'a', name: '' }, 'must not be empty'],
     ['projects.0.description', { id: 'a', description: 'x'.repeat(301) }, 'must have at most 300 bytes'],
     ['task_resources.limits.cpu', 'lots', 'must be a quantity'],
@@ -113,7 +111,7 @@ describe('the configuration', () => {
   ])('says that %s cannot be %j, and where that came from', (key, value, why) => {
     const [path = '', element] = key.split('.0');
     const whole = element === undefined ? value : [value];
-    expect(() => given(path, whole)).toThrow(`${key} (from test): ${why}`);
+    expect(() => configuredWith(path, whole)).toThrow(`${key} (from test): ${why}`);
   });
 
   it.each([
@@ -140,8 +138,8 @@ describe('the configuration', () => {
 
   it('accepts an address with the path prefix of a proxy', () => {
     const address = 'https://example.com/tools/flightlog';
-    expect(given('auth.server.issuer', address).auth.server.issuer).toBe(address);
-    expect(given('auth.browser.address', address).auth.browser.address).toBe(address);
+    expect(configuredWith('auth.server.issuer', address).auth.server.issuer).toBe(address);
+    expect(configuredWith('auth.browser.address', address).auth.browser.address).toBe(address);
   });
 
   const together = (settings: Readonly<Record<string, unknown>>) =>

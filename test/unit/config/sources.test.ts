@@ -63,7 +63,8 @@ describe('the settings in the environment', () => {
 
 describe('the settings in a file', () => {
   const file = join(mkdtempSync(join(tmpdir(), 'flightlog-settings-')), 'flightlog.yaml');
-  const given = (text: string) => {
+  /** The settings in a file with this text. */
+  const inFile = (text: string) => {
     writeFileSync(file, text);
     return fromFile(file);
   };
@@ -75,8 +76,8 @@ describe('the settings in a file', () => {
     ['a list of texts in a section', 'cors:\n  allowed_origins:\nhttp_port: 8080\n'],
     ['a mapping', 'registration:\n  task_types:\nhttp_port: 8080\n'],
   ])('may have %s without content, which is as if it were not there', (_what, text) => {
-    expect(given(text)).toEqual([{ path: ['http_port'], value: 8080, origin: file }]);
-    expect(configure(given(text))).toEqual(configure([{ path: ['http_port'], value: 8080, origin: file }]));
+    expect(inFile(text)).toEqual([{ path: ['http_port'], value: 8080, origin: file }]);
+    expect(configure(inFile(text))).toEqual(configure([{ path: ['http_port'], value: 8080, origin: file }]));
   });
 
   it.each([
@@ -87,6 +88,6 @@ describe('the settings in a file', () => {
     ['auth:\n  # issuers: []\n', 'auth (from FILE): must be a mapping'],
     ['role:\n  # - api\n', 'role (from FILE): must be a list'],
   ])('are refused with %j', (text, message) => {
-    expect(() => configure(given(text))).toThrow(message.replace('FILE', file));
+    expect(() => configure(inFile(text))).toThrow(message.replace('FILE', file));
   });
 });

@@ -14,24 +14,25 @@ afterAll(() => made.remove());
 it('a certificate file that goes missing twice is reported each time, and so is its return', async () => {
   const [cert, away] = [made.file('ours.pem'), made.file('away.pem')];
   const tls = { cert_file: cert, key_file: made.file('ours.key') };
-  const said: string[] = [];
+  /** The log entries, by level, and the reported outcomes. */
+  const reports: string[] = [];
   const opened = openTls(configure([{ path: ['tls'], value: tls, origin: 'test' }]), {
-    logger: { info: () => said.push('info'), error: () => said.push('error') },
-    onReload: (outcome) => said.push(outcome),
+    logger: { info: () => reports.push('info'), error: () => reports.push('error') },
+    onReload: (outcome) => reports.push(outcome),
     everyMs: 5,
   });
-  const isSaid = (times: number) =>
+  const reported = (times: number) =>
     until(
-      () => Promise.resolve(said),
+      () => Promise.resolve(reports),
       ({ length }) => length >= times,
       10_000,
     );
   renameSync(cert, away);
-  await isSaid(2);
+  await reported(2);
   renameSync(away, cert);
-  await isSaid(3);
+  await reported(3);
   renameSync(cert, away);
-  await isSaid(5);
+  await reported(5);
   opened?.close();
-  expect(said).toEqual(['failed', 'error', 'info', 'failed', 'error']);
+  expect(reports).toEqual(['failed', 'error', 'info', 'failed', 'error']);
 });

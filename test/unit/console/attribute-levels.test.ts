@@ -7,6 +7,7 @@ import {
   MatchableResource as Kind,
 } from '../../../proto/gen/platformidl/admin/matchable_resource_pb.js';
 
+/** Attributes of a level: a project, a domain of it, or a workflow; an empty part means all. */
 const at = (project: string, domain: string, workflow: string, value: string) =>
   create(MatchableAttributesConfigurationSchema, {
     project,
@@ -25,6 +26,7 @@ const SET = [
   at('other', '', '', 'of-other'),
 ];
 
+/** The values of the levels that a page for this workflow shows, with the use of each. */
 const usesIn = (workflow: string, kind = Kind.EXECUTION_CLUSTER_LABEL) =>
   levelsOf(kind, SET, { project: 'flytesnacks', domain: 'development', workflow }).map(({ value, use }) => [
     (value as { readonly value: string }).value,

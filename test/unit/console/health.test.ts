@@ -14,7 +14,7 @@ it('metrics and readiness that a server which is down does not answer are asked 
     const read = queryFn as (context: { readonly signal: AbortSignal }) => Promise<unknown>;
     const error: unknown = await read({ signal: new AbortController().signal }).catch((cause: unknown) => cause);
     expect(error).toBeInstanceOf(ServerUnreachable);
-    expect(RETRIED.retry(100, error)).toBe(true);
+    expect(RETRIED.retry(100, error)).toBe(true); // after 100 failures, too
   }
 });
 

@@ -7,6 +7,7 @@ import { TransitionSchema } from '../../../proto/gen/platformidl/eventlog/histor
 
 const FIRST = Date.parse('2026-03-02T09:58:00Z');
 
+/** Transitions at the positions 10, 20 and 30, one second after another. */
 const life = [10n, 20n, 30n].map((position, index) =>
   create(TransitionSchema, { position, recordedAt: timestampFromMs(FIRST + index * 1_000) }),
 );
@@ -19,7 +20,7 @@ describe('the transition that an execution is shown at', () => {
     ['29', 1],
     ['30', 2],
     ['31', 2],
-    ['f3b0c442-98fc-1c14-9afb-f4c8996fb924.20', 1],
+    ['f3b0c442-98fc-1c14-9afb-f4c8996fb924.20', 1], // a position with the id of its log
     ['2026-03-02T09:58:01.5+00:00', 1],
     ['2026-03-02T09:57:00Z', 0],
     ['2026-03-02T09:58:01Z', 1],
@@ -35,9 +36,10 @@ describe('the transition that an execution is shown at', () => {
 });
 
 describe('a step through the life of an execution', () => {
+  /** The last event, at position 30, has three transitions. */
   const ended = [...life, ...[30n, 30n].map((position) => create(TransitionSchema, { position }))];
 
-  it.each([
+  it.each<[title: string, fromIndex: number, toIndex: number, position: bigint]>([
     ['to the next event', 0, 1, 20n],
     ['to the event before', 1, 0, 10n],
     ['back out of an event with many transitions', 4, 3, 20n],

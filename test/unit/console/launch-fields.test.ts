@@ -41,6 +41,7 @@ const literalsIn = ({ kind, bytes }: FixtureEntry): readonly (readonly [string, 
   return Object.entries(fromBinary(ExecutionCreateRequestSchema, bytes).inputs?.literals ?? {});
 };
 
+/** The literals of all launch plans and executions of the fixtures, with their paths and names. */
 const recorded = fixtureFolders()
   .flatMap(({ entries }) => entries)
   .flatMap((entry) => literalsIn(entry).map(([name, literal]) => [`${entry.path} ${name}`, literal] as const));
@@ -73,8 +74,8 @@ describe('the values of the fixtures in a form', () => {
 describe('MessagePack in base64', () => {
   it('is shown as JSON, and other bytes are not', () => {
     expect(messagePackText('gaF4AQ==')).toBe('{\n  "x": 1\n}');
-    expect(messagePackText('wQ==')).toBeUndefined();
-    expect(messagePackText('gaF4')).toBeUndefined();
+    expect(messagePackText('wQ==')).toBeUndefined(); // the byte c1, which MessagePack never uses
+    expect(messagePackText('gaF4')).toBeUndefined(); // cut off after the key
   });
 });
 

@@ -9,7 +9,7 @@ it.each([
   '/inputs/data/scalar/blob/uri',
   '/inputs/data/offloadedMetadata/uri',
   '/inputs/all/collection/literals/0/scalar/structuredDataset/uri',
-])('says nothing about two executions: %s', (path) => {
+])('a comparison of executions leaves out the field %s, an id, time or address that always differs', (path) => {
   expect(isNoise(path)).toBe(true);
 });
 
@@ -22,6 +22,6 @@ it.each([
   '/spec/securityContext/tokens/0/name',
   '/closure/customInfo/job/id',
   '/inputs/config/scalar/generic/blob/uri',
-])('says something about two executions: %s', (path) => {
+])('a comparison of executions shows a difference in the field %s', (path) => {
   expect(isNoise(path)).toBe(false);
 });

@@ -19,6 +19,7 @@ const answerOf = <Message extends DescMessage>(schema: Message, init: MessageIni
 /** The newest 100 versions; they are similar to `1.0+a`. */
 const tasks = Array.from({ length: 100 }, (_, index) => ({ id: { ...ID, version: `1.0-a${index}` } }));
 
+/** Answers every request of the page with this function. */
 const serving = (answer: (path: string, query: URLSearchParams) => Response): void => {
   vi.stubGlobal('fetch', (url: URL) => Promise.resolve(answer(url.pathname, url.searchParams)));
 };
@@ -41,10 +42,11 @@ it('an older version is found by its id, whatever its characters, among any numb
 });
 
 it('a version that does not exist is left out', async () => {
-  serving((path) =>
-    path.endsWith('/tasks/p/d/task')
-      ? answerOf(TaskListSchema, { tasks, token: 'more' })
-      : answerOf(StatusSchema, { code: 5, message: 'no such task' }, 404),
+  serving(
+    (path) =>
+      path.endsWith('/tasks/p/d/task')
+        ? answerOf(TaskListSchema, { tasks, token: 'more' })
+        : answerOf(StatusSchema, { code: 5, message: 'no such task' }, 404), // NOT_FOUND
   );
   expect(await versionsBesides('1.0+a')).toEqual([]);
 });

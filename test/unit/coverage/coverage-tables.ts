@@ -55,17 +55,17 @@ const derived = (routes: RouteTable): string => {
 };
 
 /** Replaces the derived section of the document by one made from the route table; the rest stays as it is. */
-export const withDerivedPart = (paper: string, routes: RouteTable): string => {
-  const begin = paper.indexOf(BEGIN) + BEGIN.length;
-  const end = paper.indexOf(END);
+export const withDerivedPart = (page: string, routes: RouteTable): string => {
+  const begin = page.indexOf(BEGIN) + BEGIN.length;
+  const end = page.indexOf(END);
   if (end < begin) throw new Error(`the document has no section between ${BEGIN} and ${END}`);
-  return `${paper.slice(0, begin)}\n\n${derived(routes)}\n\n${paper.slice(end)}`;
+  return `${page.slice(0, begin)}\n\n${derived(routes)}\n\n${page.slice(end)}`;
 };
 
 const RPC = /`((?:\w+Service\.)?(?:Create|Get|List|Update|Terminate|Relaunch|Recover|Register|User)[A-Z]\w+)`/g;
 
 /** The RPCs that the text before the derived section names, as `Service.Rpc`; of AdminService when it names no service. */
-export const namedRpcs = (paper: string): readonly string[] => {
-  const written = paper.slice(0, paper.indexOf(BEGIN));
+export const namedRpcs = (page: string): readonly string[] => {
+  const written = page.slice(0, page.indexOf(BEGIN));
   return [...written.matchAll(RPC)].map(([, name = '']) => (name.includes('.') ? name : `AdminService.${name}`));
 };

@@ -90,7 +90,7 @@ describe('a dead letter', () => {
     const full = Array.from({ length: MAX_DEAD_LETTERS }, (_, at) =>
       recorded({ ...letter, position: BigInt(at + 1), revision: BigInt(at) }),
     );
-    const further = { ...letter, position: 5_000n, revision: 5_000n };
+    const further = { ...letter, position: 5_000n, revision: 5_000n }; // of another event than all of these
     given(deadLetterDecider, ...full)
       .when(record(further))
       .thenRefused({ kind: 'dead-letters-full' });

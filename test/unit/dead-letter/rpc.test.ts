@@ -39,7 +39,7 @@ afterEach(async () => {
 });
 
 /** Records an event that this release cannot read among the dead letters of a reactor. */
-const parked = async (reactor: string): Promise<void> => {
+const park = async (reactor: string): Promise<void> => {
   const metadata = JSON.stringify({ recordedAtMs: 0, actor: '', commandId: '', schema: 1 });
   const unknown = { id: randomBytes(16), type: 'OfANewerRelease', data: new Uint8Array(), metadata };
   await store.append(deadLetterStream(reactor), 'any', [unknown]);
@@ -62,7 +62,7 @@ it('a reactor whose dead letters cannot be read says so in the list, which has t
   const context = { actor: '', commandId: randomUUID() };
   const command = { type: 'RecordDeadLetter', reactor: 'notify', letter } as const;
   await sessions.handle(deadLetterAggregate, deadLetterStream('notify'), command, context);
-  await parked('fire-schedules');
+  await park('fire-schedules');
 
   const handle = handlerOf(ReactorService.method.listReactors);
   const { reactors } = (await handle(create(ReactorListRequestSchema) as never, {} as never)) as ReactorList;
@@ -77,7 +77,7 @@ it('a reactor whose dead letters cannot be read says so in the list, which has t
 it.each([ReactorService.method.retryDeadLetter, ReactorService.method.skipDeadLetter])(
   '$name of a dead letter that cannot be read says what to do',
   async (method) => {
-    await parked('notify');
+    await park('notify');
     const call = { principal: 'root', requestId: 'r', isCancelled: () => false, answeredAt: () => undefined };
     const request = create(DeadLetterRequestSchema, { reactor: 'notify', position: 7n });
     const stream = deadLetterStream('notify');

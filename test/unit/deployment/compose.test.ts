@@ -19,6 +19,7 @@ import {
 } from '../../support/processes/compose.js';
 
 const file = composeFile();
+/** The combinations of profiles that people start, each with its names. */
 const PROFILES = ['one', 'single', 'cluster', 'one engine', 'single engine', 'cluster engine'].map(
   (names) => [names, names.split(' ')] as const,
 );
@@ -50,6 +51,7 @@ const imageEnvironment = Object.fromEntries(
   [...dockerfile.matchAll(/\b(FLIGHTLOG_\w+)=(\S+)/gu)].map(([, name = '', value = '']) => [name, value]),
 );
 
+/** The settings of a process of flightlog: of the image, of its environment, and of its flags. */
 const settingsOf = ({ command = [], environment = {} }: ComposeService) =>
   configure([...fromEnvironment({ ...imageEnvironment, ...environment }), ...flagsIn(command)]);
 

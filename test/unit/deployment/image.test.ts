@@ -15,7 +15,7 @@ describe('the image', () => {
   it('has one release of the Node that CI tests as the current LTS', () => {
     const [, lts] = /^readonly LTS=(\d+)$/mu.exec(fileText('.ci/run')) ?? [];
     const bases = [...dockerfile.matchAll(/^FROM node:(\S+)/gmu)].map(([, tag]) => tag);
-    expect(bases).toEqual([bases[0], bases[0]]);
+    expect(bases).toEqual([bases[0], bases[0]]); // two stages, on the same release
     expect(bases[0]).toMatch(new RegExp(`^${lts}\\.\\d+\\.\\d+-bookworm-slim$`, 'u'));
   });
 

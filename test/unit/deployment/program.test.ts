@@ -3,6 +3,7 @@ import { basename, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { CHECKOUT } from '../../support/processes/command.js';
 
+/** The folders whose files are built into the program. */
 const PRODUCT = ['services', 'projections', 'engine'];
 
 const sources = PRODUCT.flatMap((place) =>

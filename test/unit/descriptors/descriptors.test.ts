@@ -24,6 +24,7 @@ const ownFiles = async (): Promise<readonly DescFile[]> => {
   );
 };
 
+/** The lines without those of the additions. */
 const without = (lines: readonly string[], added: readonly string[]): readonly string[] =>
   lines.filter((line) => !added.some((addition) => line === addition || line.startsWith(`${addition},`)));
 

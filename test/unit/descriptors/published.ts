@@ -21,12 +21,16 @@ message Operation { string description = 1; map<string, Response> responses = 2;
 extend google.protobuf.MethodOptions { Operation openapiv2_operation = 1042; }
 `;
 
+/** Writes a file, and creates the folder that it is in. */
 const write = (path: string, text: string): void => {
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(path, text);
 };
 
-/** Parses the named files of the published interface, which clients in the field are generated from. */
+/**
+ * Parses files of the published interface, from which clients in the field are generated, by names such as
+ * `flyteidl/admin/task.proto`.
+ */
 export const publishedFiles = (names: readonly string[]): readonly DescFile[] => {
   const dir = mkdtempSync(join(tmpdir(), 'published-'));
   try {

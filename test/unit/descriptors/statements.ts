@@ -60,7 +60,8 @@ const bindingLines = (method: DescMethod, rule: HttpRule): string[] => [
   ...rule.additionalBindings.flatMap((further) => bindingLines(method, further)),
 ];
 
-const all = (files: readonly DescFile[]) => {
+/** The types that the files declare, nested ones too. */
+const typesIn = (files: readonly DescFile[]) => {
   const types = files.flatMap((file) => [...nestedTypes(file)]);
   return {
     messages: types.filter((type): type is DescMessage => type.kind === 'message'),
@@ -71,7 +72,7 @@ const all = (files: readonly DescFile[]) => {
 
 /** Collects the statements on the files of an interface, of the package `platformidl` or `flyteidl`. Lines are sorted. */
 export const statementsOf = (files: readonly DescFile[]): Statements => {
-  const { messages, enums, services } = all(files);
+  const { messages, enums, services } = typesIn(files);
   const methods = services.flatMap((service) => service.methods);
   const withBinding = methods.filter((method) => hasOption(method, http));
   return {

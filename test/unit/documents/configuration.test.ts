@@ -18,6 +18,7 @@ const page = readFileSync(join(ROOT, 'docs/operations/configuration.md'), 'utf8'
 const folder = mkdtempSync(join(tmpdir(), 'flightlog-configuration-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
+/** The example of a configuration file on that page. */
 const [, example = ''] = /```yaml\n(?<text># flightlog\.yaml.*?)```/su.exec(page) ?? [];
 
 /** Reads the text of a configuration file as the server does. */

@@ -9,6 +9,7 @@ const PAGES = [
   ...(readdirSync(join(ROOT, 'docs'), { recursive: true }) as string[]).map((name) => `docs/${name}`),
 ].filter((path) => path.endsWith('.md'));
 
+/** A path of a source in backticks, a link to a file, and a link to a heading, as they stand in Markdown. */
 const SOURCE = /`((?:bench|console|deployment|docs|engine|interface|projections|proto|services|test)\/[\w./-]+)`/gu;
 const LINK = /\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)/gu;
 const HEADING_LINK = /\]\((?!https?:)([^)#\s]*)#([^)\s]+)\)/gu;
@@ -24,6 +25,7 @@ const pathsOf = (page: string): string[] => {
   return [...matches(text, SOURCE), ...matches(text, LINK).map((link) => join(dirname(page), link))];
 };
 
+/** The text of a page without its code blocks. */
 const proseOf = (page: string): string => readFileSync(join(ROOT, page), 'utf8').replaceAll(CODE_BLOCK, '');
 
 /** The anchor that a web page of the document gives a heading. */

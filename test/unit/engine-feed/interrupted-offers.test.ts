@@ -44,9 +44,11 @@ describe('an engine of the feed', () => {
   let directory: string;
   let store: EventStore;
   let feed: EngineFeed;
+  /** Aborts when the engine disconnects. */
   let gone: AbortController;
   /** The number of leases and sessions so far. */
   let numbers: number;
+  /** The failures that the feed has reported. */
   let failures: unknown[];
   /** Called before the answer to each lease that was recorded. */
   let onLeased: (name: string) => Promise<void>;
@@ -59,6 +61,7 @@ describe('an engine of the feed', () => {
   /** Called before a session is recorded. */
   let onOpen: () => Promise<void>;
 
+  /** Appends an event to the stream of an execution. */
   const append = async (name: string, type: string, data: Uint8Array): Promise<void> => {
     await store.append(executionStream(name), 'any', [newEvent(type, data)]);
   };
@@ -191,7 +194,7 @@ describe('an engine of the feed', () => {
   });
 
   it('gets an execution whose lease was recorded though the answer was lost', async () => {
-    let losses = 1;
+    let losses = 1; // answers that are still to be lost
     onLeased = async () => {
       const { engines } = await until(
         () => feed.known(),
@@ -218,7 +221,7 @@ describe('an engine of the feed', () => {
   });
 
   it('gets an execution that could not be given back at once', async () => {
-    let losses = 2;
+    let losses = 2; // the answer to the lease, and the first return
     onLeased = async () => {
       await until(
         () => feed.known(),
@@ -245,7 +248,7 @@ describe('an engine of the feed', () => {
     const { received, gets } = join(1);
     await until(
       () => Promise.resolve(numbers),
-      (count) => count === 2,
+      (count) => count === 2, // its session, and the lease of e1
     );
     await launch('e2');
     await gets('launch');

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { WorkJoinSchema } from '../../../proto/gen/platformidl/eventlog/engine_work_pb.js';
 import { joiningOf } from '../../../services/streams/engine-feed/joined.js';
 
+/** The joining of an engine `e` to the group `g`, with other names in its message. */
 const joining = (named: { group?: string; engine?: string; producerId?: string }) =>
   joiningOf(create(WorkJoinSchema, { group: 'g', engine: 'e', freePlaces: 1, ...named }), {});
 

@@ -23,7 +23,9 @@ import { WorkBoard } from '../../../services/streams/engine-feed/work-board.js';
 import { executionStream, newEvent, openEmptyLog } from '../../support/streams/filled-log.js';
 import { until } from '../../support/until.js';
 
+/** The session in which the engine `e` got its leases. */
 const SESSION = { group: 'default', engine: 'e', session: 's' };
+/** The executions that the engine has leases of. */
 const NAMES = ['e1', 'e2', 'e3'];
 const idOf = (name: string) => ({ project: 'flytesnacks', domain: 'development', name });
 
@@ -40,11 +42,14 @@ describe('an engine that joins again', () => {
   let services: FeedServices;
   /** The executions whose leases were read, in order. */
   let reads: string[];
+  /** The executions that have ended. */
   let ended: string[];
+  /** The executions whose abort was requested. */
   let aborted: string[];
-  /** Called with each execution whose lease was read, before the answer. */
+  /** Called with each execution whose lease was read, before the result is given. */
   let onRead: (name: string) => Promise<void>;
 
+  /** Ends an execution. */
   const expire = async (name: string): Promise<void> => {
     const expired = create(ExecutionExpiredSchema, { phase: Phase.ABORTED });
     const event = newEvent('ExecutionExpired', toBinary(ExecutionExpiredSchema, expired));
@@ -112,7 +117,7 @@ describe('an engine that joins again', () => {
     const leases = NAMES.map((name) => ({ execution: idOf(name), number: 1n }));
     await engineAdmission(services, board)(create(WorkJoinSchema, { ...SESSION, leases }), { call, sendQueue });
     const messages = sendQueue.messages(gone.signal);
-    const nextNews = async (): Promise<string | undefined> => {
+    const nextEndOrAbort = async (): Promise<string | undefined> => {
       for (;;) {
         const next = await messages.next();
         if (next.done === true) return undefined;
@@ -121,22 +126,22 @@ describe('an engine that joins again', () => {
           return `${message.case} ${message.value.lease?.execution?.name}`;
       }
     };
-    return { nextNews };
+    return { nextEndOrAbort };
   };
 
   it('has each of its leases read once while the executions are open', async () => {
     await board.start();
-    const { nextNews } = await rejoin();
+    const { nextEndOrAbort } = await rejoin();
     await expire('e2');
-    expect(await nextNews()).toBe('update e2');
+    expect(await nextEndOrAbort()).toBe('update e2');
     expect(reads).toEqual(NAMES);
   });
 
   it('gets the end of an execution that had ended before the engine joined again', async () => {
     await expire('e3');
     await board.start();
-    const { nextNews } = await rejoin();
-    expect(await nextNews()).toBe('update e3');
+    const { nextEndOrAbort } = await rejoin();
+    expect(await nextEndOrAbort()).toBe('update e3');
   });
 
   it('gets the abort of an execution that is requested after its lease was read', async () => {
@@ -144,8 +149,8 @@ describe('an engine that joins again', () => {
     onRead = async (name) => {
       if (name === 'e3') await abort('e1');
     };
-    const { nextNews } = await rejoin();
-    expect(await nextNews()).toBe('abort e1');
+    const { nextEndOrAbort } = await rejoin();
+    expect(await nextEndOrAbort()).toBe('abort e1');
     expect(reads).toEqual([...NAMES, 'e1']);
   });
 

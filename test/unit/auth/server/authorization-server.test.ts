@@ -23,9 +23,15 @@ import { begin, claimsOf, getCode, post, redeem, refresh } from '../../../suppor
 
 const PASSWORD = 'marked-password-of-alice';
 const SECRET = 'marked-secret-of-the-engine';
+/** The parameters of scrypt with a small cost. */
 const CHEAP = { ln: 10, r: 8, p: 1 };
+const FAILURES_PER_MINUTE = 5;
+const REFRESH_SECONDS = 3_600;
 const MINUTE_MS = 60_000;
 const ALICE = { name: 'alice', password: PASSWORD };
+
+/** The shortest length of a code verifier in PKCE (RFC 7636). */
+const VERIFIER_LENGTH = 43;
 
 const directory = mkdtempSync(join(tmpdir(), 'flightlog-oidc-'));
 let http: Server;
@@ -33,6 +39,7 @@ let issuer = '';
 let server: AuthorizationServer;
 const errors: Error[] = [];
 const attempts: SignInAttempt[] = [];
+/** The time by which the clock of the server is ahead. */
 let passedMs = 0;
 
 /** Opens the server on the state of the directory, as a process does at its start. */
@@ -46,9 +53,9 @@ const openServer = async (): Promise<void> => {
     state: sqliteAuthorizationState(directory),
     users: usersOf(usersFile(join(directory, 'users.json'))),
     clients: clientsOf(clientsFile(join(directory, 'clients.json')), clients),
-    lifetimes: { accessSeconds: 600, refreshSeconds: 3_600 },
-    rotateKeysAfterMs: 86_400_000,
-    failuresPerMinute: 5,
+    lifetimes: { accessSeconds: 600, refreshSeconds: REFRESH_SECONDS },
+    rotateKeysAfterMs: 86_400_000, // a day
+    failuresPerMinute: FAILURES_PER_MINUTE,
     isBehindProxy: false,
     onError: (error) => errors.push(error),
     onAttempt: (attempt) => attempts.push(attempt),
@@ -184,7 +191,7 @@ describe('the code flow', () => {
 
   it('refuses a code with another code verifier', async () => {
     const code = await getCode(issuer, ALICE);
-    expect((await redeem(issuer, { ...code, verifier: 'x'.repeat(43) })).status).toBe(400);
+    expect((await redeem(issuer, { ...code, verifier: 'x'.repeat(VERIFIER_LENGTH) })).status).toBe(400);
   });
 
   it('continues after a restart between any two steps, and takes the code once', async () => {
@@ -203,6 +210,7 @@ describe('the code flow', () => {
   });
 });
 
+/** Signs Alice in, and gives the refresh token. */
 const signIn = async () => (await redeem(issuer, await getCode(issuer, ALICE))).body['refresh_token'];
 
 describe('the client of the console', () => {
@@ -365,6 +373,7 @@ describe('the pages', () => {
 });
 
 describe('attempts to sign in', () => {
+  /** The attempts after the first `count`. */
   const since = (count: number) =>
     attempts.slice(count).map(({ action, principal, clientId, code }) => [action, principal, clientId, code]);
 
@@ -408,7 +417,8 @@ describe('attempts to sign in', () => {
   it('that are refused by the limit are reported as well', async () => {
     const before = attempts.length;
     const fields = { grant_type: 'client_credentials' };
-    for (let each = 0; each < 7; each += 1) await post(`${issuer}/oauth2/token`, fields, 'engine:wrong');
+    for (let each = 0; each <= FAILURES_PER_MINUTE; each += 1)
+      await post(`${issuer}/oauth2/token`, fields, 'engine:wrong');
     expect(attempts.slice(before).at(-1)).toMatchObject({ code: 'RESOURCE_EXHAUSTED' });
   });
 });
@@ -417,7 +427,7 @@ describe('limits of failed attempts', () => {
   it('hold back a name whose password is guessed', async () => {
     const browser = openBrowser();
     const login = await browser.open(begin(issuer).url);
-    for (let attempt = 0; attempt < 5; attempt += 1) {
+    for (let attempt = 0; attempt < FAILURES_PER_MINUTE; attempt += 1) {
       const page = await browser.submit(login, '/login', { name: 'alice', password: 'wrong' });
       expect(page.status).toBe(200);
     }
@@ -430,6 +440,7 @@ describe('limits of failed attempts', () => {
     const ask = (secret: string, id = 'engine') =>
       post(`${issuer}/oauth2/token`, { grant_type: 'client_credentials' }, `${id}:${secret}`);
     for (let token = 0; token < 10; token += 1) expect((await ask(SECRET)).status).toBe(200);
+    // As many as there may be failures in a minute.
     const spellings = ['engine', '%65ngine', 'e%6Egine', 'en%67ine', '%65%6egine'];
     for (const id of spellings) expect((await ask('wrong', id)).status).toBe(401);
     expect((await ask('wrong')).status).toBe(429);
@@ -478,7 +489,7 @@ describe('limits of failed attempts', () => {
     const file = join(directory, 'clients.json');
     writeFileSync(file, 'no JSON');
     const statuses: number[] = [];
-    for (let each = 0; each < 6; each += 1)
+    for (let each = 0; each <= FAILURES_PER_MINUTE; each += 1)
       statuses.push(
         (await post(`${issuer}/oauth2/token`, { grant_type: 'client_credentials' }, 'other:secret')).status,
       );
@@ -516,7 +527,7 @@ describe('a refresh token', () => {
 
   it('can be used as long after each use as after the sign-in, and not longer', async () => {
     vi.useFakeTimers({ toFake: ['Date'] });
-    const halfLifetimeMs = 1_800_000;
+    const halfLifetimeMs = (REFRESH_SECONDS * 1_000) / 2;
     let token = await signIn();
     for (let use = 0; use < 3; use += 1) {
       vi.setSystemTime(Date.now() + halfLifetimeMs);

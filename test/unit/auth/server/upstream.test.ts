@@ -31,7 +31,11 @@ const directory = mkdtempSync(join(tmpdir(), 'flightlog-upstream-'));
 const CLIENT = 'web page';
 const attempts: SignInAttempt[] = [];
 const failures: string[] = [];
+/** The time by which the clocks of both servers are ahead. */
 let passedMs = 0;
+
+/** The parameters of scrypt with a small cost. */
+const CHEAP = { ln: 10, r: 8, p: 1 };
 
 type Serving = { readonly server: AuthorizationServer; readonly http: Server; readonly issuer: string };
 
@@ -57,8 +61,8 @@ const serve = async (name: string, more: Partial<AuthorizationServerOptions>): P
   return { server, http, issuer };
 };
 
-/** The answer of the token endpoint of the other server; a test may replace it. */
 const asIs = (answered: () => Promise<Response>): Promise<Response> => answered();
+/** The answer of the token endpoint of the other server; a test may replace it. */
 let answerOfToken = asIs;
 
 /** Another authorization server, of which the one under test is a client. */
@@ -78,14 +82,17 @@ const provider = (issuer: string): UpstreamProvider => {
   };
 };
 
+/** The server under test. */
 let own: Serving;
+/** The server at which people sign in to it. */
 let other: Serving;
+/** The clients of the other server: the server under test. */
 const pageClient = new Map<string, { secret_hash: string; redirect_uris: string[]; roles: string[] }>();
 
 beforeAll(async () => {
-  const bob = { password: await hashPassword(BOB.password, { ln: 10, r: 8, p: 1 }), roles: ['administrator'] };
+  const bob = { password: await hashPassword(BOB.password, CHEAP), roles: ['administrator'] };
   await usersFile(join(directory, 'other.json')).change(() => new Map([['bob', bob]]));
-  const carol = { password: await hashPassword(CAROL.password, { ln: 10, r: 8, p: 1 }), roles: [] };
+  const carol = { password: await hashPassword(CAROL.password, CHEAP), roles: [] };
   await usersFile(join(directory, 'own.json')).change(() => new Map([['carol', carol]]));
   other = await serve('other', { clients: clientsOf(clientsFile(join(directory, 'none.json')), pageClient) });
   own = await serve('own', { upstream: provider(other.issuer) });
@@ -105,7 +112,7 @@ const pathOfLink = ({ text }: Page): string => /href="([^"]+\/upstream)"/u.exec(
 
 type Begun = { readonly browser: Browser; readonly verifier: string; readonly redirect: string; readonly link: string };
 
-/** Opens the login page. */
+/** Opens the login page; `link` is the address that leads from there to the other server. */
 const toLogin = async (): Promise<Begun> => {
   const { url, verifier, redirect } = begin(own.issuer);
   const browser = openBrowser();
@@ -120,6 +127,7 @@ const answerOfOther = async ({ browser, link }: Begun): Promise<string> => {
   return (await there.submit(consent, '/consent')).url;
 };
 
+/** Signs Bob in, by the other server. */
 const signIn = async () => {
   const begun = await toLogin();
   const consent = await begun.browser.open(await answerOfOther(begun));
@@ -236,7 +244,7 @@ describe('signing in at the upstream provider', () => {
   });
 
   it('shows a page with its failure while the provider does not answer', async () => {
-    const gone = await serve('gone', { upstream: provider('http://127.0.0.1:1') });
+    const gone = await serve('gone', { upstream: provider('http://127.0.0.1:1') }); // a port where nothing listens
     const browser = openBrowser();
     const login = await browser.open(begin(gone.issuer).url);
     const page = await browser.open(`${gone.issuer}${pathOfLink(login)}`);

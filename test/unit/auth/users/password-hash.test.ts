@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { hashPassword, isPassword, isPasswordHash } from '../../../../services/auth/users/password-hash.js';
 
+/** The parameters of scrypt with a small cost. */
 const CHEAP = { ln: 4, r: 8, p: 1 };
 
 describe('the hash of a password', () => {
@@ -17,7 +18,13 @@ describe('the hash of a password', () => {
     expect(await isPassword('', undefined)).toBe(false);
   });
 
-  it.each(['', 'plain', '$scrypt$ln=30,r=8,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAA'])('is not valid as %j', (text) => {
+  it.each(['', 'plain', '$scrypt$ln=4,r=8,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAA'])('is not valid as %j', (text) => {
     expect(isPasswordHash(text)).toBe(false);
+  });
+
+  it('is not valid when it takes more than 256 MiB of memory', () => {
+    /** A well-formed hash, which takes 2 to the power of `ln` times 1 KiB. */
+    const hashOf = (ln: number): string => `$scrypt$ln=${ln},r=8,p=1$${'A'.repeat(22)}$${'A'.repeat(43)}`;
+    expect([isPasswordHash(hashOf(18)), isPasswordHash(hashOf(19))]).toEqual([true, false]);
   });
 });
