@@ -7,6 +7,7 @@ import { sealerWith } from '../../../services/auth/browser/sealed.js';
 import { signInLimits } from '../../../services/auth/server/sign-in-limits.js';
 import { browserSessions, pathWithin } from '../../../services/auth/browser/sessions.js';
 
+const MINUTE_MS = 60_000;
 const clock = { now: 1_000_000 };
 const now = (): number => clock.now;
 /** A sign-in that was begun, as its cookie keeps it. */
@@ -23,7 +24,7 @@ describe('the cookies of browser sessions', () => {
   const jar = jarOf('https://example.com');
 
   it('over TLS are bound to the host, not readable by scripts, and sent with TLS alone', async () => {
-    expect(await jar.session('token', now() + 60_000)).toMatch(
+    expect(await jar.session('token', now() + MINUTE_MS)).toMatch(
       /^__Host-flightlog_session=[^;]+; Path=\/; Max-Age=60; HttpOnly; SameSite=Strict; Secure$/u,
     );
     expect(await jar.begun(BEGUN)).toMatch(
@@ -32,10 +33,10 @@ describe('the cookies of browser sessions', () => {
   });
 
   it('give back the token sealed in them, with the same key, until it expires', async () => {
-    const session = sent(await jar.session('token', now() + 60_000));
+    const session = sent(await jar.session('token', now() + MINUTE_MS));
     expect(await jar.tokenIn(session)).toBe('token');
     expect(await jarOf('https://example.com', 2).tokenIn(session)).toBeUndefined();
-    clock.now += 60_000;
+    clock.now += MINUTE_MS;
     expect(await jar.tokenIn(session)).toBeUndefined();
   });
 
@@ -54,7 +55,7 @@ describe('the cookies of a server below a path prefix', () => {
   const jar = jarOf('https://example.com/tools/flightlog');
 
   it('have that prefix as their path, and can be read', async () => {
-    const session = await jar.session('token', now() + 60_000);
+    const session = await jar.session('token', now() + MINUTE_MS);
     expect(session).toMatch(/^__Secure-flightlog_session=[^;]+; Path=\/tools\/flightlog; .*; Secure$/u);
     expect(await jar.tokenIn(sent(session))).toBe('token');
     const begun = await jar.begun(BEGUN);

@@ -6,6 +6,11 @@ import { tokenVerifier } from '../../../services/auth/tokens/verifier.js';
 import { RpcError } from '../../../services/kernel/rpc.js';
 import { secondsOf, type TestIssuer, testIssuer, wrongTokens } from '../../support/servers/token-issuer.js';
 
+const SECOND_MS = 1_000;
+const TEN_MINUTES_SECONDS = 600;
+const DAY_SECONDS = 86_400;
+const CLOCK_SKEW_SECONDS = 30;
+
 let issuer: TestIssuer;
 /** Addresses that were fetched; of introspections also the `authorization` header. */
 let fetched: string[];
@@ -18,6 +23,7 @@ beforeEach(() => {
   isAway = false;
 });
 
+/** The issuer as it answers over HTTP. */
 const fetchJson: FetchJson = async (url) => {
   fetched.push(url);
   if (isAway) throw new Error('away');
@@ -25,14 +31,21 @@ const fetchJson: FetchJson = async (url) => {
   return issuer.jwks();
 };
 
+/** A verifier of the tokens of the issuer, with changed settings. */
 const verifierOf = (settings: Partial<RemoteIssuer> = {}) =>
   tokenVerifier(
-    [{ issuer: issuer.issuer, audience: ['flightlog'], algorithms: ['ES256'], clockSkewMs: 30_000, ...settings }],
+    [
+      {
+        issuer: issuer.issuer,
+        audience: ['flightlog'],
+        algorithms: ['ES256'],
+        clockSkewMs: CLOCK_SKEW_SECONDS * SECOND_MS,
+        ...settings,
+      },
+    ],
     [],
     { fetchJson, now: () => issuer.clock.now },
   );
-
-const SECOND_MS = 1_000;
 
 const refusalText = (error: unknown): string =>
   error instanceof RpcError ? `${error.code}: ${error.message}` : 'no RpcError';
@@ -89,16 +102,16 @@ describe('a token', () => {
   it('is accepted within the clock skew, after its expiry and before its start', async () => {
     const now = secondsOf(issuer.clock.now);
     const verifier = verifierOf();
-    await expect(verifier.verify(await issuer.token({ exp: now - 20 }))).resolves.toBeDefined();
-    await expect(verifier.verify(await issuer.token({ nbf: now + 20 }))).resolves.toBeDefined();
+    await expect(verifier.verify(await issuer.token({ exp: now - (CLOCK_SKEW_SECONDS - 10) }))).resolves.toBeDefined();
+    await expect(verifier.verify(await issuer.token({ nbf: now + (CLOCK_SKEW_SECONDS - 10) }))).resolves.toBeDefined();
   });
 
   it('need not be verified again until its expiry plus the clock skew, and for ten minutes at most', async () => {
     const { now } = issuer.clock;
     const soon = await verifierOf().verify(await issuer.token({ exp: secondsOf(now) + 60 }));
-    expect(soon.until).toBe(now + 90 * SECOND_MS);
-    const late = await verifierOf().verify(await issuer.token({ exp: secondsOf(now) + 86_400 }));
-    expect(late.until).toBe(now + 600 * SECOND_MS);
+    expect(soon.until).toBe(now + (60 + CLOCK_SKEW_SECONDS) * SECOND_MS);
+    const late = await verifierOf().verify(await issuer.token({ exp: secondsOf(now) + DAY_SECONDS }));
+    expect(late.until).toBe(now + TEN_MINUTES_SECONDS * SECOND_MS);
   });
 });
 
@@ -144,7 +157,7 @@ describe('the keys of an issuer', () => {
     const verifier = verifierOf();
     await verifier.verify(await issuer.token());
     isAway = true;
-    issuer.clock.now += 86_400 * SECOND_MS;
+    issuer.clock.now += DAY_SECONDS * SECOND_MS;
     await expect(verifier.verify(await issuer.token())).resolves.toBeDefined();
     await expect(verifier.verify(await issuer.token({}, { kid: 'unknown' }))).rejects.toMatchObject({
       code: 'UNAUTHENTICATED',
@@ -165,10 +178,10 @@ describe('the keys of an issuer', () => {
 
   it('verify no token once the issuer has withdrawn them', async () => {
     const verifier = verifierOf();
-    const token = await issuer.token({ exp: secondsOf(issuer.clock.now) + 86_400 });
+    const token = await issuer.token({ exp: secondsOf(issuer.clock.now) + DAY_SECONDS });
     await verifier.verify(token);
     issuer.rotate('second');
-    issuer.clock.now += 601 * SECOND_MS;
+    issuer.clock.now += (TEN_MINUTES_SECONDS + 1) * SECOND_MS;
     await verifier.verify(await issuer.token()); // the first use after ten minutes fetches the keys again
     await expect(verifier.verify(token)).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
   });

@@ -16,6 +16,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(directory, { recursive: true }));
 
+/** Starts an HTTP/2 server that answers nothing. */
 const listening = async (): Promise<{ readonly address: string; readonly close: () => void }> => {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -23,7 +24,7 @@ const listening = async (): Promise<{ readonly address: string; readonly close: 
 };
 
 describe('a load of a benchmark', () => {
-  it('is read from its file as it was written, with the head of gRPC', () => {
+  it('is read from its file as it was written, each message with the header of a gRPC frame', () => {
     writeFrames(framesFile, [Buffer.from('one'), Buffer.alloc(0), Buffer.from('three')]);
     const frames = readFrames(framesFile).map((frame) => frame.toString('latin1'));
     expect(frames).toEqual(['\0\0\0\0\u0003one', '\0\0\0\0\0', '\0\0\0\0\u0005three']);

@@ -27,7 +27,7 @@ describe.each([
   it.each([
     ['Ctrl-C', '\u0003'],
     ['Ctrl-D', '\u0004'],
-  ])('is left with %s, which is an error of one line', async (_name, key) => {
+  ])('is cancelled by %s, with an error of one line', async (_name, key) => {
     typing(key);
     await expect(ask('Sure? ')).rejects.toThrow(/^stopped: the question was not answered$/u);
   });

@@ -52,7 +52,7 @@ describe('the lock of the tokens', () => {
     expect(readFileSync(file, 'utf8')).toBe('1');
   });
 
-  it('is left out when its file cannot be created: the work is done without it', async () => {
+  it('is not taken when its file cannot be created: the work is done without it', async () => {
     writeFileSync(join(folder, 'file'), '');
     expect(await withTokenLock(join(folder, 'file', 'lock'), () => Promise.resolve('done'))).toBe('done');
     const nowhere = process.platform === 'linux' ? '/proc/flightlog/tokens/lock' : join(folder, 'file', 'a', 'lock');

@@ -22,11 +22,13 @@ const entries = (list: Entries): Pick<Resources_ResourceEntry, 'name' | 'value'>
 
 const withTarget = (target: MessageInitShape<typeof TaskTemplateSchema>['target']): TaskTemplate =>
   create(TaskTemplateSchema, { id, ...(target && { target }) });
+/** A task that runs in a container with these requests and limits. */
 const container = (requests: Entries, limits: Entries = []): TaskTemplate =>
   withTarget({
     case: 'container',
     value: { image: 'i', resources: { requests: entries(requests), limits: entries(limits) } },
   });
+/** A task that runs in a pod with this specification. */
 const pod = (podSpec?: JsonObject): TaskTemplate =>
   withTarget({ case: 'k8sPod', value: podSpec === undefined ? {} : { podSpec } });
 
@@ -77,32 +79,37 @@ describe('the resources of a task', () => {
   const limits: PlatformLimits = { cpu: '2', memory: '1Gi', gpu: '1', ephemeralStorage: '' };
 
   test.each([
-    [container([[CPU, '500m']], [[CPU, '1']])],
-    [container([[CPU, '1']], [[CPU, '500m']])],
-    [container([[EPHEMERAL_STORAGE, '1Ti']])],
-    [container([], [[CPU, '64']])],
-    [container([[GPU, '1']], [[GPU, '1000m']])],
-    [pod({ containers: [{ name: 'a', resources: { requests: { 'nvidia.com/gpu': 9, cpu: 1 } } }] })],
+    ['a request below its own limit', container([[CPU, '500m']], [[CPU, '1']])],
+    ['a request above its own limit', container([[CPU, '1']], [[CPU, '500m']])],
+    ['a request of storage, which the platform does not limit', container([[EPHEMERAL_STORAGE, '1Ti']])],
+    ['a limit without a request, above that of the platform', container([], [[CPU, '64']])],
+    ['a GPU whose limit is written in thousandths', container([[GPU, '1']], [[GPU, '1000m']])],
     [
+      'more GPUs of a pod than the platform allows a container',
+      pod({ containers: [{ name: 'a', resources: { requests: { 'nvidia.com/gpu': 9, cpu: 1 } } }] }),
+    ],
+    [
+      'requests and limits of a pod that are null',
       pod({
         containers: [{ name: 'a', resources: { requests: { cpu: null, 'ephemeral-storage': null }, limits: null } }],
       }),
     ],
-    [pod({ containers: null, initContainers: [{ name: 'a', resources: null }] })],
-    [withTarget({ case: 'sql', value: { statement: 'select 1' } })],
-  ])('are accepted (%#)', (template) => {
+    ['a pod whose containers are null', pod({ containers: null, initContainers: [{ name: 'a', resources: null }] })],
+    ['a task without a container', withTarget({ case: 'sql', value: { statement: 'select 1' } })],
+  ])('are accepted: %s', (_what, template) => {
     expect(taskResourcesProblem(template, limits)).toBeUndefined();
   });
 
-  test.each([
+  test.each<[text: string, template: TaskTemplate]>([
     [
+      "can't specify cpu request for task [p:d:tasks.one:v] multiple times",
       container([
         [CPU, '1'],
         [CPU, '2'],
       ]),
-      "can't specify cpu request for task [p:d:tasks.one:v] multiple times",
     ],
     [
+      "can't specify memory limit",
       container(
         [],
         [
@@ -110,31 +117,30 @@ describe('the resources of a task', () => {
           [MEMORY, '1'],
         ],
       ),
-      "can't specify memory limit",
     ],
-    [container([[CPU, 'many']]), 'Parsing of cpu request failed for value many'],
-    [container([], [[EPHEMERAL_STORAGE, 'x']]), 'Parsing of ephemeral storage limit failed'],
-    [container([[GPU, '500m']]), 'gpu for [p:d:tasks.one:v] must be a whole number'],
-    [container([[MEMORY, '2Gi']], [[MEMORY, '1Gi']]), 'Requested memory default [2Gi]'],
-    [container([[MEMORY, '1Gi']], [[MEMORY, '2Gi']]), 'greater than current limit set in the platform'],
-    [container([[CPU, '3']]), 'Requested cpu default [3]'],
-    [container([[GPU, '1']], [[GPU, '2']]), "For extended resource 'gpu' the default value must equal the limit"],
-    [container([[GPU, '2']]), 'Requested gpu default [2]'],
-    [pod(), 'pod tasks should specify their target as a K8sPod'],
-    [pod({ containers: 'none' }), 'not a pod specification'],
-    [pod({ containers: [{ name: 'a', resources: [] }] }), 'not a pod specification'],
-    [pod({ containers: [{ name: 'a', resources: { requests: 'none' } }] }), 'not a pod specification'],
-    [pod({ initContainers: [{ name: 'a', resources: { limits: [] } }] }), 'not a pod specification'],
-    [pod({ containers: [{ name: 'a', resources: { requests: { cpu: '3' } } }] }), 'container a'],
+    ['Parsing of cpu request failed for value many', container([[CPU, 'many']])],
+    ['Parsing of ephemeral storage limit failed', container([], [[EPHEMERAL_STORAGE, 'x']])],
+    ['gpu for [p:d:tasks.one:v] must be a whole number', container([[GPU, '500m']])],
+    ['Requested memory default [2Gi]', container([[MEMORY, '2Gi']], [[MEMORY, '1Gi']])],
+    ['greater than current limit set in the platform', container([[MEMORY, '1Gi']], [[MEMORY, '2Gi']])],
+    ['Requested cpu default [3]', container([[CPU, '3']])],
+    ["For extended resource 'gpu' the default value must equal the limit", container([[GPU, '1']], [[GPU, '2']])],
+    ['Requested gpu default [2]', container([[GPU, '2']])],
+    ['pod tasks should specify their target as a K8sPod', pod()],
+    ['not a pod specification', pod({ containers: 'none' })],
+    ['not a pod specification', pod({ containers: [{ name: 'a', resources: [] }] })],
+    ['not a pod specification', pod({ containers: [{ name: 'a', resources: { requests: 'none' } }] })],
+    ['not a pod specification', pod({ initContainers: [{ name: 'a', resources: { limits: [] } }] })],
+    ['container a', pod({ containers: [{ name: 'a', resources: { requests: { cpu: '3' } } }] })],
     [
-      pod({ containers: [{ name: 'a', resources: { requests: { 'nvidia.com/gpu': 'many' } } }] }),
       'Parsing of nvidia.com/gpu request failed for value many of [p:d:tasks.one:v, container a]',
+      pod({ containers: [{ name: 'a', resources: { requests: { 'nvidia.com/gpu': 'many' } } }] }),
     ],
     [
-      pod({ containers: [{ name: 'a', resources: { limits: { 'ephemeral-storage': true } } }] }),
       'Parsing of ephemeral-storage limit failed for value true',
+      pod({ containers: [{ name: 'a', resources: { limits: { 'ephemeral-storage': true } } }] }),
     ],
-  ])('are refused (%#)', (template, text) => {
+  ])('are refused with the text: %s', (text, template) => {
     expect(taskResourcesProblem(template, limits)).toContain(text);
   });
 });

@@ -2,6 +2,9 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { settling } from '../../../console/server/settling.js';
 
+/** The time from an event to the refresh of a page. */
+const SETTLING_MS = 600;
+
 /** A page whose refreshes end when the test says so. */
 const page = () => {
   const ends: (() => void)[] = [];
@@ -27,7 +30,7 @@ describe('a page that follows events', () => {
   it('is not refreshed again before the refresh has ended, and then after a pause three times as long', async () => {
     const { changed, refresh, end } = page();
     changed();
-    await vi.advanceTimersByTimeAsync(600);
+    await vi.advanceTimersByTimeAsync(SETTLING_MS);
     changed();
     await vi.advanceTimersByTimeAsync(1_000);
     expect(refresh).toHaveBeenCalledTimes(1);
@@ -41,7 +44,7 @@ describe('a page that follows events', () => {
   it('is refreshed 30 s after an event at the latest, however long the refresh before took', async () => {
     const { changed, refresh, end } = page();
     changed();
-    await vi.advanceTimersByTimeAsync(600);
+    await vi.advanceTimersByTimeAsync(SETTLING_MS);
     await vi.advanceTimersByTimeAsync(300_000);
     end();
     await vi.advanceTimersByTimeAsync(0);
@@ -55,7 +58,7 @@ describe('a page that follows events', () => {
   it('is not refreshed again without a further event', async () => {
     const { changed, refresh, end } = page();
     changed();
-    await vi.advanceTimersByTimeAsync(600);
+    await vi.advanceTimersByTimeAsync(SETTLING_MS);
     end();
     await vi.advanceTimersByTimeAsync(60_000);
     expect(refresh).toHaveBeenCalledTimes(1);
@@ -64,7 +67,7 @@ describe('a page that follows events', () => {
   it('is not refreshed once stopped, even for an event before that', async () => {
     const { changed, stop, refresh, end } = page();
     changed();
-    await vi.advanceTimersByTimeAsync(600);
+    await vi.advanceTimersByTimeAsync(SETTLING_MS);
     changed();
     stop();
     end();

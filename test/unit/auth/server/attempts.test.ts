@@ -28,7 +28,7 @@ describe('attempts', () => {
     expect(take(2)).toEqual([0, 15]);
   });
 
-  it('do not count when they are limitOfFour back', () => {
+  it('do not count when they are given back', () => {
     const { limit, take } = limitOfFour();
     take(4);
     limit.giveBack('alice');
