@@ -37,6 +37,7 @@ const stateOf = async (http: string, check: string): Promise<string | undefined>
 /** The folder with the Java libraries of a Kafka broker, which the test starts and kills; absent without Kafka. */
 const libraries = process.env['FLIGHTLOG_TEST_KAFKA_LIBS'];
 
+/** The identifier of an execution; of all executions of the domain for an empty name. */
 const idOf = (name: string) => ({ project: 'flytesnacks', domain: 'development', name });
 
 /** Launches one execution after another, without a pause, until `meanwhile` settles; returns their names. */

@@ -12,6 +12,7 @@ import { startRoleProcesses } from '../support/processes/roles.js';
 import { startServerProcess } from '../support/processes/server-process.js';
 import { until } from '../support/until.js';
 
+const LIMIT_MS = 180_000;
 const PROJECTS = ['one', 'two', 'three'];
 /** The events of the log with {@link PROJECTS}: the one that sets the format of the log, and one for each project. */
 const EVENTS = 1 + PROJECTS.length;
@@ -74,78 +75,98 @@ describe.skipIf(mongoUrl === undefined)('views in a MongoDB', () => {
   }, 120_000);
   afterAll(() => dropDatabase(location));
 
-  it('are rebuilt by the command line, also in an empty database', async () => {
-    for (const isEmpty of [false, true]) {
-      if (isEmpty) await dropDatabase(location);
-      const { code, stdout, stderr } = await flightlog(['views', 'rebuild', '--data', data, ...args]).ended;
-      expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-      expect(JSON.parse(stdout)).toMatchObject({ position: EVENTS, events: EVENTS, verifiedStreams: EVENTS });
-    }
-    const server = await startServerProcess({ data, args });
-    expect(await projectsAt(server.ready.http)).toEqual([...PROJECTS].sort());
-    expect(await server.stop()).toBe(0);
-  }, 180_000);
+  it(
+    'are rebuilt by the command line, also in an empty database',
+    async () => {
+      for (const isEmpty of [false, true]) {
+        if (isEmpty) await dropDatabase(location);
+        const { code, stdout, stderr } = await flightlog(['views', 'rebuild', '--data', data, ...args]).ended;
+        expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+        expect(JSON.parse(stdout)).toMatchObject({ position: EVENTS, events: EVENTS, verifiedStreams: EVENTS });
+      }
+      const server = await startServerProcess({ data, args });
+      expect(await projectsAt(server.ready.http)).toEqual([...PROJECTS].sort());
+      expect(await server.stop()).toBe(0);
+    },
+    LIMIT_MS,
+  );
 
-  it('are rebuilt beside a running server, which then reads and writes them', async () => {
-    const server = await startServerProcess({ data, args });
-    const { code, stdout } = await flightlog(['views', 'rebuild', '--data', data, ...args]).ended;
-    expect(code).toBe(0);
-    expect(JSON.parse(stdout)).toMatchObject({ position: EVENTS, verifiedStreams: EVENTS });
-    await register(server.ready.http, 'four');
-    expect(await projectsAt(server.ready.http)).toEqual([...PROJECTS, 'four'].sort());
-    expect(await server.stop()).toBe(0);
-  }, 180_000);
+  it(
+    'are rebuilt beside a running server, which then reads and writes them',
+    async () => {
+      const server = await startServerProcess({ data, args });
+      const { code, stdout } = await flightlog(['views', 'rebuild', '--data', data, ...args]).ended;
+      expect(code).toBe(0);
+      expect(JSON.parse(stdout)).toMatchObject({ position: EVENTS, verifiedStreams: EVENTS });
+      await register(server.ready.http, 'four');
+      expect(await projectsAt(server.ready.http)).toEqual([...PROJECTS, 'four'].sort());
+      expect(await server.stop()).toBe(0);
+    },
+    LIMIT_MS,
+  );
 
-  it('are folded again when their database is dropped while a server runs', async () => {
-    const server = await startServerProcess({ data, args });
-    const { http } = server.ready;
-    const label = await labelOf(location);
-    await dropDatabase(location);
-    await register(http, 'five');
-    const listed = async (): Promise<number> =>
-      (await fetch(`${http}/api/v1/executions/one/development?limit=1`)).status;
-    expect(await until(listed, (status) => status === 200)).toBe(200);
-    const seen = () => projectsAt(http);
-    expect(await until(seen, ({ length }) => length === 5)).toEqual([...PROJECTS, 'four', 'five'].sort());
-    // A process that starts now reads the build that this server writes.
-    expect(await labelOf(location)).toEqual(label);
-    expect(await server.stop()).toBe(0);
-  }, 180_000);
+  it(
+    'are folded again when their database is dropped while a server runs',
+    async () => {
+      const server = await startServerProcess({ data, args });
+      const { http } = server.ready;
+      const label = await labelOf(location);
+      await dropDatabase(location);
+      await register(http, 'five');
+      const listed = async (): Promise<number> =>
+        (await fetch(`${http}/api/v1/executions/one/development?limit=1`)).status;
+      expect(await until(listed, (status) => status === 200)).toBe(200);
+      const seen = () => projectsAt(http);
+      expect(await until(seen, ({ length }) => length === 5)).toEqual([...PROJECTS, 'four', 'five'].sort());
+      // A process that starts now reads the build that this server writes.
+      expect(await labelOf(location)).toEqual(label);
+      expect(await server.stop()).toBe(0);
+    },
+    LIMIT_MS,
+  );
 
-  it('are kept complete by processes that started after the rebuild, beside those that started before', async () => {
-    const own = newMongoLocation();
-    const store = ['--read-store', own.url];
-    const parts = await startRoleProcesses(['api', 'projector', 'projector'], { args: store });
-    const log = ['--event-store', `esdb://${parts.log.address}?tls=false`];
-    const { code } = await flightlog(['views', 'rebuild', '--data', join(parts.directory, 'alone'), ...log, ...store])
-      .ended;
-    expect(code).toBe(0);
-    for (const name of ['projector-1', 'api-1']) {
-      expect(await parts.process(name).stop()).toBe(0);
-      await parts.process(name).start();
-    }
-    const { http } = parts.process('api-1').server().ready;
-    // So many that every partition almost certainly has a stream of one of them.
-    const ids = Array.from({ length: 24 }, (_, at) => `wide-${at}`);
-    for (const id of ids) await register(http, id);
-    const seen = async (): Promise<number> => (await projectsAt(http)).filter((id) => ids.includes(id)).length;
-    expect(await until(seen, (count) => count === ids.length)).toBe(ids.length);
-    await parts.close();
-    await dropDatabase(own);
-  }, 180_000);
+  it(
+    'are kept complete by processes that started after the rebuild, beside those that started before',
+    async () => {
+      const own = newMongoLocation();
+      const store = ['--read-store', own.url];
+      const parts = await startRoleProcesses(['api', 'projector', 'projector'], { args: store });
+      const log = ['--event-store', `esdb://${parts.log.address}?tls=false`];
+      const { code } = await flightlog(['views', 'rebuild', '--data', join(parts.directory, 'alone'), ...log, ...store])
+        .ended;
+      expect(code).toBe(0);
+      for (const name of ['projector-1', 'api-1']) {
+        expect(await parts.process(name).stop()).toBe(0);
+        await parts.process(name).start();
+      }
+      const { http } = parts.process('api-1').server().ready;
+      // So many that every partition almost certainly has a stream of one of them.
+      const ids = Array.from({ length: 24 }, (_, at) => `wide-${at}`);
+      for (const id of ids) await register(http, id);
+      const seen = async (): Promise<number> => (await projectsAt(http)).filter((id) => ids.includes(id)).length;
+      expect(await until(seen, (count) => count === ids.length)).toBe(ids.length);
+      await parts.close();
+      await dropDatabase(own);
+    },
+    LIMIT_MS,
+  );
 
-  it('of another log are refused by a server, and replaced by the command line', async () => {
-    const other = mkdtempSync(join(tmpdir(), 'flightlog-rebuild-'));
-    const first = await startServerProcess({ data: other });
-    await register(first.ready.http, 'five');
-    expect(await first.stop()).toBe(0);
-    await expect(startServerProcess({ data: other, args })).rejects.toThrow('has the views of another log');
-    const { code, stdout } = await flightlog(['views', 'rebuild', '--data', other, ...args]).ended;
-    expect(code).toBe(0);
-    // The event that sets the format of the log, and the registration of `five`.
-    expect(JSON.parse(stdout)).toMatchObject({ position: 2, verifiedStreams: 2 });
-    const server = await startServerProcess({ data: other, args });
-    expect(await projectsAt(server.ready.http)).toEqual(['five']);
-    expect(await server.stop()).toBe(0);
-  }, 180_000);
+  it(
+    'of another log are refused by a server, and replaced by the command line',
+    async () => {
+      const other = mkdtempSync(join(tmpdir(), 'flightlog-rebuild-'));
+      const first = await startServerProcess({ data: other });
+      await register(first.ready.http, 'five');
+      expect(await first.stop()).toBe(0);
+      await expect(startServerProcess({ data: other, args })).rejects.toThrow('has the views of another log');
+      const { code, stdout } = await flightlog(['views', 'rebuild', '--data', other, ...args]).ended;
+      expect(code).toBe(0);
+      // The event that sets the format of the log, and the registration of `five`.
+      expect(JSON.parse(stdout)).toMatchObject({ position: 2, verifiedStreams: 2 });
+      const server = await startServerProcess({ data: other, args });
+      expect(await projectsAt(server.ready.http)).toEqual(['five']);
+      expect(await server.stop()).toBe(0);
+    },
+    LIMIT_MS,
+  );
 });

@@ -48,8 +48,10 @@ const LIMIT_MS = 300_000;
 const FOREIGN = new Set(['flightlog']);
 /** A text that is long enough to be kept in the payload store and not in the event. */
 const greeting = (name: string): string => `${name} ${'x'.repeat(70_000)}`;
+/** The inputs of an execution: its greeting, and the number of repetitions. */
 const inputsOf = (name: string) =>
   create(LiteralMapSchema, { literals: { name: literal(greeting(name)), times: literal(1n) } });
+/** The scope in the payload store of an execution's payloads. */
 const scopeOf = (name: string): string => `runs/flytesnacks/development/${name}`;
 
 /** Defines tests of `flightlog payloads gc` on one payload store. Garbage are the payloads that no event refers to. */

@@ -4,6 +4,7 @@ import { type Answer, type Transport, transport } from './transports.js';
 const PAUSE_MS = 50;
 const MAX_WAIT_MS = 30_000;
 
+/** True for the answer of a process that has not reached the position that the request names. */
 const isBehind = ({ code, message }: Answer): boolean =>
   code === 'UNAVAILABLE' && / not reached position \d+ yet/u.test(message);
 

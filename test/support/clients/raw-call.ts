@@ -77,11 +77,12 @@ export const callRaw = (
     const messages: Buffer[] = [];
     let trailers: Trailers = {};
     let rest: Buffer = Buffer.alloc(0);
-    const take = (said: Trailers): void => {
-      if (said['grpc-status'] !== undefined) trailers = said;
+    /** Keeps the headers that have the status: the trailers, or the only headers of a call without messages. */
+    const keepStatus = (received: Trailers): void => {
+      if (received['grpc-status'] !== undefined) trailers = received;
     };
-    stream.on('response', take);
-    stream.on('trailers', take);
+    stream.on('response', keepStatus);
+    stream.on('trailers', keepStatus);
     stream.on('data', (bytes: Buffer) => {
       const found = messagesIn(Buffer.concat([rest, bytes]));
       rest = found.rest;

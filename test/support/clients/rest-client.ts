@@ -41,6 +41,7 @@ export const ANSWER_DEPTH = 200;
 const METHODS = ['get', 'post', 'put', 'delete'] as const;
 const OCTETS = 'application/octet-stream';
 
+/** A proto file, and all files that it imports, directly or not. */
 const withDependencies = (file: DescFile): DescFile[] => [file, ...file.dependencies.flatMap(withDependencies)];
 /** Services that this client does not call: their answers are about signing in. */
 const SIGN_IN: readonly string[] = [AuthMetadataService.typeName, IdentityService.typeName];
@@ -128,6 +129,7 @@ const jsonIfAny = (method: DescMethod, bytes: Uint8Array): JsonObject | undefine
 
 const isOctets = (headers: Headers): boolean => headers.get('content-type') === OCTETS;
 
+/** The message in the body of an answer, which is in the encoding that its headers name. */
 const bodyOf = <Desc extends DescMessage>(schema: Desc, { bytes, headers }: Pick<RestAnswer, 'bytes' | 'headers'>) =>
   isOctets(headers)
     ? fromBinary(schema, bytes, { recursionLimit: ANSWER_DEPTH })

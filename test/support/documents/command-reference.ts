@@ -6,10 +6,13 @@ import { markdownTable } from './markdown-table.js';
 
 const help = new Help();
 
+/** The long names of the flags of the connection. */
 const CONNECTION: readonly string[] = SERVER_FLAGS;
 
+/** True for a command that has the flags of the connection. */
 const callsServer = ({ options }: Command): boolean => options.some(({ long }) => long === '--server');
 
+/** The flags of a command without those of the connection to a server. */
 const ownFlags = (command: Command): readonly Option[] =>
   callsServer(command) ? command.options.filter(({ long }) => !CONNECTION.includes(long ?? '')) : command.options;
 
@@ -36,6 +39,7 @@ const optionRow = (option: Option): readonly string[] => [
   cellOf(help.optionDescription(option).replace(' (default: false)', '')),
 ];
 
+/** A table of terms and what they do; none without rows. */
 const tableOf = (title: string, rows: readonly (readonly string[])[]): readonly string[] =>
   rows.length === 0 ? [] : [markdownTable([title, 'does'], rows)];
 
@@ -50,6 +54,7 @@ const argumentsOf = (command: Command): readonly string[] =>
       ]),
   );
 
+/** The section of the page about a command. */
 const sectionOf = (command: Command): string => {
   const connects = callsServer(command) ? ' It has the [flags of the connection](#the-connection).' : '';
   const about = `${command.description()}.`;
@@ -67,6 +72,7 @@ const sectionOf = (command: Command): string => {
 const leavesOf = (command: Command): readonly Command[] =>
   command.commands.length === 0 ? [command] : command.commands.flatMap(leavesOf);
 
+/** The flags of the connection, which all commands that call a server have. */
 const connectionRows = (): readonly (readonly string[])[] =>
   (leavesOf(program).find(callsServer)?.options ?? [])
     .filter(({ long }) => CONNECTION.includes(long ?? ''))

@@ -90,6 +90,7 @@ const SECTIONS: readonly Section[] = [
 const LONGEST_DEFAULT = 40;
 const MIB = 1024 * 1024;
 
+/** True for a setting whose value is a number of bytes. */
 const isBytes = (path: readonly string[]): boolean => path.at(-1)?.endsWith('_bytes') ?? false;
 
 const yamlOf = (value: unknown): string =>
@@ -100,6 +101,7 @@ const yamlOf = (value: unknown): string =>
     singleQuote: true,
   }).trimEnd();
 
+/** The default of a setting, as the table shows it. */
 const defaultCell = ({ path, byDefault }: Setting): string => {
   if (byDefault === undefined || byDefault === '') return 'not set';
   const text = `\`${typeof byDefault === 'string' ? byDefault : yamlOf(byDefault)}\``;
@@ -107,8 +109,10 @@ const defaultCell = ({ path, byDefault }: Setting): string => {
   return typeof byDefault === 'number' && isBytes(path) ? `${text} (${byDefault / MIB} MiB)` : text;
 };
 
+/** The key of a setting with dots, as in `tls.cert_file`. */
 const keyOf = ({ path }: Setting): string => path.join('.');
 
+/** The settings of a section, in the order of its keys. */
 const settingsOf = ({ keys }: Section): readonly Setting[] =>
   keys.flatMap((key) => allSettings.filter(({ path }) => path[0] === key));
 
@@ -118,6 +122,7 @@ export const misplacedSettings = (): readonly string[] => {
   return allSettings.map(keyOf).filter((key) => placed.filter((each) => each === key).length !== 1);
 };
 
+/** The section of the page, with a table of its settings. */
 const sectionOf = (section: Section): string =>
   [
     `## ${section.title}`,
@@ -144,6 +149,7 @@ ${SECTIONS.map(sectionOf).join('\n\n')}
 /** The mark of a setting without a default, which needs a value before it is used. */
 export const NO_DEFAULT = '# no default';
 
+/** The lines of a setting in the example file: its meaning, and its key with the default. */
 const entryOf = ({ path, description: about, byDefault }: Setting, depth: number): readonly string[] => {
   const indent = '  '.repeat(depth);
   const value = byDefault === undefined ? NO_DEFAULT : yamlOf(byDefault);

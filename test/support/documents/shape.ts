@@ -4,12 +4,14 @@ const ELLIPSIS = '…';
 /** The forms of values that differ from run to run: a real value needs only the form of the one shown. */
 const FORMS = [/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/u, /^\d+(?:\.\d+)?s$/u];
 
+/** True for equal texts, and for times and durations. */
 const textFits = (shown: string, real: string): boolean =>
   shown === real || FORMS.some((form) => form.test(shown) && form.test(real));
 
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
+/** The first misfit in an object; `…` in the one shown stands for any further fields. */
 const recordMisfit = (shown: Record<string, unknown>, real: unknown, path: string): string | undefined => {
   if (!isRecord(real)) return `${path} is no object`;
   const { [ELLIPSIS]: rest, ...keys } = shown;
@@ -20,6 +22,7 @@ const recordMisfit = (shown: Record<string, unknown>, real: unknown, path: strin
     .find((each) => each !== undefined);
 };
 
+/** The first misfit in a list; `…` in the one shown stands for any further items. */
 const listMisfit = (shown: readonly unknown[], real: unknown, path: string): string | undefined => {
   if (!Array.isArray(real)) return `${path} is no list`;
   const items = shown.filter((each) => each !== ELLIPSIS);
@@ -28,6 +31,7 @@ const listMisfit = (shown: readonly unknown[], real: unknown, path: string): str
   return items.map((each, index) => misfit(each, real[index], `${path}[${index}]`)).find((each) => each !== undefined);
 };
 
+/** True when a value that is no object or list fits the one shown: any number fits a number. */
 const isAlike = (shown: unknown, real: unknown): boolean => {
   if (typeof shown === 'number') return typeof real === 'number';
   return typeof shown === 'string' && typeof real === 'string' ? textFits(shown, real) : shown === real;

@@ -16,12 +16,14 @@ export type LeaseModel = {
 const REPORTS: ReadonlySet<string> = new Set(['WorkflowPhaseReported', 'NodePhaseReported', 'TaskPhaseReported']);
 const RUNNING: number = Phase.RUNNING;
 
+/** True for the report that starts an attempt: its first RUNNING. */
 const isStart = ({ entity, phase, phaseVersion }: EngineReport): boolean =>
   entity === 'task' && phase === RUNNING && phaseVersion === 0;
 
 const isReport = (event: ExecutionEvent): event is Extract<ExecutionEvent, { readonly data: EngineReport }> =>
   REPORTS.has(event.type);
 
+/** The leases and attempts of the events that were taken so far. */
 class Leases implements LeaseModel {
   readonly starts = new Map<string, number>();
   readonly foreign: string[] = [];

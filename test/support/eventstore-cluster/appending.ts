@@ -11,6 +11,7 @@ import { invalidArgument, tooLarge } from './refusals.js';
 import { type Append, type Expected, MAX_APPEND_BYTES, type Outcome } from './streams.js';
 import { decoded, empty, encoded, positionFields } from './wire.js';
 
+/** The last revision of a stream after an append; `undefined` is a stream without events. */
 const revisionOption = (revision: bigint | undefined) =>
   revision === undefined
     ? ({ case: 'noStream', value: empty } as const)
@@ -27,6 +28,7 @@ const echoOf = (expected: Expected) => {
   return { case: names[expected], value: empty } as const;
 };
 
+/** The answer to a call with one append. @throws the refusal of an outcome that this answer cannot express. */
 const appendAnswer = ({ stream, expected }: Append, outcome: Outcome): Buffer => {
   if (outcome.kind === 'written')
     return encoded(AppendRespSchema, {

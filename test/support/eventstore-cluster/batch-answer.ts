@@ -28,6 +28,7 @@ export type Failed = {
   readonly details: Any;
 };
 
+/** A message as the detail of a status. */
 const packed = <Desc extends DescMessage>(schema: Desc, message: MessageInitShape<Desc>): Any =>
   create(AnySchema, {
     typeUrl: `type.googleapis.com/${schema.typeName}`,
@@ -49,6 +50,7 @@ export const failed = {
     ),
 } as const;
 
+/** The expected revision, as the answer repeats it. */
 const expectedOption = (expected: Expected | undefined) => {
   if (typeof expected === 'bigint') return { case: 'expectedStreamPosition', value: expected } as const;
   const names = {
@@ -72,6 +74,7 @@ const wrongVersion = (current: bigint | undefined, expected: Expected | undefine
     }),
   );
 
+/** The failure for an outcome that is not `written`. */
 const failureOf = ({ stream, expected }: Named, outcome: Exclude<Outcome, { kind: 'written' }>): Failed => {
   if (outcome.kind === 'wrong-version') return wrongVersion(outcome.current, expected);
   if (outcome.kind === 'timeout') return failed.timeout();

@@ -47,10 +47,10 @@ const takeFrames = (
     const ms = Math.min(WRITE_TIMEOUT_MS, waitMs(options));
     if (ms <= 0) send(named, failed.timeout());
     else {
-      const late = (): void => {
+      const timeOut = (): void => {
         if (forget(key)) send(named, failed.timeout());
       };
-      open.set(key, { ...named, options, events: [], timer: setTimeout(late, ms) });
+      open.set(key, { ...named, options, events: [], timer: setTimeout(timeOut, ms) });
     }
   };
 

@@ -72,6 +72,7 @@ const PROGRAM = fileURLToPath(new URL('./node-process.js', import.meta.url));
 
 const isOver = ({ exitCode, signalCode }: ChildProcess): boolean => exitCode !== null || signalCode !== null;
 
+/** Makes a node, whose process `start` starts; a process that ends by itself is started again after `restartMs`. */
 const openNode = (options: NodeOptions, restartMs: number): ClusterNode => {
   let child: ChildProcess | undefined;
   let isWanted = false;

@@ -4,6 +4,7 @@ import type { Node } from './node.js';
 import { notAPosition, unhandled } from './refusals.js';
 import type { IdForm } from './wire.js';
 
+/** The call of a read, to which answers are written. */
 export type ReadCall = ServerWritableStream<Buffer, Buffer>;
 
 /** The start of a read. */
@@ -12,6 +13,7 @@ export type From = 'start' | 'end' | bigint;
 /** The revision or position by which clients name the end: the greatest unsigned 64-bit integer. */
 const END = 2n ** 64n - 1n;
 
+/** The start of a read at a revision or position that a client names. */
 const placed = (value: bigint): From => (value === END ? 'end' : value);
 
 /**

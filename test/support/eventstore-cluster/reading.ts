@@ -31,6 +31,7 @@ import { answer, decoded, eventAnswer, type IdForm, streamIdentifier } from './w
 
 const PAGE_EVENTS = 100;
 
+/** Events of a read, page by page, in the order of the read. */
 type Pages = Generator<readonly Stored[]>;
 
 function* allForwards({ log, replica }: Node, from: From): Pages {
@@ -72,6 +73,7 @@ function* streamPages(
 const least = (a: bigint, b: bigint): bigint => (a < b ? a : b);
 const most = (a: bigint, b: bigint): bigint => (a > b ? a : b);
 
+/** Sends the events that match the filter, at most `count` of them. */
 const sendPages = async (
   call: ReadCall,
   pages: Pages,

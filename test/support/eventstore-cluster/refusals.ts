@@ -1,5 +1,6 @@
 import { Metadata, type ServiceError, status } from '@grpc/grpc-js';
 
+/** A text in which characters that headers cannot have are percent-encoded. */
 const ascii = (text: string): string => text.replace(/[^\x20-\x7e]/gu, (char) => encodeURIComponent(char));
 
 /** The error of a call, with the status, the text and the trailers that EventStoreDB sends. */
@@ -66,4 +67,5 @@ export const wrongVersion = (stream: string, expected: string, actual: bigint | 
     },
   );
 
+/** The request itself is wrong, as the text says. */
 export const invalidArgument = (text: string): ServiceError => callError(status.INVALID_ARGUMENT, text);

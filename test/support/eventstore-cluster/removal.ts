@@ -22,6 +22,7 @@ const own = (type: string, data: object): Proposed => ({
   data: Buffer.from(JSON.stringify(data)),
 });
 
+/** True when a stream whose last revision is `current` is as expected; `undefined` is a stream without events. */
 const isMet = (expected: Expected, current: bigint | undefined): boolean => {
   if (expected === 'any') return true;
   return expected === 'stream-exists' ? current !== undefined : expected === (current ?? 'no-stream');

@@ -21,12 +21,14 @@ export const replicaOf = (log: LogFile): Replica => {
   let end = log.end();
   let lagMs = 0;
 
+  /** The position up to which the node has the log now. */
   const target = (hasAll: boolean): bigint => {
     if (hasAll || lagMs === 0) return log.end();
     return Number.isFinite(lagMs) ? log.endBefore(end, Date.now() - lagMs) : end;
   };
 
-  const handOn = (upTo: bigint): void => {
+  /** Passes the events up to a position to the listeners. */
+  const deliver = (upTo: bigint): void => {
     while (end < upTo) {
       const events = log.readForwards({ from: end, below: upTo, limit: PAGE_EVENTS });
       end = events.length < PAGE_EVENTS ? upTo : (events.at(-1)?.position ?? upTo) + 1n;
@@ -38,7 +40,7 @@ export const replicaOf = (log: LogFile): Replica => {
     end: () => end,
     advance: (hasAll) => {
       const upTo = target(hasAll);
-      if (upTo > end) handOn(upTo);
+      if (upTo > end) deliver(upTo);
     },
     lag: (ms) => void (lagMs = ms),
     listen: (listener) => {

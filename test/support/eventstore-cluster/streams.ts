@@ -11,6 +11,7 @@ export const STREAM_METADATA = '$metadata';
 /** The revision that a writer expects a stream to have. */
 export type Expected = 'any' | 'no-stream' | 'stream-exists' | bigint;
 
+/** Events to append to a stream, all or none. */
 export type Append = { readonly stream: string; readonly expected: Expected; readonly events: readonly Proposed[] };
 
 /** The outcome of an append. */

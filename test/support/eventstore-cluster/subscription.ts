@@ -54,9 +54,6 @@ const answersFor = ({ isWanted, filter, form }: Plan): ((event: Stored) => reado
   ];
 };
 
-/** `lost` when the reader has left too many live events unread. */
-type Pace = 'kept' | 'lost';
-
 /**
  * Sends live events as they come. Ends when the reader disconnects, or when a slow reader has got the events that were
  * sent before it fell behind.
@@ -69,10 +66,13 @@ const live = (
   new Promise<void>((resolve, reject) => {
     const mayAnswer = remember();
     const waiting: Buffer[] = [];
-    let pace: Pace = 'kept';
+    /** True once the reader has left too many live events unread. */
+    let isTooSlow = false;
+    /** The answers that the connection has not taken yet. */
     let unsent = 0;
+    /** The answers that the connection has taken. */
     let sent = 0;
-    let watch: NodeJS.Timeout | undefined;
+    let stallTimer: NodeJS.Timeout | undefined;
 
     const send = (bytes: Buffer): void => {
       unsent += 1;
@@ -88,26 +88,27 @@ const live = (
         if (next === undefined) break;
         send(next);
       }
-      if (pace === 'lost' && unsent === 0) reject(tooSlow());
+      if (isTooSlow && unsent === 0) reject(tooSlow());
     };
-    const look = (before: number): void => {
-      watch = undefined;
-      if (sent !== before) observe();
+    /** Drops the subscription when the connection has taken no answer since `sentBefore` were sent. */
+    const checkProgress = (sentBefore: number): void => {
+      stallTimer = undefined;
+      if (sent !== sentBefore) watchForStall();
       else if (waiting.length > MAX_WAITING) {
         stop();
-        pace = 'lost';
+        isTooSlow = true;
         waiting.length = 0;
         pump();
       }
     };
-    const observe = (): void => {
-      if (waiting.length > MAX_WAITING) watch ??= setTimeout(look, STALL_MS, sent);
+    const watchForStall = (): void => {
+      if (waiting.length > MAX_WAITING) stallTimer ??= setTimeout(checkProgress, STALL_MS, sent);
     };
     const stop = replica.listen((events) => {
       if (!mayAnswer()) return;
       waiting.push(...events.filter(({ position }) => position > after).flatMap(toAnswers));
       pump();
-      observe();
+      watchForStall();
     });
     call.once('cancelled', () => {
       stop();
@@ -115,6 +116,7 @@ const live = (
     });
   });
 
+/** Confirms the subscription, sends its history, and then live events until it ends. */
 const follow = async (node: Node, call: ReadCall, plan: Plan): Promise<void> => {
   const { log, replica } = node;
   const toAnswers = answersFor(plan);
@@ -136,6 +138,7 @@ const afterOf = (node: Node, from: From): bigint => {
   return from === 'end' ? node.replica.end() - 1n : from;
 };
 
+/** The plan of a subscription to the log. @throws when its position or filter is wrong. */
 const allPlan = (node: Node, options: Options): Plan => {
   const from = positionOf(options);
   try {
@@ -149,6 +152,7 @@ const allPlan = (node: Node, options: Options): Plan => {
   return { after: afterOf(node, from), isWanted, filter, form: formOf(options) };
 };
 
+/** The plan of a subscription to a stream. @throws when the stream is deleted. */
 const streamPlan = ({ log, replica }: Node, options: Options, stream: string): Plan => {
   const visible = visibleOf(log, stream, replica.end());
   if (visible === 'deleted') throw streamDeleted(stream);

@@ -3,6 +3,7 @@ import { ReadRespSchema } from '../../../proto/gen/event_store/client/streams_pb
 import { EmptySchema, type UUID, type UUIDSchema } from '../../../proto/gen/event_store/client/values_pb.js';
 import type { Stored } from './log-file.js';
 
+/** The value of options that only need to be set. */
 export const empty = create(EmptySchema);
 
 /** Encodes a message. */
@@ -27,6 +28,7 @@ export const idBytes = (id: UUID | undefined): Buffer => {
 
 const dashed = (id: Buffer): string => id.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})/u, '$1-$2-$3-$4-');
 
+/** The message for the 16 bytes of an id. */
 export const idMessage = (id: Buffer, form: IdForm): MessageInitShape<typeof UUIDSchema> =>
   form === 'string'
     ? { value: { case: 'string', value: dashed(id) } }

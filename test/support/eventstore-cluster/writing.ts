@@ -22,6 +22,7 @@ type ForwardedAppend = Omit<Append, 'expected' | 'events'> & {
   readonly events: readonly Record<keyof Proposed, string | boolean>[];
 };
 
+/** Encodes an append that is forwarded. */
 const packed = ({ stream, expected, events }: Append): Buffer => {
   const sent = events.map(({ id, type, isJson, metadata, data }) => ({
     id: id.toString('hex'),
@@ -33,6 +34,7 @@ const packed = ({ stream, expected, events }: Append): Buffer => {
   return Buffer.from(JSON.stringify({ stream, expected: String(expected), events: sent }));
 };
 
+/** Decodes an append that was forwarded. */
 const unpacked = (bytes: Buffer): Append => {
   const { stream, expected, events } = JSON.parse(bytes.toString()) as ForwardedAppend;
   return {
@@ -50,6 +52,7 @@ const unpacked = (bytes: Buffer): Append => {
 
 /** Encodes a 64-bit integer in JSON as `{ "$": DECIMAL }`. */
 const withBigints = (_: string, value: unknown): unknown => (typeof value === 'bigint' ? { $: String(value) } : value);
+/** Decodes a 64-bit integer of `withBigints`. */
 const bigintsBack = (_: string, value: unknown): unknown =>
   typeof value === 'object' && value !== null && '$' in value ? BigInt(String(value.$)) : value;
 
@@ -88,7 +91,8 @@ export const writerOf = (log: LogFile, replica: Replica, members: Membership): W
     batch.forEach(({ settle }, index) => settle(outcomes[index] ?? { kind: 'timeout' }));
   };
 
-  const lead = (append: Append): Promise<Outcome> =>
+  /** Writes an append as the leader, together with those of the same turn. */
+  const writeAsLeader = (append: Append): Promise<Outcome> =>
     new Promise((settle) => {
       if (waiting.length === 0) setImmediate(flush);
       waiting.push({ append, settle });
@@ -104,23 +108,25 @@ export const writerOf = (log: LogFile, replica: Replica, members: Membership): W
   const forward = (append: Append, port: number): Promise<Outcome> =>
     new Promise((resolve) => {
       const deadline = Date.now() + WRITE_TIMEOUT_MS;
-      const late = (): void => resolve({ kind: 'timeout' });
+      const timeOut = (): void => resolve({ kind: 'timeout' });
       clientTo(port).makeUnaryRequest(FORWARD_PATH, same, same, packed(append), { deadline }, (error, bytes) => {
         if (bytes !== undefined && !error) resolve(JSON.parse(bytes.toString(), bigintsBack) as Outcome);
-        else setTimeout(late, Math.max(0, deadline - Date.now()));
+        else setTimeout(timeOut, Math.max(0, deadline - Date.now()));
       });
     });
 
   return {
     write: (append, requiresLeader) => {
-      if (members.isLeader()) return lead(append);
+      if (members.isLeader()) return writeAsLeader(append);
       const leader = members.leader();
       if (leader === undefined) return Promise.resolve({ kind: 'not-ready' });
       if (requiresLeader) return Promise.resolve({ kind: 'not-leader', port: leader.port });
       return forward(append, leader.port);
     },
     handleForwarded: ({ request }, respond) => {
-      const decided = members.isLeader() ? lead(unpacked(request)) : Promise.resolve<Outcome>({ kind: 'not-ready' });
+      const decided = members.isLeader()
+        ? writeAsLeader(unpacked(request))
+        : Promise.resolve<Outcome>({ kind: 'not-ready' });
       void decided.then((outcome) => respond(null, Buffer.from(JSON.stringify(outcome, withBigints))));
     },
   };

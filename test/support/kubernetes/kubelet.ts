@@ -46,6 +46,7 @@ const bytesOf = <Desc extends DescMessage>(desc: Desc, value: MessageInitShape<D
 export const inputsOf = async (pod: Pod, store: EngineStore): Promise<LiteralMap> =>
   fromBinary(LiteralMapSchema, await store.read(argument(pod, '--inputs')));
 
+/** The status of a pod whose containers have ended with this exit code. */
 const terminated = (pod: Pod, exitCode: number, startedAt: string) => ({
   phase: exitCode === 0 ? 'Succeeded' : 'Failed',
   containerStatuses: pod.spec.containers.map(({ name }) => ({

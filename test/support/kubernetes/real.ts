@@ -22,6 +22,7 @@ const killed = async (child: ChildProcess | undefined): Promise<void> => {
   await exit;
 };
 
+/** Starts etcd on free ports; `url` is for its clients. */
 const startEtcd = async (directory: string): Promise<{ readonly child: ChildProcess; readonly url: string }> => {
   const [client, peer] = [`http://127.0.0.1:${await freePort()}`, `http://127.0.0.1:${await freePort()}`];
   const flags = ['--listen-client-urls', client, '--advertise-client-urls', client, '--listen-peer-urls', peer];

@@ -72,6 +72,7 @@ const COLLECTIONS: Readonly<Record<string, string>> = {
   Deployment: 'deployments',
 };
 
+/** The path of the API to which an object of this kind is posted. */
 const collectionPath = ({ apiVersion, kind, metadata }: Stored): string => {
   const group = apiVersion.includes('/') ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
   const scope = metadata.namespace === undefined ? '' : `/namespaces/${metadata.namespace}`;

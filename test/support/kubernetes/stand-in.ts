@@ -51,6 +51,7 @@ const PATH =
   /^\/apis?\/(?:(?<group>[^/]+\.[^/]+|apps)\/)?v\w+(?:\/namespaces\/[^/]+(?=\/))?\/(?<plural>[^/]+)(?<name>\/[^/]+)?$/u;
 const VERBS: Readonly<Record<string, string>> = { POST: 'create', PATCH: 'patch', DELETE: 'delete' };
 
+/** The verb of a request, as the rules of RBAC name it. */
 const verbOf = ({ method, isNamed, url }: Call): string => {
   if (method !== 'GET') return VERBS[method] ?? method;
   if (isNamed) return 'get';
@@ -73,6 +74,7 @@ const readBody = async (request: IncomingMessage): Promise<Call['body']> => {
   return JSON.parse(text || '{}') as Call['body'];
 };
 
+/** Reads a request. @throws {Refused} with 404 for a path that the stand-in does not serve. */
 const callOf = async (request: IncomingMessage): Promise<Call> => {
   const url = new URL(request.url ?? '/', 'http://stand-in');
   const groups = PATH.exec(url.pathname)?.groups;

@@ -32,6 +32,7 @@ const startAgain = async (node: ClusterNode): Promise<void> => {
   await node.start();
 };
 
+/** Kills the leader, and starts it again. */
 const leaderKilled: ClusterFault = async (cluster) => {
   const leader = await cluster.leader();
   await leader.kill();
@@ -95,6 +96,7 @@ const noMajority: ClusterFault = async (cluster) => {
   await cluster.leader();
 };
 
+/** Makes the leader resign, and waits for the next one. */
 const resigned: ClusterFault = async (cluster) => {
   await (await cluster.leader()).resign();
   await until(
@@ -104,6 +106,7 @@ const resigned: ClusterFault = async (cluster) => {
   await cluster.leader();
 };
 
+/** Suspends a follower for {@link AWAY_MS}. */
 const followerSuspended: ClusterFault = async (cluster) => {
   const follower = await firstFollower(cluster);
   await follower.suspend();

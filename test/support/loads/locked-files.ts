@@ -6,6 +6,7 @@ const BUSY = 5;
 /** Much longer than any write of a running process takes. */
 const BUSY_TIMEOUT_MS = 1_000;
 
+/** True when another process holds the write lock on a SQLite file. */
 const isHeld = (file: string): boolean => {
   const db = new DatabaseSync(file, { timeout: BUSY_TIMEOUT_MS });
   try {

@@ -51,6 +51,7 @@ type Recorded = {
   readonly is_released: number;
 };
 
+/** The number of leases of each owner, from the owners of all leases. */
 const sharesOf = (owners: readonly string[]): readonly number[] =>
   [...new Set(owners)].map((owner) => owners.filter((each) => each === owner).length);
 
@@ -91,6 +92,7 @@ const watchDatabase = ({ url, database }: MongoLocation): TakeoverWatch => {
   const claims = client.db(database).collection<Row>('claims');
   const last = new Map<string, Row>();
   const found: Takeover[] = [];
+  /** Records a takeover when a lease has another owner than at the last poll; `present` are its leases. */
   const see = (row: Row, present: ReadonlySet<string>): void => {
     const before = last.get(row._id);
     const expiredMs = before?.until.getTime();
@@ -102,6 +104,7 @@ const watchDatabase = ({ url, database }: MongoLocation): TakeoverWatch => {
     }
     last.set(row._id, row);
   };
+  /** The names of the leases at the last poll. */
   let present: ReadonlySet<string> = new Set();
   const poll = async (): Promise<void> => {
     const rows = await claims.find({ _id: OF_VIEWS }).toArray();

@@ -43,7 +43,7 @@ const serveKeys = async (issuer: TestIssuer): Promise<{ readonly url: string; re
 };
 
 /**
- * Starts a server with these grants, and an issuer whose clock stands at the time of this start; its tokens are valid
+ * Starts a server with these grants, and an issuer whose clock is set to the time of this start; its tokens are valid
  * for five minutes from then.
  */
 export const startAuthenticatedServer = async (

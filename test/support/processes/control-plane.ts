@@ -15,6 +15,7 @@ import { type Ready, type ServerProcess, startServerProcess } from './server-pro
 import { openTestLog } from './test-log.js';
 import { overGrpc, overRest, type Transport } from '../clients/transports.js';
 
+/** The two transports that clients use. */
 export type Transports = { readonly grpc: Transport; readonly rest: Transport };
 
 /** A control plane for one test file: a process with its data, the transports to it, and its log. */
@@ -46,6 +47,7 @@ const LOG_IDENTITY = 'flightlog-identity';
 
 const noLogger = { debug: () => undefined, info: () => undefined, warn: () => undefined };
 
+/** Opens the log of a data directory, reads from it, and closes it. */
 const reading = async <Result>(directory: string, read: (log: EventLog) => Promise<Result>): Promise<Result> => {
   const log = await openTestLog(directory);
   try {

@@ -22,6 +22,7 @@ export type LogServer = {
   readonly child: () => ChildProcess;
 };
 
+/** Starts the process on a port of the EventStoreDB protocol, and waits until it is ready. */
 const startProcess = async (
   data: string,
   port: string,

@@ -35,6 +35,7 @@ const prefixOf = (data: string): string => {
   return prefix;
 };
 
+/** The variables with which the processes of a data directory export to Kafka; none without brokers. */
 const exporting = (data: string): Readonly<Record<string, string>> =>
   kafkaBrokers === undefined ? {} : kafkaEnvironment(prefixOf(data));
 

@@ -37,6 +37,7 @@ export type ServerProcess = {
   readonly kill: () => Promise<void>;
 };
 
+/** The data directory of a server, and further flags and environment variables of its process. */
 export type ServerOptions = {
   readonly data: string;
   readonly args?: readonly string[];

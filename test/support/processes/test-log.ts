@@ -23,6 +23,7 @@ type TestLog = { readonly directory: string; readonly server: Promise<OtherEvent
 
 const logs = new Map<string, TestLog>();
 
+/** The log server of a data directory, which is started at the first use. */
 const opened = (data: string): TestLog => {
   const known = logs.get(data);
   if (known !== undefined) return known;

@@ -129,6 +129,7 @@ const withRequest = (folder: string, entry: Listed): Request => {
   return { ...entry, service: service.split('.').at(-1) ?? '', method, path, bytes: fixtureBytes(path) };
 };
 
+/** The requests that the manifest of a folder lists, in its order. */
 const listed = (folder: string): readonly Request[] => {
   const { entries } = json(`${folder}/manifest.json`) as { readonly entries: readonly Listed[] };
   return entries.map((entry) => withRequest(folder, entry));

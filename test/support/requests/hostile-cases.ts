@@ -33,8 +33,8 @@ const faultIn = (code: string, message: string, names: string | undefined): stri
   return `its message does not name ${names}`;
 };
 
-type Said = { readonly code: string; readonly message: string };
-type Ask = (method: DescMethod, whole: Uint8Array, hostile: Hostile) => Promise<Said> | undefined;
+type Answered = { readonly code: string; readonly message: string };
+type Ask = (method: DescMethod, whole: Uint8Array, hostile: Hostile) => Promise<Answered> | undefined;
 
 const overGrpc =
   (client: GrpcClient): Ask =>
@@ -89,8 +89,13 @@ export const hostileCases = (way: Way, rpcs: readonly Endpoint[], start: () => P
     await plane.close();
   });
 
-  const faultOf = async (name: string, said: Said, hostile: Hostile, before: bigint): Promise<string | undefined> => {
-    const { code, message } = said;
+  const faultOf = async (
+    name: string,
+    answered: Answered,
+    hostile: Hostile,
+    before: bigint,
+  ): Promise<string | undefined> => {
+    const { code, message } = answered;
     const recorded = (await log.head()) - before;
     const isMerged = code === 'ALREADY_EXISTS' && name.endsWith('Event'); // new data in a repeated phase is recorded
     const isChanged = code !== 'OK' && recorded > 0n && !isMerged;
@@ -107,10 +112,10 @@ export const hostileCases = (way: Way, rpcs: readonly Endpoint[], start: () => P
       let asked = 0;
       for (const each of hostileTo(method.input, fromBinary(method.input, whole))) {
         const before = await log.head();
-        const said = await ask(method, whole, each);
-        if (said === undefined) continue;
+        const answered = await ask(method, whole, each);
+        if (answered === undefined) continue;
         asked += 1;
-        const fault = await faultOf(method.name, said, each, before);
+        const fault = await faultOf(method.name, answered, each, before);
         if (fault !== undefined) faults.push(fault);
       }
       counted(context, asked);

@@ -43,6 +43,7 @@ const TEXTS: Readonly<Record<string, string>> = {
 // has this text otherwise.
 const MARK = '\u0001invalid-utf8\u0001';
 
+/** The bytes with {@link MARK} overwritten by bytes that are no UTF-8. */
 const withoutUtf8 = (bytes: Uint8Array): Uint8Array => {
   const at = Buffer.from(bytes).indexOf(MARK);
   const changed = Uint8Array.from(bytes);
@@ -60,26 +61,33 @@ const NUMBERS: Readonly<Partial<Record<ScalarType, readonly (number | bigint)[]>
   [ScalarType.FLOAT]: [NaN, -Infinity],
 };
 
-/** The shortest path, of at most four fields, by which a type contains itself; `undefined` when there is none. */
-const wayBack = (type: DescMessage): readonly DescField[] | undefined => {
-  let ways: (readonly DescField[])[] = [[]];
-  for (let length = 0; length < 4; length++) {
-    ways = ways.flatMap((way) => {
-      const from = way.at(-1)?.message ?? type;
-      return from.fields.filter(({ message }) => message !== undefined).map((field) => [...way, field]);
+/** The greatest number of fields in a path from a type to itself. */
+const MAX_CYCLE_FIELDS = 4;
+
+/**
+ * The shortest path, of at most {@link MAX_CYCLE_FIELDS} fields, by which a type contains itself; `undefined` when there
+ * is none.
+ */
+const pathToItself = (type: DescMessage): readonly DescField[] | undefined => {
+  let paths: (readonly DescField[])[] = [[]];
+  for (let length = 0; length < MAX_CYCLE_FIELDS; length++) {
+    paths = paths.flatMap((path) => {
+      const from = path.at(-1)?.message ?? type;
+      return from.fields.filter(({ message }) => message !== undefined).map((field) => [...path, field]);
     });
-    const back = ways.find((way) => way.at(-1)?.message === type);
+    const back = paths.find((path) => path.at(-1)?.message === type);
     if (back !== undefined) return back;
   }
   return undefined;
 };
 
+/** A message that contains itself to the depth {@link DEPTH}, by the path that `pathToItself` finds. */
 const nested = (type: DescMessage): Uint8Array | undefined => {
-  const way = wayBack(type);
-  if (way === undefined) return undefined;
+  const path = pathToItself(type);
+  if (path === undefined) return undefined;
   let bytes: Uint8Array = new Uint8Array();
   for (let level = 0; level < DEPTH; level++) {
-    for (const { number } of [...way].reverse()) {
+    for (const { number } of [...path].reverse()) {
       bytes = new BinaryWriter().tag(number, WireType.LengthDelimited).bytes(bytes).finish();
     }
   }
@@ -89,7 +97,7 @@ const nested = (type: DescMessage): Uint8Array | undefined => {
 /** The results of `nested`. */
 const nestedByType = new Map<DescMessage, Uint8Array | undefined>();
 
-/** A message nested in itself a thousand deep; `undefined` when `wayBack` finds no path. */
+/** A message nested in itself a thousand deep; `undefined` when `pathToItself` finds none. */
 const deep = (type: DescMessage): Uint8Array | undefined => {
   if (!nestedByType.has(type)) nestedByType.set(type, nested(type));
   return nestedByType.get(type);
@@ -103,6 +111,7 @@ const putRaw = (message: Message, no: number, wireType: WireType, data: Uint8Arr
 /** A change of the message that has the field; `names` is the field that a refusal must name. */
 type Change = { readonly what: string; readonly names?: string; readonly make: (of: ReflectMessage) => void };
 
+/** A change that sets a field to a value. */
 const setting = (field: DescField, what: string, value: unknown): Change => ({
   what,
   make: (of) => of.set(field, value),
@@ -182,6 +191,7 @@ const wrongWireType = (field: DescField): Change => ({
 
 const isFixed32 = (field: DescField): boolean => field.scalar === ScalarType.FLOAT;
 
+/** The change of a message field to a message that is nested too deep, if its type can be. */
 const tooDeep = (field: DescField): readonly Change[] => {
   const inner = field.fieldKind === 'message' ? deep(field.message) : undefined;
   if (inner === undefined) return [];
@@ -203,15 +213,16 @@ const within = (root: ReflectMessage, path: readonly DescField[]): ReflectMessag
 const isPlain = ({ typeName }: DescMessage): boolean => !/^google\.protobuf\.(?:\w*Value|Struct)$/u.test(typeName);
 
 /** The paths of all fields of a message and of the messages in it. */
-const pathsOf = (of: ReflectMessage, way: readonly DescField[] = []): readonly (readonly DescField[])[] =>
+const pathsOf = (of: ReflectMessage, parent: readonly DescField[] = []): readonly (readonly DescField[])[] =>
   of.fields.flatMap((field) => {
-    const path = [...way, field];
-    const isWalked = field.fieldKind === 'message' && isPlain(field.message) && path.length < MAX_PATH;
-    return isWalked && of.isSet(field) ? [path, ...pathsOf(of.get(field), path)] : [path];
+    const path = [...parent, field];
+    const isEntered = field.fieldKind === 'message' && isPlain(field.message) && path.length < MAX_PATH;
+    return isEntered && of.isSet(field) ? [path, ...pathsOf(of.get(field), path)] : [path];
   });
 
 const nameOf = (path: readonly DescField[]): string => path.map(({ name }) => name).join('.');
 
+/** The request with one change of the field at a path. */
 const changed = (type: DescMessage, base: Message, path: readonly DescField[], change: Change): Hostile => {
   const message = clone(type, base);
   change.make(within(reflect(type, message), path.slice(0, -1)));
@@ -224,6 +235,7 @@ const changed = (type: DescMessage, base: Message, path: readonly DescField[], c
   };
 };
 
+/** The encoded request, cut after some of its bytes. */
 const cutShort = (bytes: Uint8Array): readonly Hostile[] =>
   [1, 2, 3, 5, 8, 13, 21, Math.floor(bytes.length / 2), bytes.length - 1]
     .filter((length) => length > 0 && length < bytes.length)

@@ -51,6 +51,7 @@ const LIMITED: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
     .map((json) => JSON.parse(JSON.stringify(json)) as unknown),
 };
 
+/** The value of a message field; of types that `LIMITED` names, within their limits. */
 const messageIn = (draw: Draw, schema: DescMessage, depth: number): unknown => {
   const limited = LIMITED[schema.typeName];
   if (!limited) return messageOf(draw, schema, depth);
@@ -58,6 +59,7 @@ const messageIn = (draw: Draw, schema: DescMessage, depth: number): unknown => {
   return schema.typeName === 'google.protobuf.Struct' ? value : create(schema, value as Partial<Message>);
 };
 
+/** One value of a field, or of an element of it. */
 const single = (draw: Draw, field: DescField, depth: number): unknown => {
   if (field.message) return messageIn(draw, field.message, depth + 1);
   if (!field.enum) return draw(() => SCALARS[field.scalar]);
@@ -65,6 +67,7 @@ const single = (draw: Draw, field: DescField, depth: number): unknown => {
   return draw(() => fc.constantFrom(...numbers, 9_999)); // no enum has 9,999
 };
 
+/** Up to two elements of a list or map. */
 const several = (draw: Draw, field: DescField, depth: number): unknown[] =>
   Array.from({ length: draw(() => fc.nat(2)) }, () => single(draw, field, depth));
 

@@ -96,13 +96,13 @@ const reasonOf = ({ details: [detail] }: Answer): unknown =>
 /** Sends the requests about an execution one after another, and checks each answer and the log. */
 export const runSteps = async (
   { head, ...plane }: ControlPlane,
-  way: 'grpc' | 'rest',
+  transport: 'grpc' | 'rest',
   id: ExecutionId,
   steps: readonly Step[],
 ): Promise<void> => {
   for (const { ask, code, says, reason, isRecorded } of steps) {
     const before = await head();
-    const answer = await ask(plane[way], id);
+    const answer = await ask(plane[transport], id);
     const seen = { code: answer.code, message: answer.message, isRecorded: (await head()) > before };
     expect(seen).toEqual({ code, message: expect.stringContaining(says) as string, isRecorded });
     if (reason === undefined) expect(answer.details).toEqual([]);

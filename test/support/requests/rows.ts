@@ -41,5 +41,5 @@ export const all =
   };
 
 /** All rows over gRPC; every fourth over REST, which has the same handlers. */
-export const sampled = <Each>(way: 'grpc' | 'rest', rows: readonly Each[]): readonly Each[] =>
-  way === 'grpc' ? rows : rows.filter((_, at) => at % 4 === 0);
+export const sampled = <Each>(transport: 'grpc' | 'rest', rows: readonly Each[]): readonly Each[] =>
+  transport === 'grpc' ? rows : rows.filter((_, at) => at % 4 === 0);

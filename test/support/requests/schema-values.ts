@@ -47,6 +47,7 @@ const text: Values = fc.oneof(
   { weight: 1, arbitrary: fc.string({ maxLength: 40, unit: 'binary' }) },
 );
 
+/** Texts of a schema, and some that violate its format or pattern. */
 const formatted = ({ format, pattern, contentEncoding }: Schema): Values => {
   if (format === 'date-time')
     return fc.oneof(
@@ -57,9 +58,11 @@ const formatted = ({ format, pattern, contentEncoding }: Schema): Values => {
   return pattern === undefined ? text : fc.oneof(fc.stringMatching(new RegExp(pattern, 'u')), text);
 };
 
+/** Integers of a schema, and some that violate its bounds. */
 const integer = ({ minimum = Number.MIN_SAFE_INTEGER, maximum = Number.MAX_SAFE_INTEGER }: Schema): Values =>
   fc.oneof(fc.integer({ min: minimum, max: maximum }), fc.constantFrom(0, 1, minimum, maximum, maximum + 1, 1.5));
 
+/** Objects of a schema; empty ones below {@link MAX_DEPTH}. */
 const object = (schema: Schema, schemas: Schemas, depth: number): Values => {
   const properties = Object.entries(schema.properties ?? {});
   const inner = (each: Schema): Values => valuesOf(each, schemas, depth + 1);

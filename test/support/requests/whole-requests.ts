@@ -39,6 +39,7 @@ const attributeRows = Object.entries(scopes).flatMap(([level, scope]): WholeRequ
 
 const taskRequest = admin.TaskCreateRequest.decode(fixtureBytes('01-hello/001-task.create_request.pb'));
 taskRequest.spec = { ...taskRequest.spec, description: { shortDescription: 'greets' } };
+/** The recorded launch of `01-hello` under another name. */
 const launch = (name: string) => {
   const request = admin.ExecutionCreateRequest.decode(fixtureBytes('01-hello/execute-02.create_request.pb'));
   request.name = name;

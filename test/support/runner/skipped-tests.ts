@@ -7,7 +7,7 @@ const OWN_STORES: SkippedTests = {
   'command-line-serving': 'is about what commands do with a data directory that has everything in it',
   'eventstore-hostile-connections': 'starts a log server alone, which has no views',
   'list-costs': 'counts what pages cost on SQLite; an integration test counts the same on MongoDB',
-  readme: 'runs the commands of README.md as they stand there',
+  readme: 'runs the commands of README.md unchanged',
   'roles-kill': 'has tests of its own on each read store, with Kafka too',
   sandbox: 'starts the sandbox, whose stores are in its data directory',
 };

@@ -31,7 +31,7 @@ const MINUTE = 60;
 /** Converts milliseconds to the whole seconds of a token's times. */
 export const secondsOf = (ms: number): number => Math.floor(ms / 1_000);
 
-/** Makes an issuer with one key, `first`. Its clock stands at the start of 2026. */
+/** Makes an issuer with one key, `first`. Its clock is set to the start of 2026. */
 export const testIssuer = (issuer = 'https://issuer.test', audience = 'flightlog'): TestIssuer => {
   const clock = { now: Date.UTC(2026, 0, 1) };
   const keys = new Map([['first', newKey()]]);

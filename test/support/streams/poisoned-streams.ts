@@ -32,6 +32,7 @@ const TYPES = {
 };
 /** A category of streams that get poison events. */
 export type Category = keyof typeof TYPES;
+/** All categories of streams that get poison events. */
 export const CATEGORIES = Object.keys(TYPES) as readonly Category[];
 
 /** The setting `projects` of a control plane whose streams are poisoned, as an environment variable. */

@@ -9,13 +9,17 @@ type Note = { readonly kind: 'note'; readonly text: Content };
 type Spent = { readonly kind: 'spent' };
 /** The number of coins that fill a purse. */
 const CAPACITY = 10;
+/** The events of a purse: a coin was added, a coin was spent, a note was written. */
 export type PurseEvent = Coin | Spent | Note;
+/** The commands to a purse; `counted` is set once the recorded events were read. */
 export type PurseCommand =
   | { readonly kind: 'add' }
   | { readonly kind: 'spend' }
   | { readonly kind: 'write'; readonly bytes: Uint8Array }
   | { readonly kind: 'count'; readonly counted?: number };
+/** The purse is full; or it was counted, because `count` is answered by a refusal. */
 export type PurseRefusal = { readonly kind: 'full' } | { readonly kind: 'counted'; readonly coins: number };
+/** The state of a purse: the number of its coins. */
 export type Purse = { coins: number };
 
 export const decidePurse = ({ coins }: Purse, command: PurseCommand): Decision<PurseEvent, PurseRefusal> => {
@@ -61,7 +65,7 @@ export const purse: Aggregate<Purse, PurseCommand, PurseEvent, PurseRefusal> = {
   },
   payloadScope: () => 'purses',
   isPermanentRefusal: ({ kind }) => kind === 'counted',
-  sizeOf: () => 100,
+  sizeOf: () => 100, // bytes of memory for a state, an estimate
   compareWithRecorded: (command, past) =>
     Promise.resolve({ ...command, counted: past.filter(({ type }) => type === 'CoinAdded').length }),
 };

@@ -32,6 +32,7 @@ export type ModelExecution = {
   readonly nodes: Map<string, ModelNode>;
   readonly tasks: Map<string, ModelTask>;
 };
+/** A node execution; `parent` is the id of the node that it is in, empty for none. */
 export type ModelNode = {
   phase: number;
   readonly createdAtMs: number;

@@ -27,6 +27,7 @@ export type ListShape = {
   readonly isOfNames?: true;
 };
 
+/** Conditions that fields have these values. */
 const equal = (fields: Readonly<Record<string, string | number>>): readonly Condition[] =>
   Object.entries(fields).map(([field, value]) => ({ field, is: '=', value }));
 
@@ -74,12 +75,14 @@ const projects: ListShape = {
   scope: { where: [], unlessFiltered: [{ field: 'state', is: '<>', value: 1 }] },
   direction: 'ascending',
 };
+/** The list of the names in another list. */
 const idsOf = (list: ListShape): ListShape => ({ ...list, order: 'name', direction: 'ascending', isOfNames: true });
 
 const plansOfName: ListShape = { ...plans, scope: tasksOfName.scope };
 
 const CREATED = { key: 'created_at', direction: 0 };
 const BY_NAME = { key: 'name', direction: 1 };
+/** The creation time of the execution with this number, as a filter has it. */
 const at = (seconds: number): string => new Date(FIRST_AT / 1_000 + seconds * 1_000).toISOString();
 
 /** Texts that are in one document, every twentieth, every second or none; some of them resemble another. */
@@ -88,6 +91,7 @@ const SEARCHED = ['oddity', 'nightly', 'stable', '37-odd', 'stab_e', 'nobody', '
 /** True for texts that match no document. */
 const isAbsent = (text: string): boolean => text === 'nobody' || text === 'table-night';
 
+/** Lists that are searched for a text, each with every text of `SEARCHED`. */
 const SEARCHES = (
   [
     ['executions', 'name', executions, CREATED],
@@ -104,6 +108,7 @@ const SEARCHES = (
   ),
 );
 
+/** The names of the searches for the texts that `isWanted` accepts. */
 const searchesFor = (isWanted: (text: string) => boolean): readonly string[] =>
   SEARCHES.map(([name]) => name).filter((name) => isWanted(name.split('…')[1] ?? ''));
 

@@ -16,6 +16,7 @@ import { workflowCollection } from '../../../projections/workflows/columns.js';
 
 type Fields = StoredDocument['fields'];
 
+/** The project and domain of all documents. */
 export const SCOPE = { project: 'p', domain: 'd' } as const;
 const PHASES = ['SUCCEEDED', 'FAILED', 'RUNNING', 'ABORTED', 'SUCCEEDED'];
 /** In microseconds. */
@@ -30,6 +31,7 @@ const words = (index: number): string => {
   return index % 2 === 0 ? '-stable' : '';
 };
 
+/** A number with seven digits, so that names sort as their numbers do. */
 const digits = (index: number): string => String(index).padStart(7, '0');
 
 /** The duration of an execution in microseconds: some minutes at most for every second, hours for the others. */
@@ -68,6 +70,7 @@ const execution = (index: number): Fields => {
   };
 };
 
+/** A version of one of two tasks. */
 const version = (index: number): Fields => ({
   ...SCOPE,
   name: `name-${index % 2}`,

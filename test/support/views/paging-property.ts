@@ -26,6 +26,7 @@ const seeds = fc.record({
   pick: fc.nat(11),
 });
 
+/** The stored document of an execution. */
 const documentOf = (project: string, key: string, { at, delay, lasted, pick }: Seed): StoredDocument => ({
   key,
   position: 1n,
@@ -46,6 +47,7 @@ const documentOf = (project: string, key: string, { at, delay, lasted, pick }: S
   },
 });
 
+/** A function that stores documents of executions. */
 const writer = (store: ReadStore): ((documents: readonly StoredDocument[]) => Promise<void>) => {
   let writes = 0;
   return async (documents) => {

@@ -29,6 +29,7 @@ const inLog = (events: readonly RecordedEvent[]): readonly RecordedEvent[] =>
     return { ...event, metadata: JSON.stringify(metadata) };
   });
 
+/** An event as read models get it, decoded. */
 const seen = (event: RecordedEvent): SeenEvent => {
   const { type, stream, revision, position } = event;
   const metadata = metadataOf(event);
@@ -89,6 +90,7 @@ const noPayloads: PayloadStore = {
   close: () => Promise.resolve(),
 };
 
+/** A log with these events, of which only streams can be read. */
 const logOf = (events: readonly RecordedEvent[]): EventLog => ({
   logId: 'log',
   async *readStream(stream, { from = 0n, limit = Infinity } = {}) {

@@ -10,6 +10,7 @@ import { until } from '../until.js';
 
 /** The limit of a list: more than any execution of the tests has nodes or attempts. */
 const PAGE = 10_000;
+/** A time in milliseconds since 1970; `undefined` when it is not set. */
 const msIfSet = (time: Parameters<typeof timestampMs>[0] | undefined): number | undefined =>
   time === undefined ? undefined : timestampMs(time);
 

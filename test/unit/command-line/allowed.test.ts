@@ -7,6 +7,7 @@ const ISSUER = { issuer: 'https://issuer.test', audience: 'flightlog' };
 const AUTH = { auth: { issuers: [ISSUER] } };
 const TLS = { tls: { cert_file: 'a.pem', key_file: 'a.key' } };
 
+/** Makes a function that throws when a server may not be started with these settings. */
 const allowed = (settings: Readonly<Record<string, unknown>>) => () =>
   assertAllowed(configure(Object.entries(settings).map(([key, value]) => ({ path: [key], value, origin: 'test' }))));
 

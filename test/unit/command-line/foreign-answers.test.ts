@@ -22,12 +22,14 @@ import { listParkedStreams } from '../../../services/cli/client/parked-stream.js
 let server: Server;
 afterEach(() => server.close());
 
+/** Starts the server of a test, and gives its URL. */
 const serve = async (listener: RequestListener): Promise<string> => {
   server = createServer(listener).listen(0, '127.0.0.1');
   await once(server, 'listening');
   return `http://127.0.0.1:${(server.address() as { port: number }).port}`;
 };
 
+/** A server that answers every request with this body. */
 const answering =
   (type: string, body: string): RequestListener =>
   (_, response) => {

@@ -15,8 +15,10 @@ const union = (...variants: LiteralType[]): LiteralType => typeOf({ case: 'union
 const [TEXT, INTEGER, NONE] = [simple(SimpleType.STRING), simple(SimpleType.INTEGER), simple(SimpleType.NONE)];
 
 const declared = (type: LiteralType, isRequired = true) => [{ name: 'x', type, description: '', isRequired }];
+/** The value of the input `x` from a text on the command line, as JSON. */
 const ofText = (type: LiteralType, text: string): unknown =>
   jsonOf(literalsOf(declared(type), { texts: { x: text }, values: {} })['x']!);
+/** The value of the input `x` from a YAML document, as JSON. */
 const ofYaml = (type: LiteralType, text: string): unknown =>
   jsonOf(
     literalsOf(declared(type), {

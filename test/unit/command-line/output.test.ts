@@ -79,6 +79,7 @@ describe('a launch plan in a table', () => {
   });
 });
 
+/** A node execution; with an error when there is a message. */
 const node = (nodeId: string, phase: string, message = ''): NodeExecution =>
   fromJson(NodeExecutionSchema, { id: { nodeId }, closure: { phase, ...(message !== '' && { error: { message } }) } });
 

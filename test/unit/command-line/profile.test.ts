@@ -21,6 +21,7 @@ write('config.yaml', 'dns:///usual:81');
 write('staging.yaml', 'dns:///staging:81');
 const other = write('other.yaml', 'dns:///other:81');
 
+/** The URL of a server over REST, or its target over gRPC, that a command calls. */
 const serverOf = (...given: Parameters<typeof profileOf>): string => {
   const { address } = profileOf(...given);
   return address.kind === 'rest' ? address.url : address.target;

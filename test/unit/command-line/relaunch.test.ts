@@ -79,6 +79,7 @@ const ANSWERS: readonly (readonly [method: DescMethodUnary, answer: (request: Bu
 
 const asIs = (bytes: Buffer): Buffer => bytes;
 
+/** Starts the server over gRPC, and gives its address. */
 const overGrpc = async (): Promise<string> => {
   const server = new Server();
   for (const [method, answer] of ANSWERS) {
@@ -96,6 +97,7 @@ const overGrpc = async (): Promise<string> => {
   return `grpc://127.0.0.1:${String(port)}`;
 };
 
+/** The requests of the command, with the fields that are in their paths. */
 const REQUESTS = {
   [GET.name]: { id: { ...SCOPE, name: 'old' } },
   [DATA.name]: { id: { ...SCOPE, name: 'old' } },
@@ -103,9 +105,11 @@ const REQUESTS = {
   [CREATE.name]: {},
 };
 
+/** The path of an RPC for the requests of this test. */
 const pathOf = (method: DescMethodUnary): string =>
   bindingOf(method, create(method.input, REQUESTS[method.name])).path.replace(/\?.*$/u, '');
 
+/** Starts the server over REST, and gives its address. */
 const overRest = async (): Promise<string> => {
   const server: HttpServer = createServer((request, response) => {
     const chunks: Buffer[] = [];

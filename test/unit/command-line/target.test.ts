@@ -11,6 +11,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(directory, { recursive: true }));
 
+/** The error of opening a folder; `undefined` when it can be opened. */
 const refusalOf = (path: string): Promise<unknown> =>
   openTarget('--to', path, 'backup').then(
     () => undefined,

@@ -49,6 +49,7 @@ afterAll(() => {
   made.remove();
 });
 
+/** Calls the server under this host name or address, as a command does. */
 const byCommand = async (host: string): Promise<void> => {
   const text = ['admin:', `endpoint: dns:///${host}:${port}`, `caCertFilePath: ${made.file('ours.pem')}`].join('\n  ');
   const transport = grpcTransport(profileIn(text, 'config.yaml') as Profile & { address: { kind: 'grpc' } });
@@ -59,6 +60,7 @@ const byCommand = async (host: string): Promise<void> => {
   }
 };
 
+/** Calls the server under this host name or address, as an engine does. */
 const byEngine = async (host: string): Promise<void> => {
   const client = openChannel({ endpoint: `${host}:${port}`, tls: { ca: readFileSync(made.file('ours.pem')) } });
   try {

@@ -14,8 +14,10 @@ const folder = mkdtempSync(join(tmpdir(), 'flightlog-token-'));
 const file = join(folder, 'token');
 afterAll(() => rmSync(folder, { recursive: true }));
 
+/** The end of the refusals. */
 const RULE = 'has no token: it must be one line of ASCII characters, without spaces';
 
+/** The token that a file with this text has. */
 const inFile = (text: string): string | undefined => {
   writeFileSync(file, text);
   return tokenAtHand(profileOf({ server: 'http://127.0.0.1:1', tokenFile: file }, {}));

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { unknownTypeNotes } from '../../../services/cli/log/unknown-types.js';
 
+/** The note about a type that this release does not record. */
 const note = (type: string, advice: string): string =>
   `flightlog: this release records no events of type ${type}; ${advice}`;
 

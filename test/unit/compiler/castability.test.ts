@@ -40,9 +40,12 @@ const dataset = (format: string, columns: Readonly<Record<string, LiteralType>> 
       }),
     },
   });
+/** A type with a tag, as SDKs give the type of a union's variant. */
 const tagged = (type: LiteralType, tag: string) => create(LiteralTypeSchema, { type: type.type, structure: { tag } });
+/** A struct whose metadata are a JSON schema. */
 const struct = (metadata: JsonObject) => create(LiteralTypeSchema, { type: t.STRUCT.type, metadata });
 
+/** A JSON schema of an object; all its properties are required unless `required` says otherwise. */
 const object = (properties: JsonObject, required: readonly string[] = Object.keys(properties)): JsonObject => ({
   type: 'object',
   properties,
@@ -53,6 +56,7 @@ const text = { type: 'string' };
 
 type Row = readonly [upstream: LiteralType, downstream: LiteralType];
 
+/** Pairs of types where a value of the first is accepted for the second. */
 const castable: readonly Row[] = [
   [t.INTEGER, t.INTEGER],
   [t.NONE, t.NONE],
@@ -98,6 +102,7 @@ const castable: readonly Row[] = [
   ],
 ];
 
+/** Pairs of types where a value of the first is refused for the second. */
 const notCastable: readonly Row[] = [
   [t.INTEGER, t.FLOAT],
   [t.STRING, t.INTEGER],
@@ -133,6 +138,7 @@ const notCastable: readonly Row[] = [
   [t.BINARY, t.STRUCT],
 ];
 
+/** The rows with the texts of their types first, for titles. */
 const named = (rows: readonly Row[]) => rows.map(([a, b]) => [typeText(a), typeText(b), a, b] as const);
 
 test.each(named(castable))('a value of %s is accepted for the type %s', (_a, _b, upstream, downstream) => {
@@ -143,6 +149,7 @@ test.each(named(notCastable))('a value of %s is refused for the type %s', (_a, _
   expect(isCastable(upstream, downstream)).toBe(false);
 });
 
+/** Generates types, nested up to four levels. */
 const types: fc.Arbitrary<LiteralType> = fc.letrec<{ type: LiteralType }>((tie) => ({
   type: fc.oneof(
     { maxDepth: 4, depthIdentifier: 'type' },

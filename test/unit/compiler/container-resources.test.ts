@@ -15,6 +15,7 @@ const entries = (amounts: Amounts) =>
 const read = (list: readonly { readonly name: Name; readonly value: string }[]): Amounts =>
   Object.fromEntries(list.map(({ name, value }) => [Name[name], value]));
 
+/** The requests and limits of a container as they are completed from the defaults and limits of the platform. */
 const completed = (requests: Amounts, limits: Amounts, platform: PlatformResources) => {
   const given = create(ResourcesSchema, { requests: entries(requests), limits: entries(limits) });
   const result = containerResources(given, platform);

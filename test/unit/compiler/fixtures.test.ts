@@ -27,6 +27,7 @@ import { compileRequest, registeredFixtures, workflowRequest } from './registere
 
 const registered = registeredFixtures();
 
+/** The closure of a recorded workflow. @throws {Error} with the errors of the compilation. */
 const compiled = (bytes: Uint8Array): CompiledWorkflowClosure => {
   const result = compileRequest(workflowRequest(bytes), registered);
   if ('errors' in result) throw new Error(collectedErrors(result.errors));

@@ -25,12 +25,14 @@ const list = (...literals: Literal[]): Literal =>
   create(LiteralSchema, { value: { case: 'collection', value: { literals } } });
 const map = (literals: Record<string, Literal>): Literal =>
   create(LiteralSchema, { value: { case: 'map', value: { literals } } });
+/** A literal of a union, with the type of its variant. */
 const unionOf = (value: Literal, type: LiteralType): Literal =>
   create(LiteralSchema, {
     value: { case: 'scalar', value: { value: { case: 'union', value: { value, type } } } },
   });
 const binary = (tag: string): Literal =>
   create(LiteralSchema, { value: { case: 'scalar', value: { value: { case: 'binary', value: { tag } } } } });
+/** A literal whose value is stored elsewhere, with the type that its writer has noted. */
 const offloaded = create(LiteralSchema, {
   value: { case: 'offloadedMetadata', value: { uri: 's3://b/k', inferredType: t.collectionOf(t.STRING) } },
 });
@@ -38,6 +40,7 @@ const empty = create(LiteralSchema);
 const struct = (metadata: JsonObject): LiteralType =>
   create(LiteralTypeSchema, { type: { case: 'simple', value: SimpleType.STRUCT }, metadata });
 
+/** A literal and the type that it has. */
 const rows: readonly (readonly [string, Literal, LiteralType])[] = [
   ['an integer', int, t.INTEGER],
   ['msgpack', binary('msgpack'), t.STRUCT],

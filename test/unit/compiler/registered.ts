@@ -22,6 +22,7 @@ export type Registered = {
   readonly launchPlans: Map<string, LaunchPlanInterface>;
 };
 
+/** The key and the compiled form of a task, from its registration. */
 const compiledTask = (bytes: Uint8Array): readonly [string, CompiledTask] => {
   const { id, spec } = fromBinary(TaskCreateRequestSchema, bytes);
   const result = compileTask({ ...spec!.template!, id: id! });
@@ -29,6 +30,7 @@ const compiledTask = (bytes: Uint8Array): readonly [string, CompiledTask] => {
   return [identifierKey(id!), result.task];
 };
 
+/** The key and the interface of a launch plan, from its registration. */
 const launchPlan = (bytes: Uint8Array, { workflows }: Registered): readonly [string, LaunchPlanInterface] => {
   const { id, spec } = fromBinary(LaunchPlanCreateRequestSchema, bytes);
   const typed = workflows.get(identifierKey(spec!.workflowId!))!.interface;

@@ -29,6 +29,7 @@ const MAKE = '> integer o';
 /** A task that takes an integer and gives one. */
 const TAKE = 'integer a > integer o';
 
+/** The closure of a workflow. @throws {Error} with the errors of the compilation. */
 const compiledOf = (...args: Parameters<typeof compile>) => {
   const result = compile(...args);
   if ('errors' in result) throw new Error(collectedErrors(result.errors));

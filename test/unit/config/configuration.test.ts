@@ -3,6 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { configure } from '../../../services/config/configuration.js';
 import { fromEnvironment } from '../../../services/config/sources.js';
 
+const ISSUER = { issuer: 'https://login.example.com', audience: 'a' };
+
 const configuredWith = (key: string, value: unknown) => configure([{ path: key.split('.'), value, origin: 'test' }]);
 
 describe('the configuration', () => {
@@ -133,7 +135,7 @@ describe('the configuration', () => {
       '.0.issuer (from test): must be an http or https address, where there is neither jwks_url nor introspection',
     ],
   ])('says where %s cannot be as in %j', (key, value, why) => {
-    expect(() => given(key, value)).toThrow(`${key}${why}`);
+    expect(() => configuredWith(key, value)).toThrow(`${key}${why}`);
   });
 
   it('accepts an address with the path prefix of a proxy', () => {

@@ -5,6 +5,7 @@ import { NODE } from '../../../console/graph/positions.js';
 import { layersOf } from '../../../console/graph/layers.js';
 import { fitted, pointAt, zoomed } from '../../../console/graph/view.js';
 
+/** A graph of lines, each written as `FROM TO`. */
 const graph = (...lines: readonly string[]): Elements => ({
   nodes: [...new Set(lines.flatMap((line) => line.split(' ')))].map((id) => ({ id, name: id, kind: '', detail: '' })),
   lines: lines.map((line) => {

@@ -28,6 +28,7 @@ import {
 } from '../../../proto/gen/platformidl/core/types_pb.js';
 import { type FixtureEntry, fixtureFolders } from '../../support/requests/fixtures.js';
 
+/** The default and fixed inputs of a launch plan, by name. */
 const ofPlan = ({ spec }: LaunchPlanCreateRequest): readonly (readonly [string, Literal])[] => {
   const defaults = Object.entries(spec?.defaultInputs?.parameters ?? {}).flatMap(([name, { behavior }]) =>
     behavior.case === 'default' ? [[name, behavior.value] as const] : [],
@@ -35,6 +36,7 @@ const ofPlan = ({ spec }: LaunchPlanCreateRequest): readonly (readonly [string, 
   return [...defaults, ...Object.entries(spec?.fixedInputs?.literals ?? {})];
 };
 
+/** The inputs that a launch plan or an execution of the fixtures has, by name. */
 const literalsIn = ({ kind, bytes }: FixtureEntry): readonly (readonly [string, Literal])[] => {
   if (kind === 'launch_plan') return ofPlan(fromBinary(LaunchPlanCreateRequestSchema, bytes));
   if (kind !== 'execution') return [];
@@ -100,6 +102,7 @@ const POINT = {
   required: ['x'],
 };
 
+/** A struct type whose JSON schema refers to the schema of another one. */
 const SHAPE = struct({
   metadata: {
     $ref: '#/definitions/Shape',

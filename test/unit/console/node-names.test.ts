@@ -19,10 +19,13 @@ const closureOf = (path: string): CompiledWorkflowClosure => {
   });
 };
 
+/** Node executions, each with its id and its id in the workflow. */
 const nodes = (...ids: readonly (readonly [id: string, specNodeId: string])[]) =>
   ids.map(([nodeId, specNodeId]) => create(NodeExecutionSchema, { id: { nodeId }, metadata: { specNodeId } }));
 
+/** A workflow with nested workflows and a branch. */
 const PIPELINE = closureOf('14-pipeline/011-workflow.create_request.pb');
+/** A workflow of one node. */
 const HELLO = closureOf('01-hello/002-workflow.create_request.pb');
 
 describe('the names of nodes', () => {

@@ -6,6 +6,7 @@ import { markdownTable } from '../../support/documents/markdown-table.js';
 const BEGIN = '<!-- derived from the route table: npm run coverage -->';
 const END = '<!-- end of what is derived -->';
 
+/** The endpoints by the name of their service. */
 const services = (routes: RouteTable): Map<string, Endpoint[]> => {
   const byService = new Map<string, Endpoint[]>();
   for (const endpoint of routes) {
@@ -33,6 +34,7 @@ const meaningOf = ({ method }: Endpoint): string => {
   return (comment.split(/\.(?:\s|$)/u, 1)[0] ?? '').replaceAll(/\s+/gu, ' ');
 };
 
+/** The text that the route table gives: a count, and a table for each service. */
 const derived = (routes: RouteTable): string => {
   const bindings = readBindings(routes);
   const rest = (endpoint: Endpoint) =>

@@ -19,6 +19,7 @@ const fullOutputs = create(LiteralMapSchema, { literals: { o0: integer(7n) } });
 
 const services = { runs: { ofNode: () => Promise.resolve({ fullOutputs }) } } as unknown as DataProxyServices;
 
+/** Reads one output of the node by its name. */
 const output = (name: string) =>
   getData(services, create(GetDataRequestSchema, { flyteUrl: `flyte://v1/p/d/run/n0/o/${name}` }), {} as Call);
 

@@ -22,6 +22,7 @@ const letter: DeadLetterRecord = {
   attempts: 8,
   parked: false, // its stream can be read; only the work has failed
 };
+/** The identification of the letter in commands and events. */
 const about = { reactor, position: letter.position };
 
 const recorded = (of: DeadLetterRecord = letter): DeadLetterEvent => ({

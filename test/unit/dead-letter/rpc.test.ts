@@ -45,6 +45,7 @@ const park = async (reactor: string): Promise<void> => {
   await store.append(deadLetterStream(reactor), 'any', [unknown]);
 };
 
+/** The handler of an RPC, with two reactors whose position is 9. */
 const handlerOf = (wanted: DescMethod) => {
   const routes = deadLetterRoutes({
     sessions,

@@ -26,6 +26,7 @@ export type Statements = {
 /** The name of a type in flightlog's package. */
 const own = (typeName: string): string => typeName.replace(/^flyteidl\./, 'platformidl.');
 
+/** The type of a field, or of the elements of a list or map. */
 const valueType = (field: DescField): string => {
   if (field.message) return own(field.message.typeName);
   return field.enum ? own(field.enum.typeName) : ScalarType[field.scalar];

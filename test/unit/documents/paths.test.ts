@@ -9,7 +9,7 @@ const PAGES = [
   ...(readdirSync(join(ROOT, 'docs'), { recursive: true }) as string[]).map((name) => `docs/${name}`),
 ].filter((path) => path.endsWith('.md'));
 
-/** A path of a source in backticks, a link to a file, and a link to a heading, as they stand in Markdown. */
+/** A path of a source in backticks, a link to a file, and a link to a heading in Markdown. */
 const SOURCE = /`((?:bench|console|deployment|docs|engine|interface|projections|proto|services|test)\/[\w./-]+)`/gu;
 const LINK = /\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)/gu;
 const HEADING_LINK = /\]\((?!https?:)([^)#\s]*)#([^)\s]+)\)/gu;

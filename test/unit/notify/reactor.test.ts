@@ -638,7 +638,7 @@ describe('an execution that runs for long', () => {
     await untilWaiting(1);
     timers.advance(HOUR_MS);
     await untilTypes('Started', 'Failed');
-    await command(workflow('SUCCEEDED'));
+    await runCommand(workflow('SUCCEEDED'));
     await reactor?.close();
     startLong('deferred@example.com', 'bob@example.com');
     await untilWaiting(1);

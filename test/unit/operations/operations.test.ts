@@ -85,7 +85,7 @@ describe('the list of named consumers', () => {
 
   const configured = (source: string, group: string): ConfiguredGroup => ({
     ...{ source, group, id: randomUUID(), settings: {} as never, filter: undefined, parkedFrom: 0n },
-    start: { asked: 'start', after: source === '$all' ? 0n : -1n }, // positions count from 1, revisions from 0
+    start: { requestedStart: 'start', after: source === '$all' ? 0n : -1n }, // positions count from 1, revisions from 0
   });
 
   const recordCreation = async (group: ConfiguredGroup): Promise<void> => {

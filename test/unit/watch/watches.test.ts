@@ -41,7 +41,7 @@ describe('a watch of an execution', () => {
     const gone = new AbortController();
     const timeout = setTimeout(() => gone.abort(), 1_000);
     const received: string[] = [];
-    const client = { form: 'messages', gone: gone.signal, readList: () => [] as never } as const;
+    const client = { form: 'messages', disconnected: gone.signal, readList: () => [] as never } as const;
     for await (const { kind, position } of watches.open(toBinary(WatchRequestSchema, request), client))
       received.push(`${Kind[kind]} ${position}`);
     clearTimeout(timeout);

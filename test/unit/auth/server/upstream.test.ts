@@ -39,6 +39,7 @@ const CHEAP = { ln: 10, r: 8, p: 1 };
 
 type Serving = { readonly server: AuthorizationServer; readonly http: Server; readonly issuer: string };
 
+/** Starts an authorization server on a free port, with users from `NAME.json`. */
 const serve = async (name: string, more: Partial<AuthorizationServerOptions>): Promise<Serving> => {
   const http = createServer((request, response) => void server.answer(request, response));
   await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
@@ -108,6 +109,7 @@ afterAll(async () => {
   rmSync(directory, { recursive: true });
 });
 
+/** The path of the link to the upstream provider on a login page. */
 const pathOfLink = ({ text }: Page): string => /href="([^"]+\/upstream)"/u.exec(text)?.[1] ?? '';
 
 type Begun = { readonly browser: Browser; readonly verifier: string; readonly redirect: string; readonly link: string };
