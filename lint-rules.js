@@ -43,6 +43,30 @@ const words = {
   },
 };
 
+/** The names that variables and parameters do not have, each with what they are called instead. */
+const NAMES = new Map(
+  JSON.parse(readFileSync(new URL('plain-names.json', import.meta.url), 'utf8')).flatMap(({ names, say }) =>
+    names.map((name) => [name, say]),
+  ),
+);
+
+/** Refuses names of variables and parameters that do not say what they hold. Names inside patterns are not checked. */
+const names = {
+  create: (context) => {
+    const check = (node) => {
+      if (node.type === 'Identifier' && NAMES.has(node.name))
+        context.report({ node, message: `"${node.name}": say ${NAMES.get(node.name)}.` });
+    };
+    const checkParameters = ({ params }) => params.forEach(check);
+    return {
+      VariableDeclarator: ({ id }) => check(id),
+      FunctionDeclaration: checkParameters,
+      FunctionExpression: checkParameters,
+      ArrowFunctionExpression: checkParameters,
+    };
+  },
+};
+
 const BANNED = {
   TSEnumDeclaration: 'Write a union of string literals.',
   TSParameterProperty: 'Declare the field and assign it.',
@@ -68,4 +92,4 @@ const noClock = {
 };
 
 /** A plugin of the linter with the rules of this project. */
-export default { meta: { name: 'plain' }, rules: { words, syntax, 'no-clock': noClock } };
+export default { meta: { name: 'plain' }, rules: { words, names, syntax, 'no-clock': noClock } };

@@ -15,8 +15,8 @@ import { definitionsOf, type GraphPosition, type ExecutionWalk } from './run.js'
  * Completes the input of a walk with the functions that walk a node and a graph: they call each other through it, so
  * that their modules need not import each other.
  */
-export const createRun = (of: Omit<ExecutionWalk, 'walkNode' | 'walkGraph'>): ExecutionWalk => ({
-  ...of,
+export const createRun = (parts: Omit<ExecutionWalk, 'walkNode' | 'walkGraph'>): ExecutionWalk => ({
+  ...parts,
   walkNode,
   walkGraph,
 });

@@ -137,8 +137,13 @@ const taskEvent = (run: ExecutionWalk, task: OpenTask, phase: TaskPhase, fields:
   });
 
 /** Reports a phase of a task attempt, unless an earlier engine has reported this phase or a later one. */
-export function* reportTask(run: ExecutionWalk, of: AttemptAt, phase: TaskPhase, fields: TaskFields = {}): Walk<void> {
-  const { at, taskId, taskType, plugin, attempt } = of;
+export function* reportTask(
+  run: ExecutionWalk,
+  attemptRef: AttemptAt,
+  phase: TaskPhase,
+  fields: TaskFields = {},
+): Walk<void> {
+  const { at, taskId, taskType, plugin, attempt } = attemptRef;
   const metadata = {
     generatedName: `${run.id.name}-${at.id}-${attempt}`,
     pluginIdentifier: plugin,

@@ -53,31 +53,31 @@ const pagesOf = function* (documents: readonly FoldedDocument[]): Generator<read
   yield page;
 };
 
-type Said = Pick<WatchResponse, 'kind' | 'position'> & {
+type AnswerHeader = Pick<WatchResponse, 'kind' | 'position'> & {
   readonly hasMore?: boolean;
   readonly type?: string;
   readonly recordedAt?: Timestamp;
   readonly noLongerMatching?: WatchResponse['noLongerMatching'];
 };
 
-const answerOf = (said: Said, documents: readonly FoldedDocument[]): WatchAnswer => {
-  const message = create(WatchResponseSchema, said);
+const answerOf = (header: AnswerHeader, documents: readonly FoldedDocument[]): WatchAnswer => {
+  const message = create(WatchResponseSchema, header);
   // Documents are stored in the encoding of the answer, so none is decoded.
   message.$unknown = documents.flatMap(({ collection, document }) => {
     const field = FIELDS.get(collection.name);
     return field === undefined ? [] : [encodedField(field, document.response)];
   });
-  const { kind, position, hasMore = false } = said;
+  const { kind, position, hasMore = false } = header;
   return { kind, position, isWhole: !hasMore, bytes: toBinary(WatchResponseSchema, message) };
 };
 
-const answersOf = function* (said: Said, documents: readonly FoldedDocument[]): Generator<WatchAnswer> {
+const answersOf = function* (header: AnswerHeader, documents: readonly FoldedDocument[]): Generator<WatchAnswer> {
   let page: readonly FoldedDocument[] | undefined;
   for (const next of pagesOf(documents)) {
-    if (page) yield answerOf({ ...said, hasMore: true }, page);
+    if (page) yield answerOf({ ...header, hasMore: true }, page);
     page = next;
   }
-  yield answerOf(said, page ?? []);
+  yield answerOf(header, page ?? []);
 };
 
 /** The answer for one page of a state. */

@@ -39,11 +39,15 @@ export const watchedList = ({ under, isMatch }: ListFilter, sources: ListSources
   void sources.folds.unparkUnder(under);
 
   /** The answers for a change of a stream; `wasListed` says whether watchers may have the execution in their list. */
-  const answersFor = (change: EventChange | undefined, of: StreamName, wasListed: boolean): readonly WatchAnswer[] => {
+  const answersFor = (
+    change: EventChange | undefined,
+    stream: StreamName,
+    wasListed: boolean,
+  ): readonly WatchAnswer[] => {
     const now = change?.documents[0]?.document;
     if (!change || !now) return [];
-    if (isMatch(now)) return [...changeAnswers(change)].map((each) => ({ ...each, of }));
-    return wasListed ? [{ ...leftAnswer(change, now), stream: of }] : [];
+    if (isMatch(now)) return [...changeAnswers(change)].map((each) => ({ ...each, stream }));
+    return wasListed ? [{ ...leftAnswer(change, now), stream }] : [];
   };
   const answersTo = async (event: RecordedEvent, folds: ExecutionFolds): Promise<readonly WatchAnswer[]> => {
     const retried = sources.retriedBy(event);

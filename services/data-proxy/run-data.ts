@@ -45,12 +45,12 @@ export const runData = (routes: readonly Route[]): RunData => {
   const { method } = AdminService;
   return {
     node: (id, call) => callApi(method.getNodeExecution, { id }, call),
-    ofNode: (id, call) => readInputsAndOutputs(call, (of) => callApi(method.getNodeExecutionData, { id }, of)),
+    ofNode: (id, call) => readInputsAndOutputs(call, (reader) => callApi(method.getNodeExecutionData, { id }, reader)),
     ofAttempt: async (nodeExecutionId, attempt, call) => {
       const filters = `eq(retry_attempt,${attempt})`;
       const { taskExecutions } = await callApi(method.listTaskExecutions, { nodeExecutionId, filters, limit: 1 }, call);
       const id = taskExecutions[0]?.id;
-      return id && readInputsAndOutputs(call, (of) => callApi(method.getTaskExecutionData, { id }, of));
+      return id && readInputsAndOutputs(call, (reader) => callApi(method.getTaskExecutionData, { id }, reader));
     },
   };
 };

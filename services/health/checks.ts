@@ -103,14 +103,14 @@ const counted = (condition: string, count: number, names: readonly string[]): st
 };
 
 /**
- * Degraded while streams are parked, in the views (`inViews`) or because this process cannot read them (`here`). All
+ * Degraded while streams are parked, in the views (`inViews`) or because this process cannot read them (`inProcess`). All
  * other streams are served.
  */
 export const parkedCheck = (
   inViews: { readonly count: number; readonly names?: readonly string[] },
-  here: Pick<ParkedStreams, 'all'>,
+  inProcess: Pick<ParkedStreams, 'all'>,
 ): Check => {
-  const names = here.all().map(({ stream }) => stream);
+  const names = inProcess.all().map(({ stream }) => stream);
   const found = [
     ...(inViews.count > 0 ? [counted('the views have parked', inViews.count, inViews.names ?? [])] : []),
     ...(names.length > 0 ? [counted('this process cannot read', names.length, names)] : []),

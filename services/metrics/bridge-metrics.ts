@@ -67,7 +67,7 @@ export const openBridgeMetrics = (): BridgeMetrics => {
       calls.observe(`${cluster} ${call} ${outcome}`, tookMs / MS, () => ({ cluster, call, outcome })),
     watchFailed: (cluster) => watchFailures.inc({ cluster }),
     stepFailed: () => stepFailures.inc(),
-    rejected: (why) => rejected.inc({ why }),
+    rejected: (reason) => rejected.inc({ why: reason }),
     offloaded: (bytes) => offloaded.inc(bytes),
     text: async () => ({ mediaType: registry.contentType, body: await registry.metrics() }),
   };

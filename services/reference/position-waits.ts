@@ -129,7 +129,7 @@ export type Continuing = {
  */
 export const reachPosition = async (
   { waits, position, maxLagMs = MAX_LAG_MS }: Continuing,
-  asked: bigint,
+  requested: bigint,
 ): Promise<void> => {
-  if (!(await waits.reached(asked, maxLagMs))) throw new RpcError('UNAVAILABLE', logEndText(position(), asked));
+  if (!(await waits.reached(requested, maxLagMs))) throw new RpcError('UNAVAILABLE', logEndText(position(), requested));
 };

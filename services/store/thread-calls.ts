@@ -40,7 +40,9 @@ export const callsTo = <Store extends Methods<Store>>(worker: Worker, storeName:
   let end: Error | undefined;
   const failAll = (cause?: unknown): void => {
     const reason = (end ??= new StoreUnavailable(
-      cause === undefined ? `the thread of the ${storeName} has ended` : `the ${storeName} cannot be used: ${errorText(cause)}`,
+      cause === undefined
+        ? `the thread of the ${storeName} has ended`
+        : `the ${storeName} cannot be used: ${errorText(cause)}`,
       cause,
     ));
     for (const { reject } of waiting.values()) reject(reason);

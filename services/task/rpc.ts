@@ -68,7 +68,12 @@ export const taskRoutes = (services: TaskServices): readonly Route[] => [
   route(
     AdminService.method.createTask,
     async (request, call) => {
-      const id = await createTask(services, request.id, (own, rules) => taskRegistration(own, request, rules), call);
+      const id = await createTask(
+        services,
+        request.id,
+        (completeId, rules) => taskRegistration(completeId, request, rules),
+        call,
+      );
       return create(TaskCreateResponseSchema, { id });
     },
     largeCreations(services),

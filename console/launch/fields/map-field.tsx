@@ -27,8 +27,8 @@ export const MapField = ({ id, label, value, initial, change, Part }: MapFieldPr
     setRows(next);
     change(entryOfMap(next.map(({ key, entry }) => [key, entry])));
   };
-  const edit = (of: number, changes: Partial<Row>): void =>
-    replace(rows.map((row) => (row.id === of ? { ...row, ...changes } : row)));
+  const edit = (id: number, changes: Partial<Row>): void =>
+    replace(rows.map((row) => (row.id === id ? { ...row, ...changes } : row)));
   const nextId = rows.reduce((most, row) => Math.max(most, row.id + 1), 0);
   return (
     <>

@@ -35,10 +35,10 @@ function* walkElement(
   run: ExecutionWalk,
   at: NodeAt,
   index: number,
-  of: Parameters<typeof beginChild>[3],
+  launch: Parameters<typeof beginChild>[3],
 ): Walk<WalkOutcome> {
   const child = childIdOf(run, at.id, index);
-  const refusal = yield* beginChild(run, at, child, of);
+  const refusal = yield* beginChild(run, at, child, launch);
   if (refusal !== undefined) return { kind: 'failed', error: failure('LaunchRefused', refusal) };
   return yield* awaitChild(child);
 }
@@ -55,24 +55,24 @@ function* walkChildren(
   run: ExecutionWalk,
   at: NodeAt,
   array: ArrayNode,
-  of: Parameters<typeof beginChild>[3],
+  launch: Parameters<typeof beginChild>[3],
 ): Walk<WalkOutcome> {
   yield* reportNode(run, at, Phase.RUNNING, { isArray: true });
-  const size = sizeOf(array, of.inputs);
+  const size = sizeOf(array, launch.inputs);
   const step = array.parallelismOption.value ?? 0;
   const ends: WalkOutcome[] = [];
   while (ends.length < size) {
     const count = Math.min(step === 0 ? size : step, size - ends.length);
     const walks = Array.from({ length: count }, (_, offset) => {
       const index = ends.length + offset;
-      return walkElement(run, at, index, { ...of, inputs: elementInputs(array, of.inputs, index) });
+      return walkElement(run, at, index, { ...launch, inputs: elementInputs(array, launch.inputs, index) });
     });
     ends.push(...(yield* concurrently(walks)));
   }
   const failed = ends.find((end) => end.kind === 'failed');
   const successes = ends.filter((end) => end.kind === 'succeeded').length;
   if (failed && successes < neededSuccesses(array, size)) return failed;
-  return { kind: 'succeeded', outputs: gathered(yield* outputNames(of.launchPlan, ends), ends) };
+  return { kind: 'succeeded', outputs: gathered(yield* outputNames(launch.launchPlan, ends), ends) };
 }
 
 function* outputNames(launchPlan: Identifier, ends: readonly WalkOutcome[]): Walk<readonly string[]> {

@@ -53,13 +53,13 @@ export function* beginChild(
   run: ExecutionWalk,
   at: NodeAt,
   child: WorkflowExecutionIdentifier,
-  of: { readonly launchPlan: Identifier; readonly inputs: Literals },
+  launch: { readonly launchPlan: Identifier; readonly inputs: Literals },
 ): Walk<string | undefined> {
   run.ledger.noteChild(at.id, child);
   return yield* awaitAnswer<string | undefined>((reply) => ({
     kind: 'launch',
     child,
-    ...of,
+    ...launch,
     parentNodeId: at.id,
     reply,
   }));

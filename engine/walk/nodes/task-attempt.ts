@@ -19,8 +19,10 @@ type Log = MessageInitShape<typeof TaskLogSchema>;
 
 const WEEK = 604_800n;
 
-const logsOf = (of: AttemptAt): { readonly pending: Log[]; readonly running: Log[]; readonly finished: Log[] } => {
-  const path = `${of.at.id}/${of.attempt}`;
+const logsOf = (
+  attemptRef: AttemptAt,
+): { readonly pending: Log[]; readonly running: Log[]; readonly finished: Log[] } => {
+  const path = `${attemptRef.at.id}/${attemptRef.attempt}`;
   const pod: Log = {
     uri: `https://logs.example.org/${path}`,
     name: 'Pod log',
@@ -51,42 +53,43 @@ export const maxAttempts = (node: Node, template: TaskTemplate | undefined): num
  *
  * @returns the error; `undefined` when it succeeds.
  */
-export const simulateFailure = (run: ExecutionWalk, of: AttemptAt, element = 0): ExecutionError | undefined => {
-  const draw = randomSource(run.seed, run.id.name, of.at.id, of.attempt, element, 'failure');
+export const simulateFailure = (run: ExecutionWalk, attemptRef: AttemptAt, element = 0): ExecutionError | undefined => {
+  const draw = randomSource(run.seed, run.id.name, attemptRef.at.id, attemptRef.attempt, element, 'failure');
   return draw() < run.failureProbability
-    ? failure('SimulatedFailure', `attempt ${of.attempt} of ${of.at.id} failed by chance`)
+    ? failure('SimulatedFailure', `attempt ${attemptRef.attempt} of ${attemptRef.at.id} failed by chance`)
     : undefined;
 };
 
 /** Outputs of an attempt: typed values that depend only on the seed, the node and the attempt. */
-const outputsOf = (run: ExecutionWalk, of: AttemptAt, template: TaskTemplate): Literals =>
-  drawLiterals(randomSource(run.seed, of.at.id, of.attempt), template.interface?.outputs);
+const outputsOf = (run: ExecutionWalk, attemptRef: AttemptAt, template: TaskTemplate): Literals =>
+  drawLiterals(randomSource(run.seed, attemptRef.at.id, attemptRef.attempt), template.interface?.outputs);
 
 /** Reports an attempt from its submission to RUNNING. */
-export function* beginAttempt(run: ExecutionWalk, of: AttemptAt, inputs: Literals): Walk<void> {
-  const logs = logsOf(of);
-  yield* reportTask(run, of, Phase.QUEUED, { ...withInputs(inputs), ...because('task submitted') });
-  yield* reportTask(run, of, Phase.INITIALIZING, { ...because('pulling the image'), logs: logs.pending });
-  yield* reportTask(run, of, Phase.INITIALIZING, { phaseVersion: 1, ...because('image pulled') });
-  yield* reportTask(run, of, Phase.RUNNING, { ...because('started'), logs: logs.finished });
+export function* beginAttempt(run: ExecutionWalk, attemptRef: AttemptAt, inputs: Literals): Walk<void> {
+  const logs = logsOf(attemptRef);
+  yield* reportTask(run, attemptRef, Phase.QUEUED, { ...withInputs(inputs), ...because('task submitted') });
+  yield* reportTask(run, attemptRef, Phase.INITIALIZING, { ...because('pulling the image'), logs: logs.pending });
+  yield* reportTask(run, attemptRef, Phase.INITIALIZING, { phaseVersion: 1, ...because('image pulled') });
+  yield* reportTask(run, attemptRef, Phase.RUNNING, { ...because('started'), logs: logs.finished });
 }
 
 /** Reports the result of a running attempt. */
-export function* endAttempt(run: ExecutionWalk, of: AttemptAt, end: WalkOutcome): Walk<void> {
-  const logs = logsOf(of).finished;
-  if (end.kind === 'failed') yield* reportTask(run, of, Phase.FAILED, { ...withError(end.error), logs });
-  if (end.kind === 'succeeded') yield* reportTask(run, of, Phase.SUCCEEDED, { ...withOutputs(end.outputs), logs });
+export function* endAttempt(run: ExecutionWalk, attemptRef: AttemptAt, end: WalkOutcome): Walk<void> {
+  const logs = logsOf(attemptRef).finished;
+  if (end.kind === 'failed') yield* reportTask(run, attemptRef, Phase.FAILED, { ...withError(end.error), logs });
+  if (end.kind === 'succeeded')
+    yield* reportTask(run, attemptRef, Phase.SUCCEEDED, { ...withOutputs(end.outputs), logs });
 }
 
 /** The result of this attempt: the one that an earlier engine has reported, otherwise one by the seed. */
-function* resultOf(run: ExecutionWalk, of: AttemptAt, template: TaskTemplate): Walk<WalkOutcome> {
-  const known = run.known.tasks.get(taskKey(of.at.id, of.attempt));
-  const error = simulateFailure(run, of);
+function* resultOf(run: ExecutionWalk, attemptRef: AttemptAt, template: TaskTemplate): Walk<WalkOutcome> {
+  const known = run.known.tasks.get(taskKey(attemptRef.at.id, attemptRef.attempt));
+  const error = simulateFailure(run, attemptRef);
   if (known === Phase.FAILED || known === Phase.ABORTED || (error && known !== Phase.SUCCEEDED)) {
-    return { kind: 'failed', error: error ?? failure('Failed', `attempt ${of.attempt} had failed before`) };
+    return { kind: 'failed', error: error ?? failure('Failed', `attempt ${attemptRef.attempt} had failed before`) };
   }
-  if (known !== Phase.SUCCEEDED) return { kind: 'succeeded', outputs: outputsOf(run, of, template) };
-  const { taskId, attempt, at } = of;
+  if (known !== Phase.SUCCEEDED) return { kind: 'succeeded', outputs: outputsOf(run, attemptRef, template) };
+  const { taskId, attempt, at } = attemptRef;
   const outputs = yield* awaitAnswer<Literals>((reply) => ({
     kind: 'read-task-outputs',
     taskId,
@@ -98,9 +101,13 @@ function* resultOf(run: ExecutionWalk, of: AttemptAt, template: TaskTemplate): W
 }
 
 /** Continues an attempt from RUNNING to its end. */
-export function* finishAttempt(run: ExecutionWalk, of: AttemptAt, template: TaskTemplate): Walk<WalkOutcome> {
-  const end = yield* resultOf(run, of, template);
-  yield* reportTask(run, of, Phase.RUNNING, { phaseVersion: 1, ...because('at work'), logs: logsOf(of).running });
-  yield* endAttempt(run, of, end);
+export function* finishAttempt(run: ExecutionWalk, attemptRef: AttemptAt, template: TaskTemplate): Walk<WalkOutcome> {
+  const end = yield* resultOf(run, attemptRef, template);
+  yield* reportTask(run, attemptRef, Phase.RUNNING, {
+    phaseVersion: 1,
+    ...because('at work'),
+    logs: logsOf(attemptRef).running,
+  });
+  yield* endAttempt(run, attemptRef, end);
   return end;
 }

@@ -99,11 +99,11 @@ function* indexedRows(rowsOf: (sql: Sql) => Iterable<PageRow>, run: PlannedQuery
 const counted = (
   all: (sql: Sql) => readonly unknown[],
   collection: Collection,
-  asked: Query,
+  requested: Query,
   by: string,
 ): ValueCounts => {
-  if (isImpossible(asked)) return new Map();
-  const query = storedQuery(asked);
+  if (isImpossible(requested)) return new Map();
+  const query = storedQuery(requested);
   const plan = { ...queryPlanOf(collection, query), scans: true };
   const rows = all(countsSql({ collection, plan, isCounted: false }, by)) as [FieldValue, number][];
   return new Map(rows.map(([value, count]) => [originalValue(value), count]));
@@ -135,12 +135,12 @@ export const sqliteQueries = (db: Database, limitMs: number): SqliteQueries => {
 
   const page = (
     collection: Collection,
-    asked: Query,
+    requested: Query,
     take: (element: Uint8Array) => void,
     isCounted = false,
   ): PageCursor | undefined => {
-    if (isImpossible(asked)) return undefined;
-    const query = tightened(storedQuery(asked));
+    if (isImpossible(requested)) return undefined;
+    const query = tightened(storedQuery(requested));
     const run = { collection, plan: queryPlanOf(collection, query), isCounted };
     let last: PageRow | undefined;
     const hasMore = eachRow(run, query, (row) => {

@@ -13,10 +13,10 @@ import { nextValueSql } from './query-sql.js';
 export const distinctValues = (
   firstRow: (sql: Sql) => unknown,
   collection: Collection,
-  asked: Query,
+  requested: Query,
   isCounted: boolean,
 ): FoundValues => {
-  const { rest: query, isExcluded } = separateExclusions(storedQuery(asked));
+  const { rest: query, isExcluded } = separateExclusions(storedQuery(requested));
   const run = { collection, plan: valuesPlanOf(collection, query), isCounted };
   const skip = query.offset ?? 0;
   const values: FieldValue[] = [];

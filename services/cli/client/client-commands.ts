@@ -17,8 +17,8 @@ import type { TailFlags } from './tail.js';
 
 type ConfigurationOf = DataCommands['configurationOf'];
 
-const withScopeAndJson = (command: Command, of?: string): Command =>
-  withScope(command, of).option('--json', 'print JSON', false);
+const withScopeAndJson = (command: Command, subject?: string): Command =>
+  withScope(command, subject).option('--json', 'print JSON', false);
 
 const addNotificationCommands = (program: Command, configurationOf: ConfigurationOf): void => {
   const notifications = program.command('notifications').description('the messages about an execution');

@@ -48,12 +48,12 @@ type Bounds = { readonly request: string; readonly limit: string };
 
 /** The request and the limit of one resource; `undefined` when nothing asks for it. */
 const boundsOf = (
-  asked: { readonly request: string | undefined; readonly limit: string | undefined },
+  ofTask: { readonly request: string | undefined; readonly limit: string | undefined },
   platform: { readonly byDefault: string | undefined; readonly most: string | undefined },
 ): Bounds | undefined => {
-  const request = asked.request ?? asked.limit ?? platform.byDefault;
+  const request = ofTask.request ?? ofTask.limit ?? platform.byDefault;
   if (request === undefined) return undefined;
-  const limit = atMost(asked.limit ?? request, platform.most);
+  const limit = atMost(ofTask.limit ?? request, platform.most);
   return { request: atMost(atMost(request, platform.most), limit), limit };
 };
 

@@ -56,7 +56,7 @@ const ENOUGH_TIMES = 3;
  * @throws {StoreUnavailable} from that function, to end the wait, when the same permanent problem was met
  * {@link ENOUGH_TIMES} times in a row.
  */
-const waitingFor = (say: (error: unknown) => void): ((error?: unknown) => Promise<void>) => {
+const waitingFor = (report: (error: unknown) => void): ((error?: unknown) => Promise<void>) => {
   let met: string | undefined;
   let times = 0;
   return async (error) => {
@@ -64,7 +64,7 @@ const waitingFor = (say: (error: unknown) => void): ((error?: unknown) => Promis
     times = problem !== undefined && problem === met ? times + 1 : 1;
     met = problem;
     if (problem !== undefined && times >= ENOUGH_TIMES) throw new StoreUnavailable(problem, error);
-    say(error);
+    report(error);
     await Promise.resolve();
   };
 };
@@ -72,14 +72,14 @@ const waitingFor = (say: (error: unknown) => void): ((error?: unknown) => Promis
 /** Opens an EventStoreDB; its client library is loaded only here. */
 const openEventstore = async (
   url: string,
-  how: Pick<EventstoreOptions, 'writes' | 'retries'>,
+  options: Pick<EventstoreOptions, 'writes' | 'retries'>,
   logger?: Logger,
   onDrop: () => void = () => undefined,
 ): Promise<EventStoreOfServer> => {
   const { eventstoreEventStore } = await import('../../store/eventstore/eventstore-event-store.js');
-  if (!logger) return eventstoreEventStore({ url, ...how });
+  if (!logger) return eventstoreEventStore({ url, ...options });
   const onFailure = failureLog(logger);
-  return eventstoreEventStore({ url, ...how, onFailure, onDrop, onWait: waitingFor(onFailure) });
+  return eventstoreEventStore({ url, ...options, onFailure, onDrop, onWait: waitingFor(onFailure) });
 };
 
 /**

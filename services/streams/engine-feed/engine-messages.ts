@@ -60,10 +60,10 @@ export const engineMessages = ({ leases, now, distribute, renew, leave }: Messag
   const end = async (
     engine: JoinedEngine,
     message: LeaseMessage,
-    how: (lease: HeldLease) => Promise<boolean>,
+    record: (lease: HeldLease) => Promise<boolean>,
   ): Promise<void> => {
     const lease = namedLease(message.lease, engine);
-    const isHeld = holds(engine, lease) && (await how(lease));
+    const isHeld = holds(engine, lease) && (await record(lease));
     if (isHeld) engine.held.delete(executionStream(lease.id));
     answer(engine, lease, isHeld);
   };

@@ -87,12 +87,12 @@ const onlyCheck = async (writing: AppendServices, target: WriteTarget): Promise<
  */
 const appendMetadata = async (
   writing: AppendServices,
-  of: StreamName,
+  target: StreamName,
   metadata: object,
   expected: ExpectedRevision = 'any',
 ): Promise<Appended> => {
   const event = ownEvent(writing, STREAM_METADATA, { data: JSON.stringify(metadata) });
-  const stream = metadataStreamOf(of) as StreamName;
+  const stream = metadataStreamOf(target) as StreamName;
   const appended = await writing.store.append(stream, expected, [event]);
   writing.rules.take({ ...event, stream });
   return appended;

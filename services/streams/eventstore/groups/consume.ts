@@ -85,12 +85,12 @@ const sent = (sending: Promise<void>): Promise<void> => sending.catch(() => unde
 
 const connectionOf = (
   call: EncodedCall,
-  how: { readonly form: UuidForm; readonly present: EventDataEncoder },
+  encoding: { readonly form: UuidForm; readonly present: EventDataEncoder },
   fail: (error: unknown) => void,
 ): ConsumerConnection => ({
   from: `${call.peer.address}:${call.peer.port}`,
   connectionName: call.header('connection-name') ?? '',
-  send: async (event, retries) => sent(call.send(await delivery(event, retries, how))),
+  send: async (event, retries) => sent(call.send(await delivery(event, retries, encoding))),
   fail,
 });
 
