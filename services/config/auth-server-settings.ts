@@ -99,7 +99,9 @@ export const authServer = z.strictObject({
   refresh_token_ttl: secondOrLonger
     .prefault('14d')
     .describe('time after its last use in which a refresh token is valid'),
-  key_rotation: secondOrLonger.prefault('30d').describe('time after which a new key signs the tokens'),
+  key_rotation: secondOrLonger
+    .prefault('30d')
+    .describe('time after which a new key is made, which signs the tokens an hour later'),
   failures_per_minute: oneOrMore
     .default(10)
     .describe(

@@ -16,6 +16,7 @@ import { getCode, type OAuthAnswer, post, redeem, refresh } from '../support/bro
 
 const PROCESS = fileURLToPath(new URL('../support/processes/authorization-process.js', import.meta.url));
 const ALICE = { name: 'alice', password: 'marked-password-of-alice' };
+const HOUR_MS = 3_600_000;
 const DAY_MS = 86_400_000;
 
 /** The number of times that a start writes its state before it listens, when no keys are due. */
@@ -172,18 +173,24 @@ const getToken = async (): Promise<string> =>
 const publishedKeys = async (): Promise<JSONWebKeySet> =>
   (await (await fetch(`${issuer}/oauth2/jwks`)).json()) as JSONWebKeySet;
 
-/** Starts a process `write` days later, kills it after write number `write`, and checks the keys of the next process. */
+/**
+ * Starts a process `write` days later, kills it after write number `write`, and checks the keys of the next process, two
+ * hours later, when the new key signs.
+ */
 const rotate = async (write: number, before: string): Promise<{ isKilled: boolean; token: string }> => {
   const passedMs = write * DAY_MS; // a new key is due, and the tokens of the last key but one have expired
   const serving = await serve({ killAfter: write, passedMs });
   await serving.kill();
-  const token = await withServer(async () => {
-    const [keys, made] = [await publishedKeys(), await getToken()];
-    expect(keys.keys.length, `after write ${write}`).toBe(2);
-    for (const each of [before, made])
-      expect(await jwtVerify(each, createLocalJWKSet(keys), { issuer, audience: issuer })).toBeDefined();
-    return made;
-  }, passedMs);
+  const token = await withServer(
+    async () => {
+      const [keys, made] = [await publishedKeys(), await getToken()];
+      expect(keys.keys.length, `after write ${write}`).toBe(2);
+      for (const each of [before, made])
+        expect(await jwtVerify(each, createLocalJWKSet(keys), { issuer, audience: issuer })).toBeDefined();
+      return made;
+    },
+    passedMs + 2 * HOUR_MS,
+  );
   return { isKilled: !serving.isReady, token };
 };
 

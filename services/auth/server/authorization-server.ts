@@ -112,7 +112,7 @@ export const authorizationServer = (options: AuthorizationServerOptions): Author
   const { state, lifetimes, isBehindProxy, now = Date.now, onError, onAttempt = () => undefined } = options;
   const limits = signInLimits(options.failuresPerMinute, options.now);
   const addressOf = (request: IncomingMessage): string => clientAddress(request, isBehindProxy);
-  // Another process may sign with a replaced key until it reads the keys, and sign cookies with it until the next time.
+  // Each process reads the keys once an hour, and signs with a new key at the second time.
   const publishedMs = lifetimes.accessSeconds * 1_000 + 2 * KEYS_READ_MS;
   const keyLifetimes = { rotateAfterMs: options.rotateKeysAfterMs, publishedMs };
   let { issuer } = options;
@@ -121,7 +121,7 @@ export const authorizationServer = (options: AuthorizationServerOptions): Author
 
   const start = async (): Promise<void> => {
     const keys = await currentKeys(state, now(), keyLifetimes);
-    const ids = [...keys.public.keys(), keys.cookies[0]].join();
+    const ids = [...keys.public.keys()].join(); // the key that signs comes first
     if (ids !== startedWith) started = startedWithKeys({ ...options, issuer, keys, limits, addressOf, onAttempt, now });
     startedWith = ids;
     await state.removeExpired(Math.floor(now() / 1_000) - DAY_S);

@@ -43,27 +43,27 @@ const makeKey = async (now: number): Promise<StoredKey> => {
 export type SigningKeys = {
   readonly private: readonly JsonWebKey[];
   readonly public: ReadonlyMap<string, KeyObject>;
-  /**
-   * Keys that verify cookies, derived from the others so that they are rotated with them. The first one signs: the newest
-   * that every process has read, because a sign-in can begin at one process and continue at another.
-   */
+  /** Keys that sign cookies, derived from the others so that they are rotated with them. */
   readonly cookies: readonly string[];
 };
 
-const cookieKeyOf = ({ jwk }: StoredKey): string =>
-  Buffer.from(hkdfSync('sha256', jwk, '', 'flightlog cookies', COOKIE_KEY_BYTES)).toString('base64url');
-
-const cookieKeys = (keys: readonly StoredKey[], now: number): readonly string[] => {
+/**
+ * Puts the key that signs first. It is the newest that every process has read: a token may be verified with the published
+ * keys of another process, and a sign-in may continue there.
+ */
+const signingFirst = (keys: readonly StoredKey[], now: number): readonly StoredKey[] => {
   const signing = keys.find(({ createdAt }) => now - createdAt >= KEYS_READ_MS) ?? keys.at(-1);
-  return [...keys.filter((key) => key === signing), ...keys.filter((key) => key !== signing)].map(cookieKeyOf);
+  return [...keys.filter((key) => key === signing), ...keys.filter((key) => key !== signing)];
 };
 
-const inUse = (keys: readonly StoredKey[], now: number): SigningKeys => {
+const inUse = (keys: readonly StoredKey[]): SigningKeys => {
   const jwks = keys.map(({ jwk }) => JSON.parse(jwk) as JsonWebKey);
   return {
     private: jwks,
     public: new Map(jwks.map((jwk) => [String(jwk['kid']), createPublicKey({ key: jwk, format: 'jwk' })])),
-    cookies: cookieKeys(keys, now),
+    cookies: keys.map(({ jwk }) =>
+      Buffer.from(hkdfSync('sha256', jwk, '', 'flightlog cookies', COOKIE_KEY_BYTES)).toString('base64url'),
+    ),
   };
 };
 
@@ -76,5 +76,5 @@ export const currentKeys = async (
   const { isNewDue, expired } = planKeys(await state.keys(), now, lifetimes);
   if (isNewDue) await state.addKey(await makeKey(now));
   if (expired.length > 0) await state.removeKeys(expired);
-  return inUse(await state.keys(), now);
+  return inUse(signingFirst(await state.keys(), now));
 };
