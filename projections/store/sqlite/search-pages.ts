@@ -106,9 +106,9 @@ const sortValuesByText = (
   const other = `(SELECT sort FROM ${name} AS other WHERE other.part = ? AND other.sort = own.sort${counted('other')})`;
   return (bounds, limit) => {
     const { text, values } = bounded('own.sort', bounds);
-    const own = `SELECT own.sort AS sort FROM ${name} AS own WHERE own.part = ?${text}${counted('own')}`;
+    const partSql = `SELECT own.sort AS sort FROM ${name} AS own WHERE own.part = ?${text}${counted('own')}`;
     const found = reader.all({
-      text: `${own} AND EXISTS ${other} UNION ${own} ORDER BY sort ${direction} LIMIT ?`,
+      text: `${partSql} AND EXISTS ${other} UNION ${partSql} ORDER BY sort ${direction} LIMIT ?`,
       values: [rarest, ...values, next, long, ...values, limit],
     }) as [string][];
     return found.map(([value]) => value);

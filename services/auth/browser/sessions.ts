@@ -28,9 +28,9 @@ class SignInFailure extends Error {
 
 /** Answers with a page that gives the reason, with a link to the console, where the person can sign in again. */
 const sendSignInFailure = (response: ServerResponse, { status, message }: SignInFailure): void => {
-  const again = html`${problemNote(message)}
+  const content = html`${problemNote(message)}
     <p><a href="console">Start again</a></p>`;
-  response.writeHead(status, pageHeaders()).end(htmlPage('Signing in or out has failed', again));
+  response.writeHead(status, pageHeaders()).end(htmlPage('Signing in or out has failed', content));
 };
 
 /** Settings and services of browser sessions. */
@@ -95,8 +95,8 @@ const redirect = (response: ServerResponse, to: string, cookies: readonly string
 const consoleBelow = (baseUrl: string): string => `${pathPrefix(baseUrl)}${SIGNED_OUT}`;
 
 const targetOf = ({ url: { searchParams }, baseUrl }: Exchange): string => {
-  const asked = searchParams.get('redirect_url') ?? '';
-  const target = asked === '' ? consoleBelow(baseUrl) : pathWithin(asked, baseUrl);
+  const requested = searchParams.get('redirect_url') ?? '';
+  const target = requested === '' ? consoleBelow(baseUrl) : pathWithin(requested, baseUrl);
   if (target === undefined) throw new SignInFailure(403, 'redirect_url must be a path or an address of this server.');
   return target;
 };
@@ -104,9 +104,9 @@ const targetOf = ({ url: { searchParams }, baseUrl }: Exchange): string => {
 const away = (cause: unknown): SignInFailure =>
   new SignInFailure(503, 'The issuer of sign-ins does not answer. Try again later.', { cause });
 
-const logIn: Step = async (asked, { issuer, jar }) => {
-  const { request, response, baseUrl } = asked;
-  const { url: to, begun } = await beginSignIn(issuer, targetOf(asked), asked).catch((cause: unknown) => {
+const logIn: Step = async (exchange, { issuer, jar }) => {
+  const { request, response, baseUrl } = exchange;
+  const { url: to, begun } = await beginSignIn(issuer, targetOf(exchange), exchange).catch((cause: unknown) => {
     throw away(cause);
   });
   const cookie = await jar.begun(begun);
@@ -146,10 +146,10 @@ const assertNotLimited = (wait: number, response: ServerResponse): void => {
   throw new SignInFailure(429, `Too many attempts. Try again in ${wait} seconds.`);
 };
 
-const comeBack: Step = async (asked, options) => {
-  const { response, url, address } = asked;
+const finishSignIn: Step = async (exchange, options) => {
+  const { response, url, address } = exchange;
   const { issuer, jar, limits, onAttempt } = options;
-  const begun = await begunOf(asked, jar);
+  const begun = await begunOf(exchange, jar);
   assertNotLimited(limits.take(address), response);
   const used = jar.endBegun(begun.state);
   const token = await endSignIn(issuer, begun, { url, address }).catch((cause: unknown) => {
@@ -177,9 +177,9 @@ const isOwnRequest = ({ headers }: IncomingMessage): boolean =>
  * Ends the session here, and redirects to the issuer to end it there, if the issuer has an address for that. A request
  * of a page of another origin ends nothing.
  */
-const logOut: Step = async (asked, { issuer, jar }) => {
-  const { request, response, baseUrl, address } = asked;
-  const target = targetOf(asked);
+const logOut: Step = async (exchange, { issuer, jar }) => {
+  const { request, response, baseUrl, address } = exchange;
+  const target = targetOf(exchange);
   if (!isOwnRequest(request)) throw new SignInFailure(403, 'Sign out from the console.');
   const configuration = await issuer.configuration(address).catch(() => undefined);
   const hasPage = configuration?.serverMetadata().end_session_endpoint !== undefined;
@@ -187,7 +187,7 @@ const logOut: Step = async (asked, { issuer, jar }) => {
   redirect(response, hasPage ? buildEndSessionUrl(configuration, after).href : target, [jar.endSession()]);
 };
 
-const STEPS: Readonly<Record<string, Step>> = { '/login': logIn, [CALLBACK]: comeBack, '/logout': logOut };
+const STEPS: Readonly<Record<string, Step>> = { '/login': logIn, [CALLBACK]: finishSignIn, '/logout': logOut };
 
 const CODES: Readonly<Record<number, SignInAttempt['code']>> = { 429: 'RESOURCE_EXHAUSTED', 503: 'UNAVAILABLE' };
 
@@ -212,8 +212,8 @@ export const browserSessions = (options: BrowserSessionsOptions): BrowserSession
       response.writeHead(405, { allow: 'GET' }).end();
       return;
     }
-    const asked = { request, response, baseUrl, url, address: clientAddress(request, options.isBehindProxy) };
-    await step(asked, options).catch((error: unknown) => fail(error, asked, options));
+    const exchange = { request, response, baseUrl, url, address: clientAddress(request, options.isBehindProxy) };
+    await step(exchange, options).catch((error: unknown) => fail(error, exchange, options));
   },
   tokenOf: (cookies) => options.jar.tokenIn(cookies),
 });

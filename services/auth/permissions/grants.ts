@@ -42,8 +42,8 @@ const permissionsByScopes = (scopes: readonly string[]): ReadonlySet<string> => 
   return named.length === 0 || scopes.includes(EVERY_SCOPE) ? KNOWN : new Set(named);
 };
 
-const covers = (granted: readonly string[], asked: string): boolean =>
-  granted.includes(ANY) || (asked !== '' && granted.includes(asked));
+const covers = (granted: readonly string[], requested: string): boolean =>
+  granted.includes(ANY) || (requested !== '' && granted.includes(requested));
 
 const has = (permission: Permission, { role }: Grant): boolean =>
   (permissionsOfRoles[role] as readonly Permission[]).includes(permission);

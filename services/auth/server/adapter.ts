@@ -23,10 +23,10 @@ const contentOf = ({ jti: _id, ...payload }: AdapterPayload): string => JSON.str
 const payloadOf = (found: FoundObject | undefined, id: string | undefined): AdapterPayload | undefined => {
   if (found === undefined) return undefined;
   const { jti: _hidden, hiddenId, ...payload } = JSON.parse(found.content) as AdapterPayload & { hiddenId?: string };
-  const own = id ?? hiddenId;
+  const tokenId = id ?? hiddenId;
   return {
     ...payload,
-    ...(own !== undefined && { jti: own }),
+    ...(tokenId !== undefined && { jti: tokenId }),
     ...(found.consumedAt !== undefined && { consumed: found.consumedAt }),
   };
 };

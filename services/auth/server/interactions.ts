@@ -126,12 +126,12 @@ type Answering = { readonly interaction: Interaction; readonly path: string } & 
 
 const logIn = async (
   { provider, users, limits, onAttempt, upstream }: SignInServices,
-  asked: Answering,
+  signInRequest: Answering,
 ): Promise<void> => {
-  const { request, response, interaction, path, address } = asked;
+  const { request, response, interaction, path, address } = signInRequest;
   const form = await formOf(request);
   const [name, password] = [form?.get('name') ?? '', form?.get('password') ?? ''];
-  const again = (status: number, failure: string): void =>
+  const showAgain = (status: number, failure: string): void =>
     send(
       response,
       status,
@@ -146,12 +146,12 @@ const logIn = async (
   if ('wait' in checked) {
     ended('RESOURCE_EXHAUSTED');
     response.setHeader('retry-after', checked.wait);
-    again(TOO_MANY_REQUESTS, tooManyText(checked.wait));
+    showAgain(TOO_MANY_REQUESTS, tooManyText(checked.wait));
     return;
   }
   if (!checked.isRight) {
     ended('UNAUTHENTICATED');
-    again(200, 'The user name or the password is wrong.');
+    showAgain(200, 'The user name or the password is wrong.');
     return;
   }
   ended('OK');
@@ -160,8 +160,8 @@ const logIn = async (
 
 const awayText = ({ name }: Upstream): string => `${name} does not answer. Try again later.`;
 
-const endUpstream = async (signIn: SignInServices, upstream: Upstream, asked: Answering): Promise<void> => {
-  const { request, response, interaction, address } = asked;
+const endUpstream = async (signIn: SignInServices, upstream: Upstream, signInRequest: Answering): Promise<void> => {
+  const { request, response, interaction, address } = signInRequest;
   const { searchParams } = new URL(request.url ?? '', 'http://localhost');
   const attempt = { action: 'login', clientId: clientOf(interaction), address };
   let accountId: string;
@@ -171,7 +171,7 @@ const endUpstream = async (signIn: SignInServices, upstream: Upstream, asked: An
     const isAway = isIssuerAway(error);
     signIn.onError(new Error(`the sign-in at ${upstream.name} has failed${refusalCode(error)}`, { cause: error }));
     signIn.onAttempt({ ...attempt, principal: '', code: isAway ? 'UNAVAILABLE' : 'UNAUTHENTICATED' });
-    show(signIn, asked, isAway ? awayText(upstream) : `The sign-in at ${upstream.name} has failed. Try again.`);
+    show(signIn, signInRequest, isAway ? awayText(upstream) : `The sign-in at ${upstream.name} has failed. Try again.`);
     return;
   }
   signIn.limits.giveBack(address); // that of its begin
@@ -180,12 +180,12 @@ const endUpstream = async (signIn: SignInServices, upstream: Upstream, asked: An
 };
 
 /** Each begin stores something, so it counts as an attempt of the address until the person comes back signed in. */
-const beginUpstream = async (signIn: SignInServices, upstream: Upstream, asked: Answering): Promise<void> => {
-  const { response, interaction, address } = asked;
+const beginUpstream = async (signIn: SignInServices, upstream: Upstream, signInRequest: Answering): Promise<void> => {
+  const { response, interaction, address } = signInRequest;
   const wait = signIn.limits.take(address);
   if (wait > 0) {
     response.setHeader('retry-after', wait);
-    show(signIn, asked, tooManyText(wait), TOO_MANY_REQUESTS);
+    show(signIn, signInRequest, tooManyText(wait), TOO_MANY_REQUESTS);
     return;
   }
   try {
@@ -194,17 +194,17 @@ const beginUpstream = async (signIn: SignInServices, upstream: Upstream, asked: 
   } catch (error) {
     signIn.limits.giveBack(address); // nothing was stored
     signIn.onError(new Error(`${upstream.name} does not answer`, { cause: error }));
-    show(signIn, asked, awayText(upstream));
+    show(signIn, signInRequest, awayText(upstream));
   }
 };
 
 /** Redirects to the upstream provider, or ends the sign-in that has come back from there. */
-const visitUpstream = async (signIn: SignInServices, upstream: Upstream, asked: Answering): Promise<void> => {
-  const isBack = asked.request.url?.includes('?') === true;
-  await (isBack ? endUpstream : beginUpstream)(signIn, upstream, asked);
+const visitUpstream = async (signIn: SignInServices, upstream: Upstream, signInRequest: Answering): Promise<void> => {
+  const isBack = signInRequest.request.url?.includes('?') === true;
+  await (isBack ? endUpstream : beginUpstream)(signIn, upstream, signInRequest);
 };
 
-const steps: Readonly<Record<string, (signIn: SignInServices, asked: Answering) => Promise<void>>> = {
+const steps: Readonly<Record<string, (signIn: SignInServices, signInRequest: Answering) => Promise<void>>> = {
   login: logIn,
   consent: async ({ provider }, { interaction, request, response }) =>
     provider.interactionFinished(request, response, await allow(provider, interaction)),
@@ -226,15 +226,15 @@ const upstreamFor = ({ upstream }: SignInServices, { interaction, request }: Ans
 
 const answerInteraction = async (
   signIn: SignInServices,
-  asked: PageRequest,
+  pageRequest: PageRequest,
   path: string,
   step: string | undefined,
 ) => {
-  const { request, response } = asked;
+  const { request, response } = pageRequest;
   const interaction = await signIn.provider.interactionDetails(request, response);
-  const own = `${INTERACTIONS}${interaction.uid}`;
-  if (!path.startsWith(own)) throw new errors.SessionNotFound('the cookie is of another interaction');
-  const answering = { ...asked, interaction, path: `${pathPrefix(signIn.provider.issuer)}${own}` };
+  const interactionPath = `${INTERACTIONS}${interaction.uid}`;
+  if (!path.startsWith(interactionPath)) throw new errors.SessionNotFound('the cookie is of another interaction');
+  const answering = { ...pageRequest, interaction, path: `${pathPrefix(signIn.provider.issuer)}${interactionPath}` };
   const take = request.method === 'POST' && step !== undefined ? steps[step] : undefined;
   if (take && step !== undefined && isDue(step, interaction)) {
     await take(signIn, answering);
@@ -259,8 +259,8 @@ const answerFailure = ({ onError }: SignInServices, response: ServerResponse, er
 };
 
 /** Answers a request for a page of signing in: the login, and the question whether a client may act for a person. */
-export const answerPage = async (signIn: SignInServices, asked: PageRequest): Promise<void> => {
-  const { request, response } = asked;
+export const answerPage = async (signIn: SignInServices, pageRequest: PageRequest): Promise<void> => {
+  const { request, response } = pageRequest;
   const path = (request.url ?? '').split('?', 1)[0] ?? '';
   const [known, step] = PATH.exec(path) ?? [];
   if (known === undefined || (request.method === 'POST' && isFromElsewhere(request, signIn.provider.issuer))) {
@@ -268,7 +268,7 @@ export const answerPage = async (signIn: SignInServices, asked: PageRequest): Pr
     return;
   }
   try {
-    await answerInteraction(signIn, asked, path, step);
+    await answerInteraction(signIn, pageRequest, path, step);
   } catch (error) {
     if (response.headersSent) throw error;
     answerFailure(signIn, response, error);

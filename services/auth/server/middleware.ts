@@ -1,7 +1,7 @@
 import type { KoaContextWithOIDC, Provider } from 'oidc-provider';
 
 import { ROUTES } from './endpoints.js';
-import { signOutTherePage } from './pages/sign-in.js';
+import { signOutUpstreamPage } from './pages/sign-in.js';
 import { OPENID_SCOPES, SCOPES } from './scopes.js';
 import type { Upstream } from './upstream.js';
 
@@ -82,10 +82,10 @@ export const signOutUpstream =
   (upstream: Upstream, send: (context: KoaContextWithOIDC, page: string) => void) =>
   async (context: KoaContextWithOIDC, next: () => Promise<unknown>): Promise<void> => {
     await next();
-    const there = hasSignedOut(context) ? await upstream.signOut(context.oidc.session?.accountId) : undefined;
-    if (!there) return;
+    const upstreamAddress = hasSignedOut(context) ? await upstream.signOut(context.oidc.session?.accountId) : undefined;
+    if (!upstreamAddress) return;
     context.remove('location');
     context.status = OK;
-    context.set('refresh', `0; url=${there.href}`);
-    send(context, signOutTherePage(upstream.name, there));
+    context.set('refresh', `0; url=${upstreamAddress.href}`);
+    send(context, signOutUpstreamPage(upstream.name, upstreamAddress));
   };

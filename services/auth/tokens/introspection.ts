@@ -16,18 +16,18 @@ const credentials = ({ clientId, clientSecret }: Introspection): string =>
   Buffer.from(`${formEncoded(clientId)}:${formEncoded(clientSecret)}`).toString('base64');
 
 /** The claims of a token; `undefined` when the issuer does not know it, and an error when it cannot be asked. */
-const ask = async (
+const claimsOf = async (
   token: string,
   introspection: Introspection,
   fetchJson: FetchJson,
 ): Promise<Claims | RpcError | undefined> => {
   try {
-    const asked = await fetchJson(introspection.url, {
+    const response = await fetchJson(introspection.url, {
       method: 'POST',
       headers: { authorization: `Basic ${credentials(introspection)}`, accept: 'application/json' },
       body: new URLSearchParams({ token, token_type_hint: 'access_token' }),
     });
-    const claims = answer.safeParse(asked);
+    const claims = answer.safeParse(response);
     return claims.data?.active === true ? claims.data : undefined;
   } catch (cause) {
     return unavailable('the issuer does not answer about the token: try again later', cause);
@@ -74,7 +74,7 @@ export const introspecting = (
     for (const issuer of [...issuers.filter((each) => !silent.has(each)), ...silent]) {
       const { introspection } = issuer;
       if (!introspection) continue;
-      const claims = await ask(token, introspection, fetchJson);
+      const claims = await claimsOf(token, introspection, fetchJson);
       if (claims instanceof RpcError) {
         silent.add(issuer);
         failure = claims;

@@ -73,8 +73,8 @@ export const tokenVerifier = (
   const introspect = introspecting(issuers, { fetchJson, now });
   const trustedOf = (token: string): Trusted | undefined => {
     const claimed = unverified(token)?.iss;
-    const own = local.find(({ issuer }) => issuer === claimed);
-    return own ? trustedLocal(own) : remote.find(({ issuer }) => issuer === claimed);
+    const localIssuer = local.find(({ issuer }) => issuer === claimed);
+    return localIssuer ? trustedLocal(localIssuer) : remote.find(({ issuer }) => issuer === claimed);
   };
   return {
     isOurs: (token) => (isJwt(token) ? trustedOf(token) !== undefined : knowsOpaque),

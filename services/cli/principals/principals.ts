@@ -42,7 +42,7 @@ export type ClientFlags = {
 
 type Settings = Pick<Configuration, 'data' | 'auth' | 'read_store'>;
 
-const say = (text: string): void => void process.stdout.write(`${text}\n`);
+const print = (text: string): void => void process.stdout.write(`${text}\n`);
 
 const filesOf = (settings: Settings) => {
   const paths = principalPaths(settings);
@@ -90,9 +90,9 @@ const without = <Entry>(records: ReadonlyMap<string, Entry>, name: string, kind:
 const withNew = <Entry>(
   records: ReadonlyMap<string, Entry>,
   [name, entry]: readonly [string, Entry],
-  what: string,
+  kind: string,
 ): ReadonlyMap<string, Entry> => {
-  if (records.has(name)) throw new OperatorError(`there is a ${what} ${name} already`);
+  if (records.has(name)) throw new OperatorError(`there is a ${kind} ${name} already`);
   return new Map(records).set(name, entry);
 };
 
@@ -118,7 +118,7 @@ export const addUser = async (settings: Settings, name: string, flags: UserFlags
   };
   await users.change((before) => withNew(before, [name, entry], 'user'));
   await recordChange(settings, 'flightlog user add', name);
-  say(`${name} can sign in (${paths.users})`);
+  print(`${name} can sign in (${paths.users})`);
 };
 
 /**
@@ -132,21 +132,21 @@ export const changePassword = async (settings: Settings, name: string): Promise<
   const password = await newPassword();
   await users.change((before) => without(before, name, 'user').set(name, { ...userIn(before, name), password }));
   await recordChange(settings, 'flightlog user passwd', name);
-  say(`the password of ${name} is changed`);
+  print(`the password of ${name} is changed`);
 };
 
 /** Removes a user. @throws {OperatorError} when there is none of this name, or no directory of users. */
 export const removeUser = async (settings: Settings, name: string): Promise<void> => {
   await filesOfExisting(settings, 'users').users.change((before) => without(before, name, 'user'));
   await recordChange(settings, 'flightlog user remove', name);
-  say(`${name} can sign in no longer`);
+  print(`${name} can sign in no longer`);
 };
 
 const line = (name: string, roles: readonly string[]): string => `${name}  ${roles.join(', ')}`.trimEnd();
 
 /** Prints the users with their roles, one a line. @throws {OperatorError} when there is no directory of users. */
 export const listUsers = async (settings: Settings): Promise<void> => {
-  for (const [name, { roles }] of await filesOfExisting(settings, 'users').users.read()) say(line(name, roles));
+  for (const [name, { roles }] of await filesOfExisting(settings, 'users').users.read()) print(line(name, roles));
 };
 
 const assertUsable = ({ redirectUri = [], public: isPublic }: ClientFlags): void => {
@@ -174,14 +174,14 @@ export const addClient = async (settings: Settings, id: string, flags: ClientFla
   await filesOf(settings).clients.change((before) => withNew(before, [id, entry], 'client'));
   await recordChange(settings, 'flightlog client add', id);
   if (secret !== undefined) process.stderr.write(`the secret of ${id}, which is not shown again:\n`);
-  say(secret ?? `${id} is added, without a secret`);
+  print(secret ?? `${id} is added, without a secret`);
 };
 
 /** Removes a client. @throws {OperatorError} when the clients file has none of this id, or its directory is missing. */
 export const removeClient = async (settings: Settings, id: string): Promise<void> => {
   await filesOfExisting(settings, 'clients').clients.change((before) => without(before, id, 'client'));
   await recordChange(settings, 'flightlog client remove', id);
-  say(`${id} gets no more tokens`);
+  print(`${id} gets no more tokens`);
 };
 
 /**
@@ -191,7 +191,7 @@ export const removeClient = async (settings: Settings, id: string): Promise<void
  */
 export const listClients = async (settings: Settings): Promise<void> => {
   const { server } = settings.auth;
-  for (const [id, { roles }] of await filesOfExisting(settings, 'clients').clients.read()) say(line(id, roles));
-  for (const { id, roles } of server.clients) say(`${line(id, roles)}  (configuration)`);
-  for (const id of Object.keys(PUBLIC_CLIENTS)) say(`${id}  (built in, public)`);
+  for (const [id, { roles }] of await filesOfExisting(settings, 'clients').clients.read()) print(line(id, roles));
+  for (const { id, roles } of server.clients) print(`${line(id, roles)}  (configuration)`);
+  for (const id of Object.keys(PUBLIC_CLIENTS)) print(`${id}  (built in, public)`);
 };

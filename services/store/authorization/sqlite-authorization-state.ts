@@ -11,8 +11,8 @@ import { callsTo } from '../thread-calls.js';
  */
 export const sqliteAuthorizationState = (directory: string): AuthorizationState => {
   const worker = new Worker(new URL('./state-thread.js', import.meta.url), { workerData: directory });
-  const what = `authorization state ${join(directory, 'authorization.db')}`;
-  const { call, close } = callsTo<AuthorizationState>(worker, what);
+  const storeName = `authorization state ${join(directory, 'authorization.db')}`;
+  const { call, close } = callsTo<AuthorizationState>(worker, storeName);
   return {
     put: call('put'),
     find: call('find'),

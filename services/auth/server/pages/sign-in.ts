@@ -60,8 +60,11 @@ export const consentPage = (action: string, { client, user, scopes, target }: Co
 };
 
 /** The page for a person that has signed out here: it leads to the sign-out at the upstream provider. */
-export const signOutTherePage = (name: string, there: URL): string =>
-  htmlPage('Signed out', html`<p>You are signed out here. <a href="${there.href}">Sign out at ${name}</a>, too.</p>`);
+export const signOutUpstreamPage = (name: string, upstreamAddress: URL): string =>
+  htmlPage(
+    'Signed out',
+    html`<p>You are signed out here. <a href="${upstreamAddress.href}">Sign out at ${name}</a>, too.</p>`,
+  );
 
 /** A page that says why signing in cannot go on. */
 export const failurePage = (title: string, text: string): string => htmlPage(title, problemNote(text));
