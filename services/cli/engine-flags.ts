@@ -31,9 +31,13 @@ export const withEngineFlags = (command: Command): Command =>
       '--dynamic <directory>',
       'compiled closures of dynamic tasks (default: those of the samples); a dynamic task without one runs two instances of itself',
     )
-    .option('--group <name>', 'group of engines in the feed', 'default')
+    .option(
+      '--group <name>',
+      'group of the engine: engines of one group take over the executions of each other',
+      'default',
+    )
     .option('--name <name>', 'name of the engine in its group (default: a random one)')
-    .option('--poll', 'find work by polling lists instead of the feed', false)
+    .option('--poll', 'find work by polling lists instead of getting it in a stream', false)
     .option('--until-idle', 'end when nothing is left to run', false)
     .addOption(
       new Option('--log-level <level>', 'least severe level that is logged').choices(LOG_LEVELS).default('info'),

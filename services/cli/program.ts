@@ -152,7 +152,7 @@ withServing(program.command('sandbox'), { grpcPort: 8081, httpPort: 8080, logLev
   .option('--engine-rate <n>', 'most events per second of the engine; 0 is no limit', wholeNumber, 50)
   .addOption(failureProbability())
   .addOption(gates())
-  .option('--poll', 'the engine polls lists instead of getting its work from the feed', false)
+  .option('--poll', 'the engine polls lists instead of getting its work in a stream', false)
   .addHelpText('after', settingsHelp(SANDBOX))
   .action(async (options: SandboxFlags) => {
     const { runSandbox } = await import('./sandbox/sandbox.js');

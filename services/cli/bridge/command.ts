@@ -8,7 +8,7 @@ export const addBridgeCommand = (
 ): void => {
   program
     .command('bridge')
-    .description('give launches to an engine in a Kubernetes cluster, as objects that it runs')
+    .description('give launches to an engine in a Kubernetes cluster, as FlyteWorkflow objects that it runs')
     .option('--config <file>', 'settings in YAML or JSON; bridge.clusters names the clusters')
     .option('--endpoint <host:port>', 'gRPC address of the control plane (default 127.0.0.1:8081)')
     .option('--host <address>', 'address of metrics and health checks (default 127.0.0.1)')
