@@ -11,6 +11,9 @@ const MAX_KNOWN_FOLDERS = 10_000;
 /** A half-written file that was not written to for this time, in milliseconds, was left by a process that has ended. */
 const LEFT_MS = 3_600_000;
 
+/** The folder of half-written files, below the root. */
+const TEMPORARY = '.partial';
+
 /** Writes files so that each is complete and durable, or absent. Throws errors of the file system as they are. */
 export type DurableFiles = {
   /** Creates a folder if missing, and makes it and all folders up to the root durable. */
@@ -58,6 +61,22 @@ const linked = async (partial: string, path: string): Promise<boolean> => {
   }
 };
 
+/** A folder that is made once and then known. `forget` throws when it must not be made again. */
+type KnownFolder = { readonly ready: () => Promise<void>; readonly forget: () => void };
+
+/** Works in a folder; if the folder was removed since it was made, makes it again and works once more. */
+const inFolder = async <Result>({ ready, forget }: KnownFolder, work: () => Promise<Result>): Promise<Result> => {
+  await ready();
+  try {
+    return await work();
+  } catch (error) {
+    if (fileErrorCode(error) !== 'ENOENT') throw error;
+  }
+  forget();
+  await ready();
+  return work();
+};
+
 /** Makes a check that throws when the path is no longer the same folder. */
 const assertionOf = (folder: string): (() => void) => {
   const { changed } = pathIdentity(folder);
@@ -67,15 +86,10 @@ const assertionOf = (folder: string): (() => void) => {
   };
 };
 
-/**
- * Writes files below a root, possibly together with other processes. Half-written files of ended processes are removed
- * first. When the parent folder of the root was moved or replaced, writes fail: they would otherwise create a new root
- * that no server uses.
- */
-export const durableFiles = (root: string): DurableFiles => {
-  const assertInPlace = assertionOf(dirname(root));
+/** The folders below a root, which are made durable once; `temporary` is that of half-written files. */
+const foldersBelow = (root: string, assertInPlace: () => void) => {
   const known = new Set<string>();
-  const temporary = join(root, '.partial');
+  const temporaryPath = join(root, TEMPORARY);
   let prepared: Promise<void> | undefined;
 
   const folder = async (path: string): Promise<void> => {
@@ -88,32 +102,57 @@ export const durableFiles = (root: string): DurableFiles => {
   };
 
   const prepare = async (): Promise<void> => {
-    await createFolder(temporary);
-    for (const name of await readdir(temporary)) await removeLeft(join(temporary, name));
+    await createFolder(temporaryPath);
+    for (const name of await readdir(temporaryPath)) await removeLeft(join(temporaryPath, name));
   };
 
-  const writeBeside = async (path: string, bytes: Bytes): Promise<void> => {
-    const handle = await open(path, 'wx');
-    try {
-      await writeFile(handle, bytes);
-      await handle.sync();
-    } finally {
-      await handle.close();
-    }
+  const temporary: KnownFolder = {
+    ready: () =>
+      (prepared ??= prepare().catch((error: unknown) => {
+        prepared = undefined;
+        throw error;
+      })),
+    forget: () => {
+      assertInPlace();
+      prepared = undefined;
+    },
   };
+
+  const around = (path: string): KnownFolder => ({
+    ready: () => folder(dirname(path)),
+    forget: () => {
+      assertInPlace();
+      known.clear();
+    },
+  });
+  return { folder, temporary, around };
+};
+
+const writeIn = async (folder: KnownFolder, path: string, bytes: Bytes): Promise<void> => {
+  const handle = await inFolder(folder, () => open(path, 'wx'));
+  try {
+    await writeFile(handle, bytes);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+};
+
+/**
+ * Writes files below a root, possibly together with other processes. Half-written files of ended processes are removed
+ * first. When the parent folder of the root was moved or replaced, writes fail: they would otherwise create a new root
+ * that no server uses. Folders below the root that were removed are made again.
+ */
+export const durableFiles = (root: string): DurableFiles => {
+  const assertInPlace = assertionOf(dirname(root));
+  const { folder, temporary, around } = foldersBelow(root, assertInPlace);
 
   const writeThenMove = async (path: string, bytes: Bytes, move: (partial: string) => Promise<void>): Promise<void> => {
     assertInPlace();
-    prepared ??= prepare();
-    await prepared.catch((error: unknown) => {
-      prepared = undefined;
-      throw error;
-    });
-    const partial = join(temporary, randomUUID());
+    const partial = join(root, TEMPORARY, randomUUID());
     try {
-      await writeBeside(partial, bytes);
-      await folder(dirname(path));
-      await move(partial);
+      await writeIn(temporary, partial, bytes);
+      await inFolder(around(path), () => move(partial));
     } finally {
       await rm(partial, { force: true });
     }
