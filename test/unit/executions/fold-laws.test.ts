@@ -25,8 +25,16 @@ import { modelOf, taskKey } from '../../support/views/independent-model.js';
 import { documentsAfter } from '../../support/views/run-views.js';
 import { differences, seenNode, seenTask } from '../../support/views/view-check.js';
 import { creation, expiry, id, openStream, taskId, termination } from '../execution/reports.js';
-import { executionHas, executionSays, type Facts, nodeHas, nodeSays, taskHas, taskSays } from './carried.js';
-import { anyReports, endReport, interleaved, reportsBySubject, type Said } from './engine-story.js';
+import {
+  executionFacts,
+  addExecutionFacts,
+  type Facts,
+  nodeFacts,
+  addNodeFacts,
+  taskFacts,
+  addTaskFacts,
+} from './facts.js';
+import { anyReports, endReport, interleaved, reportsBySubject, type DrawnReport } from './drawn-reports.js';
 
 /** The number of sequences of reports that each test draws. */
 const numRuns = Number(process.env['FLIGHTLOG_TEST_LAW_RUNS'] ?? 120);
@@ -39,9 +47,9 @@ type AnyModel = ReadModel<never>;
 const MODELS = [executions, nodeExecutions, taskExecutions] as unknown as readonly AnyModel[];
 
 /** A stream that has answered these reports, after the creation of its execution. */
-const told = async (...said: readonly Said[]): Promise<Run> => {
+const runOf = async (...drawn: readonly DrawnReport[]): Promise<Run> => {
   const run = openStream(creation);
-  for (const { command } of said) await run.refusal(command());
+  for (const { command } of drawn) await run.refusal(command());
   return run;
 };
 
@@ -93,27 +101,27 @@ const keyOf = ({ nodeId, taskId: id, retryAttempt }: Report): string =>
   id === undefined ? nodeId : `${nodeId}/${id.name}/${retryAttempt}`;
 
 /** For each entity, the function that adds the facts of an event to those of the entity. */
-const says: Readonly<Record<Report['entity'], (facts: Facts, bytes: Uint8Array, isNewPhase: boolean) => void>> = {
+const addFacts: Readonly<Record<Report['entity'], (facts: Facts, bytes: Uint8Array, isNewPhase: boolean) => void>> = {
   workflow: (facts, bytes, isNewPhase) =>
-    executionSays(facts, fromBinary(WorkflowExecutionEventSchema, bytes), isNewPhase),
-  node: (facts, bytes, isNewPhase) => nodeSays(facts, fromBinary(NodeExecutionEventSchema, bytes), isNewPhase),
-  task: (facts, bytes, isNewPhase) => taskSays(facts, fromBinary(TaskExecutionEventSchema, bytes), isNewPhase),
+    addExecutionFacts(facts, fromBinary(WorkflowExecutionEventSchema, bytes), isNewPhase),
+  node: (facts, bytes, isNewPhase) => addNodeFacts(facts, fromBinary(NodeExecutionEventSchema, bytes), isNewPhase),
+  task: (facts, bytes, isNewPhase) => addTaskFacts(facts, fromBinary(TaskExecutionEventSchema, bytes), isNewPhase),
 };
 
 /** The facts of all acknowledged events, by entity; those of the execution itself have the empty key. */
-const carried = (run: Run): ReadonlyMap<string, Facts> => {
+const factsOfEvents = (run: Run): ReadonlyMap<string, Facts> => {
   const found = new Map<string, Facts>();
   for (const { report } of reports(run.events())) {
     const key = keyOf(report);
     const facts = found.get(key) ?? new Map<string, unknown>();
     found.set(key, facts);
-    says[report.entity](facts, bytesOf(report), !report.samePhase);
+    addFacts[report.entity](facts, bytesOf(report), !report.samePhase);
   }
   return found;
 };
 
 /** The phases in the state that decisions use. */
-const decided = ({ phase, nodes }: ExecutionState) => ({
+const phasesOf = ({ phase, nodes }: ExecutionState) => ({
   execution: phase,
   ...Object.fromEntries([...nodes].map(([name, { phase }]) => [name, phase])),
   ...Object.fromEntries(
@@ -135,10 +143,10 @@ describe("the views of an engine's reports", () => {
   it('do not change when a report is repeated, in whatever order its maps are encoded', { timeout }, async () => {
     let repeated = 0;
     await fc.assert(
-      fc.asyncProperty(anyReports, fc.infiniteStream(fc.nat()), async (said, chance) => {
+      fc.asyncProperty(anyReports, fc.infiniteStream(fc.nat()), async (drawn, chance) => {
         const [once, again] = [openStream(creation), openStream(creation)];
-        const acknowledged: Said[] = [];
-        for (const each of said) {
+        const acknowledged: DrawnReport[] = [];
+        for (const each of drawn) {
           await once.refusal(each.command());
           const before = again.recorded.length;
           await again.refusal(each.command());
@@ -168,7 +176,7 @@ describe("the views of an engine's reports", () => {
             chances.map((chance) => {
               let at = 0;
               const order = interleaved(parts, () => chance[at++ % chance.length] ?? 0);
-              return told(...order, ...(end === undefined ? [] : [end]));
+              return runOf(...order, ...(end === undefined ? [] : [end]));
             }),
           );
           expect(comparableViews(other!)).toEqual(comparableViews(one!));
@@ -183,8 +191,8 @@ describe("the views of an engine's reports", () => {
   it('are the same however the events are batched', { timeout }, async () => {
     let batches = 0;
     await fc.assert(
-      fc.asyncProperty(anyReports, fc.integer({ min: 1, max: 7 }), async (said, size) => {
-        const run = await told(...said);
+      fc.asyncProperty(anyReports, fc.integer({ min: 1, max: 7 }), async (drawn, size) => {
+        const run = await runOf(...drawn);
         expect(comparableViews(run, size)).toEqual(comparableViews(run));
         batches += Math.ceil(run.recorded.length / size) - 1;
       }),
@@ -200,9 +208,9 @@ describe("the views of an engine's reports", () => {
         anyReports,
         fc.nat(60),
         fc.constantFrom(termination, expiry, undefined),
-        async (said, at, end) => {
+        async (drawn, at, end) => {
           const run = openStream(creation);
-          for (const [index, { command }] of said.entries()) {
+          for (const [index, { command }] of drawn.entries()) {
             if (index === at && end !== undefined) await run.refusal(end);
             await run.refusal(command());
           }
@@ -239,16 +247,16 @@ describe("the views of an engine's reports", () => {
   it('have every fact of the acknowledged reports', { timeout }, async () => {
     let compared = 0;
     await fc.assert(
-      fc.asyncProperty(anyReports, async (said) => {
-        const run = await told(...said);
+      fc.asyncProperty(anyReports, async (drawn) => {
+        const run = await runOf(...drawn);
         const [document] = loaded(executions, run).values();
-        const has = new Map([
-          ['', executionHas(document!.execution)] as const,
-          ...nodesOf(run).map(([key, { node }]) => [key, nodeHas(node)] as const),
-          ...tasksOf(run).map(([key, { task }]) => [key, taskHas(task)] as const),
+        const shown = new Map([
+          ['', executionFacts(document!.execution)] as const,
+          ...nodesOf(run).map(([key, { node }]) => [key, nodeFacts(node)] as const),
+          ...tasksOf(run).map(([key, { task }]) => [key, taskFacts(task)] as const),
         ]);
-        for (const [key, facts] of carried(run)) {
-          expect(Object.fromEntries(has.get(key) ?? []), key).toMatchObject(Object.fromEntries(facts));
+        for (const [key, facts] of factsOfEvents(run)) {
+          expect(Object.fromEntries(shown.get(key) ?? []), key).toMatchObject(Object.fromEntries(facts));
           compared += facts.size;
         }
       }),
@@ -260,15 +268,15 @@ describe("the views of an engine's reports", () => {
   it('have the phases of the state that decisions use', { timeout }, async () => {
     let [compared, inferred] = [0, 0];
     await fc.assert(
-      fc.asyncProperty(anyReports, endReport, async (said, end) => {
-        const run = await told(...said, end);
+      fc.asyncProperty(anyReports, endReport, async (drawn, end) => {
+        const run = await runOf(...drawn, end);
         const [document] = loaded(executions, run).values();
         const seen = {
           execution: document!.execution.closure!.phase,
           ...Object.fromEntries(nodesOf(run).map(([key, { node }]) => [key, node.closure!.phase])),
           ...Object.fromEntries(tasksOf(run).map(([key, { task }]) => [key, task.closure!.phase])),
         };
-        expect(seen).toEqual(decided(run.state()));
+        expect(seen).toEqual(phasesOf(run.state()));
         compared += Object.keys(seen).length;
         for (const [, { closedBy, node }] of nodesOf(run)) {
           if (closedBy === '') continue;

@@ -14,25 +14,24 @@ import type { NodeExecution } from '../../../proto/gen/platformidl/admin/node_ex
  */
 export type Facts = Map<string, unknown>;
 
-/**
- * The rules for a fact that several events state: `last` keeps the last value that is set, `first` the first, and with
- * `once` the fact is true when one event says so.
- */
-const last = (facts: Facts, name: string, value: unknown): void => {
+/** Sets a fact, unless the value is empty or 0: the last value of several events counts. */
+const setLast = (facts: Facts, name: string, value: unknown): void => {
   if (value !== undefined && value !== '' && value !== 0) facts.set(name, value);
 };
-const first = (facts: Facts, name: string, value: unknown): void => {
-  if (!facts.has(name)) last(facts, name, value);
+/** Sets a fact that is not set yet: the first value of several events counts. */
+const setFirst = (facts: Facts, name: string, value: unknown): void => {
+  if (!facts.has(name)) setLast(facts, name, value);
 };
-const once = (facts: Facts, name: string, value: boolean): void => {
+/** Sets a fact that is true as soon as one event says so. */
+const setTrue = (facts: Facts, name: string, value: boolean): void => {
   if (value) facts.set(name, true);
 };
 
 /** Sets a fact for each leaf of a JSON object, named by its path; members that the object does not have stay. */
-const merged = (facts: Facts, name: string, info: unknown): void => {
+const setLeaves = (facts: Facts, name: string, info: unknown): void => {
   const isObject = typeof info === 'object' && info !== null;
   for (const key of facts.keys()) if (key === name || (!isObject && key.startsWith(`${name}.`))) facts.delete(key);
-  if (isObject) for (const [key, value] of Object.entries(info)) merged(facts, `${name}.${key}`, value);
+  if (isObject) for (const [key, value] of Object.entries(info)) setLeaves(facts, `${name}.${key}`, value);
   else if (info !== null && info !== undefined) facts.set(name, info);
 };
 
@@ -41,8 +40,8 @@ const removeFacts = (facts: Facts, prefix: string): void => {
   for (const key of facts.keys()) if (key.startsWith(prefix)) facts.delete(key);
 };
 
-/** The result of the event that reported a new phase counts; another event only adds one that is missing. */
-const ofResult = (
+/** Sets the result: that of an event with a new phase counts; another event only adds one that is missing. */
+const setResult = (
   facts: Facts,
   { case: kind, value }: TaskExecutionEvent['outputResult'],
   isNewPhase: boolean,
@@ -52,8 +51,8 @@ const ofResult = (
 
 type Logs = TaskExecutionEvent['logs'];
 
-/** A log link is replaced by a later one with the same URI or name. */
-const ofLogs = (facts: Facts, prefix: string, logs: Logs): void => {
+/** Adds log links; a link is replaced by a later one with the same URI or name. */
+const setLogs = (facts: Facts, prefix: string, logs: Logs): void => {
   for (const { uri, name } of logs)
     for (const [key, known] of facts)
       if (key.startsWith(prefix) && ((known as Logs[0]).uri === uri || (name && (known as Logs[0]).name === name)))
@@ -61,45 +60,46 @@ const ofLogs = (facts: Facts, prefix: string, logs: Logs): void => {
   for (const log of logs) facts.set(`${prefix}${log.uri} ${log.name}`, log);
 };
 
-const ofResources = (facts: Facts, { metadata }: TaskExecutionEvent): void => {
+/** Sets the facts of the external resources of an attempt, each by its index and its attempt. */
+const setResources = (facts: Facts, { metadata }: TaskExecutionEvent): void => {
   for (const each of metadata?.externalResources ?? []) {
     const name = `resource ${each.index}/${each.retryAttempt}`;
     facts.set(`${name} phase`, each.phase);
-    last(facts, `${name} id`, each.externalId);
-    last(facts, `${name} cache`, each.cacheStatus);
-    last(facts, `${name} context`, each.logContext);
-    ofLogs(facts, `${name} log `, each.logs);
+    setLast(facts, `${name} id`, each.externalId);
+    setLast(facts, `${name} cache`, each.cacheStatus);
+    setLast(facts, `${name} context`, each.logContext);
+    setLogs(facts, `${name} log `, each.logs);
     if (each.customInfo) {
       removeFacts(facts, `${name} info`);
-      merged(facts, `${name} info`, each.customInfo);
+      setLeaves(facts, `${name} info`, each.customInfo);
     }
   }
 };
 
 /** Adds the event's reasons; the single `reason` of older engines counts when it differs from the last one known. */
-const ofReasons = (facts: Facts, event: TaskExecutionEvent): void => {
-  const said = event.reasons.map(({ reason }) => reason);
-  if (said.length === 0 && event.reason !== '' && event.reason !== facts.get('reason')) said.push(event.reason);
+const addReasons = (facts: Facts, event: TaskExecutionEvent): void => {
+  const reasons = event.reasons.map(({ reason }) => reason);
+  if (reasons.length === 0 && event.reason !== '' && event.reason !== facts.get('reason')) reasons.push(event.reason);
   const known = [...facts.keys()].filter((key) => key.startsWith('reason ')).length;
-  for (const [at, reason] of said.entries()) facts.set(`reason ${known + at}`, reason);
-  last(facts, 'reason', said.at(-1));
+  for (const [at, reason] of reasons.entries()) facts.set(`reason ${known + at}`, reason);
+  setLast(facts, 'reason', reasons.at(-1));
 };
 
-/** The facts that a newer event of the same phase replaces. */
-const ofDetails = (facts: Facts, event: TaskExecutionEvent): void => {
-  ofLogs(facts, 'log ', event.logs);
-  ofResources(facts, event);
-  if (event.customInfo) merged(facts, 'info', event.customInfo);
-  last(facts, 'generated name', event.metadata?.generatedName);
-  last(facts, 'plugin', event.metadata?.pluginIdentifier);
-  last(facts, 'instance', event.metadata?.instanceClass);
-  last(facts, 'context', event.logContext);
+/** Sets the facts that a newer event of the same phase replaces. */
+const addDetails = (facts: Facts, event: TaskExecutionEvent): void => {
+  setLogs(facts, 'log ', event.logs);
+  setResources(facts, event);
+  if (event.customInfo) setLeaves(facts, 'info', event.customInfo);
+  setLast(facts, 'generated name', event.metadata?.generatedName);
+  setLast(facts, 'plugin', event.metadata?.pluginIdentifier);
+  setLast(facts, 'instance', event.metadata?.instanceClass);
+  setLast(facts, 'context', event.logContext);
 };
 
 /** The events of an attempt in the order in which they count, and the newest version of the current phase. */
 type Ordered = { readonly events: TaskExecutionEvent[]; version: number };
 const ordered = new WeakMap<Facts, Ordered>();
-/** The names of the facts that {@link ofDetails} sets. */
+/** The names of the facts that {@link addDetails} sets. */
 const DETAILS = /^(?:log |resource |info|generated name$|plugin$|instance$|context$)/u;
 
 /** Sets the facts of all events so far. An event with an older version than the newest counts before all others. */
@@ -111,86 +111,86 @@ const setDetails = (facts: Facts, event: TaskExecutionEvent, isNewPhase: boolean
   if (isNewPhase) order.version = event.phaseVersion;
   for (const key of facts.keys()) if (DETAILS.test(key)) facts.delete(key);
   const own: Facts = new Map();
-  for (const each of order.events) ofDetails(own, each);
+  for (const each of order.events) addDetails(own, each);
   for (const [key, value] of own) facts.set(key, value);
 };
 
 /** Adds the facts of one more event about a task attempt; `isNewPhase` when its phase and version are new. */
-export const taskSays = (facts: Facts, event: TaskExecutionEvent, isNewPhase: boolean): void => {
-  if (event.inputValue.case === 'inputUri') first(facts, 'input', event.inputValue.value);
-  ofResult(facts, event.outputResult, isNewPhase);
+export const addTaskFacts = (facts: Facts, event: TaskExecutionEvent, isNewPhase: boolean): void => {
+  if (event.inputValue.case === 'inputUri') setFirst(facts, 'input', event.inputValue.value);
+  setResult(facts, event.outputResult, isNewPhase);
   setDetails(facts, event, isNewPhase);
   facts.set('version', Math.max(Number(facts.get('version') ?? 0), event.eventVersion));
-  ofReasons(facts, event);
+  addReasons(facts, event);
 };
 
 /** The facts in the document of a task execution. */
-export const taskHas = ({ inputUri, closure }: TaskExecution): Facts => {
+export const taskFacts = ({ inputUri, closure }: TaskExecution): Facts => {
   const facts: Facts = new Map();
   const { logs, customInfo, metadata, reasons, reason, outputResult } = closure!;
-  last(facts, 'input', inputUri);
-  ofResult(facts, outputResult, true);
+  setLast(facts, 'input', inputUri);
+  setResult(facts, outputResult, true);
   for (const log of logs) facts.set(`log ${log.uri} ${log.name}`, log);
   for (const each of metadata?.externalResources ?? []) {
     const name = `resource ${each.index}/${each.retryAttempt}`;
     facts.set(`${name} phase`, each.phase);
-    last(facts, `${name} id`, each.externalId);
-    last(facts, `${name} cache`, each.cacheStatus);
-    last(facts, `${name} context`, each.logContext);
+    setLast(facts, `${name} id`, each.externalId);
+    setLast(facts, `${name} cache`, each.cacheStatus);
+    setLast(facts, `${name} context`, each.logContext);
     for (const log of each.logs) facts.set(`${name} log ${log.uri} ${log.name}`, log);
-    merged(facts, `${name} info`, each.customInfo);
+    setLeaves(facts, `${name} info`, each.customInfo);
   }
-  merged(facts, 'info', customInfo);
-  last(facts, 'generated name', metadata?.generatedName);
-  last(facts, 'plugin', metadata?.pluginIdentifier);
-  last(facts, 'instance', metadata?.instanceClass);
-  last(facts, 'context', closure!.logContext);
+  setLeaves(facts, 'info', customInfo);
+  setLast(facts, 'generated name', metadata?.generatedName);
+  setLast(facts, 'plugin', metadata?.pluginIdentifier);
+  setLast(facts, 'instance', metadata?.instanceClass);
+  setLast(facts, 'context', closure!.logContext);
   facts.set('version', closure!.eventVersion);
   for (const [at, { message }] of reasons.entries()) facts.set(`reason ${at}`, message);
-  last(facts, 'reason', reason);
+  setLast(facts, 'reason', reason);
   return facts;
 };
 
 /** Adds the facts of one more event about a node; `isNewPhase` when its phase was not recorded before. */
-export const nodeSays = (facts: Facts, event: NodeExecutionEvent, isNewPhase: boolean): void => {
-  for (const name of ['isParent', 'isDynamic', 'isArray', 'isEager'] as const) once(facts, name, event[name]);
-  if (event.inputValue.case === 'inputUri') first(facts, 'input', event.inputValue.value);
-  ofResult(facts, event.outputResult, isNewPhase);
-  last(facts, 'deck', event.deckUri);
-  first(facts, 'retry group', event.retryGroup);
-  first(facts, 'spec node', event.specNodeId);
+export const addNodeFacts = (facts: Facts, event: NodeExecutionEvent, isNewPhase: boolean): void => {
+  for (const name of ['isParent', 'isDynamic', 'isArray', 'isEager'] as const) setTrue(facts, name, event[name]);
+  if (event.inputValue.case === 'inputUri') setFirst(facts, 'input', event.inputValue.value);
+  setResult(facts, event.outputResult, isNewPhase);
+  setLast(facts, 'deck', event.deckUri);
+  setFirst(facts, 'retry group', event.retryGroup);
+  setFirst(facts, 'spec node', event.specNodeId);
   const { case: kind, value } = event.targetMetadata;
-  if (kind === 'workflowNodeMetadata') first(facts, 'child', value.executionId);
+  if (kind === 'workflowNodeMetadata') setFirst(facts, 'child', value.executionId);
   if (kind !== 'taskNodeMetadata') return;
-  last(facts, 'checkpoint', value.checkpointUri);
-  last(facts, 'cache key', value.catalogKey);
+  setLast(facts, 'checkpoint', value.checkpointUri);
+  setLast(facts, 'cache key', value.catalogKey);
   if (value.cacheStatus !== CatalogCacheStatus.CACHE_DISABLED || value.catalogKey)
     facts.set('cache', value.cacheStatus);
-  last(facts, 'dynamic job', value.dynamicWorkflow?.dynamicJobSpecUri);
+  setLast(facts, 'dynamic job', value.dynamicWorkflow?.dynamicJobSpecUri);
 };
 
 /** The facts in the document of a node execution. */
-export const nodeHas = ({ inputUri, closure, metadata }: NodeExecution): Facts => {
+export const nodeFacts = ({ inputUri, closure, metadata }: NodeExecution): Facts => {
   const facts: Facts = new Map();
-  once(facts, 'isParent', metadata!.isParentNode);
-  for (const name of ['isDynamic', 'isArray', 'isEager'] as const) once(facts, name, metadata![name]);
-  last(facts, 'input', inputUri);
-  ofResult(facts, closure!.outputResult, true);
-  last(facts, 'deck', closure!.deckUri);
-  last(facts, 'retry group', metadata!.retryGroup);
-  last(facts, 'spec node', metadata!.specNodeId);
-  last(facts, 'dynamic job', closure!.dynamicJobSpecUri);
+  setTrue(facts, 'isParent', metadata!.isParentNode);
+  for (const name of ['isDynamic', 'isArray', 'isEager'] as const) setTrue(facts, name, metadata![name]);
+  setLast(facts, 'input', inputUri);
+  setResult(facts, closure!.outputResult, true);
+  setLast(facts, 'deck', closure!.deckUri);
+  setLast(facts, 'retry group', metadata!.retryGroup);
+  setLast(facts, 'spec node', metadata!.specNodeId);
+  setLast(facts, 'dynamic job', closure!.dynamicJobSpecUri);
   const { case: kind, value } = closure!.targetMetadata;
-  if (kind === 'workflowNodeMetadata') last(facts, 'child', value.executionId);
+  if (kind === 'workflowNodeMetadata') setLast(facts, 'child', value.executionId);
   if (kind !== 'taskNodeMetadata') return facts;
-  last(facts, 'checkpoint', value.checkpointUri);
-  last(facts, 'cache key', value.catalogKey);
+  setLast(facts, 'checkpoint', value.checkpointUri);
+  setLast(facts, 'cache key', value.catalogKey);
   facts.set('cache', value.cacheStatus);
   return facts;
 };
 
 /** Adds the facts of one more event about the execution itself; `isNewPhase` when its phase was not recorded before. */
-export const executionSays = (facts: Facts, event: WorkflowExecutionEvent, isNewPhase: boolean): void => {
+export const addExecutionFacts = (facts: Facts, event: WorkflowExecutionEvent, isNewPhase: boolean): void => {
   const { outputResult: result } = event;
   if (result.case === undefined || (!isNewPhase && facts.has('result'))) return;
   const value = result.case === 'outputUri' ? { data: { case: 'uri', value: result.value } } : result.value;
@@ -198,4 +198,4 @@ export const executionSays = (facts: Facts, event: WorkflowExecutionEvent, isNew
 };
 
 /** The facts in the document of an execution. */
-export const executionHas = ({ closure }: Execution): Facts => new Map([['result', closure!.outputResult.value]]);
+export const executionFacts = ({ closure }: Execution): Facts => new Map([['result', closure!.outputResult.value]]);

@@ -8,7 +8,7 @@ import { id, node, task, taskId, workflow } from '../execution/reports.js';
 /**
  * A report of an engine about one subject (`of`). `command(true)` is the same report, with its maps in another order.
  */
-export type Said = {
+export type DrawnReport = {
   /** `execution`, the id of a node, or `<node id>/<attempt>`. */
   readonly of: string;
   /** A readable form for failure messages. */
@@ -129,17 +129,17 @@ const withoutUnset = (event: object): object =>
   Object.fromEntries(Object.entries(event).filter(([, value]) => value !== undefined));
 
 /** A report about `of`; `make` makes its command from the fields of the event. */
-const saying = (of: string, phase: string, make: (more: never) => ReportPhase, event: object): Said => ({
+const drawnReport = (of: string, phase: string, make: (more: never) => ReportPhase, event: object): DrawnReport => ({
   of,
   what: { phase, ...event },
   command: (isReversed = false) => make((isReversed ? reversed(event as Value) : event) as never),
 });
 
 /** Reports of the execution. */
-const ofWorkflow = (phases: fc.Arbitrary<keyof typeof WORKFLOW> = phaseOf(WORKFLOW)): fc.Arbitrary<Said> =>
+const workflowReport = (phases: fc.Arbitrary<keyof typeof WORKFLOW> = phaseOf(WORKFLOW)): fc.Arbitrary<DrawnReport> =>
   fc
     .tuple(phases, fc.record({ second: seconds, ...outputs }))
-    .map(([phase, event]) => saying('execution', phase, (more) => workflow(phase, more), withoutUnset(event)));
+    .map(([phase, event]) => drawnReport('execution', phase, (more) => workflow(phase, more), withoutUnset(event)));
 
 /** The fields of an event of a node that has a task or a child execution. */
 const nodeEvent = (kind: 'task' | 'child') =>
@@ -159,11 +159,11 @@ const nodeEvent = (kind: 'task' | 'child') =>
   });
 
 /** Reports of a node, whose place in the tree is always the same. */
-const ofNode = (name: string, kind: 'task' | 'child', place: object = {}): fc.Arbitrary<Said> =>
+const nodeReport = (name: string, kind: 'task' | 'child', place: object = {}): fc.Arbitrary<DrawnReport> =>
   fc
     .tuple(phaseOf(NODE), nodeEvent(kind))
     .map(([phase, event]) =>
-      saying(name, phase, (more) => node(phase, more), { ...withoutUnset(event), ...place, node: name }),
+      drawnReport(name, phase, (more) => node(phase, more), { ...withoutUnset(event), ...place, node: name }),
     );
 
 /** The fields of an event of an attempt of a task. */
@@ -184,29 +184,31 @@ const taskEvent = fc.record({
 });
 
 /** Reports of an attempt of the task of a node. */
-const ofAttempt = (name: string, attempt: number): fc.Arbitrary<Said> =>
-  fc
-    .tuple(phaseOf(TASK), taskEvent)
-    .map(([phase, event]) =>
-      saying(`${name}/${attempt}`, phase, (more) => task(phase, more), { ...withoutUnset(event), node: name, attempt }),
-    );
+const attemptReport = (name: string, attempt: number): fc.Arbitrary<DrawnReport> =>
+  fc.tuple(phaseOf(TASK), taskEvent).map(([phase, event]) =>
+    drawnReport(`${name}/${attempt}`, phase, (more) => task(phase, more), {
+      ...withoutUnset(event),
+      node: name,
+      attempt,
+    }),
+  );
 
 const parentTaskMetadata = { id: { taskId, nodeExecutionId: { nodeId: 'n0', executionId: id }, retryAttempt: 0 } };
 
 /** The reports of every node and attempt, with the subject that must have been reported before. */
-const TREE: readonly (readonly [fc.Arbitrary<Said>, string | undefined])[] = [
-  [ofNode('n0', 'task'), undefined],
-  [ofNode('n1', 'child'), undefined],
-  [ofNode('inside', 'task', { parentNodeMetadata: { nodeId: 'n0' } }), 'n0'],
-  [ofNode('made', 'task', { parentTaskMetadata }), 'n0/0'],
-  [ofAttempt('n0', 0), 'n0'],
-  [ofAttempt('n0', 1), 'n0'],
-  [ofAttempt('inside', 0), 'inside'],
+const TREE: readonly (readonly [fc.Arbitrary<DrawnReport>, string | undefined])[] = [
+  [nodeReport('n0', 'task'), undefined],
+  [nodeReport('n1', 'child'), undefined],
+  [nodeReport('inside', 'task', { parentNodeMetadata: { nodeId: 'n0' } }), 'n0'],
+  [nodeReport('made', 'task', { parentTaskMetadata }), 'n0/0'],
+  [attemptReport('n0', 0), 'n0'],
+  [attemptReport('n0', 1), 'n0'],
+  [attemptReport('inside', 0), 'inside'],
 ];
 
 /** Any reports in any order. All lengths are equally likely, because short sequences have few repeated reports. */
-export const anyReports: fc.Arbitrary<readonly Said[]> = fc.array(
-  fc.oneof(ofWorkflow(), ...TREE.map(([said]) => ({ arbitrary: said, weight: 2 }))),
+export const anyReports: fc.Arbitrary<readonly DrawnReport[]> = fc.array(
+  fc.oneof(workflowReport(), ...TREE.map(([report]) => ({ arbitrary: report, weight: 2 }))),
   { maxLength: 40, size: 'max' },
 );
 
@@ -214,25 +216,30 @@ const OPEN = ['QUEUED', 'RUNNING', 'SUCCEEDING', 'FAILING'] as const;
 const ENDS = ['SUCCEEDED', 'FAILED', 'ABORTED', 'TIMED_OUT'] as const;
 
 /** The reports of the execution that do not end it, and those of each subject of `TREE`; each list is in its order. */
-export const reportsBySubject: fc.Arbitrary<readonly (readonly Said[])[]> = fc.tuple(
-  fc.array(ofWorkflow(fc.constantFrom(...OPEN)), { maxLength: 5 }),
-  ...TREE.map(([said]) => fc.array(said, { maxLength: 6 })),
+export const reportsBySubject: fc.Arbitrary<readonly (readonly DrawnReport[])[]> = fc.tuple(
+  fc.array(workflowReport(fc.constantFrom(...OPEN)), { maxLength: 5 }),
+  ...TREE.map(([report]) => fc.array(report, { maxLength: 6 })),
 );
 
 /** A report that ends the execution. */
-export const endReport: fc.Arbitrary<Said> = ofWorkflow(fc.constantFrom(...ENDS));
+export const endReport: fc.Arbitrary<DrawnReport> = workflowReport(fc.constantFrom(...ENDS));
 
 /**
- * One interleaving of the lists of {@link reportsBySubject}: the reports of a subject stay in their order, and none comes before
- * the first report of its parent. Reports of a subject whose parent has no report are left out.
+ * One interleaving of the lists of {@link reportsBySubject}, as the random numbers choose: the reports of a subject stay in
+ * their order, and none comes before the first report of its parent. Reports of a subject whose parent has no report are left out.
  */
-export const interleaved = (parts: readonly (readonly Said[])[], chance: () => number): readonly Said[] => {
-  const rest = parts.map((part) => [...part]);
+export const interleaved = (
+  parts: readonly (readonly DrawnReport[])[],
+  randomNumber: () => number,
+): readonly DrawnReport[] => {
+  const remaining = parts.map((part) => [...part]);
   const begun = new Set<string | undefined>([undefined]);
-  const order: Said[] = [];
+  const order: DrawnReport[] = [];
   for (;;) {
-    const able = rest.filter((part, at) => part.length > 0 && begun.has(at === 0 ? undefined : TREE[at - 1]![1]));
-    const next = able[chance() % Math.max(able.length, 1)]?.shift();
+    const eligible = remaining.filter(
+      (part, at) => part.length > 0 && begun.has(at === 0 ? undefined : TREE[at - 1]![1]),
+    );
+    const next = eligible[randomNumber() % Math.max(eligible.length, 1)]?.shift();
     if (next === undefined) return order;
     begun.add(next.of);
     order.push(next);
