@@ -51,6 +51,7 @@ const contentOf = ({ key, fields, response, listElement, foldState }: StoredDocu
   state: foldState,
 });
 
+/** The documents of a model in a folded prefix, by key. */
 const documentsIn = async (folded: Awaited<ReturnType<typeof foldOf>>, { collection }: ReadModel<unknown>) => {
   const found = await folded.store.getMany(collection, [...(folded.keys.get(collection.name) ?? [])]);
   return new Map(found.map((each) => [each.key, contentOf(each)]));

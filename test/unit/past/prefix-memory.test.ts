@@ -78,7 +78,7 @@ const fold = (
   );
 };
 
-/** So many events of the stream. */
+/** Makes `count` events of the stream `s`. */
 const written = (count: number, more: Partial<Written> = {}): RecordedEvent[] =>
   recorded(Array.from({ length: count }, () => ({ stream: 's', ...more })));
 

@@ -47,6 +47,7 @@ const FIELDS =
 const FUNCTIONS = ': the functions are eq, ne, gt, gte, lt, lte, contains, not_like, value_in, value_not_in';
 const OF_PLANS = ': the fields are launch_plan.name, launch_plan.state';
 
+/** The conditions that a text of filters is parsed to. */
 const conditions = (filters: string) => filtersOf(columns, filters, entities).terms.map(({ condition }) => condition);
 
 describe('a filter', () => {

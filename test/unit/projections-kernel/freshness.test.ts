@@ -49,6 +49,7 @@ const fixture = (acknowledged: bigint | undefined, minPosition?: bigint, recorde
   const settle = async (): Promise<void> => {
     for (let turn = 0; turn < 5; turn += 1) await Promise.resolve();
   };
+  /** Advances the clock, and runs the timers that are due. */
   const pass = async (ms: number) => {
     await settle();
     nowMs += ms;
@@ -158,6 +159,7 @@ describe('a read', () => {
 it('a Get that finds nothing is UNAVAILABLE when its stream is parked, and not when another is', async () => {
   const { views, call, fresh } = fixture(undefined, undefined, 7n);
   views.setPositions(9n);
+  /** Gets a document that does not exist, while the views have parked a stream. */
   const getWhileParked = (parked: string) => {
     const store = {
       get: () => Promise.resolve(undefined),

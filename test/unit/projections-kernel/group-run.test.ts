@@ -23,6 +23,7 @@ const codecs = new Map([['tally', tallyCodec]]);
 /** The time of each run; events are recorded at 1,000 ms unless a test says otherwise, so that their lag is 4,000. */
 const NOW_MS = 5_000;
 const even = PARTITIONS.filter((partition) => partition % 2 === 0);
+/** True for events of streams in a partition with an even number. */
 const ofEven = ({ stream }: RecordedEvent): boolean => viewPartitionOf(stream) % 2 === 0;
 
 let store: ReadStore;
@@ -70,12 +71,12 @@ const scriptedLog = (all: readonly RecordedEvent[] = [], more: Partial<EventLog>
       subscribe: ({ after }, onPage) => {
         scripted.subscribed.push(after);
         handlers.push((page) => onPage(page, true));
-        let end = (): void => undefined;
+        let endSubscription = (): void => undefined;
         const ended = new Promise<void>((resolve, reject) => {
-          end = resolve;
+          endSubscription = resolve;
           failures.push(reject);
         });
-        return { ended, close: () => (end(), ended.catch(() => undefined)) };
+        return { ended, close: () => (endSubscription(), ended.catch(() => undefined)) };
       },
       async *readStream(stream) {
         yield await Promise.resolve(all.filter((event) => event.stream === stream));
@@ -90,6 +91,7 @@ const scriptedLog = (all: readonly RecordedEvent[] = [], more: Partial<EventLog>
   return scripted;
 };
 
+/** Starts a run of the partitions; `progress` is what it has reported. */
 const start = async (log: EventLog, more: Partial<PartitionRunOptions> = {}, partitions = PARTITIONS) => {
   const progress: RunProgress[] = [];
   const options: PartitionRunOptions = {
@@ -194,9 +196,9 @@ describe('a run of partitions', () => {
     const page = Array.from({ length: 5_000 }, () => others[0]!);
     const { log, deliver } = scriptedLog();
     const { run, progress } = await start(log, {}, even);
-    for (let at = 1; at <= 5; at += 1) await deliver(page, { position: BigInt(at * 5_000), hasNext: true });
+    for (let pages = 1; pages <= 5; pages += 1) await deliver(page, { position: BigInt(pages * 5_000), hasNext: true });
     expect(progress.map(({ position }) => position)).toEqual([0n, 20_000n]);
-    for (let at = 6; at <= 8; at += 1) await deliver(page, { position: BigInt(at * 5_000), hasNext: true });
+    for (let pages = 6; pages <= 8; pages += 1) await deliver(page, { position: BigInt(pages * 5_000), hasNext: true });
     expect(progress.map(({ position }) => position)).toEqual([0n, 20_000n, 40_000n]);
     await run.close();
   });
@@ -473,8 +475,8 @@ describe('views that are built beside others', () => {
     // No page of the log ends where the views in service are.
     async function* readLog({ after }: { readonly after: bigint }): AsyncGenerator<LogPage> {
       reads.push(after);
-      for (let at = Number(after); at < events.length; at += 7) {
-        const page = events.slice(at, at + 7);
+      for (let start = Number(after); start < events.length; start += 7) {
+        const page = events.slice(start, start + 7);
         pages += 1;
         yield await Promise.resolve({ events: page, position: page.at(-1)!.position });
       }
@@ -543,7 +545,7 @@ describe('views that are built beside others', () => {
 });
 
 describe('work that is retried', () => {
-  /** Work that fails so often, and then gives `done`. */
+  /** Makes work that fails `times` times, and then resolves with `done`. */
   const failing = (times: number, error: Error = new StoreUnavailable('full')) => {
     let failures = times;
     return () => {
@@ -593,6 +595,7 @@ describe('a runner', () => {
   const events = recorded([{ stream: 's' }, { stream: 's' }, { stream: 's' }]);
   const movedElsewhere = new CheckpointMoved('moved');
 
+  /** Starts a runner; `reported` are the reasons that its callbacks were given. */
   const open = async (log: EventLog, more: Partial<RunnerOptions> = {}) => {
     const reported: string[] = [];
     const running = await runProjections({
@@ -606,7 +609,7 @@ describe('a runner', () => {
     });
     return { running, reported };
   };
-  /** Waits until the log was subscribed so many times. */
+  /** Waits until the log has been subscribed `times` times. */
   const untilSubscribed = (scripted: ScriptedLog, times: number) =>
     until(
       () => Promise.resolve(scripted.subscribed.length),

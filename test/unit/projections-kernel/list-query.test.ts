@@ -93,6 +93,7 @@ describe('lists', () => {
     order: { field: 'startedAt', direction: 'descending' },
   };
   const scope = { where: [], unlessNamed: [{ field: 'state', is: '=', value: 0 }] } as const;
+  /** A request for the default page, with other fields where they are given. */
   const request = (more: Partial<ListRequest>): ListRequest => ({ limit: 0, token: '', filters: '', ...more });
 
   beforeAll(async () => {

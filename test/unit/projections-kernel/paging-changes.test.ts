@@ -27,6 +27,7 @@ let reader: ReadStore;
 const seeds = fc.record({ at: fc.integer({ min: 0, max: 6 }), pick: fc.nat(60) });
 type Seed = typeof seeds extends fc.Arbitrary<infer Value> ? Value : never;
 
+/** The fields of an execution that was just created. */
 const created = (project: string, index: number, { at, pick }: Seed): Fields => ({
   project,
   domain: 'd',
@@ -50,6 +51,7 @@ const changes = fc.oneof(
 );
 type Change = typeof changes extends fc.Arbitrary<infer Value> ? Value : never;
 
+/** The number in a field, 0 where it has none. */
 const numberIn = (fields: Fields, field: string): number => Number(fields[field] ?? 0);
 
 /** The fields that the end of an execution sets, after `lasted` seconds; none when it has ended before. */
@@ -58,6 +60,7 @@ const durationFields = (fields: Fields, lasted: number): Fields =>
     ? {}
     : { duration: lasted * SECOND, duration_class: durationClass(lasted * SECOND) };
 
+/** The fields of an execution after a change. */
 const changed = (fields: Fields, change: Change): Fields => {
   const updated = { ...fields, updated_at: numberIn(fields, 'updated_at') + SECOND };
   if (change.sets === 'state') return { ...updated, state: change.to };
@@ -139,6 +142,7 @@ const KEYS: Readonly<Record<string, string>> = {
 const populationOf = (project: string) => {
   const lives = new Map<string, Fields[]>();
   let position = 1n;
+  /** Writes an execution to the view, and notes its fields in `lives`. */
   const put = async (key: string, fields: Fields): Promise<void> => {
     position += 1n;
     lives.set(key, [...(lives.get(key) ?? []), fields]);

@@ -15,6 +15,7 @@ import { CheckpointMoved, StoreUnavailable } from '../../../services/kernel/faul
 import { type StreamName, streamName } from '../../../services/kernel/stream.js';
 import { counts, noPayloads, recorded, tallies, tallyCodec, totals, type Written } from './tallies.js';
 
+/** Opens an empty store; `beforeCommit` is called before each transaction, and makes it fail by throwing. */
 const newStore = async (beforeCommit: () => void = () => undefined): Promise<ReadStore> => {
   const directory = mkdtempSync(join(tmpdir(), 'flightlog-projector-'));
   const store = sqliteReadStore({ directory, mode: 'read-write', beforeCommit });
@@ -22,6 +23,7 @@ const newStore = async (beforeCommit: () => void = () => undefined): Promise<Rea
   return store;
 };
 
+/** Starts a projector of all three models. */
 const start = (readStore: ReadStore, more: Partial<ProjectorOptions> = {}): Promise<Projector> =>
   projector({
     readStore,
@@ -38,11 +40,11 @@ const views = async (store: ReadStore) => {
   const query = { where: [], orderBy: { field: 'sum', direction: 'ascending' }, limit: 1e6 } as const;
   const { elements } = await store.find(tallies.collection, query);
   const keys = elements.map((element) => Buffer.from(element).toString().split(' ')[0]!);
-  const [all, numbers] = await Promise.all([
+  const [tallyDocuments, countDocuments] = await Promise.all([
     store.getMany(tallies.collection, keys),
     store.getMany(counts.collection, [...new Set(keys.map((key) => key.split('/')[0]!))]),
   ]);
-  return [...all, ...numbers].toSorted((a, b) => (a.key < b.key ? -1 : 1));
+  return [...tallyDocuments, ...countDocuments].toSorted((a, b) => (a.key < b.key ? -1 : 1));
 };
 
 /** The documents of totals, by key, each of which several streams feed. */
@@ -65,6 +67,7 @@ const oneByOne = async (events: readonly RecordedEvent[]) => {
 
 const textOf = (bytes: Uint8Array | undefined) => bytes && Buffer.from(bytes).toString();
 
+/** A document with its bytes as texts, so that a difference can be read. */
 const shown = ({ key, position, fields, response, foldState }: StoredDocument) =>
   [key, position, fields, textOf(response), textOf(foldState)] as const;
 
@@ -107,10 +110,10 @@ const writes = fc.array(
 /** Cuts items into pieces of these sizes, which are taken again from the first after the last. */
 const cut = <Item>(items: readonly Item[], sizes: readonly number[]): Item[][] => {
   const pieces: Item[][] = [];
-  for (let at = 0, i = 0; at < items.length; i += 1) {
-    const size = sizes[i % sizes.length] ?? 1;
-    pieces.push(items.slice(at, at + size));
-    at += size;
+  for (let start = 0; start < items.length;) {
+    const size = sizes[pieces.length % sizes.length] ?? 1;
+    pieces.push(items.slice(start, start + size));
+    start += size;
   }
   return pieces;
 };
@@ -341,8 +344,8 @@ describe('a projector', () => {
 
   it('writes no document in a view whose fold gives none', async () => {
     const store = await newStore();
-    const none: typeof counts = { ...counts, fold: () => undefined };
-    const target = await start(store, { models: [none, tallies] });
+    const noCounts: typeof counts = { ...counts, fold: () => undefined };
+    const target = await start(store, { models: [noCounts, tallies] });
     await target.take(recorded([{ stream: 's' }]), 1n);
     expect((await views(store)).map(({ key }) => key)).toEqual(['tally-s/a']);
     expect(await store.parked()).toEqual([]);
@@ -685,9 +688,9 @@ describe('streams that are parked and resumed', () => {
     const store = await newStore();
     const events = recorded([{ stream: 't' }, { stream: 's', type: 'FromTheFuture' }, { stream: 't' }]);
     await (await start(store)).take(events, 3n);
-    const [one, other] = [await start(store, upgraded), await start(store, upgraded)];
-    expect(await one.resume(s, pagesOf(events, s))).toBe(true);
-    await expect(other.resume(s, pagesOf(events, s))).rejects.toBeInstanceOf(CheckpointMoved);
+    const [first, second] = [await start(store, upgraded), await start(store, upgraded)];
+    expect(await first.resume(s, pagesOf(events, s))).toBe(true);
+    await expect(second.resume(s, pagesOf(events, s))).rejects.toBeInstanceOf(CheckpointMoved);
     expect(await amounts(store)).toEqual([[3, 3n]]);
   });
 
@@ -726,8 +729,8 @@ describe('streams that are parked and resumed', () => {
     const t = streamName('tally', ['t']);
     expect(await target.resume(t, read(t))).toBe(false);
     expect([pages, target.parked().map(({ stream }) => stream)]).toEqual([1, [s, t]]);
-    const none = streamName('tally', ['none']);
-    expect(await target.resume(none, read(none))).toBe(true);
+    const notParked = streamName('tally', ['none']);
+    expect(await target.resume(notParked, read(notParked))).toBe(true);
     const next = await start(store, upgraded);
     expect(await next.resume(t, read(t))).toBe(true);
     expect(next.parked().map(({ stream }) => stream)).toEqual([s]);
@@ -801,6 +804,7 @@ describe('a stream that a view cannot take', () => {
     { stream: 'bad', amount: 16 },
     { stream: 'good', amount: 32 },
   ];
+  /** The events, in which the one of the type `Poison` gets this type. */
   const withPoison = (type: string) =>
     recorded(written.map((each) => (each.type === 'Poison' ? { ...each, type } : each)));
   const bad = streamName('tally', ['bad']);

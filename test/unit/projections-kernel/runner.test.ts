@@ -126,12 +126,12 @@ describe('running projections', () => {
 
   it('do not pause while they are behind the head of the log', async () => {
     const store = openStore();
-    const id = (at: number): Buffer => Buffer.from(String(at).padStart(16, '0'));
+    const id = (number: number): Buffer => Buffer.from(String(number).padStart(16, '0'));
     const { data } = tallyCodec.encode({ parts: ['a'], amount: 1 });
     const event = { type: 'Added', data, metadata: metadata(1_000) };
     const stream = streamName('tally', ['long']);
-    for (let at = 0; at < 105; at += 1) {
-      const events = Array.from({ length: 100 }, (_, index) => ({ ...event, id: id(at * 100 + index) }));
+    for (let batch = 0; batch < 105; batch += 1) {
+      const events = Array.from({ length: 100 }, (_, index) => ({ ...event, id: id(batch * 100 + index) }));
       await log.append(stream, 'any', events);
     }
     let pauses = 0;
@@ -139,6 +139,7 @@ describe('running projections', () => {
     const { running, reached, progress } = await run(store, undefined, { pauseAfterLarge });
     expect(await reached(10_500n)).toBe(true);
     await running.close();
+    // The views gather up to 10,000 events before they write.
     expect(progress.map(({ position }) => position)).toEqual([0n, 10_000n, 10_500n]);
     expect(pauses).toBe(1);
     await store.close();
@@ -381,7 +382,9 @@ describe('projections that share the partitions', () => {
   const NAMES = Array.from({ length: 40 }, (_, at) => `s${at}`);
   /** The partitions with an even number for 0, with an odd number for 1. */
   const half = (remainder: number) => PARTITIONS.filter((partition) => partition % 2 === remainder);
+  /** The sums of all tallies of `NAMES`, in their order. */
   const sums = (store: ReadStore) => Promise.all(NAMES.map((name) => sumOf(store, name)));
+  /** Appends an event with this amount to each stream of `NAMES`. */
   const appendToAll = (amount: number) => append(...NAMES.map((stream) => ({ stream, amount })));
   /** Waits until the stored checkpoints of all partitions are at the position. */
   const reachedAll = async (store: ReadStore, position: bigint): Promise<void> => {
@@ -391,6 +394,7 @@ describe('projections that share the partitions', () => {
     };
     await until(starts, (positions) => positions.every((each) => each >= position));
   };
+  /** Runs the projections of tallies in these partitions, with a connection of their own. */
   const runOnly = (partitions: readonly number[]) => run(openStore(), undefined, { models: [tallies], partitions });
 
   it('project together the events of all partitions', async () => {
@@ -483,6 +487,7 @@ describe('projections that share the partitions', () => {
 });
 
 describe('a rebuild', () => {
+  /** Starts a rebuild of the views in the directory; `progress` is what it has reported. */
   const rebuild = (more: Partial<Parameters<typeof rebuildViews>[0]> = {}) => {
     const progress: RebuildProgress[] = [];
     const { fresh = freshSqliteViews({ directory }) } = more;
@@ -490,6 +495,7 @@ describe('a rebuild', () => {
     return { done, progress };
   };
 
+  /** The documents of tallies, the order in which a list has them, and their checkpoints. */
   const allViews = async () => {
     const store = openStore();
     await store.prepare([tallies.collection, counts.collection]);
@@ -528,7 +534,7 @@ describe('a rebuild', () => {
     expect(existsSync(join(directory, PREVIOUS_FILE))).toBe(true);
   });
 
-  /** A rebuild whose partitions are divided into so many shares, all on this thread. */
+  /** Starts a rebuild whose partitions are divided into `shares` shares, all on this thread. */
   const rebuildShared = (shares: number, some: Partial<typeof sources> = {}) => {
     const fresh = freshSqliteViews({ directory });
     const [first, ...rest] = sharesOf(shares);

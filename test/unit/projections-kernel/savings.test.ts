@@ -16,6 +16,7 @@ import { counts, noPayloads, recorded, tallies, tallyCodec } from './tallies.js'
 /** A store that records its calls. */
 type Counted = ReadStore & { readonly batches: WriteBatch[]; readonly keysRead: string[] };
 
+/** Wraps a store so that it records its calls. */
 const counting = (store: ReadStore): Counted => {
   const [batches, keysRead]: [WriteBatch[], string[]] = [[], []];
   return {
@@ -45,7 +46,7 @@ const sources = { codecs: new Map([['tally', tallyCodec]]), payloads: noPayloads
 const start = (more: Partial<ProjectorOptions> = {}) =>
   projector({ ...sources, readStore: store, logId: 'log', onPoison: 'park', ...more });
 
-/** So many events, divided evenly among the streams s0, s1 and so on. */
+/** Makes `count` events, divided evenly among the streams s0, s1 and so on. */
 const many = (count: number, streams = 1): RecordedEvent[] =>
   recorded(Array.from({ length: count }, (_, at) => ({ stream: `s${at % streams}` })));
 

@@ -9,7 +9,7 @@ import { counts, tallies, totals } from './tallies.js';
 
 const models = [tallies, counts, totals];
 /** The group of all views; its checkpoint for partition 0 of 8 has the name `counts.v1 tallies.v1 totals.v1 0/8`. */
-const all = 'counts.v1 tallies.v1 totals.v1';
+const ALL_VIEWS = 'counts.v1 tallies.v1 totals.v1';
 const checkpointAt = (position: bigint) => ({ logId: 'log', position });
 
 let store: ReadStore;
@@ -45,16 +45,16 @@ describe('the stored progress of views', () => {
   };
 
   it('prefers the checkpoint of a partition to that of all, and ignores those of a division into 16', async () => {
-    await put({ [`${all} 0/8`]: 5n, [all]: 9n, [`${all} 1/8`]: 8n, [`${all} 2/16`]: 20n });
-    expect(await startsOf(0)).toEqual(models.map(() => [all, 5n]));
-    expect(await startsOf(1)).toEqual(models.map(() => [all, 8n]));
-    expect(await startsOf(2)).toEqual(models.map(() => [all, 9n]));
+    await put({ [`${ALL_VIEWS} 0/8`]: 5n, [ALL_VIEWS]: 9n, [`${ALL_VIEWS} 1/8`]: 8n, [`${ALL_VIEWS} 2/16`]: 20n });
+    expect(await startsOf(0)).toEqual(models.map(() => [ALL_VIEWS, 5n]));
+    expect(await startsOf(1)).toEqual(models.map(() => [ALL_VIEWS, 8n]));
+    expect(await startsOf(2)).toEqual(models.map(() => [ALL_VIEWS, 9n]));
   });
 
   it('prefers a checkpoint of all views, even one of all partitions, to any of a group', async () => {
     const group = groupName(models, [tallies]);
-    await put({ [all]: 3n, [`${group} 0/8`]: 9n, 'tallies.v1 0/8': 12n });
-    expect(await startsOf()).toEqual(models.map(() => [all, 3n]));
+    await put({ [ALL_VIEWS]: 3n, [`${group} 0/8`]: 9n, 'tallies.v1 0/8': 12n });
+    expect(await startsOf()).toEqual(models.map(() => [ALL_VIEWS, 3n]));
   });
 
   it('prefers a checkpoint of a group of this release to any of another release', async () => {
@@ -71,9 +71,9 @@ describe('the stored progress of views', () => {
   });
 
   it('has the checkpoints by their names', async () => {
-    await put({ [`${all} 0/8`]: 5n });
+    await put({ [`${ALL_VIEWS} 0/8`]: 5n });
     const progress = await storedProgress(store, { models });
-    expect([progress.checkpoint(`${all} 0/8`), progress.checkpoint(`${all} 1/8`)]).toEqual([
+    expect([progress.checkpoint(`${ALL_VIEWS} 0/8`), progress.checkpoint(`${ALL_VIEWS} 1/8`)]).toEqual([
       checkpointAt(5n),
       undefined,
     ]);
@@ -81,7 +81,7 @@ describe('the stored progress of views', () => {
   });
 
   it('reads no other checkpoints once all of the release are there', async () => {
-    await put(Object.fromEntries(PARTITIONS.map((partition) => [`${all} ${partition}/8`, 5n])));
+    await put(Object.fromEntries(PARTITIONS.map((partition) => [`${ALL_VIEWS} ${partition}/8`, 5n])));
     let reads = 0;
     const counted = { checkpoints: (names?: readonly string[]) => ((reads += 1), store.checkpoints(names)) };
     await storedProgress(counted, { models });
@@ -89,12 +89,12 @@ describe('the stored progress of views', () => {
   });
 
   it('of a group is replaced by that of a larger group of the same release', () => {
-    const [one, two] = [groupName(models, [tallies]), groupName(models, [tallies, counts])];
-    expect(groupName(models, models)).toBe(all);
-    expect(isReplacedByGroup(models, one, [tallies, counts])).toBe(true);
-    expect(isReplacedByGroup(models, two, models)).toBe(true);
-    expect(isReplacedByGroup(models, two, [tallies, totals])).toBe(false);
-    expect(isReplacedByGroup(models, one, [counts])).toBe(false);
+    const [small, large] = [groupName(models, [tallies]), groupName(models, [tallies, counts])];
+    expect(groupName(models, models)).toBe(ALL_VIEWS);
+    expect(isReplacedByGroup(models, small, [tallies, counts])).toBe(true);
+    expect(isReplacedByGroup(models, large, models)).toBe(true);
+    expect(isReplacedByGroup(models, large, [tallies, totals])).toBe(false);
+    expect(isReplacedByGroup(models, small, [counts])).toBe(false);
     expect(isReplacedByGroup(models, 'tallies.v1', models)).toBe(false);
     expect(isReplacedByGroup(models, groupName([tallies, counts], [tallies]), models)).toBe(false);
   });
@@ -107,6 +107,7 @@ describe('the groups of views of a process', () => {
       (stream) => viewPartitionOf(stream) === partition,
     )!;
   const groupsOf = (partitions: readonly number[]) => viewGroups(store, { models }, partitions);
+  /** Of each group the names of its views, its partitions, and whether it is being built. */
   const shown = async (partitions: readonly number[]) =>
     (await groupsOf(partitions)).map(({ models: some, partitions: own, isBuilding }) => [
       some.map(({ collection }) => collection.name).join(' '),
@@ -139,7 +140,7 @@ describe('the groups of views of a process', () => {
     await put({ 'tallies.v1 0/8': 9n });
     const [group, ...others] = await groupsOf([]);
     expect(others).toEqual([]);
-    expect(group).toMatchObject({ name: all, models, partitions: [], isBuilding: false, takeover: undefined });
+    expect(group).toMatchObject({ name: ALL_VIEWS, models, partitions: [], isBuilding: false, takeover: undefined });
   });
 
   it('keep streams as parked that the groups whose checkpoints they take over have parked, and delete the rows of replaced groups', async () => {
@@ -150,17 +151,17 @@ describe('the groups of views of a process', () => {
       [ahead, one, 5n],
       [joined, one, 7n],
       [joined, two, 2n],
-      [all, hashed, 4n],
+      [ALL_VIEWS, hashed, 4n],
       ['counts.v1', one, 1n],
     ]);
     const [group] = await groupsOf([0]);
     expect(group?.takeover?.checkpoints).toEqual([
-      { name: `${all} 0/8`, from: undefined, to: checkpointAt(9n) },
+      { name: `${ALL_VIEWS} 0/8`, from: undefined, to: checkpointAt(9n) },
       { name: `${ahead} 0/8`, from: checkpointAt(9n), to: undefined },
       { name: `${joined} 0/8`, from: checkpointAt(9n), to: undefined },
     ]);
     expect(group?.takeover?.parked).toEqual([
-      { views: all, stream: one, from: undefined, to: { position: 5n, reason: `by ${ahead}` } },
+      { views: ALL_VIEWS, stream: one, from: undefined, to: { position: 5n, reason: `by ${ahead}` } },
       { views: ahead, stream: one, from: 5n, to: undefined },
       { views: joined, stream: one, from: 7n, to: undefined },
     ]);
@@ -172,37 +173,41 @@ describe('the groups of views of a process', () => {
     const streams = Array.from({ length: 400 }, (_, each) => streamName('tally', [`n${each}`]));
     const [same, moved, gone] = streams.filter((stream) => viewPartitionOf(stream) === 0);
     await put({ [`${ahead} 0/8`]: 9n, [`${joined} 0/8`]: 9n }, [
-      [all, same!, 3n],
+      [ALL_VIEWS, same!, 3n],
       [joined, same!, 3n],
-      [all, moved!, 6n],
+      [ALL_VIEWS, moved!, 6n],
       [ahead, moved!, 4n],
-      [all, gone!, 2n],
+      [ALL_VIEWS, gone!, 2n],
     ]);
     const [group] = await groupsOf([0]);
-    const own = group?.takeover?.parked?.filter(({ views }) => views === all);
+    const own = group?.takeover?.parked?.filter(({ views }) => views === ALL_VIEWS);
     expect(own).toEqual([
-      { views: all, stream: moved, from: 6n, to: { position: 4n, reason: `by ${ahead}` } },
-      { views: all, stream: gone, from: 2n, to: undefined },
+      { views: ALL_VIEWS, stream: moved, from: 6n, to: { position: 4n, reason: `by ${ahead}` } },
+      { views: ALL_VIEWS, stream: gone, from: 2n, to: undefined },
     ]);
     await store.write(group!.takeover!);
     expect((await store.parked()).map(({ views, stream, position }) => [views, stream, position])).toEqual([
-      [all, same, 3n],
-      [all, moved, 4n],
+      [ALL_VIEWS, same, 3n],
+      [ALL_VIEWS, moved, 4n],
     ]);
-    expect(await groupsOf([0])).toMatchObject([{ name: all, takeover: undefined }]);
+    expect(await groupsOf([0])).toMatchObject([{ name: ALL_VIEWS, takeover: undefined }]);
   });
 
   it('take over the checkpoint of all partitions', async () => {
-    await put({ [all]: 6n });
+    await put({ [ALL_VIEWS]: 6n });
     const [group] = await groupsOf([0]);
-    expect(group?.takeover?.checkpoints).toEqual([{ name: `${all} 0/8`, from: undefined, to: checkpointAt(6n) }]);
+    expect(group?.takeover?.checkpoints).toEqual([{ name: `${ALL_VIEWS} 0/8`, from: undefined, to: checkpointAt(6n) }]);
   });
 
   it('move their own checkpoint to the position of their views, and delete those of replaced groups', async () => {
-    const [own, one, two] = [[tallies, totals], [tallies], [totals]].map((some) => groupName(models, some));
-    await put({ [`${two} 0/8`]: 9n, [`${one} 0/8`]: 9n, [`${own} 0/8`]: 4n, 'counts.v1 0/8': 20n });
+    const [own, ofTallies, ofTotals] = [[tallies, totals], [tallies], [totals]].map((some) => groupName(models, some));
+    await put({ [`${ofTotals} 0/8`]: 9n, [`${ofTallies} 0/8`]: 9n, [`${own} 0/8`]: 4n, 'counts.v1 0/8': 20n });
     const group = (await groupsOf([0])).find(({ name }) => name === own);
-    const deleted = [one, two].map((name) => ({ name: `${name} 0/8`, from: checkpointAt(9n), to: undefined }));
+    const deleted = [ofTallies, ofTotals].map((name) => ({
+      name: `${name} 0/8`,
+      from: checkpointAt(9n),
+      to: undefined,
+    }));
     expect(group?.takeover?.checkpoints).toEqual([
       { name: `${own} 0/8`, from: checkpointAt(4n), to: checkpointAt(9n) },
       ...deleted,
@@ -210,21 +215,21 @@ describe('the groups of views of a process', () => {
   });
 
   it('do not delete their own checkpoint where one of their views is in another group', async () => {
-    const [own, two] = [[tallies, totals], [totals]].map((some) => groupName(models, some));
-    await put({ [`${two} 0/8`]: 9n, [`${own} 0/8`]: 9n, 'counts.v1 0/8': 20n });
+    const [own, ofTotals] = [[tallies, totals], [totals]].map((some) => groupName(models, some));
+    await put({ [`${ofTotals} 0/8`]: 9n, [`${own} 0/8`]: 9n, 'counts.v1 0/8': 20n });
     const group = (await groupsOf([0])).find(({ name }) => name === own);
     const names = group?.takeover?.checkpoints.map(({ name }) => name) ?? [];
     expect([names.length, new Set(names).size]).toEqual([2, 2]);
     for (const each of group?.takeover?.checkpoints ?? [])
-      expect(each.to === undefined).toBe(each.name === `${two} 0/8`);
+      expect(each.to === undefined).toBe(each.name === `${ofTotals} 0/8`);
   });
 
   it('take over the checkpoint of another release, and leave it there', async () => {
-    await put({ [`${all} 0/8`]: 2n, 'tallies.v1 1/8': 4n, 'counts.v1 1/8': 4n, 'totals.v1 1/8': 4n });
+    await put({ [`${ALL_VIEWS} 0/8`]: 2n, 'tallies.v1 1/8': 4n, 'counts.v1 1/8': 4n, 'totals.v1 1/8': 4n });
     const [group] = await groupsOf([0, 1]);
     expect(group?.takeover).toEqual({
       documents: [],
-      checkpoints: [{ name: `${all} 1/8`, from: undefined, to: checkpointAt(4n) }],
+      checkpoints: [{ name: `${ALL_VIEWS} 1/8`, from: undefined, to: checkpointAt(4n) }],
       parked: [],
     });
   });

@@ -43,8 +43,9 @@ const logOf = (events: readonly RecordedEvent[]): Pick<EventLog, 'logId' | 'read
   logId: 'log',
   async *readStream(stream, { from = 0n, direction = 'forwards' } = {}) {
     const own = events.filter((event) => event.stream === stream && event.revision >= from);
-    const all = direction === 'backwards' ? own.toReversed() : own;
-    for (let at = 0; at < all.length; at += 2) yield await Promise.resolve(all.slice(at, at + 2));
+    const ordered = direction === 'backwards' ? own.toReversed() : own;
+    for (let start = 0; start < ordered.length; start += 2)
+      yield await Promise.resolve(ordered.slice(start, start + 2));
   },
 });
 
@@ -161,7 +162,7 @@ describe('the unprojected part of a stream', () => {
 
   it('is folded within the time limit, and no longer', async () => {
     await project(events, 1);
-    /** A clock that has advanced by so much each time it is read; it begins at 0. */
+    /** A clock that begins at 0 and advances by `stepMs` with each read after the first. */
     const clock = (stepMs: number) => {
       let nowMs = -stepMs;
       return { now: () => (nowMs += stepMs) };

@@ -34,11 +34,13 @@ beforeEach(async () => {
   await store.prepare(models.map(({ collection }) => collection));
 });
 
+/** Projects the events up to a position to the store. */
 const project = async (events: readonly RecordedEvent[], to = events.length): Promise<void> => {
   const target = await projector({ ...sources, readStore: store, logId: 'log', onPoison: 'park' });
   await target.take(events.slice(0, to), BigInt(to));
 };
 
+/** The events of each stream. */
 const streamsOf = (events: readonly RecordedEvent[]): RecordedEvent[][] =>
   [...new Set(events.map(({ stream }) => stream))].map((stream) => events.filter((event) => event.stream === stream));
 
@@ -61,6 +63,7 @@ const events = recorded([
   { stream: 's', parts: ['a'], amount: 2 },
 ]);
 
+/** Verifies the events of all streams up to a position, and returns the reads of the store. */
 const verify = async (spoil?: Spoil, upTo = 3n) => {
   const { store: read, reads } = spoilt(spoil);
   const { add, finish } = verifier({ ...sources, store: read });
@@ -167,8 +170,8 @@ describe('the verification of views', () => {
   });
 
   it('passes over events that no view follows, and documents that no event has made', async () => {
-    const none: typeof counts = { ...counts, fold: () => undefined };
-    const { add, finish } = verifier({ ...sources, models: [none], store });
+    const noCounts: typeof counts = { ...counts, fold: () => undefined };
+    const { add, finish } = verifier({ ...sources, models: [noCounts], store });
     await add([[...events, ...recorded([{ stream: 's', type: 'Other' }])]], 3n);
     await finish();
   });
@@ -185,7 +188,7 @@ describe('the verification of views', () => {
 });
 
 describe('the verification of documents that several streams feed', () => {
-  /** A verifier of at most so many documents that has seen the events. */
+  /** Makes a verifier of at most `maxDocuments` documents, which has seen the events `seen`. */
   const verifierAfter = async (
     maxDocuments: number,
     seen: readonly RecordedEvent[],
@@ -251,8 +254,8 @@ const logOf = (all: readonly RecordedEvent[], size = 2) => {
     head: () => Promise.resolve(BigInt(all.length)),
     async *readLog({ after }) {
       const rest = all.filter(({ position }) => position > after);
-      for (let at = 0; at < rest.length; at += size) {
-        const page = rest.slice(at, at + size);
+      for (let start = 0; start < rest.length; start += size) {
+        const page = rest.slice(start, start + size);
         yield await Promise.resolve({ events: page, position: page.at(-1)!.position });
       }
     },
@@ -389,6 +392,7 @@ describe('a rebuild of shares', () => {
     ...more,
   });
 
+  /** Rebuilds the views with `others` further shares; `steps` has each closing of a share, and the end of the new views. */
   const rebuild = async (more: Partial<ThreadedShareBuilder> = {}, others = 1) => {
     const steps: string[] = [];
     const progress: RebuildProgress[] = [];

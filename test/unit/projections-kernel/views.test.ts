@@ -66,10 +66,10 @@ describe('views whose positions are set', () => {
     expect(await views.reached(4n, 100)).toBe(true);
     expect(timers.armed()).toBe(0);
     const answers: string[] = [];
-    const wait = (name: string, position: bigint): void =>
+    const waitFor = (name: string, position: bigint): void =>
       void views.reached(position, 100).then((hasReached) => answers.push(`${name} ${hasReached}`));
-    wait('five', 5n);
-    wait('seven', 7n);
+    waitFor('five', 5n);
+    waitFor('seven', 7n);
     views.setPositions(6n);
     await settled();
     expect([answers, timers.armed()]).toEqual([['five true'], 1]);
@@ -102,7 +102,7 @@ describe('views whose positions are set', () => {
 
 describe('views that other processes write', () => {
   const models = [tallies, counts];
-  const all = 'counts.v1 tallies.v1'; // the name of the group of both views
+  const bothViews = 'counts.v1 tallies.v1'; // the name of the group of both views
   let store: ReadStore;
   /** The number of times that the checkpoints of the views were read. */
   let looks: number;
@@ -130,6 +130,7 @@ describe('views that other processes write', () => {
     await store.write({ documents: [], checkpoints: PARTITIONS.map(move) });
   };
 
+  /** Opens the views of a process that does not write them. */
   const open = async () => {
     const timers = manualTimers(0);
     const views = storedViews({ readStore: store, models, logId: 'log', timer: timerOf(timers) });
@@ -138,10 +139,10 @@ describe('views that other processes write', () => {
   };
 
   it('are at the positions of their checkpoints of this log', async () => {
-    await write(all, (partition) => 5 + partition);
+    await write(bothViews, (partition) => 5 + partition);
     const { views } = await open();
     expect([views.position(), views.position({ stream }), views.building()]).toEqual([5n, BigInt(5 + own), []]);
-    await write(all, () => 9, 'another');
+    await write(bothViews, () => 9, 'another');
     const other = await open();
     expect([other.views.position(), other.views.building()]).toEqual([0n, []]);
     for (const each of [views, other.views]) await each.close();
@@ -172,7 +173,7 @@ describe('views that other processes write', () => {
   });
 
   it('are looked at every 250 ms, and every 10 ms while a read waits', async () => {
-    await write(all, () => 1);
+    await write(bothViews, () => 1);
     const { views, timers } = await open();
     expect([looks, timers.armed()]).toEqual([1, 1]);
     timers.advance(249);
@@ -187,7 +188,7 @@ describe('views that other processes write', () => {
     const waiting = [views.reached(3n, 1_000), views.reached(2n, 1_000)];
     await settled();
     expect(looks).toBe(3); // at once, and one look for both
-    await write(all, () => 2);
+    await write(bothViews, () => 2);
     timers.advance(9);
     await settled();
     expect(looks).toBe(3);
@@ -210,14 +211,14 @@ describe('views that other processes write', () => {
   });
 
   it('keep their positions while the store is unavailable, and are looked at again', async () => {
-    await write(all, () => 4);
+    await write(bothViews, () => 4);
     const { views, timers } = await open();
     isAway = true;
     timers.advance(250);
     await settled();
     expect([looks, views.position(), timers.armed()]).toEqual([2, 4n, 1]);
     isAway = false;
-    await write(all, () => 5);
+    await write(bothViews, () => 5);
     timers.advance(250);
     await settled();
     expect(views.position()).toBe(5n);
