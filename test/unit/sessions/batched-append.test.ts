@@ -57,11 +57,13 @@ describe('commands for one stream that wait together, on a log that other proces
     rmSync(directory, { recursive: true });
   });
 
+  /** Sends a command to the purse. */
   const ask = (sessions: OpenSessions, kind: 'add' | 'spend', commandId: string = randomUUID()) =>
     sessions.handle(purse, stream, { kind }, { actor: 'tester', commandId });
-  /** So many commands at once, each of which adds a coin. */
+  /** Sends `count` commands at once, each of which adds a coin. */
   const several = (sessions: OpenSessions, count: number) =>
     Promise.all(Array.from({ length: count }, () => ask(sessions, 'add')));
+  /** The events of the purse, in order. */
   const recorded = async (): Promise<RecordedEvent[]> => {
     const events: RecordedEvent[] = [];
     for await (const page of store.readStream(stream)) events.push(...page);
@@ -99,8 +101,8 @@ describe('commands for one stream that wait together, on a log that other proces
 
     stream = streamName('purse', [randomUUID()]);
     const lost = opened(() => Promise.reject(new StoreUnavailable('it is not there')));
-    const asked = await Promise.allSettled(Array.from({ length: 12 }, () => ask(lost, 'add')));
-    expect(asked.map(({ status }) => status)).toEqual(asked.map(() => 'rejected'));
+    const results = await Promise.allSettled(Array.from({ length: 12 }, () => ask(lost, 'add')));
+    expect(results.map(({ status }) => status)).toEqual(results.map(() => 'rejected'));
   });
 
   it('are decided again when another process was faster, and at most one of the next appends is a batch', async () => {
@@ -275,7 +277,11 @@ describe('commands for one stream that wait together, on a log that other proces
       return appended;
     };
     const arrived = async (): Promise<void> => {
-      for (let seen = -1; seen < arriving.length;) await Promise.all(arriving.slice(0, (seen = arriving.length)));
+      let awaited: number;
+      do {
+        awaited = arriving.length;
+        await Promise.all(arriving);
+      } while (awaited < arriving.length);
     };
     return { append, arrived };
   };

@@ -41,6 +41,7 @@ describe('a live stream', () => {
     rmSync(directory, { recursive: true });
   });
 
+  /** The events of the purse, in order. */
   const recorded = async (): Promise<RecordedEvent[]> => {
     const events: RecordedEvent[] = [];
     for await (const page of store.readStream(stream)) events.push(...page);
@@ -71,6 +72,7 @@ describe('a live stream', () => {
   });
 
   const idempotency = { key: 'k', operation: 'Add', content: 'c' };
+  /** Adds a coin under an idempotency key. */
   const addKeyed = (change: Partial<CommandContext> = {}): Promise<unknown> =>
     sessions.handle(purse, stream, { kind: 'add' }, { ...context(), idempotency, ...change });
 
@@ -484,7 +486,7 @@ describe('a live stream', () => {
       read,
       release,
       turns: async () => {
-        for (let at = 0; at < 20; at += 1) await new Promise((resolve) => setImmediate(resolve));
+        for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
       },
     };
   };
@@ -534,7 +536,7 @@ describe('a live stream', () => {
     const keptOf = async (isOver: boolean): Promise<number> => {
       const opened = openSessions({ store, payloads, now: () => 1_000 });
       const ending = { ...purse, isOver: () => isOver };
-      for (let at = 0; at < 1_100; at += 1) await opened.read(ending, streamName('purse', [`${at}`]), asIs);
+      for (let index = 0; index < 1_100; index += 1) await opened.read(ending, streamName('purse', [`${index}`]), asIs);
       return opened.cached().sessions;
     };
     expect(await keptOf(false)).toBe(1_100);
@@ -604,13 +606,13 @@ describe('the acknowledged positions that a process remembers', () => {
 
   it('are of the 20,000 streams that were written last', () => {
     const remembered = rememberAcknowledged();
-    const all = Array.from({ length: 20_001 }, (_, at) => named('p', 'd', String(at)));
-    for (const stream of all.slice(0, 20_000)) remembered.note(stream, 'purse-p:d:', 1n);
-    remembered.note(all[0]!, 'purse-p:d:', 2n);
-    expect(all.filter((stream) => remembered.ofStream(stream) === undefined)).toEqual([all[20_000]]);
-    remembered.note(all[20_000]!, 'purse-p:d:', 3n);
-    expect(all.filter((stream) => remembered.ofStream(stream) === undefined)).toEqual([all[1]]);
-    expect(remembered.streamUnder('purse-p:d:')).toBe(all[2]);
+    const streams = Array.from({ length: 20_001 }, (_, index) => named('p', 'd', String(index)));
+    for (const stream of streams.slice(0, 20_000)) remembered.note(stream, 'purse-p:d:', 1n);
+    remembered.note(streams[0]!, 'purse-p:d:', 2n);
+    expect(streams.filter((stream) => remembered.ofStream(stream) === undefined)).toEqual([streams[20_000]]);
+    remembered.note(streams[20_000]!, 'purse-p:d:', 3n);
+    expect(streams.filter((stream) => remembered.ofStream(stream) === undefined)).toEqual([streams[1]]);
+    expect(remembered.streamUnder('purse-p:d:')).toBe(streams[2]);
     expect(remembered.streamUnder('purse-p:e:')).toBeUndefined();
   });
 });

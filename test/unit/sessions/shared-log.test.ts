@@ -61,11 +61,13 @@ describe('a live stream of a log that other processes write too', () => {
     sessions.handle(purse, stream, { kind }, context(more));
   const committed = (): Promise<Folded<Purse>> =>
     here.read(purse, stream, ({ state, ...folded }) => ({ ...folded, state: { ...state } }));
+  /** The events of the purse, in order. */
   const recorded = async (): Promise<RecordedEvent[]> => {
     const events: RecordedEvent[] = [];
     for await (const page of store.readStream(stream)) events.push(...page);
     return events;
   };
+  /** Adds the ten coins that a purse holds. */
   const fill = async (sessions: OpenSessions): Promise<void> => {
     for (let coins = 0; coins < 10; coins += 1) await ask(sessions, 'add');
   };
@@ -79,8 +81,8 @@ describe('a live stream of a log that other processes write too', () => {
   it('refuses at the head of the stream, with one read for concurrent callers', async () => {
     await fill(here);
     reads = [];
-    const all = await Promise.all(Array.from({ length: 20 }, () => ask(here, 'add')));
-    expect(new Set(all.map(({ kind }) => kind))).toEqual(new Set(['refused']));
+    const outcomes = await Promise.all(Array.from({ length: 20 }, () => ask(here, 'add')));
+    expect(new Set(outcomes.map(({ kind }) => kind))).toEqual(new Set(['refused']));
     expect(reads).toEqual([{ from: 10n }]);
   });
 
@@ -218,8 +220,8 @@ describe('a live stream of a log that other processes write too', () => {
     await ask(there, 'add');
     await ask(here, 'add'); // after a conflict, by which commands are appended one by one
     [isAway, sent] = [true, 0];
-    const asked = await Promise.allSettled(Array.from({ length: 5 }, () => ask(here, 'add')));
-    expect(asked.map((each) => each.status === 'rejected' && each.reason instanceof StoreUnavailable)).toEqual(
+    const results = await Promise.allSettled(Array.from({ length: 5 }, () => ask(here, 'add')));
+    expect(results.map((each) => each.status === 'rejected' && each.reason instanceof StoreUnavailable)).toEqual(
       Array(5).fill(true),
     );
     expect(sent).toBe(1);

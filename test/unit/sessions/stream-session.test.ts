@@ -60,6 +60,7 @@ describe('live streams', () => {
   /** The state of the stream as the sessions know it, without a read of the log. */
   const known = (sessions: OpenSessions) =>
     sessions.readKnown(purse, stream, ({ state: { coins }, revision, position }) => ({ coins, revision, position }));
+  /** The events of the purse, in order. */
   const recorded = async (): Promise<RecordedEvent[]> => {
     const events: RecordedEvent[] = [];
     for await (const page of store.readStream(stream)) events.push(...page);
@@ -121,7 +122,8 @@ describe('live streams', () => {
     const here = openWith({ readStream }, { isShared: true });
     await ask(here, { kind: 'add' }, creating);
     const [first] = await recorded();
-    for (let at = 1n; at <= 1_001n; at += 1n) here.observe({ ...first!, revision: at, position: at + 1n });
+    for (let revision = 1n; revision <= 1_001n; revision += 1n)
+      here.observe({ ...first!, revision, position: revision + 1n });
     await expect(known(here)).resolves.toEqual({ coins: 1_002, revision: 1_001n, position: 1_002n });
     expect(reads).toBe(0);
   });
@@ -230,11 +232,11 @@ describe('live streams', () => {
     const decide: typeof purse.decider.decide = (...given) => ((decided += 1), decidePurse(...given));
     const counting: typeof purse = { ...purse, decider: { ...purse.decider, decide } };
     const here = openWith({ append }, { isShared: true });
-    const asked = [large, { kind: 'add' }, { kind: 'add' }] as const;
-    const all = Promise.all(asked.map((command) => ask(here, command, counting)));
+    const commands = [large, { kind: 'add' }, { kind: 'add' }] as const;
+    const outcomes = Promise.all(commands.map((command) => ask(here, command, counting)));
     await expect.poll(() => ({ appends, decided }), LIMIT).toEqual({ appends: 1, decided: 3 });
     open();
-    await all;
+    await outcomes;
     expect(appends).toBe(2);
   });
 });

@@ -28,6 +28,7 @@ const newState = () => {
 };
 type Opened = ReturnType<typeof newState>;
 
+/** The state of the stream after its one event was read. */
 const foldedState = async (): Promise<Opened> => {
   const state = newState();
   await state.fold();

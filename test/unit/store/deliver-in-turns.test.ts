@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { deliverInTurns } from '../../../projections/store/sqlite/deliver-in-turns.js';
 
-/** Takes so much time; once the messages of a turn have taken 10 ms, further ones wait for the next turn. */
+/** Keeps the thread busy. Once the messages of a turn have taken 10 ms, further ones wait for the next turn. */
 const busy = (ms: number): void => {
   const until = performance.now() + ms;
   while (performance.now() < until);

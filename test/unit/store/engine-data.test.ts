@@ -17,7 +17,7 @@ const OBJECTS: Readonly<Record<string, { readonly size: number; readonly body: s
 };
 
 describe('objects of engines in a bucket', () => {
-  const asked: string[] = [];
+  const requests: string[] = [];
   let server: Server;
   let data: EngineData;
 
@@ -26,7 +26,7 @@ describe('objects of engines in a bucket', () => {
     process.env['AWS_SECRET_ACCESS_KEY'] ??= 'test';
     server = createServer(({ method = '', url = '' }, response) => {
       const key = url.replace('/bucket/', '').split('?', 1)[0] ?? '';
-      asked.push(`${method} ${key}`);
+      requests.push(`${method} ${key}`);
       const found = OBJECTS[key];
       if (!found) response.writeHead(404).end();
       else if (method === 'HEAD') response.writeHead(200, { 'content-length': found.size }).end();
@@ -54,12 +54,12 @@ describe('objects of engines in a bucket', () => {
     's3://bucket/a/../b',
     '',
   ])('are not looked at outside of the prefix: %s', async (address) => {
-    asked.length = 0;
-    expect([await data.read(address, enoughMemory), asked]).toEqual([undefined, []]);
+    requests.length = 0;
+    expect([await data.read(address, enoughMemory), requests]).toEqual([undefined, []]);
   });
 
   it('are unusable when they are missing or too large, which is known before they are fetched', async () => {
-    asked.length = 0;
+    requests.length = 0;
     await expect(data.read('s3://bucket/a/gone', enoughMemory)).rejects.toMatchObject({
       code: 'engine-data-unusable',
       message: 's3://bucket/a/gone is missing',
@@ -67,18 +67,18 @@ describe('objects of engines in a bucket', () => {
     await expect(data.read('s3://bucket/a/large', enoughMemory)).rejects.toMatchObject({
       code: 'engine-data-unusable',
     });
-    expect(asked).toEqual(['HEAD a/gone', 'HEAD a/large']);
+    expect(requests).toEqual(['HEAD a/gone', 'HEAD a/large']);
   });
 
   it('are not fetched without memory for them, nor beyond that memory when they have grown', async () => {
-    asked.length = 0;
+    requests.length = 0;
     const sizes: number[] = [];
     const noMemory = (bytes: number): Promise<void> => {
       sizes.push(bytes);
       return Promise.reject(new Error('no memory'));
     };
     await expect(data.read('s3://bucket/a/fits', noMemory)).rejects.toThrow('no memory');
-    expect([sizes, asked]).toEqual([[4], ['HEAD a/fits']]);
+    expect([sizes, requests]).toEqual([[4], ['HEAD a/fits']]);
     await expect(data.read('s3://bucket/a/grown', enoughMemory)).rejects.toMatchObject({
       code: 'store-unavailable',
       message: 's3://bucket/a/grown cannot be read: it has grown meanwhile',

@@ -40,6 +40,7 @@ const startNode = async (onCall: (stream: ServerHttp2Stream) => void): Promise<N
 /** Starts a node that takes calls and answers none. */
 const silentNode = (): Promise<NodeClient> => startNode(() => undefined);
 
+/** A connection that always has this client. */
 const connectionOf = (client: NodeClient) => ({
   client: () => Promise.resolve(client),
   abandon: () => undefined,
@@ -61,13 +62,13 @@ it('a read that a node does not answer fails after 4 s, and a live subscription 
   const client = await silentNode();
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   const ended: unknown[] = [];
-  const wait = (isLive: boolean): void => {
+  const startRead = (isLive: boolean): void => {
     eventRead(client, { from: 'start', isSubscription: isLive, isLive })
       .next()
       .catch((error: unknown) => ended.push([isLive, error]));
   };
-  wait(false);
-  wait(true);
+  startRead(false);
+  startRead(true);
   await vi.advanceTimersByTimeAsync(3_999);
   expect(ended).toEqual([]);
   await vi.advanceTimersByTimeAsync(60_000);

@@ -118,6 +118,7 @@ const details = <Desc extends Parameters<typeof create>[0]>(schema: Desc, init?:
     value: toBinary(schema, create(schema, init)),
   });
 
+/** The result that the adapter reads from an answer with this refusal. */
 const refused = (any: ReturnType<typeof details>, message = 'said') =>
   answered({ result: { case: 'error', value: { code: Code.UNKNOWN, message, details: any } } }).result;
 

@@ -20,6 +20,7 @@ const answered = (content: Content) =>
 
 const ID = '00112233-4455-6677-8899-aabbccddeeff';
 
+/** The content of an answer with this event. */
 const eventContent = (event: {
   readonly stream: string;
   readonly type: string;
@@ -62,13 +63,13 @@ describe('an event that is read from an event store', () => {
       position: fc.bigInt(0n, 2n ** 62n),
     });
     fc.assert(
-      fc.property(event, (given) => {
-        const read = answered(eventContent(given));
+      fc.property(event, (written) => {
+        const read = answered(eventContent(written));
         if ('mark' in read) throw new Error('no event');
         const { data, id, ...rest } = read;
         expect({ ...rest, data: Buffer.from(data), id: Buffer.from(id).toString('hex') }).toEqual({
-          ...given,
-          data: Buffer.from(given.data),
+          ...written,
+          data: Buffer.from(written.data),
           id: ID.replaceAll('-', ''),
         });
       }),

@@ -86,6 +86,7 @@ describe('a checkpoint in a file', () => {
     let atMs = 0;
     block();
     const checkpoint = { read: () => Promise.resolve(0n), write: (position: bigint) => opened().write(position) };
+    // Each page comes 2 s after the one before; a checkpoint is written at most once a second.
     const options = { log: store, filter: {}, checkpoint, now: () => (atMs += 2_000) };
     const reactor = follow(
       { ...options, onFailure: (error) => failures.push(error) },

@@ -8,6 +8,7 @@ import { eventAt, scriptedConnection, type ScriptedRead } from './scripted-reads
 /** The error of a server for a position without an event, and for some failures that have nothing to do with it. */
 const noSuchPosition = (): Error => new UnknownError(undefined, 'Exception was thrown by handler.');
 
+/** The positions from one to another, both included. */
 const positions = (from: number, to: number): bigint[] =>
   Array.from({ length: to - from + 1 }, (_, i) => BigInt(from + i));
 
@@ -34,6 +35,7 @@ describe('a read of the log of an event store', () => {
   });
 
   it('that fails after its first page is not begun again: no event comes twice', async () => {
+    // 200 events are a page.
     const { found, error } = await readAfter(5n, [
       { answers: positions(6, 205).map(eventAt), error: noSuchPosition() },
       { answers: [eventAt(7n), eventAt(4n)] },

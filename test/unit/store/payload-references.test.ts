@@ -34,6 +34,7 @@ const withContents = messages.flatMap((schema) => {
   return fields.length > 0 ? [{ schema, fields: fields.map(({ localName }) => localName), name: schema.name }] : [];
 });
 
+/** A content that is stored as the payload with this hash. */
 const refTo = (sha256: string) => ({
   content: { case: 'ref' as const, value: { scope: 'runs/a', sha256, sizeBytes: 1n, keyId: '' } },
 });
@@ -69,6 +70,7 @@ const logOf = (events: readonly RecordedEvent[]): EventLog =>
     },
   }) as Partial<EventLog> as EventLog;
 
+/** The references to payloads in a log with these events. */
 const read = (events: readonly RecordedEvent[], foreign: readonly string[] = []) =>
   payloadReferences({ log: logOf(events), codecs, foreign: new Set(foreign), onProgress: () => undefined });
 
