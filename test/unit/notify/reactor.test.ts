@@ -125,10 +125,12 @@ const optionsOf = (paths: readonly string[], more: Partial<NotifyOptions>): Noti
     ...more,
   };
 };
+/** Starts the reactor with a webhook channel and a rule for each path. */
 const start = (paths: readonly string[] = [], more: Partial<NotifyOptions> = {}): void => {
   reactor = notify(optionsOf(paths, more));
 };
 
+/** Sends a command to an execution. */
 const runCommand = async (command: ExecutionCommand, target = stream): Promise<void> => {
   const context = { actor: 'tester', commandId: randomBytes(8).toString('hex'), traceParent: TRACE };
   await sessions.handle(executionAggregate({ payloads }), target, command, context);
@@ -176,12 +178,13 @@ const recorded = async (notificationsOf = notifications): Promise<readonly Notif
 /** The types of the recorded events without `Notification`, with which each begins, in order. */
 const types = async (): Promise<readonly string[]> =>
   (await recorded()).map(({ type }) => type.replace('Notification', ''));
+/** Waits until exactly these events are recorded, in this order, given without `Notification`. */
 const untilTypes = (...wanted: readonly string[]): Promise<unknown> =>
   until(types, (found) => found.join() === wanted.join());
-/** Waits for so many recorded events; with a type, only events of that type count. */
+/** Waits until `count` events are recorded; with a type, only events of that type count. */
 const untilRecorded = (count: number, wanted?: string): Promise<unknown> =>
   until(types, (found) => found.filter((type) => type === (wanted ?? type)).length === count);
-/** Waits until so many messages are pending: due later, or not yet sent. */
+/** Waits until `count` messages are pending: due later, or not yet sent. */
 const untilWaiting = (count: number): Promise<unknown> =>
   until(
     () => Promise.resolve(reactor?.figures().waiting),
@@ -251,7 +254,7 @@ describe('the messages about an execution', () => {
     expect(smtp.mails.map(({ to }) => to)).toEqual(['ann@example.com', 'bob@example.com']);
   });
 
-  it('come by rules for labels of the configuration that is recorded with the execution', async () => {
+  it('are caused by a rule for labels that the execution has from the configuration recorded with it', async () => {
     const labels = { team: 'sales' };
     start(['/hook'], {
       routing: {
@@ -267,7 +270,7 @@ describe('the messages about an execution', () => {
     expect(JSON.parse(hooks.posts[0]?.body ?? '')).toMatchObject({ data: { labels } });
   });
 
-  it('do not come where no entry and no rule asks for them', async () => {
+  it('are not sent when neither an entry nor a rule asks for them', async () => {
     start();
     await failFor();
     await failOther();
@@ -470,6 +473,7 @@ describe('many messages about one launch plan', () => {
   const count = async (type: NotificationEvent['type']): Promise<number> =>
     (await streamsOf()).flat().filter((event) => event.type === type).length;
 
+  /** Records executions e1 to e5, each of which fails and has an e-mail entry for ann. */
   const failMany = async (): Promise<void> => {
     const notifications = [
       create(NotificationSchema, {
@@ -478,11 +482,11 @@ describe('many messages about one launch plan', () => {
       }),
     ];
     for (const each of executions) {
-      const of = executionStream(each);
+      const target = executionStream(each);
       const created = create(ExecutionCreatedSchema, { id: each, spec: {}, notifications });
-      await runCommand({ ...creation, id: each, created }, of);
-      await runCommand(workflow('RUNNING', { executionId: each }), of);
-      await runCommand(workflow('FAILED', { executionId: each }), of);
+      await runCommand({ ...creation, id: each, created }, target);
+      await runCommand(workflow('RUNNING', { executionId: each }), target);
+      await runCommand(workflow('FAILED', { executionId: each }), target);
     }
   };
 
@@ -593,8 +597,10 @@ describe('many messages about one launch plan', () => {
 
 describe('an execution that runs for long', () => {
   const HOUR_MS = 3_600_000;
-  const isRunning = (of: typeof stream): Promise<boolean> =>
-    sessions.read(executionAggregate({ payloads }), of, ({ state }) => state.phase === WORKFLOW.RUNNING);
+  /** True for an execution whose last phase is RUNNING. */
+  const isRunning = (execution: typeof stream): Promise<boolean> =>
+    sessions.read(executionAggregate({ payloads }), execution, ({ state }) => state.phase === WORKFLOW.RUNNING);
+  /** Starts the reactor that sends the recipients a message about each execution that runs for more than an hour. */
   const startLong = (...recipients: readonly string[]): void => {
     const rules = [{ ...rule('mail', []), longRunning: true, recipients }];
     const routing = { entries: { email: 'mail', slack: 'mail', pagerDuty: 'mail' }, rules };

@@ -21,6 +21,7 @@ const rule: RoutingRule = {
   channel: 'hook',
   recipients: [],
 };
+/** Routes e-mail entries to `mail`, and entries for PagerDuty to no channel. */
 const routing = (rules: readonly RoutingRule[] = [], slack = 'mail'): Routing => ({
   entries: { email: 'mail', slack, pagerDuty: undefined },
   isMail: (channel) => channel === 'mail',

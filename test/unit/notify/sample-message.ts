@@ -6,7 +6,7 @@ import { IdentifierSchema } from '../../../proto/gen/platformidl/core/identifier
 import type { MessageContent } from '../../../services/reactors/notify/message-content.js';
 import { composeMessage, type Message, type Templates } from '../../../services/reactors/notify/message/message.js';
 
-/** When the execution of the samples was created. */
+/** The time at which the execution of the samples was created, in milliseconds since 1970, and the time that it ran. */
 export const START = Date.UTC(2026, 0, 1);
 const RUN_MS = (90 * 60 + 30) * 1_000;
 

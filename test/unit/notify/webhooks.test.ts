@@ -20,11 +20,13 @@ beforeEach(async () => {
 });
 afterEach(() => sink.close());
 
+/** The options of a channel that posts to this path of the sink. */
 const target = (path: string) => ({ url: `${sink.url}${path}`, allowPrivate: true, now: () => START });
 const hook = (path: string, more: Partial<WebhookOptions> = {}) =>
   webhookChannel({ ...target(path), secret: `whsec_${KEY.toString('base64')}`, logId: 'log-1', ...more });
 const send = (path: string, timeoutMs = 10_000): Promise<AttemptOutcome> =>
   hook(path).send(messageTo(''), AbortSignal.timeout(timeoutMs));
+/** The body of the first post, parsed. */
 const posted = (): unknown => JSON.parse(sink.posts[0]?.body ?? 'null');
 
 describe('a webhook', () => {

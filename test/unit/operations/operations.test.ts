@@ -33,6 +33,7 @@ const ask = async (
   return route?.handle(request as never, {} as never);
 };
 
+/** An engine that is not connected, has no leases and takes no executions, unless `more` says otherwise. */
 const engine = (name: string, more: object) => ({
   ...{ group: 'default', engine: name, session: `session of ${name}`, isConnected: false, seenAtMs: 0, free: 0 },
   leased: [],
@@ -83,11 +84,13 @@ describe('the list of named consumers', () => {
   let directory: string;
   let store: EventStore;
 
+  /** A consumer group that starts at the beginning of its source. */
   const configured = (source: string, group: string): ConfiguredGroup => ({
     ...{ source, group, id: randomUUID(), settings: {} as never, filter: undefined, parkedFrom: 0n },
     start: { requestedStart: 'start', after: source === '$all' ? 0n : -1n }, // positions count from 1, revisions from 0
   });
 
+  /** Records the event by which a group is created. */
   const recordCreation = async (group: ConfiguredGroup): Promise<void> => {
     const event: GroupEvent = { type: 'PersistentSubscriptionCreated', group };
     await store.append(CONFIGURATION_STREAM, 'any', [newEvent(event.type, Buffer.from(groupEventJson(event)))]);

@@ -34,6 +34,7 @@ let store: EventStore;
 let damaged: StreamName | undefined;
 let parked: string[];
 
+/** The event as the log gives it: damaged, if it is one of those in the stream `damaged`. */
 const asRead = (event: RecordedEvent): RecordedEvent =>
   event.stream === damaged && DAMAGED.has(event.type) ? { ...event, data: Uint8Array.of(0xff) } : event;
 

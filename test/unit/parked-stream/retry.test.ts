@@ -83,6 +83,7 @@ describe('RetryParkedStream', () => {
 });
 
 describe('a request that this release cannot read', () => {
+  /** Appends an event of a type that this release does not know to the requests. */
   const ofNewerRelease = () => store.append(RETRIES_STREAM, 'any', [newEvent('OfANewerRelease', new Uint8Array())]);
 
   it('does not hide other requests in the list', async () => {
@@ -150,6 +151,7 @@ describe('a process that has parked a stream', () => {
   });
   afterEach(() => retries.close());
 
+  /** Waits until `lines` lines were logged. */
   const untilLogged = (lines: number) =>
     until(
       () => Promise.resolve(logged),

@@ -35,6 +35,7 @@ const whereOf = ({ permission, target }: Requirement): string => {
 /** The table's texts for requirements that are no permission. */
 const NAMES: Partial<Record<Requirement['permission'], string>> = { none: 'no token', authenticated: 'any token' };
 
+/** The page's section about a service: a table of its RPCs. */
 const sectionOf = (service: string, endpoints: readonly Endpoint[]): string =>
   `### ${service}\n\n${markdownTable(
     ['RPC', 'requires', 'in project and domain of', 'and `read` in project and domain of'],

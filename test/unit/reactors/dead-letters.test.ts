@@ -147,6 +147,7 @@ const open = (): void => {
 const letters = (): Promise<readonly OpenLetter[]> =>
   sessions.read(deadLetterAggregate, deadLetterStream(reactor), ({ state }) => [...state.open.values()]);
 
+/** Sends the command of an operator about a dead letter. */
 const ask = (type: 'RetryDeadLetter' | 'SkipDeadLetter', position: bigint) => {
   const command: DeadLetterCommand = { type, reactor, position };
   return sessions.handle(deadLetterAggregate, deadLetterStream(reactor), command, {
@@ -155,7 +156,7 @@ const ask = (type: 'RetryDeadLetter' | 'SkipDeadLetter', position: bigint) => {
   });
 };
 
-/** Advances the clock by the longest retry delay until the work of a position was tried so many times. */
+/** Advances the clock by the longest retry delay, until the work of a position was tried `attempts` times. */
 const tryUntil = (position: bigint, attempts: number) =>
   until(
     () => {

@@ -19,7 +19,7 @@ import { manualTimers } from '../../support/manual-timers.js';
 import { until } from '../../support/until.js';
 
 const START = 1_700_000_000_000;
-/** Work is due so long after its event was recorded. */
+/** The time from the recording of an event until its work is due. */
 const AFTER_MS = 600_000;
 const HOUR_MS = 3_600_000;
 /** The delay of the first retry. */
@@ -77,6 +77,7 @@ const record = (times: readonly number[]) =>
     })),
   );
 
+/** Starts the reactor. */
 const open = (): void => {
   reactor = whenDue<bigint>({
     log: store,

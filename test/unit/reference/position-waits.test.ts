@@ -59,7 +59,7 @@ describe('calls that wait for a position', () => {
     store.append(streamName('purse', [randomUUID()]), 'no-stream', [
       { id: new Uint8Array(16), type: 'EngineReported', data: new Uint8Array(), metadata: '{}' },
     ]);
-  /** So many calls that wait for a position, each for at most a minute. */
+  /** Starts `count` calls that wait for a position, each for at most a minute. */
   const waitFor = (position: bigint, count: number) =>
     Array.from({ length: count }, () => following.reached(position, 60_000));
 
@@ -96,12 +96,13 @@ describe('calls that wait for a position', () => {
   it('of clients that continue after a position are refused above the limit, or if the log still ends before it', async () => {
     const waits = positionWaits({ hasReached: () => false, maxWaiting: 2 });
     const continuing = { waits, position: () => 3n, maxLagMs: 20 };
-    const two = Promise.allSettled([reachPosition(continuing, 7n), reachPosition(continuing, 8n)]);
+    const waiting = Promise.allSettled([reachPosition(continuing, 7n), reachPosition(continuing, 8n)]);
     await expect(reachPosition(continuing, 9n)).rejects.toMatchObject({
       code: 'RESOURCE_EXHAUSTED',
       message: expect.stringMatching(/^2 calls wait for positions of the log/u) as string,
     });
-    for (const each of await two) expect(each).toMatchObject({ status: 'rejected', reason: { code: 'UNAVAILABLE' } });
+    for (const each of await waiting)
+      expect(each).toMatchObject({ status: 'rejected', reason: { code: 'UNAVAILABLE' } });
   });
 
   it('read nothing themselves where the subscription advances over every position', async () => {

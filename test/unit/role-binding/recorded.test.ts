@@ -62,6 +62,7 @@ const openProcess = () => {
   };
 };
 
+/** Waits until a reader gives `count` bindings. */
 const untilThereAre = (count: number, read: () => readonly unknown[]) =>
   until(
     () => Promise.resolve(read().length),

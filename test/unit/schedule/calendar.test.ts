@@ -208,10 +208,10 @@ describe('a cron schedule in any zone', () => {
         (zone, hour, minute, steps) => {
           const from = at('2026-03-01T00:00:00Z');
           const ticks = ticksOf(cron(`CRON_TZ=${zone} ${minute} ${hour} * * *`), from, 'UTC');
-          const all = nextTicks(ticks, from, steps.length + 2);
+          const ahead = nextTicks(ticks, from, steps.length + 2);
           const times = steps.map((_, index) => steps.slice(0, index).reduce((sum, step) => sum + step, from));
-          for (const now of times) expect(ticks.after(now)).toBe(all.find((tick) => tick > now));
-          const gaps = all.slice(1).map((tick, index) => tick - all[index]!);
+          for (const now of times) expect(ticks.after(now)).toBe(ahead.find((tick) => tick > now));
+          const gaps = ahead.slice(1).map((tick, index) => tick - ahead[index]!);
           for (const gap of gaps) expect(Math.abs(gap - 86_400_000)).toBeLessThanOrEqual(3_600_000);
         },
       ),
@@ -225,6 +225,7 @@ describe('a cron expression of any five fields', () => {
   const DAYS = 400;
 
   type Field = { readonly text: string; readonly isAny: boolean; readonly values: ReadonlySet<number> };
+  /** The values from a minimum to a maximum, in steps. */
   const upTo = (min: number, max: number, step = 1): readonly number[] =>
     Array.from({ length: Math.floor((max - min) / step) + 1 }, (_, index) => min + index * step);
 
@@ -241,6 +242,7 @@ describe('a cron expression of any five fields', () => {
       fc.tuple(value, step).map(([from, each]) => [`${from}/${each}`, upTo(from, max, each)] as const),
     );
   };
+  /** A field with values in this range. */
   const fieldOf = (min: number, max: number): fc.Arbitrary<Field> =>
     fc.oneof(
       fc.constantFrom('*', '?').map((text) => ({ text, isAny: true, values: new Set(upTo(min, max)) })),

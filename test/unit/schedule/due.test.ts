@@ -20,7 +20,9 @@ const EXPRESSION = { case: 'cronSchedule', value: { schedule: '* * * * *' } } as
 const minutely = create(ScheduleSchema, { ScheduleExpression: EXPRESSION });
 const ALL: CatchUp = { policy: 'all', max: 1_000, maxAgeMs: 24 * HOUR };
 
+/** The segment of a version that fires each minute and is still active. */
 const active = (version = 'v1', fromMs = START): Segment => ({ version, fromMs, schedule: minutely, principal: 'ada' });
+/** All facts that ticks are decided on; without changes, of a plan with one active version. */
 const facts = (nowMs: number, changes: Partial<DueFacts> = {}): DueFacts => ({
   nowMs,
   segments: [active()],
@@ -161,7 +163,7 @@ describe('the ticks that are due', () => {
     };
     const madeUpFor = (decisions: ReturnType<typeof decideAll>): readonly number[] =>
       decisions.flatMap(({ fire }) => fire.filter(({ isMissed }) => isMissed).map(({ atMs }) => atMs));
-    /** The times of so many ticks, a second apart, up to the last one. */
+    /** The times of `count` ticks, a second apart, up to the last one. */
     const newest = (count: number, lastMs = NEWEST_MISSED): readonly number[] =>
       Array.from({ length: count }, (_, index) => lastMs - (count - 1 - index) * 1_000);
 
@@ -203,8 +205,8 @@ describe('the ticks of a plan with random changes', () => {
   /** The minutes at which ticks are decided on. */
   const looks = fc.array(fc.integer({ min: 1, max: HOURS * 60 }), { maxLength: 60 });
   /** The changes by their minutes, the first of each minute. */
-  const ordered = (all: readonly Step[]): readonly Step[] =>
-    all.toSorted((a, b) => a.at - b.at).filter((step, index, sorted) => step.at !== sorted[index - 1]?.at);
+  const ordered = (changes: readonly Step[]): readonly Step[] =>
+    changes.toSorted((a, b) => a.at - b.at).filter((step, index, sorted) => step.at !== sorted[index - 1]?.at);
 
   /** The version of each minute's tick, or why there is none; changes take place half a minute after their minute. */
   const modelOf = (story: readonly Step[]): ReadonlyMap<number, string> => {

@@ -7,6 +7,7 @@ import { kickoffInputs } from '../../../services/reactors/fire-schedules/kickoff
 
 const AT_MS = Date.UTC(2026, 2, 1, 12);
 
+/** The value of the kickoff argument for a tick at `AT_MS`, with this offset. */
 const timeIn = (offset: string): unknown => {
   const schedule = create(ScheduleSchema, {
     kickoffTimeInputArg: 'at',

@@ -78,6 +78,7 @@ const openPlane = () => {
     version,
   });
 
+  /** Registers a version of a launch plan with this cron expression, or without a schedule, and activates it. */
   const activate = async (name: string, expression: string | undefined, version = 'v1'): Promise<void> => {
     const id = idOf(name, version);
     const spec = { spec: NONE, expectedInputs: NONE, expectedOutputs: NONE, limitsConcurrency: false, digest: NONE };

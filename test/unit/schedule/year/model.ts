@@ -240,11 +240,11 @@ export const planModel = (policy: Policy) => {
      */
     killed: (
       nowMs: number,
-      left: { untilMs: number; isOpen: (tick: Tick) => boolean; isLaunched: (tick: Tick) => boolean },
+      found: { untilMs: number; isOpen: (tick: Tick) => boolean; isLaunched: (tick: Tick) => boolean },
     ): void => {
-      if (left.untilMs > decidedMs) decideUntil(nowMs);
-      launch(nowMs, left.isOpen);
-      for (const tick of open) if (left.isLaunched(tick) && !launchedMs.has(tick)) launchedMs.set(tick, nowMs);
+      if (found.untilMs > decidedMs) decideUntil(nowMs);
+      launch(nowMs, found.isOpen);
+      for (const tick of open) if (found.isLaunched(tick) && !launchedMs.has(tick)) launchedMs.set(tick, nowMs);
     },
   };
 };

@@ -13,7 +13,7 @@ import type { Act, Story } from './story.js';
 const AFTER_MS = 1;
 /** A process starts at the 15th second of a minute. */
 const START_MS = 15_000;
-/** A started process gets so many rounds, so far apart, to launch ticks that wait for the one before them. */
+/** The rounds that a started process gets to launch ticks that wait for the one before them, and their distance. */
 const ROUNDS = 40;
 const ROUND_MS = 101;
 
@@ -47,13 +47,13 @@ export const play = async ({ story, startMs, endMs, store, payloads }: Played) =
     state.killed += 1;
     state.restartMs = Math.floor(nowMs / MINUTE) * MINUTE + downMs + START_MS;
     for (const each of plans) {
-      const left = await reader.read(scheduleAggregate, scheduleStream(each), ({ state: { untilMs, open } }) => ({
+      const recorded = await reader.read(scheduleAggregate, scheduleStream(each), ({ state: { untilMs, open } }) => ({
         untilMs,
         open: new Set(open.keys()),
       }));
       modelOf(each).killed(nowMs, {
-        untilMs: left.untilMs,
-        isOpen: ({ atMs, version }) => left.open.has(`${atMs} ${version}`),
+        untilMs: recorded.untilMs,
+        isOpen: ({ atMs, version }) => recorded.open.has(`${atMs} ${version}`),
         isLaunched: ({ atMs, version }) => world.launched.has(tickName({ ...each, version }, atMs)),
       });
       updateNext(each);

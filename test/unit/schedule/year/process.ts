@@ -55,17 +55,17 @@ const killableCalls = () => {
   };
   /** Counts the calls that are under way. */
   const counted =
-    <Arguments extends readonly unknown[], Result>(call: (...all: Arguments) => Promise<Result>) =>
-    (...all: Arguments): Promise<Result> => {
+    <Arguments extends readonly unknown[], Result>(call: (...values: Arguments) => Promise<Result>) =>
+    (...values: Arguments): Promise<Result> => {
       state.calls += 1;
-      return call(...all).finally(() => (state.calls -= 1));
+      return call(...values).finally(() => (state.calls -= 1));
     };
   /** Makes a call with a step before it and a step after it. */
-  const withSteps = <Arguments extends readonly unknown[], Result>(call: (...all: Arguments) => Promise<Result>) => {
+  const withSteps = <Arguments extends readonly unknown[], Result>(call: (...values: Arguments) => Promise<Result>) => {
     const countedCall = counted(call);
-    return async (...all: Arguments): Promise<Result> => {
+    return async (...values: Arguments): Promise<Result> => {
       await step();
-      const result = await countedCall(...all);
+      const result = await countedCall(...values);
       await step();
       return result;
     };
@@ -137,7 +137,7 @@ export const openProcess = (world: World, store: EventStore, payloads: PayloadSt
   return {
     isDead: () => state.isDead,
     isToBeKilled: () => state.stepsLeft < Infinity,
-    /** Kills the process after so many more steps. */
+    /** Kills the process after `steps` more steps. */
     killAfter: (steps: number): void => void (state.stepsLeft = steps),
     /** Waits until no due work is left, or the process is dead and none of its calls is under way. */
     settle: async (): Promise<void> => {
