@@ -19,6 +19,7 @@ const call: AskingCall = {
   certificate: undefined,
 };
 
+/** The header of basic authentication. */
 const basic = (name: string, password: string): string =>
   `Basic ${Buffer.from(`${name}:${password}`).toString('base64')}`;
 

@@ -45,6 +45,7 @@ describe('a stream whose oldest events are too old', () => {
 
   const reading = () => ({ log: store, rules, present: storedForm, now: () => NOW_MS });
 
+  /** The revisions of the events that a read gives. */
   const revisions = async (from: From, direction: 'forwards' | 'backwards', count: number) => {
     const plan = {
       ...{ stream, from, direction, count, filter: undefined },

@@ -14,6 +14,7 @@ import { openEmptyLog } from '../../support/streams/filled-log.js';
 
 const stream = streamName('counted', [randomUUID()]);
 
+/** A complete batch append of one event, with this correlation id. */
 const request = (id: string): Buffer => {
   const message: MessageInitShape<typeof BatchAppendReqSchema> = {
     correlationId: { value: { case: 'string', value: id } },

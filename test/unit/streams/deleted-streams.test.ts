@@ -54,6 +54,7 @@ describe('a stream that was deleted', () => {
 
   const setMetadata = (json: string) => append(metadataStreamOf(stream), newEvent(STREAM_METADATA, Buffer.from(json)));
 
+  /** The first revision of the stream that its rules leave visible; no test records events up to the revision 9. */
   const visibleFrom = async (): Promise<bigint> => firstVisible(await writing.rules.of(stream), 9n);
 
   it('is hidden whole when EventStoreDB has deleted it', async () => {

@@ -39,10 +39,10 @@ const event = fc.record<RecordedEvent>({
 describe('an event that is sent to a reader of port 2113', () => {
   it('decodes to the message that the protobuf library would send', async () => {
     await fc.assert(
-      fc.asyncProperty(event, fc.constantFrom('string' as const, 'structured' as const), async (given, form) => {
-        const value = await protocolEvent(given, form, storedForm);
+      fc.asyncProperty(event, fc.constantFrom('string' as const, 'structured' as const), async (recorded, form) => {
+        const value = await protocolEvent(recorded, form, storedForm);
         const expected = create(ReadRespSchema, { content: { case: 'event', value } });
-        const sent = fromBinary(ReadRespSchema, Uint8Array.from(await eventAnswer(given, form, storedForm)));
+        const sent = fromBinary(ReadRespSchema, Uint8Array.from(await eventAnswer(recorded, form, storedForm)));
         expect(sent).toEqual(fromBinary(ReadRespSchema, toBinary(ReadRespSchema, expected)));
       }),
     );
@@ -50,11 +50,11 @@ describe('an event that is sent to a reader of port 2113', () => {
 
   it('has the time and the metadata that were recorded, whichever process wrote them', () => {
     fc.assert(
-      fc.property(metadata, (given) => {
-        const value = JSON.parse(given) as Partial<Record<string, unknown>>;
+      fc.property(metadata, (recorded) => {
+        const value = JSON.parse(recorded) as Partial<Record<string, unknown>>;
         const { $custom, $isJson } = value;
-        const custom = typeof $custom === 'string' ? Buffer.from($custom, 'base64') : Buffer.from(given);
-        expect(propertiesOf({ metadata: given })).toEqual({
+        const custom = typeof $custom === 'string' ? Buffer.from($custom, 'base64') : Buffer.from(recorded);
+        expect(propertiesOf({ metadata: recorded })).toEqual({
           custom,
           isJson: $isJson === true,
           recordedAtMs: value['recordedAtMs'],

@@ -14,6 +14,7 @@ const NO_TIMES = ['1e400', '1e300', '999999999999999', '-1'];
 /** The last millisecond of the year 9999. */
 const LAST_OF_9999 = '253402300799999';
 
+/** An event with this metadata. */
 const eventWith = (metadata: string): RecordedEvent => ({
   ...{ stream: 'counted-1' as StreamName, revision: 0n, position: 1n, type: 'Counted', metadata },
   ...{ id: new Uint8Array(16), data: new Uint8Array() },

@@ -11,6 +11,7 @@ const answerPage = http2Pages(
   { error: () => undefined },
 );
 
+/** The HTTP status of the answer to a GET of this path. */
 const statusOf = (path: string): Promise<unknown> =>
   new Promise((resolve) => {
     const stream = {

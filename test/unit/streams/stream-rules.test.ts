@@ -41,6 +41,7 @@ const record = async (name: string, recorded: NewEvent, tables: readonly StreamR
   for (const table of tables) table.take({ ...recorded, stream });
 };
 
+/** Records new metadata of a stream. */
 const recordMetadata = (stream: string, metadata: unknown, tables: readonly StreamRulesTable[]): Promise<void> =>
   record(metadataStreamOf(stream), event(STREAM_METADATA, JSON.stringify(metadata)), tables);
 

@@ -38,6 +38,7 @@ const documentOf = async (...commands: readonly ExecutionCommand[]): Promise<Sto
 };
 
 const answerOf = ({ response }: StoredDocument) => fromBinary(TaskExecutionSchema, response);
+/** The closure of that task execution, as GetTaskExecution shows it. */
 const closureAfter = async (...commands: readonly ExecutionCommand[]) =>
   answerOf(await documentOf(...commands)).closure!;
 
@@ -48,6 +49,7 @@ const micros = (seconds: number): number => second(seconds) * 1_000;
 const failure = {
   outputResult: { case: 'error', value: { code: 'E', message: 'bad', kind: ErrorKind.USER } },
 } as const;
+/** A log link whose URI has its name. */
 const log = (name: string, more: object = {}) => ({ uri: `http://${name}`, name, ...more });
 /** The metadata of a node that belongs to an attempt. */
 const parentOf = (retryAttempt: number) => ({
@@ -415,14 +417,19 @@ describe('a task execution', () => {
   it('keeps of an external resource what a later event leaves out', async () => {
     const externalResource = (more: object) => ({ metadata: { externalResources: [{ index: 1, ...more }] } });
     const target = { case: 'workflowNodeMetadata', value: { executionId: { name: 'child' } } };
-    const all = { externalId: 'a', targetMetadata: target, customInfo: { x: 1 }, logContext: { primaryPodName: 'p' } };
+    const first = {
+      externalId: 'a',
+      targetMetadata: target,
+      customInfo: { x: 1 },
+      logContext: { primaryPodName: 'p' },
+    };
     const { metadata } = await closureAfter(
-      task('RUNNING', externalResource(all)),
+      task('RUNNING', externalResource(first)),
       task('RUNNING', { version: 1, ...externalResource({}) }),
     );
-    expect(metadata!.externalResources).toMatchObject([all]);
+    expect(metadata!.externalResources).toMatchObject([first]);
     const then = await closureAfter(
-      task('RUNNING', externalResource({ ...all, cacheStatus: CatalogCacheStatus.CACHE_MISS })),
+      task('RUNNING', externalResource({ ...first, cacheStatus: CatalogCacheStatus.CACHE_MISS })),
       task('RUNNING', {
         version: 1,
         ...externalResource({

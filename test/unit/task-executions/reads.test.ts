@@ -216,12 +216,12 @@ describe('a task execution', () => {
     expect(await away).toEqual([undefined, undefined]);
     expect(warnings).toEqual([`cannot read full_inputs of ${key}`, `cannot read full_outputs of ${key}`]);
     // The stream gives another event than the one that the document names, or none: the content is left out.
-    const all = logIn(events);
-    expect(await dataWith((name, options) => all.readStream(name, { ...options, from: 1n }))).toEqual([
+    const wholeLog = logIn(events);
+    expect(await dataWith((name, options) => wholeLog.readStream(name, { ...options, from: 1n }))).toEqual([
       undefined,
       undefined,
     ]);
-    expect(await dataWith((name, options) => all.readStream(name, { ...options, from: 99n }))).toEqual([
+    expect(await dataWith((name, options) => wholeLog.readStream(name, { ...options, from: 99n }))).toEqual([
       undefined,
       undefined,
     ]);

@@ -44,7 +44,7 @@ describe('the stream of a version of a task', () => {
     expect(taskAggregate.isPermanentRefusal({ kind: 'exists-different' })).toBe(true);
   });
 
-  it('is over when the version is registered', () => {
+  it('is over, so that no further use of it is expected, once the version is registered', () => {
     expect(taskAggregate.isOver?.(taskDecider.initial())).toBe(false);
     expect(taskAggregate.isOver?.(taskDecider.evolve(taskDecider.initial(), registered()))).toBe(true);
   });

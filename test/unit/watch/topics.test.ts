@@ -4,6 +4,7 @@ import { WatchResponse_Kind as Kind } from '../../../proto/gen/platformidl/event
 import type { SentAnswer } from '../../../projections/execution-watch/thread-messages.js';
 import { openTopics, type Watcher } from '../../../projections/execution-watch/topics.js';
 
+/** A change of an execution; `bytes` is the size of its message. */
 const change = (position: number, bytes = 0): SentAnswer => ({
   kind: Kind.CHANGE,
   position: BigInt(position),
@@ -12,9 +13,9 @@ const change = (position: number, bytes = 0): SentAnswer => ({
 
 /** The positions of all answers that the watcher has not taken yet. */
 const taken = (watcher: Watcher): readonly number[] => {
-  const all: number[] = [];
-  for (let next = watcher.take(); next; next = watcher.take()) all.push(Number(next.position));
-  return all;
+  const positions: number[] = [];
+  for (let next = watcher.take(); next; next = watcher.take()) positions.push(Number(next.position));
+  return positions;
 };
 
 describe('the answers of a topic', () => {

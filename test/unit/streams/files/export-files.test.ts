@@ -66,6 +66,7 @@ const optionsOf = (target: FileTarget, changes: Partial<FileExportOptions> = {})
 
 const neverStop = (): boolean => false;
 
+/** Exports the log up to its head, and closes the target. */
 const run = async (target: ObjectTarget, changes?: Partial<FileExportOptions>) => {
   try {
     return await (await openFileExport(optionsOf(target, changes))).run(neverStop);
@@ -76,11 +77,13 @@ const run = async (target: ObjectTarget, changes?: Partial<FileExportOptions>) =
 
 const newFolder = (): string => mkdtempSync(join(root, 'place-'));
 
+/** The paths of the exported files in a folder, sorted. */
 const filesIn = (folder: string): readonly string[] =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter((path) => positionRangeOf(path))
     .sort();
 
+/** The positions of the events in the lines of a file. */
 const positionsOf = (lines: string): readonly number[] =>
   lines
     .trim()
@@ -148,10 +151,10 @@ describe('an export of the log to files', () => {
       fc.record({ files: fc.nat(3), isWritten: fc.boolean(), perFile: fc.integer({ min: 1, max: 4 }) }),
     );
     await fc.assert(
-      fc.asyncProperty(interruptions, async (all) => {
+      fc.asyncProperty(interruptions, async (runs) => {
         const folder = newFolder();
         const whole = folderTarget(folder, 'export');
-        for (const { files, isWritten, perFile } of all) {
+        for (const { files, isWritten, perFile } of runs) {
           let remaining = files;
           const write = async (path: string, bytes: Uint8Array): Promise<void> => {
             if (remaining === 0 && !isWritten) throw new Error('interrupted');

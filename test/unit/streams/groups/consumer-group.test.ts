@@ -234,6 +234,7 @@ const world = (rules: GroupRules) => {
         expect(inFlight.filter(({ consumer }) => consumer === id).length).toBeLessThanOrEqual(buffer);
     }
   };
+  /** Answers one of the deliveries in flight. */
   const answer = (index: number, refusal?: 'skip' | 'retry' | 'park'): void => {
     const chosen = inFlight[index % Math.max(1, inFlight.length)];
     if (chosen === undefined || !group.has(chosen.consumer, chosen.at)) return;
@@ -242,12 +243,14 @@ const world = (rules: GroupRules) => {
     else group.refuse(chosen.consumer, chosen.at, refusal, 'why');
     if (refusal === undefined || refusal === 'skip') answered.push(chosen.at);
   };
+  /** Records the link to one event that is to be parked. */
   const link = (): void => {
     const parking = group.nextParking();
     if (parking === undefined) return;
     links.push(parking.at);
     group.parked(parking.at);
   };
+  /** Records the progress, which is durable then. */
   const save = (): void => {
     const recording = group.nextRecording();
     if (recording === undefined) return;
@@ -267,6 +270,7 @@ const world = (rules: GroupRules) => {
     inFlight = [];
     answered = [];
   };
+  /** Replays all parked events. */
   const replay = (): void => {
     group.replay(Number.MAX_SAFE_INTEGER);
     const range = group.replayRange();
@@ -278,6 +282,7 @@ const world = (rules: GroupRules) => {
     );
     save(); // a replay that is not recorded is lost with the group, and its events stay parked
   };
+  /** Lets the time for the answers to all deliveries pass. */
   const late = (): void => {
     now += 1_000;
     group.expire(now);

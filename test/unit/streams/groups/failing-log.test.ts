@@ -166,7 +166,7 @@ describe('a consumer group whose log fails', () => {
     const warnings: string[] = [];
     const onWarning = ({ name }: Error): void => void warnings.push(name);
     process.on('warning', onWarning);
-    const settings = { ...SETTINGS, messageTimeoutMs: 2 ** 31 };
+    const settings = { ...SETTINGS, messageTimeoutMs: 2 ** 31 }; // one more than the longest delay of a timer
     await groups.update({ ...group, settings });
     const { ids } = await connected();
     await expect.poll(() => ids.length).toBe(1);

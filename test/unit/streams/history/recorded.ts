@@ -17,12 +17,13 @@ export const asRecorded = (events: readonly RecordedEvent[]): readonly RecordedE
 export const logIn = (events: readonly RecordedEvent[]): Pick<EventLog, 'readStream'> => ({
   async *readStream(stream, { from, direction = 'forwards', limit = Infinity } = {}) {
     const isForwards = direction === 'forwards';
-    const start = from ?? (isForwards ? 0n : BigInt(events.length));
-    const inRange = ({ revision }: RecordedEvent): boolean => (isForwards ? revision >= start : revision <= start);
+    const first = from ?? (isForwards ? 0n : BigInt(events.length));
+    const inRange = ({ revision }: RecordedEvent): boolean => (isForwards ? revision >= first : revision <= first);
     const found = events.filter((event) => event.stream === stream && inRange(event));
     if (!isForwards) found.reverse();
-    const asked = found.slice(0, limit);
-    for (let at = 0; at < asked.length; at += 2) yield await Promise.resolve(asked.slice(at, at + 2));
+    const limited = found.slice(0, limit);
+    for (let start = 0; start < limited.length; start += 2)
+      yield await Promise.resolve(limited.slice(start, start + 2));
   },
 });
 

@@ -57,6 +57,7 @@ const nameOf = ({ entity, nodeId, attempt, phase }: Transition): string => {
   const subject = entity === HistoryEntity.TASK ? `${nodeId}/${attempt}` : nodeId;
   return `${HistoryEntity[entity]}${subject && ` ${subject}`} ${phase}`;
 };
+/** The transitions of the execution, as texts. */
 const named = async (asked: Asked = {}) => (await list(asked)).transitions.map(nameOf);
 
 const WHOLE = [

@@ -44,6 +44,7 @@ const untilCalled = (count: number): Promise<PendingCall[]> =>
     onCall();
   });
 
+/** A report of a node of an execution. */
 const node = (sequence: number, execution: string, nodeId = `n${sequence}`): Request => ({
   sequence: BigInt(sequence),
   event: {

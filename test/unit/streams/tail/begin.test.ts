@@ -8,7 +8,9 @@ import { newEvent, openEmptyLog } from '../../../support/streams/filled-log.js';
 
 it('a tail from a time on begins before the events of another writer, whose times may have any unit', async () => {
   const { store } = await openEmptyLog();
+  /** An hour of 2 March 2026, as an ISO 8601 time. */
   const hour = (each: number): string => new Date(Date.UTC(2026, 2, 2, each)).toISOString();
+  /** The metadata of an event that flightlog has recorded at an hour. */
   const own = (each: number): string => {
     const recordedAtMs = Date.parse(hour(each));
     return JSON.stringify({ recordedAtMs, actor: '', commandId: '', schema: 1 });

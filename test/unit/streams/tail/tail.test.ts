@@ -47,6 +47,7 @@ const consumer: TailConsumer = {
   isOver: () => false,
 };
 
+/** The events in a batch of lines, without the checkpoints. */
 const eventsIn = (batch: Uint8Array): readonly Answer[] =>
   Buffer.from(batch)
     .toString()
@@ -55,7 +56,7 @@ const eventsIn = (batch: Uint8Array): readonly Answer[] =>
     .map((line) => JSON.parse(line) as Answer)
     .filter(({ type }) => type !== undefined);
 
-/** Takes answers of a tail until there are so many events. */
+/** Takes answers of a tail until they have `events` events. */
 const taken = async (asked: Asked, events: number): Promise<readonly Answer[]> => {
   const found: Answer[] = [];
   for await (const batch of tailLog(sources, create(TailRequestSchema, asked as never), consumer)) {
@@ -163,7 +164,7 @@ describe('a tail', () => {
   });
 
   it('shares encoded bytes with tails of the same selection, and not with those of another', async () => {
-    const from = { lastEventId: (await store.head()).toString() };
+    const afterHead = { lastEventId: (await store.head()).toString() };
     const encodings = new Map<bigint, number>();
     const counting: TailConsumer = {
       ...consumer,
@@ -176,7 +177,7 @@ describe('a tail', () => {
       },
     };
     const open = (asked: Asked) =>
-      tailLog(sources, create(TailRequestSchema, { ...from, ...asked } as never), counting);
+      tailLog(sources, create(TailRequestSchema, { ...afterHead, ...asked } as never), counting);
     const tails = [
       open({}),
       open({ from: 'start' }),
@@ -198,8 +199,8 @@ describe('a tail', () => {
     const slow = tailLog(sources, create(TailRequestSchema, { lastEventId: start.toString() }), consumer);
     await slow.next(); // the first checkpoint: from here on it takes nothing while the feed moves on
     for (let batch = 0; batch < 6; batch += 1) {
-      const many = Array.from({ length: 1_000 }, (_, index) => nodeReported('e0', index));
-      await store.append(executionStream('e0'), 'any', many);
+      const reports = Array.from({ length: 1_000 }, (_, index) => nodeReported('e0', index));
+      await store.append(executionStream('e0'), 'any', reports);
     }
     await until(
       () => Promise.resolve(feed.position()),
