@@ -392,7 +392,7 @@ describe('a rebuild of shares', () => {
     ...more,
   });
 
-  /** Rebuilds the views with `others` further shares; `steps` has each closing of a share, and the end of the new views. */
+  /** Rebuilds the views with `others` further shares; `steps` has what was closed, activated and discarded. */
   const rebuild = async (more: Partial<ThreadedShareBuilder> = {}, others = 1) => {
     const steps: string[] = [];
     const progress: RebuildProgress[] = [];
