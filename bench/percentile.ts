@@ -1,4 +1,4 @@
-/** The value below which a share of the ascending values is; the last one for a share of 1, and 0 without values. */
+/** The value at a share of the ascending values: 0.99 for the 99th percentile, 1 for the last. 0 without values. */
 export const percentile = (ascending: ArrayLike<number>, share: number): number =>
   ascending[Math.min(ascending.length - 1, Math.floor(ascending.length * share))] ?? 0;
 

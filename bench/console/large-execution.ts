@@ -17,6 +17,7 @@ export const LARGE = 'large';
 /** The number of events that are reported of each node. */
 export const EVENTS_A_NODE = 6;
 
+/** Number of chains of nodes in the workflow, which run at the same time. */
 const CHAINS = 100;
 /**
  * Nodes of one round: more than reports are in flight, so that no two reports in flight are of the same node, except in

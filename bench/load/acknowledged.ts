@@ -14,12 +14,13 @@ import { DOMAIN, PROJECT } from './workload.js';
  * @throws {Error} with the number of responses by status.
  */
 export const assertAllOk = ({ statuses }: LoadResult): void => {
-  const others = Object.keys(statuses).filter((code) => code !== '0');
-  if (others.length > 0) throw new Error(`not every response is OK: ${JSON.stringify(statuses)}`);
+  const failures = Object.keys(statuses).filter((code) => code !== '0');
+  if (failures.length > 0) throw new Error(`not every response is OK: ${JSON.stringify(statuses)}`);
 };
 
-/** The longest wait for the views, in milliseconds. */
+/** The longest wait for the views, and the pause between two looks at them. */
 const MAX_WAIT_MS = 60_000;
+const POLL_MS = 5;
 
 /** Counts the nodes of an execution that its view shows as SUCCEEDED. */
 const succeededNodes = async (client: GrpcClient, name: string): Promise<number> => {
@@ -47,7 +48,7 @@ export const awaitViews = async (client: GrpcClient, executions: readonly string
     if (succeeded === nodes) return waitedMs;
     if (succeeded > nodes || waitedMs > MAX_WAIT_MS)
       throw new Error(`the views show ${succeeded} succeeded nodes, not ${nodes}`);
-    await setTimeout(5);
+    await setTimeout(POLL_MS);
   }
 };
 

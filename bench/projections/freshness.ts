@@ -41,10 +41,13 @@ const sample = async (client: GrpcClient, isOver: () => boolean): Promise<number
   return took.sort((a, b) => a - b);
 };
 
-/** The times until lists showed acknowledged creates, in milliseconds, and the rate of the events beside them. */
+/** The times until lists showed acknowledged creates, and the rates of the events beside them. */
 export type Freshness = {
+  /** Events per second while creates were measured. */
   readonly perSecond: number;
+  /** Events per second that the server handled before, when nothing limited their rate. */
   readonly peakPerSecond: number;
+  /** Number of creates that were measured. */
   readonly samples: number;
   readonly p50Ms: number;
   readonly p99Ms: number;

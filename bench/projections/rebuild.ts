@@ -9,6 +9,7 @@ const EXECUTIONS = 1_000;
 type Summary = {
   readonly events: number;
   readonly buildSeconds: number;
+  /** With the verification of the views. */
   readonly seconds: number;
   readonly maxRssMb: number;
 };

@@ -46,14 +46,14 @@ export const repeats: Bench = {
     };
     await report(0, requests.length - last, OK);
     const first = await report(requests.length - last, requests.length, OK);
-    const again = await report(requests.length - last, requests.length, ALREADY_EXISTS);
+    const repeated = await report(requests.length - last, requests.length, ALREADY_EXISTS);
     await server.stop();
     return [
       {
         name: `repeats, the last ${last} of ${requests.length} reports again, ${IN_FLIGHT} in flight`,
-        perSecond: again.perSecond,
+        perSecond: repeated.perSecond,
         baseline: { what: 'the first time', perSecond: first.perSecond },
-        notes: { processorMs: again.ms, firstProcessorMs: first.ms },
+        notes: { processorMs: repeated.ms, firstProcessorMs: first.ms },
       },
     ];
   },

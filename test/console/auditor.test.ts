@@ -32,22 +32,23 @@ describe.skipIf(chromiumPath === undefined)('the story of an auditor', () => {
 
   /** Terminates the execution as the contributor bob, after the viewer vera has been refused. */
   const terminate = async (): Promise<void> => {
-    const [bobs, veras] = [await story.open(), await story.open()];
-    await signIn(bobs, BOB, address(`${EXECUTIONS}/stopped`));
-    await signIn(veras, VERA, address(`${EXECUTIONS}/stopped`));
-    const refused = await veras.evaluate(async () => {
+    const [bobsPage, verasPage] = [await story.open(), await story.open()];
+    await signIn(bobsPage, BOB, address(`${EXECUTIONS}/stopped`));
+    await signIn(verasPage, VERA, address(`${EXECUTIONS}/stopped`));
+    const refused = await verasPage.evaluate(async () => {
       const path = '/api/v1/executions/flytesnacks/development/stopped';
       return (await fetch(path, { method: 'DELETE', headers: { 'flightlog-csrf': 'test' } })).status;
     });
     expect(refused).toBe(403);
-    await bobs.getByRole('button', { name: 'Terminate …' }).click();
-    await bobs.getByLabel(/^Cause/u).fill(CAUSE);
-    await bobs.getByRole('button', { name: 'Terminate', exact: true }).click();
-    await bobs.getByText(CAUSE).first().waitFor();
-    await Promise.all([bobs.context().close(), veras.context().close()]);
+    await bobsPage.getByRole('button', { name: 'Terminate …' }).click();
+    await bobsPage.getByLabel(/^Cause/u).fill(CAUSE);
+    await bobsPage.getByRole('button', { name: 'Terminate', exact: true }).click();
+    await bobsPage.getByText(CAUSE).first().waitFor();
+    await Promise.all([bobsPage.context().close(), verasPage.context().close()]);
   };
 
-  const exported = async (format: string): Promise<string> => {
+  /** Exports the listed entries; gives the text of the file. */
+  const exportAs = async (format: string): Promise<string> => {
     const downloading = page.waitForEvent('download');
     await page.getByRole('button', { name: `Export ${format}` }).click();
     const download = await downloading;
@@ -109,14 +110,14 @@ describe.skipIf(chromiumPath === undefined)('the story of an auditor', () => {
   });
 
   it('exports the entries that a search has found as CSV, and all entries as JSON', async () => {
-    const csv = await exported('CSV');
+    const csv = await exportAs('CSV');
     expect(csv.split('\r\n')[0]).toMatch(/^id,kind,at,/u);
     expect(csv).toMatch(/,bob,.*,AdminService\.TerminateExecution,flytesnacks,development,stopped,OK,/u);
     expect(csv).not.toContain('vera');
     await page.getByLabel('Principal').fill('');
     await page.getByRole('button', { name: 'Search' }).click();
     await page.getByRole('row', { name: /vera/u }).first().waitFor();
-    const entries = JSON.parse(await exported('JSON')) as readonly Entry[];
+    const entries = JSON.parse(await exportAs('JSON')) as readonly Entry[];
     const actions = entries.map(({ principal, action, code }) => [principal, action, code]);
     expect(actions).toContainEqual(['vera', 'AdminService.TerminateExecution', 'PERMISSION_DENIED']);
     expect(actions).toContainEqual(['ci', 'AdminService.CreateExecution', 'OK']);

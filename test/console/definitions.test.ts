@@ -141,8 +141,8 @@ describe.skipIf(chromiumPath === undefined)('the pages of launch plans, workflow
         },
       });
     });
-    const asked: string[] = [];
-    page.on('request', (request) => asked.push(new URL(request.url()).hostname));
+    const requestedHosts: string[] = [];
+    page.on('request', (request) => requestedHosts.push(new URL(request.url()).hostname));
     await open(`${SCOPE}/tasks/described`);
     const shown = page.locator('.markdown');
     await shown.getByRole('heading', { name: 'Greets' }).waitFor();
@@ -159,7 +159,7 @@ describe.skipIf(chromiumPath === undefined)('the pages of launch plans, workflow
     await shown.getByText('<script>').waitFor();
     expect(await page.evaluate('window.ran')).toBeUndefined();
     expect(await shown.locator('script, img').count()).toBe(0);
-    expect(new Set(asked)).toEqual(new Set(['127.0.0.1']));
+    expect(new Set(requestedHosts)).toEqual(new Set(['127.0.0.1']));
     expect(await barriersInLooks(page, 'markdown')).toEqual([]);
     page.removeAllListeners('request');
   });
@@ -179,7 +179,7 @@ describe.skipIf(chromiumPath === undefined)('the pages of launch plans, workflow
     await open(`${SCOPE}/workflows/big.wide_and_deep`);
     await page
       .locator('canvas')
-      .and(page.getByRole('img', { name: 'A graph of 347 nodes.' }))
+      .and(page.getByRole('img', { name: 'A graph of 347 nodes.' })) // as many as the sample has
       .waitFor();
   });
 

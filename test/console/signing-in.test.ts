@@ -111,16 +111,16 @@ describe.skipIf(chromiumPath === undefined)('signing in to the web console', () 
 
   it('shows the actions on a launch plan only to people with the permission', async () => {
     const plan = LIST.replace('executions', 'launch_plans/hello.hello');
-    const alices = await signedIn(ALICE, plan);
-    await alices.getByRole('link', { name: 'Launch …' }).waitFor();
-    await alices.getByRole('button', { name: 'Activate' }).waitFor();
-    const veras = await signedIn(VERA, plan);
-    const asked = veras.waitForResponse((answer) => answer.url().includes('/api/v1/access/permissions'));
-    await veras.reload();
+    const alicesPage = await signedIn(ALICE, plan);
+    await alicesPage.getByRole('link', { name: 'Launch …' }).waitFor();
+    await alicesPage.getByRole('button', { name: 'Activate' }).waitFor();
+    const verasPage = await signedIn(VERA, plan);
+    const asked = verasPage.waitForResponse((answer) => answer.url().includes('/api/v1/access/permissions'));
+    await verasPage.reload();
     await asked;
-    await veras.getByRole('link', { name: 'Its executions' }).waitFor();
-    expect(await veras.getByRole('link', { name: 'Launch …' }).count()).toBe(0);
-    expect(await veras.getByRole('button', { name: 'Activate' }).count()).toBe(0);
+    await verasPage.getByRole('link', { name: 'Its executions' }).waitFor();
+    expect(await verasPage.getByRole('link', { name: 'Launch …' }).count()).toBe(0);
+    expect(await verasPage.getByRole('button', { name: 'Activate' }).count()).toBe(0);
     expect(story.errors).toEqual([]);
   });
 });

@@ -588,13 +588,13 @@ describe.skipIf(chromiumPath === undefined)('the web console', () => {
     await page.getByRole('status').getByText('Live').waitFor();
     await plane.kill();
     await page.getByText('The server does not answer').waitFor();
-    const again: ServerProcess = await startServerProcess({
+    const restarted: ServerProcess = await startServerProcess({
       data: plane.directory,
       args: ['--http-port', new URL(http).port],
     });
     await page.getByRole('status').getByText('Live').waitFor();
     await page.getByRole('row', { name: /good/u }).waitFor();
-    await again.stop();
+    await restarted.stop();
     expect(errors).toEqual([]);
   });
 });

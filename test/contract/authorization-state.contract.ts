@@ -78,16 +78,16 @@ export const authorizationStateContract = (name: string, open: () => Promise<Aut
       const foreign = object({ grant: randomUUID() });
       for (const each of [token, code, session, foreign]) await one.put(each);
       await other.removeGrant(['RefreshToken', 'AuthorizationCode'], grant);
-      const left = await Promise.all([token, code, session, foreign].map(({ kind, key }) => one.find(kind, key)));
-      expect(left.map((each) => each !== undefined)).toEqual([false, false, true, true]);
+      const found = await Promise.all([token, code, session, foreign].map(({ kind, key }) => one.find(kind, key)));
+      expect(found.map((each) => each !== undefined)).toEqual([false, false, true, true]);
     });
 
     it('removes what has expired, and nothing that has no end', async () => {
       const [old, young, endless] = [object({ expiresAt: 1_000 }), object({ expiresAt: 2_000 }), object()];
       for (const each of [old, young, endless]) await one.put(each);
       await other.removeExpired(1_500);
-      const left = await Promise.all([old, young, endless].map(({ kind, key }) => one.find(kind, key)));
-      expect(left.map((each) => each !== undefined)).toEqual([false, true, true]);
+      const found = await Promise.all([old, young, endless].map(({ kind, key }) => one.find(kind, key)));
+      expect(found.map((each) => each !== undefined)).toEqual([false, true, true]);
     });
 
     it('has keys for every process, the newest first', async () => {

@@ -87,13 +87,13 @@ export const eventStoreContract = (name: string, open: () => Promise<OpenStore>)
     /** The position of the last event before the test; other tests may have written to the same log. */
     let start: bigint;
 
-    /** Another stream of the test's category. */
-    const other = (id: string): StreamName => streamName(category, [id]);
+    /** A stream of the test's category; `stream` is the one with the id `a`. */
+    const streamNamed = (id: string): StreamName => streamName(category, [id]);
 
     beforeEach(async () => {
       ({ store, reopen } = await open());
       category = `c${randomUUID().replaceAll('-', '')}`;
-      stream = other('a');
+      stream = streamNamed('a');
       start = await store.head();
     });
 
@@ -171,7 +171,7 @@ export const eventStoreContract = (name: string, open: () => Promise<OpenStore>)
       it('accepts one of many concurrent appends to a stream, and refuses the others as conflicts', async () => {
         const tries = Array.from({ length: 20 }, () => store.append(stream, 'no-stream', events(1)));
         const toOtherStreams = Array.from({ length: 20 }, (_, i) =>
-          store.append(other(`b${i}`), 'no-stream', events(1)),
+          store.append(streamNamed(`b${i}`), 'no-stream', events(1)),
         );
         const outcomes = await Promise.allSettled(tries);
         expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
@@ -282,7 +282,7 @@ export const eventStoreContract = (name: string, open: () => Promise<OpenStore>)
       it('is recorded a second time on another stream', async () => {
         const sent = events(1);
         const first = await store.append(stream, 'no-stream', sent);
-        const second = await store.append(other('b'), 'no-stream', sent);
+        const second = await store.append(streamNamed('b'), 'no-stream', sent);
         expect(second.position).toBeGreaterThan(first.position);
       });
     });
@@ -315,18 +315,21 @@ export const eventStoreContract = (name: string, open: () => Promise<OpenStore>)
       });
 
       it('distinguishes streams whose names begin alike', async () => {
-        await store.append(other('x'), 'no-stream', [event('x')]);
-        await store.append(other('x:y'), 'no-stream', [event('xy')]);
-        expect((await streamOf(store, other('x'))).map(textOf)).toEqual(['x']);
+        await store.append(streamNamed('x'), 'no-stream', [event('x')]);
+        await store.append(streamNamed('x:y'), 'no-stream', [event('xy')]);
+        expect((await streamOf(store, streamNamed('x'))).map(textOf)).toEqual(['x']);
       });
     });
 
     describe('reading the log', () => {
       const fill = async (): Promise<void> => {
-        await store.append(other('a'), 'no-stream', [event('a0', 'TaskCreated'), event('a1', 'NodePhaseReported')]);
-        await store.append(other('b'), 'no-stream', [event('b0', 'TaskCreated')]);
+        await store.append(streamNamed('a'), 'no-stream', [
+          event('a0', 'TaskCreated'),
+          event('a1', 'NodePhaseReported'),
+        ]);
+        await store.append(streamNamed('b'), 'no-stream', [event('b0', 'TaskCreated')]);
         await store.append(streamName(`${category}x`, ['c']), 'no-stream', [event('c0', 'TaskCreated')]);
-        await store.append(other('a'), 1n, [event('a2', 'NodePhaseReported')]);
+        await store.append(streamNamed('a'), 1n, [event('a2', 'NodePhaseReported')]);
       };
 
       it('has the events of all streams in the order of their positions', async () => {
@@ -350,14 +353,14 @@ export const eventStoreContract = (name: string, open: () => Promise<OpenStore>)
       it('begins with the event at a position if asked to, and not after it', async () => {
         await fill();
         const [, second, third] = eventsOf(await logAfter(store, start));
-        const from = { after: second!.position, isInclusive: true };
-        expect(eventsOf(await collect(store.readLog({ ...from, limit: 2 }))).map(textOf)).toEqual(['a1', 'b0']);
+        const fromSecond = { after: second!.position, isInclusive: true };
+        expect(eventsOf(await collect(store.readLog({ ...fromSecond, limit: 2 }))).map(textOf)).toEqual(['a1', 'b0']);
         const types = ['TaskCreated'];
         const filtered = { after: third!.position, isInclusive: true, filter: { categories: [category], types } };
         expect(eventsOf(await collect(store.readLog(filtered))).map(textOf)).toEqual(['b0']);
         const seen: string[] = [];
         await new Promise<void>((resolve) => {
-          const subscription = store.subscribe(from, ({ events: come }) => {
+          const subscription = store.subscribe(fromSecond, ({ events: come }) => {
             seen.push(...come.map(textOf));
             if (seen.includes('a2')) void subscription.close().then(resolve);
           });
@@ -423,7 +426,7 @@ export const eventStoreContract = (name: string, open: () => Promise<OpenStore>)
 
       it('has the last event first, also over several pages', async () => {
         await store.append(stream, 'no-stream', events(230));
-        await store.append(other('b'), 'no-stream', [event('last')]);
+        await store.append(streamNamed('b'), 'no-stream', [event('last')]);
         const found = await backwards({ limit: 231 });
         expect(found.map(({ revision }) => Number(revision))).toEqual([
           0,
@@ -499,7 +502,9 @@ export const eventStoreContract = (name: string, open: () => Promise<OpenStore>)
       it('misses nothing and repeats nothing while events are appended', async () => {
         const { seen, until, onPage } = collector();
         const subscription = store.subscribe({ after: start, filter: filter() }, onPage);
-        await Promise.all(Array.from({ length: 300 }, (_, i) => store.append(other(`s${i % 7}`), 'any', events(1))));
+        await Promise.all(
+          Array.from({ length: 300 }, (_, i) => store.append(streamNamed(`s${i % 7}`), 'any', events(1))),
+        );
         await until(() => seen().length >= 300);
         expect(seen()).toHaveLength(300);
         expect(isAscending(seen().map(({ position }) => position))).toBe(true);
@@ -510,7 +515,9 @@ export const eventStoreContract = (name: string, open: () => Promise<OpenStore>)
         const before = await store.append(stream, 'no-stream', events(THREE_PAGES));
         const { pages, seen, until, onPage } = collector();
         const subscription = store.subscribe({ after: start }, onPage);
-        await Promise.all(Array.from({ length: 50 }, (_, i) => store.append(other(`s${i}`), 'no-stream', events(1))));
+        await Promise.all(
+          Array.from({ length: 50 }, (_, i) => store.append(streamNamed(`s${i}`), 'no-stream', events(1))),
+        );
         await until(() => seen().filter((each) => each.stream.startsWith(category)).length === THREE_PAGES + 50);
         const delivered = pages.map(({ page }) => page);
         for (const page of delivered.filter(({ position }) => position < before.position))

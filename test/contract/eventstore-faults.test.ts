@@ -206,9 +206,9 @@ describe('the log in an event store that cannot always be reached', () => {
 
   it('reads events that other applications have written as they are', async () => {
     const stream = newStream();
-    const other = EventStoreDBClient.connectionString(urlOf(server.address));
-    await other.appendToStream(stream, jsonEvent({ type: 'Foreign', data: { any: 'thing' } }));
-    await other.dispose();
+    const application = EventStoreDBClient.connectionString(urlOf(server.address));
+    await application.appendToStream(stream, jsonEvent({ type: 'Foreign', data: { any: 'thing' } }));
+    await application.dispose();
     expect(await textsOf(store, stream)).toEqual(['{"any":"thing"}']);
   });
 

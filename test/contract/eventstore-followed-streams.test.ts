@@ -31,34 +31,34 @@ describe('a subscription to one stream of an event store', () => {
     rmSync(directory, { recursive: true });
   });
 
-  it.each([`orders-${randomUUID()}`, `orders${randomUUID().replaceAll('-', '')}`])(
-    'has the events that are appended before it is live, also to %s',
-    async (name) => {
-      const stream = name as StreamName;
-      await store.append(stream, 'no-stream', [event()]);
-      const log = Object.assign(Object.create(store) as EventStore, {
-        subscribe: (...asked: Parameters<EventStore['subscribe']>) => {
-          // The history has been read. This event is in the log before the subscription looks for the end of the log.
-          const subscribed = store.append(stream, 0n, [event()]).then(() => store.subscribe(...asked));
-          return { ended: subscribed.then(({ ended }) => ended), close: async () => (await subscribed).close() };
+  it.each([
+    ['a stream with a category', `orders-${randomUUID()}`],
+    ['a stream without a category, as its name has no dash', `orders${randomUUID().replaceAll('-', '')}`],
+  ])('has the events that are appended after its history was read and before it is live: %s', async (_, name) => {
+    const stream = name as StreamName;
+    await store.append(stream, 'no-stream', [event()]);
+    const log = Object.assign(Object.create(store) as EventStore, {
+      subscribe: (...asked: Parameters<EventStore['subscribe']>) => {
+        // The history has been read. This event is in the log before the subscription looks for the end of the log.
+        const subscribed = store.append(stream, 0n, [event()]).then(() => store.subscribe(...asked));
+        return { ended: subscribed.then(({ ended }) => ended), close: async () => (await subscribed).close() };
+      },
+    });
+    const revisions: bigint[] = [];
+    const plan = { stream, from: 'start', direction: 'forwards', count: undefined, filter: undefined } as const;
+    const subscription = await openSubscription(
+      { log, rules: noStreamRules, present: storedForm, now: Date.now },
+      { ...plan, form: 'string', supportsRange: false },
+      {
+        send: (answer) => {
+          const { content } = fromBinary(ReadRespSchema, answer);
+          if (content.case === 'event') revisions.push(content.value.event!.streamRevision);
+          return Promise.resolve();
         },
-      });
-      const revisions: bigint[] = [];
-      const plan = { stream, from: 'start', direction: 'forwards', count: undefined, filter: undefined } as const;
-      const subscription = await openSubscription(
-        { log, rules: noStreamRules, present: storedForm, now: Date.now },
-        { ...plan, form: 'string', supportsRange: false },
-        {
-          send: (answer) => {
-            const { content } = fromBinary(ReadRespSchema, answer);
-            if (content.case === 'event') revisions.push(content.value.event!.streamRevision);
-            return Promise.resolve();
-          },
-          subscriptionId: 'id',
-        },
-      );
-      await expect.poll(() => revisions, { timeout: 3_000 }).toEqual([0n, 1n]);
-      await subscription.close();
-    },
-  );
+        subscriptionId: 'id',
+      },
+    );
+    await expect.poll(() => revisions, { timeout: 3_000 }).toEqual([0n, 1n]);
+    await subscription.close();
+  });
 });

@@ -61,31 +61,32 @@ describe('an event store whose positions are byte offsets', () => {
     ['a filter', { categories }],
   ] as const)('is read after a position that no event has, with %s', async (_, filter) => {
     const filtered = filter === undefined ? {} : { filter };
-    const after = async (position: bigint) => textsIn(await collect(store.readLog({ after: position, ...filtered })));
-    expect(await after(first() + 1n)).toEqual(['two', 'three']);
-    expect(await after(first() - 1n)).toEqual(['one', 'two', 'three']);
-    expect(await after(1n)).toEqual(['one', 'two', 'three']);
-    expect(await after((await store.head()) + 1_000n)).toEqual([]);
+    const readAfter = async (position: bigint) =>
+      textsIn(await collect(store.readLog({ after: position, ...filtered })));
+    expect(await readAfter(first() + 1n)).toEqual(['two', 'three']);
+    expect(await readAfter(first() - 1n)).toEqual(['one', 'two', 'three']);
+    expect(await readAfter(1n)).toEqual(['one', 'two', 'three']);
+    expect(await readAfter((await store.head()) + 1_000n)).toEqual([]);
   });
 
   it.each([
     ['no filter', undefined],
     ['a filter', { categories }],
   ] as const)('is read from a position on, including the event there, with %s', async (_, filter) => {
-    const from = async (position: bigint) =>
+    const readFrom = async (position: bigint) =>
       textsIn(await collect(store.readLog({ after: position, isInclusive: true, ...(filter && { filter }) })));
-    expect(await from(known[1]!)).toEqual(['two', 'three']);
-    expect(await from(known[1]! + 1n)).toEqual(['three']);
-    expect(await from(known[2]!)).toEqual(['three']);
+    expect(await readFrom(known[1]!)).toEqual(['two', 'three']);
+    expect(await readFrom(known[1]! + 1n)).toEqual(['three']);
+    expect(await readFrom(known[2]!)).toEqual(['three']);
   });
 
   it('is read backwards from a position that no event has, and from beyond its end', async () => {
-    const before = async (position: bigint) =>
+    const readBefore = async (position: bigint) =>
       (await collect(store.readLogBackwards({ before: position }))).flat().map(textOf);
-    expect(await before(known[2]!)).toEqual(['two', 'one']);
-    expect(await before(known[2]! + 1n)).toEqual(['three', 'two', 'one']);
-    expect(await before(known[1]! - 1n)).toEqual(['one']);
-    expect(await before((await store.head()) + 1_000n)).toEqual(['three', 'two', 'one']);
+    expect(await readBefore(known[2]!)).toEqual(['two', 'one']);
+    expect(await readBefore(known[2]! + 1n)).toEqual(['three', 'two', 'one']);
+    expect(await readBefore(known[1]! - 1n)).toEqual(['one']);
+    expect(await readBefore((await store.head()) + 1_000n)).toEqual(['three', 'two', 'one']);
   });
 
   it('is followed after a position that no event has', async () => {

@@ -166,11 +166,11 @@ describe('an event store that refuses calls, falls silent or gets a new log id',
     const had = await allEvents(store);
     const { before, after } = await renewEventstoreId({ url }, true);
     expect(before).toBe(store.logId);
-    const again = await eventstoreEventStore({ url });
-    expect(again).toMatchObject({ logId: after, copyOf: before });
+    const reopened = await eventstoreEventStore({ url });
+    expect(reopened).toMatchObject({ logId: after, copyOf: before });
     expect(after).not.toBe(before);
-    expect(await allEvents(again)).toEqual(had);
+    expect(await allEvents(reopened)).toEqual(had);
     await store.close();
-    await again.close();
+    await reopened.close();
   });
 });

@@ -20,7 +20,7 @@ const NONE = 0;
 
 /** The contract of every adapter of the port `PayloadObjects`. */
 export const payloadObjectsContract = (name: string, open: () => OpenObjects): void => {
-  describe(`${name} as payloads to clean up`, () => {
+  describe(`${name} as a store whose payloads are cleaned up`, () => {
     let opened: OpenObjects;
     let scope: string;
 
@@ -34,8 +34,8 @@ export const payloadObjectsContract = (name: string, open: () => OpenObjects): v
     });
 
     const listed = (): Promise<PayloadObject[]> => objectsOf(opened.objects);
-    const put = (content: Uint8Array = randomBytes(1_000), of = scope): Promise<PayloadRef> =>
-      opened.store.put(of, content);
+    const put = (content: Uint8Array = randomBytes(1_000), inScope = scope): Promise<PayloadRef> =>
+      opened.store.put(inScope, content);
     const only = async (): Promise<PayloadObject> => {
       const [object, ...more] = await listed();
       expect(more).toEqual([]);

@@ -65,10 +65,10 @@ export const payloadStoreContract = (name: string, open: () => OpenPayloads): vo
     });
 
     it('takes many objects at the same time', async () => {
-      const parts = Array.from({ length: 40 }, () => randomBytes(70_000));
-      const refs = await Promise.all(parts.map((bytes) => store.put(scope, bytes)));
+      const contents = Array.from({ length: 40 }, () => randomBytes(70_000));
+      const refs = await Promise.all(contents.map((bytes) => store.put(scope, bytes)));
       const found = await Promise.all(refs.map((ref) => store.get(ref)));
-      expect(found.every((bytes, i) => Buffer.compare(bytes!, parts[i]!) === 0)).toBe(true);
+      expect(found.every((bytes, i) => Buffer.compare(bytes!, contents[i]!) === 0)).toBe(true);
     });
 
     it.each([

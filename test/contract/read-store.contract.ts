@@ -292,15 +292,15 @@ export const readStoreContract = (
       ];
       await store.write({ documents: [], checkpoints: [checkpoint], parked: [parked(b), parked(a)] });
       expect(await store.parked()).toEqual([a, b]);
-      const again = { name: 'parked', from: at(9n), to: at(9n) };
-      const still = { ...a, position: 6n, reason: 'still' };
-      await store.write({ documents: [], checkpoints: [again], parked: [{ ...parked(still), from: 4n }] });
-      expect(await store.parked()).toEqual([still, b]);
+      const samePosition = { name: 'parked', from: at(9n), to: at(9n) };
+      const moved = { ...a, position: 6n, reason: 'still' };
+      await store.write({ documents: [], checkpoints: [samePosition], parked: [{ ...parked(moved), from: 4n }] });
+      expect(await store.parked()).toEqual([moved, b]);
       const resumed = [
         { ...parked(a), from: 6n, to: undefined },
         { ...parked(b), from: 9n, to: undefined },
       ];
-      await store.write({ documents: [], checkpoints: [again], parked: resumed });
+      await store.write({ documents: [], checkpoints: [samePosition], parked: resumed });
       expect(await store.parked()).toEqual([]);
     });
 
@@ -308,16 +308,16 @@ export const readStoreContract = (
       const checkpoint = { name: 'views apart', from: undefined, to: at(9n) };
       const [old, next] = ['old', 'next'].map((views) => ({ views, stream: 'apart', position: 5n, reason: views }));
       await store.write({ documents: [], checkpoints: [checkpoint], parked: [parked(old!), parked(next!)] });
-      const again = { ...checkpoint, from: checkpoint.to };
+      const samePosition = { ...checkpoint, from: checkpoint.to };
       await store.write({
         documents: [],
-        checkpoints: [again],
+        checkpoints: [samePosition],
         parked: [{ ...parked(next!), from: 5n, to: undefined }],
       });
       expect(await store.parked()).toEqual([old]);
       await store.write({
         documents: [],
-        checkpoints: [again],
+        checkpoints: [samePosition],
         parked: [{ ...parked(old!), from: 5n, to: undefined }],
       });
     });
@@ -327,13 +327,13 @@ export const readStoreContract = (
       const unmoved: ParkedStream = { views: 'v', stream: checkpointName, position: 5n, reason: 'corrupt' };
       const checkpoint = { name: checkpointName, from: undefined, to: at(9n) };
       await store.write({ documents: [], checkpoints: [checkpoint], parked: [parked(unmoved)] });
-      const again = { ...checkpoint, from: checkpoint.to };
+      const samePosition = { ...checkpoint, from: checkpoint.to };
       const documents = [{ collection: runs, document: run(checkpointName, { project: 'p' }) }];
       for (const from of [undefined, 4n]) {
         for (const to of [undefined, { position: 7n, reason: 'moved' }]) {
           if (from === undefined && to === undefined) continue;
           const move = { views: 'v', stream: checkpointName, from, to };
-          const late = store.write({ documents, checkpoints: [again], parked: [move] });
+          const late = store.write({ documents, checkpoints: [samePosition], parked: [move] });
           await expect(late).rejects.toBeInstanceOf(CheckpointMoved);
         }
       }
@@ -341,7 +341,7 @@ export const readStoreContract = (
       expect((await store.parked()).filter(({ stream }) => stream === checkpointName)).toEqual([unmoved]);
       await store.write({
         documents: [],
-        checkpoints: [again],
+        checkpoints: [samePosition],
         parked: [{ ...parked(unmoved), from: 5n, to: undefined }],
       });
     });
@@ -499,11 +499,11 @@ export const readStoreContract = (
       it('compare the fields of the document whose key the field holds', async () => {
         expect(await found(owner({ field: 'phase', is: '=', value: 'RUNNING' }))).toEqual(['t1']);
         expect(await found(owner({ field: 'phase', is: 'in', values: ['RUNNING', 'FAILED'] }))).toEqual(['t1', 't2']);
-        const both: Condition[] = [
+        const lateAndNotRunning: Condition[] = [
           { field: 'phase', is: '<>', value: 'RUNNING' },
           { field: 'createdAt', is: '>', value: 1 },
         ];
-        expect(await found(owner(...both))).toEqual(['t2']);
+        expect(await found(owner(...lateAndNotRunning))).toEqual(['t2']);
         expect(await found(owner({ field: 'phase', is: '=', value: 'own' }))).toEqual([]);
       });
 

@@ -302,14 +302,14 @@ describe('readers', () => {
     await (await openStore(directory)).close();
     const reader = await openReader({ directory });
     const seen: bigint[] = [];
-    const all = new Promise<void>((resolve) => {
+    const allSeen = new Promise<void>((resolve) => {
       reader.subscribe({ after: 0n }, ({ events }) => {
         seen.push(...events.map(({ position }) => position));
         if (seen.length === STREAMS * EVENTS_EACH) resolve();
       });
     });
     const writer = start(work(directory));
-    await all;
+    await allSeen;
     expect(seen).toEqual(Array.from({ length: STREAMS * EVENTS_EACH }, (_, i) => BigInt(i + 1)));
     await writer.ended;
   });
@@ -716,9 +716,9 @@ it('an append under way when the store is closed is answered', async () => {
 it('a close with a commit in flight and another append waiting acknowledges both once they are durable', async () => {
   const directory = newDirectory();
   const store = await sqliteEventStore({ directory });
-  const [other, observer] = [openForWriting(logPath(directory), 'FULL').db, openForReading(logPath(directory)).db];
+  const [locker, observer] = [openForWriting(logPath(directory), 'FULL').db, openForReading(logPath(directory)).db];
   const isDurable = observer.prepare('SELECT 1 FROM events JOIN streams ON streams.id = stream WHERE name = ?');
-  other.exec('BEGIN IMMEDIATE'); // the transaction of the writer waits until this one ends
+  locker.exec('BEGIN IMMEDIATE'); // the transaction of the writer waits until this one ends
   const acknowledged: unknown[] = [];
   const append = async (stream: number): Promise<void> => {
     const { position } = await store.append(workStream(stream), 'no-stream', [workEvent(stream, 0, 900_000)]);
@@ -730,8 +730,8 @@ it('a close with a commit in flight and another append waiting acknowledges both
   const [second, closed] = [append(6), store.close()];
   for (let i = 0; i < 100; i += 1) await turn();
   expect(acknowledged).toEqual([]);
-  other.exec('ROLLBACK');
+  locker.exec('ROLLBACK');
   await Promise.all([...first, second, closed]);
   expect(acknowledged).toEqual([1n, 2n, 3n, 4n, 5n, 6n].map((position) => [position, true]));
-  [other, observer].forEach((db) => db.close());
+  [locker, observer].forEach((db) => db.close());
 });

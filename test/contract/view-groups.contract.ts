@@ -296,10 +296,13 @@ export const viewGroupsContract = (
         const head = await appendMany(700);
         await builtBy([tallies, counts], head);
         const models = [tallies, inVersion(counts, 2)];
-        const both = await Promise.all([start(models, { buildingEvents: 50 }), start(models, { buildingEvents: 70 })]);
+        const processes = await Promise.all([
+          start(models, { buildingEvents: 50 }),
+          start(models, { buildingEvents: 70 }),
+        ]);
         const next = await append([{ stream: 's0', amount: 7 }]);
-        await Promise.all(both.map((run) => run.complete(next)));
-        for (const { running } of both) await running.close();
+        await Promise.all(processes.map((run) => run.complete(next)));
+        for (const { running } of processes) await running.close();
         const [sum, number] = [
           await store.get(tallies.collection, 'tally-s0/a'),
           await store.get(inVersion(counts, 2).collection, 'tally-s0'),
@@ -528,12 +531,12 @@ export const viewGroupsContract = (
         { minLength: 5, maxLength: 40 },
       );
       const steps = fc.array(
-        /** A process of a release: `failAt` numbers the commit that fails, `isStoppedAfter` the pause at which it ends. */
+        /** A process of a release: `failAt` numbers the commit that fails; it ends after so many pauses, for 0 at once. */
         fc.record({
           release: fc.integer({ min: 0, max: releases.length - 1 }),
           events: written,
           isUpgraded: fc.boolean(),
-          isStoppedAfter: fc.option(fc.integer({ min: 0, max: 4 }), { nil: undefined }),
+          stopAfterPauses: fc.option(fc.integer({ min: 0, max: 4 }), { nil: undefined }),
           failAt: fc.option(fc.integer({ min: 1, max: 12 }), { nil: undefined }),
         }),
         { minLength: 2, maxLength: 5 },
@@ -548,7 +551,7 @@ export const viewGroupsContract = (
           parts: ['a' as const],
         })),
         isUpgraded: false,
-        isStoppedAfter: undefined,
+        stopAfterPauses: undefined,
         failAt: undefined,
       }));
       /** The models of a release that knows the type `FromTheFuture`. */
@@ -594,7 +597,7 @@ export const viewGroupsContract = (
         const property = fc.asyncProperty(steps, async (sequence) => {
           await store.clear();
           await newLog();
-          for (const { release, events, isUpgraded, isStoppedAfter, failAt } of sequence) {
+          for (const { release, events, isUpgraded, stopAfterPauses, failAt } of sequence) {
             const head = await append(events);
             let commitsLeft = failAt ?? Infinity;
             fails = () => {
@@ -612,14 +615,14 @@ export const viewGroupsContract = (
               onProgress: ({ building }) => void (built += building ? 1 : 0),
               pauseAfterBuilding: async () => {
                 pauses += 1;
-                if (pauses === isStoppedAfter) await stopped.pause();
+                if (pauses === stopAfterPauses) await stopped.pause();
               },
             }).catch((error: unknown) => {
               expect(error).toBeInstanceOf(StoreUnavailable); // one of the writes at the start has failed
               return undefined;
             });
             if (run === undefined) continue;
-            if (isStoppedAfter !== 0) await Promise.race([run.complete(head), stopped.called]);
+            if (stopAfterPauses !== 0) await Promise.race([run.complete(head), stopped.called]);
             const closed = run.running.close();
             stopped.open();
             await closed;

@@ -241,8 +241,8 @@ describe('a caller', () => {
   it('may send its token in flyte-authorization, also when authorization has another scheme', async () => {
     const { authorization = '' } = await server.as('root');
     const path = `/${AdminService.typeName}/ListProjects`;
-    const both = { authorization: BASIC, 'flyte-authorization': authorization };
-    expect((await grpc.raw(path, new Uint8Array(), both)).code).toBe('OK');
+    const headers = { authorization: BASIC, 'flyte-authorization': authorization };
+    expect((await grpc.raw(path, new Uint8Array(), headers)).code).toBe('OK');
     expect((await get('/api/v1/projects', { 'flyte-authorization': authorization })).http).toBe(200);
   });
 });

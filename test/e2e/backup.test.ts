@@ -181,8 +181,8 @@ describe('a backup of a server that is killed in the middle of load', () => {
 
   it('copies only what is new the next time, also after a killed backup, which leaves the first intact', async () => {
     const before = readFileSync(join(place, 'backup.json'), 'utf8');
-    const other = await startServerProcess({ data, args: EMBEDDED });
-    const grpc = overGrpc(other.ready);
+    const restarted = await startServerProcess({ data, args: EMBEDDED });
+    const grpc = overGrpc(restarted.ready);
     for (const name of ['later-1', 'later-2']) await grpc.call(AdminService.method.createExecution, large(name));
     expect((await backup(place, { FLIGHTLOG_FAIL_POINT: 'backup-object:2' })).code).toBeNull();
     expect(readFileSync(join(place, 'backup.json'), 'utf8')).toBe(before);
@@ -197,7 +197,7 @@ describe('a backup of a server that is killed in the middle of load', () => {
       events: second['events'],
     });
     grpc.close();
-    await other.kill();
+    await restarted.kill();
     const again = join(folder, 'again');
     await restoredHere(again);
     expect((await truthOf(again)).events).toEqual((await truthOf(data)).events);

@@ -18,8 +18,10 @@ const JSON_TYPE = { 'content-type': 'application/json' };
 const OCTETS = { 'content-type': 'application/octet-stream' };
 const MAX_BYTES = 64 * 1024 * 1024;
 
+/** A valid launch and a valid event, as recorded from clients. */
 const recorded = fixtureBytes('01-hello/execute-02.create_request.pb');
 const event = fixtureBytes('events/hello-succeeds/004-node.event_request.pb');
+/** A launch whose inputs are lists in lists, 2,000 deep. */
 const deep = fixtureBytes('invalid/107-execution-deep-literal.create_request.pb');
 
 const launchPlan = {

@@ -13,7 +13,7 @@ it('benchmarks wait until the views show all nodes, and fail when the views show
   await registerHello(client);
   for (const request of createRequests('bench', 2)) await client.raw(`${SERVICE}/CreateExecution`, request);
   const names = ['bench-0', 'bench-1'];
-  const { requests, nodes } = nodeEvents(names, 12);
+  const { requests, nodes } = nodeEvents(names, 12); // 12 events: three for each of four nodes
   const waited = awaitViews(client, names, nodes);
   for (const request of requests)
     expect(await client.raw(`${SERVICE}/CreateNodeEvent`, request)).toMatchObject({ code: 'OK' });

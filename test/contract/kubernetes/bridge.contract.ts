@@ -106,96 +106,96 @@ export const bridgeContract = <Server extends KubernetesServer>(
       );
 
     it('makes the object of a launch, and then accepts the launch', async () => {
-      const own = newName();
-      work.launch(own, hello);
+      const name = newName();
+      work.launch(name, hello);
       await untilAccepted(1);
-      expect(await object(own)).toMatchObject({ kind: 'FlyteWorkflow', executionId: { name: own } });
+      expect(await object(name)).toMatchObject({ kind: 'FlyteWorkflow', executionId: { name } });
       expect(await messages('reject')).toBe(0);
     });
 
     it('deletes the object of an aborted execution, which is gone when the engine has removed its finalizer', async () => {
-      const own = newName();
-      work.launch(own, hello);
+      const name = newName();
+      work.launch(name, hello);
       await untilAccepted(1);
-      work.abort(own);
-      await untilDeleted(own);
-      await removeFinalizers(own);
-      await untilGone(own);
+      work.abort(name);
+      await untilDeleted(name);
+      await removeFinalizers(name);
+      await untilGone(name);
     });
 
     it('removes the object of a finished execution, and then has free capacity again', async () => {
-      const own = newName();
-      work.launch(own, hello);
+      const name = newName();
+      work.launch(name, hello);
       await untilAccepted(1);
-      await removeFinalizers(own);
-      work.ended(own);
-      await untilGone(own);
+      await removeFinalizers(name);
+      work.ended(name);
+      await untilGone(name);
       const places = work.received.findLast((each) => each.case === 'places');
       expect(places?.value).toMatchObject({ free: 10 });
     });
 
     it('ends an execution whose object was deleted by hand', async () => {
-      const own = newName();
-      work.launch(own, hello);
+      const name = newName();
+      work.launch(name, hello);
       await untilAccepted(1);
-      await removeFinalizers(own);
-      await ask(server, 'DELETE', objectPath(NAMESPACE, own));
+      await removeFinalizers(name);
+      await ask(server, 'DELETE', objectPath(NAMESPACE, name));
       await until(
         () => Promise.resolve(work.events.length),
         (count) => count > 0,
       );
       expect(work.events[0]).toMatchObject({
-        executionId: { name: own },
+        executionId: { name },
         phase: Phase.FAILED,
         producerId: 'propeller',
       });
     });
 
     it('ends an execution that is aborted right after its launch, or deletes its object', async () => {
-      const own = newName();
-      work.launch(own, hello, { lease: 2n, isStarted: false });
-      work.abort(own, 2n);
+      const name = newName();
+      work.launch(name, hello, { lease: 2n, isStarted: false });
+      work.abort(name, 2n);
       await until(
-        async () => [await object(own), work.events.length] as const,
+        async () => [await object(name), work.events.length] as const,
         ([found, count]) => count > 0 || found?.metadata.deletionTimestamp !== undefined,
       );
       expect(await messages('accept')).toBe(1);
     });
 
     it('takes over the object of a launch after it was killed, and makes no second one', async () => {
-      const own = newName();
-      work.launch(own, hello);
+      const name = newName();
+      work.launch(name, hello);
       await untilAccepted(1);
-      const before = (await object(own))!.metadata.uid;
+      const before = (await object(name))!.metadata.uid;
       await bridge.kill();
       bridge = startBridge(server, work);
       await untilJoined(2);
-      work.launch(own, hello, { lease: 2n, isStarted: true });
+      work.launch(name, hello, { lease: 2n, isStarted: true });
       await untilAccepted(2);
-      expect((await object(own))!.metadata.uid).toBe(before);
+      expect((await object(name))!.metadata.uid).toBe(before);
     });
 
     it('removes the object of an execution that finished between its kill and its next start', async () => {
-      const own = newName();
-      work.launch(own, hello);
+      const name = newName();
+      work.launch(name, hello);
       await untilAccepted(1);
       await bridge.kill();
-      await removeFinalizers(own);
-      work.ended(own);
+      await removeFinalizers(name);
+      work.ended(name);
       bridge = startBridge(server, work);
-      await untilGone(own);
+      await untilGone(name);
     });
 
     it('makes the object of a launch that another engine had, but has not begun', async () => {
-      const own = newName();
-      work.launch(own, hello, { lease: 2n });
+      const name = newName();
+      work.launch(name, hello, { lease: 2n });
       await untilAccepted(1);
-      expect(await object(own)).toBeDefined();
+      expect(await object(name)).toBeDefined();
     });
 
     it('rejects a launch that another engine has begun, and makes no object', async () => {
-      const own = newName();
-      work.launch(own, hello, { lease: 2n, isStarted: true });
+      const name = newName();
+      work.launch(name, hello, { lease: 2n, isStarted: true });
       await until(
         () => messages('reject'),
         (count) => count === 1,
@@ -203,14 +203,14 @@ export const bridgeContract = <Server extends KubernetesServer>(
       expect(work.received.find((each) => each.case === 'reject')?.value).toMatchObject({
         then: { case: 'offerToOthers' },
       });
-      expect(await object(own)).toBeUndefined();
+      expect(await object(name)).toBeUndefined();
     });
 
     it('refuses a launch whose name another launch has in the cluster', async () => {
-      const own = newName();
-      work.launch(own, hello, { createdAtMs: 1_000 });
+      const name = newName();
+      work.launch(name, hello, { createdAtMs: 1_000 });
       await untilAccepted(1);
-      work.launch(own, hello, { lease: 2n, createdAtMs: 2_000 });
+      work.launch(name, hello, { lease: 2n, createdAtMs: 2_000 });
       await until(
         () => messages('reject'),
         (count) => count === 1,
@@ -221,24 +221,24 @@ export const bridgeContract = <Server extends KubernetesServer>(
     });
 
     it('keeps its leases when the stream of work is cut', async () => {
-      const own = newName();
-      work.launch(own, hello);
+      const name = newName();
+      work.launch(name, hello);
       await untilAccepted(1);
       work.cut();
       await untilJoined(2);
-      const again = work.received.findLast((each) => each.case === 'join');
-      expect(again?.value).toMatchObject({ session: 's', leases: [{ execution: { name: own }, number: 1n }] });
-      work.abort(own);
-      await untilDeleted(own);
+      const secondJoin = work.received.findLast((each) => each.case === 'join');
+      expect(secondJoin?.value).toMatchObject({ session: 's', leases: [{ execution: { name }, number: 1n }] });
+      work.abort(name);
+      await untilDeleted(name);
     });
 
     it('makes the object of a launch that came while the cluster was down, once the cluster is back', async () => {
-      const own = newName();
+      const name = newName();
       await server.kill();
-      work.launch(own, hello);
+      work.launch(name, hello);
       await server.start();
       await untilAccepted(1);
-      expect(await object(own)).toBeDefined();
+      expect(await object(name)).toBeDefined();
     });
 
     more?.(() => ({ server, work }));

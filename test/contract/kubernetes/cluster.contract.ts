@@ -169,8 +169,8 @@ export const clusterContract = (name: string, open: () => Promise<KubernetesServ
     });
 
     it('gives the bridge no rights to secrets, pods, deployments and namespaces', async () => {
-      const others = ['/api/v1/secrets', '/api/v1/pods', '/apis/apps/v1/deployments', '/api/v1/namespaces'];
-      for (const path of others) {
+      const paths = ['/api/v1/secrets', '/api/v1/pods', '/apis/apps/v1/deployments', '/api/v1/namespaces'];
+      for (const path of paths) {
         const { status } = await ask({ url: server.url, token: BRIDGE_TOKEN }, 'GET', path);
         expect([path, status]).toEqual([path, 403]);
       }

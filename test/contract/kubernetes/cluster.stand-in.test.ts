@@ -128,12 +128,12 @@ describe('a cluster with faults', () => {
       // Measures the half second: a watch that begins before the fault, and that the server ends after this time.
       const query = `watch=true&timeoutSeconds=0.5&resourceVersion=${Number.MAX_SAFE_INTEGER}`;
       const headers = { authorization: `Bearer ${ADMIN_TOKEN}` };
-      const other = await fetch(`${server.url}${objectPath(NAMESPACE)}?${query}`, { headers });
+      const halfSecond = await fetch(`${server.url}${objectPath(NAMESPACE)}?${query}`, { headers });
       server.fail('watch', fault, 1_000);
       onTestFinished(() => server.recover());
       const before = server.requests.length;
       const { stop } = following(cluster);
-      await other.text();
+      await halfSecond.text();
       const asked = await until(
         () => Promise.resolve(server.requests.length - before),
         (count) => count > 1,

@@ -104,10 +104,10 @@ describe('agents in the configuration', () => {
     await silent.left('GetTask', 2);
     const leaving = new AbortController();
     const begunOverRest = silent.begun();
-    const left = fetch(url, { signal: leaving.signal }).catch(() => 'left');
+    const disconnected = fetch(url, { signal: leaving.signal }).catch(() => 'disconnected');
     await begunOverRest;
     leaving.abort();
-    expect(await left).toBe('left');
+    expect(await disconnected).toBe('disconnected');
     await silent.left('GetTask', 3);
     expect((await fetch(url, { headers: { 'grpc-timeout': '300m' } })).status).toBe(504);
     await silent.left('GetTask', 4);

@@ -469,18 +469,18 @@ describe('attributes that were acknowledged', () => {
   });
 
   it('are there for the next read, also when the process is killed in between', async () => {
-    let own = await startControlPlane();
-    const { directory } = own;
+    let restarted = await startControlPlane();
+    const { directory } = restarted;
     const scope: Scope = { project: 'flytesnacks', domain: 'development' };
     for (let round = 0; round < 3; round += 1) {
       const value = `round-${String(round)}`;
-      await updated(own.grpc, scope, label(value));
-      await own.kill();
-      own = await startControlPlane({}, directory);
-      expect(await labelShown(own.grpc, scope)).toBe(`${value} of flytesnacks/development/`);
-      const { configurations } = await own.rest.call(method.listMatchableAttributes, { resourceType: LABEL });
+      await updated(restarted.grpc, scope, label(value));
+      await restarted.kill();
+      restarted = await startControlPlane({}, directory);
+      expect(await labelShown(restarted.grpc, scope)).toBe(`${value} of flytesnacks/development/`);
+      const { configurations } = await restarted.rest.call(method.listMatchableAttributes, { resourceType: LABEL });
       expect(configurations).toHaveLength(1);
     }
-    await own.close();
+    await restarted.close();
   });
 });

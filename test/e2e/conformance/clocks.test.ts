@@ -44,10 +44,10 @@ const run = async ({ call }: Transport, id: ExecutionId, clock: Clock): Promise<
 beforeAll(async () => {
   plane = await startControlPlane();
   await register(plane.grpc, withNeeds('01-hello'));
-  const all = await launchHello(plane.grpc, 'all');
+  const withEveryClock = await launchHello(plane.grpc, 'all');
   for (const clock of NAMES) {
     await run(plane.grpc, await launchHello(plane.grpc, clock), clock);
-    const report = nodeReport(all, clock, { phase: NodePhase.RUNNING, occurredAt: CLOCKS[clock] });
+    const report = nodeReport(withEveryClock, clock, { phase: NodePhase.RUNNING, occurredAt: CLOCKS[clock] });
     await plane.grpc.call(method.createNodeEvent, report);
   }
 });

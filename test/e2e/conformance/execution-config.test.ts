@@ -553,9 +553,9 @@ describe.each(['grpc', 'rest'] as const)('the configuration of an execution over
 
 describe('attributes that were acknowledged before a kill', () => {
   it('configure the first launch after the kill', async () => {
-    let own = await startControlPlane();
-    const { directory } = own;
-    await register(own.grpc, withNeeds('01-hello'));
+    let restarted = await startControlPlane();
+    const { directory } = restarted;
+    await register(restarted.grpc, withNeeds('01-hello'));
     const { project, domain } = PLACE;
     const launchPlan = {
       ...PLACE,
@@ -565,19 +565,19 @@ describe('attributes that were acknowledged before a kill', () => {
     };
     for (const parallelism of [3, 5, 7]) {
       const target = config({ maxParallelism: parallelism });
-      await own.grpc.call(method.updateProjectDomainAttributes, {
+      await restarted.grpc.call(method.updateProjectDomainAttributes, {
         attributes: { project, domain, matchingAttributes: { target } },
       });
-      await own.kill();
-      own = await startControlPlane({}, directory);
-      await own.grpc.call(method.createExecution, {
+      await restarted.kill();
+      restarted = await startControlPlane({}, directory);
+      await restarted.grpc.call(method.createExecution, {
         project,
         domain,
         name: `after-${String(parallelism)}`,
         spec: { launchPlan },
       });
-      expect((await createdIn(own, project)).config?.maxParallelism).toBe(parallelism);
+      expect((await createdIn(restarted, project)).config?.maxParallelism).toBe(parallelism);
     }
-    await own.close();
+    await restarted.close();
   });
 });
