@@ -21,6 +21,7 @@ const ENTRY: AuditEntry = {
   ...{ principal: 'ada', issuer: '', clientId: '', transport: 'grpc', address: '', action: '', requestId: '' },
   ...{ project: '', domain: '', name: 'before' },
 };
+/** Asks for all entries, up to 1,000. */
 const ALL: AuditQuery = { project: '', domain: '', actor: '', sinceMs: 0, after: 0n, limit: 1_000 };
 
 describe.skipIf(mongoUrl === undefined)('an audit store in a MongoDB', () => {
@@ -34,7 +35,7 @@ describe.skipIf(mongoUrl === undefined)('an audit store in a MongoDB', () => {
     const after = (await store.list(ALL)).at(-1)?.id ?? 0n;
     const named = (name: string): AuditEntry => ({ ...ENTRY, name });
     const batch = [named('one'), named('two')];
-    for (const key of ['k1', 'k1', 'k2']) await store.write(batch, key);
+    for (const key of ['first-key', 'first-key', 'second-key']) await store.write(batch, key);
     const found = await store.list({ ...ALL, after });
     expect(found.map(({ id: _, ...entry }) => entry)).toEqual([...batch, ...batch]);
     await store.close();
@@ -120,11 +121,14 @@ describe.skipIf(mongoUrl === undefined)('two processes on one log, with their vi
     FLIGHTLOG_AUTH_SERVER_CLIENTS: JSON.stringify(clients),
     FLIGHTLOG_READ_STORE: location.url,
   };
-  let both: TwoProcesses;
+  let processes: TwoProcesses;
+  /** The HTTP addresses of the two processes. */
   let here: string;
   let there: string;
+  /** The header with which an auditor asks the process `there`. */
   let authorization: string;
 
+  /** An access token for a client, from the authorization server of a process. */
   const tokenOf = async (client: string, server: string): Promise<string> => {
     const body = new URLSearchParams({ grant_type: 'client_credentials', scope: 'all' });
     const basic = `Basic ${btoa(`${client}:${SECRET}`)}`;
@@ -138,6 +142,7 @@ describe.skipIf(mongoUrl === undefined)('two processes on one log, with their vi
     expect((await fetch(`${server}/api/v1/projects/${project}`, { headers })).status).toBe(403);
   };
 
+  /** All entries of the audit, read at the process `there`. */
   const entriesThere = async (): Promise<readonly Readonly<Record<string, unknown>>[]> => {
     const answer = await fetch(`${there}/api/v1/audit`, { headers: { authorization } });
     return ((await answer.json()) as { readonly entries: readonly Readonly<Record<string, unknown>>[] }).entries;
@@ -147,12 +152,12 @@ describe.skipIf(mongoUrl === undefined)('two processes on one log, with their vi
     const command = ['user', 'add', 'alice', '--roles', 'administrator', '--data', join(root, 'none')];
     const added = await flightlog(command, { input: 'password-of-alice\n', env: environment }).ended;
     expect(added).toMatchObject({ code: 0, stderr: '' });
-    both = await startTwoProcesses({ env: environment });
-    [here, there] = both.members.map((each) => each.server().ready.http) as [string, string];
+    processes = await startTwoProcesses({ env: environment });
+    [here, there] = processes.members.map((each) => each.server().ready.http) as [string, string];
     authorization = `Bearer ${await tokenOf('auditor', there)}`;
   }, 120_000);
   afterAll(async () => {
-    await both.close();
+    await processes.close();
     await dropDatabase(location);
     rmSync(root, { recursive: true });
   });

@@ -25,9 +25,11 @@ describe.skipIf(mongoUrl === undefined)('two processes that share the state of t
   const root = mkdtempSync(join(tmpdir(), 'flightlog-authorization-state-'));
   const users = join(root, 'one/users.json');
   let issuer: string;
+  /** The process at the address of the issuer, and one at another address. */
   let one: ServerProcess;
   let other: ServerProcess;
 
+  /** Starts one of the processes, `one` or `other`. */
   const serve = (name: string, failPoint?: string): Promise<ServerProcess> =>
     startServerProcess({
       data: join(root, name),
@@ -56,6 +58,7 @@ describe.skipIf(mongoUrl === undefined)('two processes that share the state of t
     rmSync(root, { recursive: true });
   });
 
+  /** The HTTP status of a list of projects with an access token. */
   const projects = async ({ ready }: ServerProcess, token: string | undefined): Promise<number> =>
     (await fetch(`${ready.http}/api/v1/projects`, { headers: { authorization: `Bearer ${token ?? ''}` } })).status;
 

@@ -19,9 +19,13 @@ import { makeBucket, newS3Location, s3Setting, s3Url } from '../support/servers/
 import { startServerProcess } from '../support/processes/server-process.js';
 import { overGrpc } from '../support/clients/transports.js';
 
+/** Larger than a chunk, 8 MiB, in which backups copy files. */
+const LARGE_UPLOAD = Buffer.alloc(9_000_000, 'code');
+/** The path of an uploaded file in a data directory. */
 const UPLOAD = 'files/uploads/flytesnacks/development/code.tar.gz';
 const EMBEDDED = ['--event-store', 'embedded:', '--read-store', 'sqlite:', '--payload-store', 'file:'];
 
+/** The events of a log, each as its stream, revision and data. */
 const eventsIn = async (directory: string): Promise<string[]> => {
   const log = await sqliteLogReader({ directory });
   const events: string[] = [];
@@ -46,7 +50,7 @@ describe.skipIf(s3Url === undefined)('with an S3 server', () => {
     });
     await grpc.call(AdminService.method.createExecution, request);
     mkdirSync(join(data, UPLOAD, '..'), { recursive: true });
-    writeFileSync(join(data, UPLOAD), Buffer.alloc(9_000_000, 'code'));
+    writeFileSync(join(data, UPLOAD), LARGE_UPLOAD);
 
     const location = newS3Location();
     const to = s3Setting(location);
@@ -64,9 +68,9 @@ describe.skipIf(s3Url === undefined)('with an S3 server', () => {
     expect(await eventsIn(copy)).toEqual(await eventsIn(data));
     expect(readFileSync(join(copy, UPLOAD)).equals(readFileSync(join(data, UPLOAD)))).toBe(true);
 
-    const place = await s3Target(location, 'backup');
-    const [damaged = ''] = [...(await place.sizes()).keys()].filter((path) => path.startsWith('payloads/'));
-    await place.close();
+    const target = await s3Target(location, 'backup');
+    const [damaged = ''] = [...(await target.sizes()).keys()].filter((path) => path.startsWith('payloads/'));
+    await target.close();
     const client = s3Client(location);
     const { bucket: Bucket, prefix } = location;
     await client.send(new PutObjectCommand({ Bucket, Key: `${prefix}${damaged}`, Body: Buffer.from('damaged') }));
@@ -93,10 +97,16 @@ describe.skipIf(s3Url === undefined)('with an S3 server', () => {
       of.inputs = create(LiteralMapSchema, { literals: { name: literal(name) } });
     });
     const { id } = await grpc.call(AdminService.method.createExecution, request);
-    const code = Buffer.alloc(9_000_000, 'code');
+    const code = LARGE_UPLOAD;
     const contentMd5 = createHash('md5').update(code).digest();
-    const place = { project: 'flytesnacks', domain: 'development', contentMd5, filenameRoot: 'kept', filename: 'code' };
-    const located = await grpc.call(DataProxyService.method.createUploadLocation, place);
+    const upload = {
+      project: 'flytesnacks',
+      domain: 'development',
+      contentMd5,
+      filenameRoot: 'kept',
+      filename: 'code',
+    };
+    const located = await grpc.call(DataProxyService.method.createUploadLocation, upload);
     await fetch(located.signedUrl, { method: 'PUT', body: code, headers: located.headers });
 
     const run = async (...args: readonly string[]): Promise<Record<string, number>> => {
@@ -108,9 +118,9 @@ describe.skipIf(s3Url === undefined)('with an S3 server', () => {
     const backup = () => run('backup', ...from, '--to', to);
     expect(await backup()).toMatchObject({ copiedPayloads: 2, copiedFiles: 1, files: 1 });
     expect(await backup()).toMatchObject({ copiedPayloads: 0, copiedBytes: 0, copiedFiles: 0, files: 1 });
-    const mixed = await flightlog(['backup', ...from, '--to', original]).ended;
-    expect(mixed).toMatchObject({ code: 1, stdout: '' });
-    expect(mixed.stderr).toContain('would be mixed with the payloads and uploads of the payload store: choose');
+    const intoOwnBucket = await flightlog(['backup', ...from, '--to', original]).ended;
+    expect(intoOwnBucket).toMatchObject({ code: 1, stdout: '' });
+    expect(intoOwnBucket.stderr).toContain('would be mixed with the payloads and uploads of the payload store: choose');
     grpc.close();
     await server.kill();
 
@@ -130,7 +140,7 @@ describe.skipIf(s3Url === undefined)('with an S3 server', () => {
       true,
     );
     // Clients that register the same code again find the upload by its content.
-    const { nativeUrl } = await client.call(DataProxyService.method.createUploadLocation, place);
+    const { nativeUrl } = await client.call(DataProxyService.method.createUploadLocation, upload);
     const { signedUrl } = await client.call(DataProxyService.method.createDownloadLocation, { nativeUrl });
     expect(Buffer.from(await (await fetch(signedUrl)).arrayBuffer()).equals(code)).toBe(true);
     client.close();

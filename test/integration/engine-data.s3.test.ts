@@ -18,8 +18,10 @@ import { HELLO_TASK, nodeReport, taskReport, workflowReport } from '../support/r
 import { makeBucket, newS3Location, s3Setting, s3Url } from '../support/servers/s3-server.js';
 
 const { method } = AdminService;
+/** The largest object that the control plane reads: the largest message that it is configured for. */
 const MAX_BYTES = 100_000;
 
+/** Literals with one value, named `o0`. */
 const mapOf = (value: string) => create(LiteralMapSchema, { literals: { o0: literal(value) } });
 
 describe.skipIf(s3Url === undefined)('inputs and outputs that an engine has stored in a bucket', () => {
@@ -33,6 +35,7 @@ describe.skipIf(s3Url === undefined)('inputs and outputs that an engine has stor
     await client.send(new PutObjectCommand({ Bucket: location.bucket, Key, Body: bytes }));
     return `s3://${location.bucket}/${Key}`;
   };
+  /** Stores literals with the name of the object as their value. */
   const storedMap = (name: string): Promise<string> => stored(name, toBinary(LiteralMapSchema, mapOf(name)));
 
   /** Launches an execution; reports where the inputs of its node and task are, and the outputs of all three. */

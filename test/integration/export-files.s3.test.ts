@@ -16,7 +16,7 @@ describe.skipIf(s3Url === undefined)('an export of files into a bucket', () => {
   beforeAll(async () => {
     await makeBucket();
     ({ directory, store } = await openEmptyLog());
-    await report(store, 3, 2);
+    await report(store, 3, 2); // 60 events
   });
   afterAll(async () => {
     await store.close();
@@ -32,6 +32,7 @@ describe.skipIf(s3Url === undefined)('an export of files into a bucket', () => {
       { env },
     ).ended;
 
+  /** The positions of the exported events, in the order of the files. */
   const positionsIn = async (location: S3Location): Promise<readonly number[]> => {
     const target = await s3Target(location, 'export');
     const positions: number[] = [];
@@ -50,18 +51,19 @@ describe.skipIf(s3Url === undefined)('an export of files into a bucket', () => {
 
   it('resumes after a kill, and has each event once', async () => {
     const location = newS3Location();
+    // Three files of 7 events are complete when the process is killed.
     const killed = await exporting(location, '7', { FLIGHTLOG_FAIL_POINT: 'exported-file:3' });
     expect(killed).toMatchObject({ code: null, stdout: '' });
     expect(JSON.parse((await exporting(location, '7')).stdout)).toMatchObject({ files: 6, events: 39, position: 60 });
-    await report(store, 1, 1);
+    await report(store, 1, 1); // ten more events
     expect(JSON.parse((await exporting(location, '7')).stdout)).toMatchObject({ files: 2, events: 10, position: 70 });
     expect(await positionsIn(location)).toEqual(upTo(70));
   });
 
   it('has each event once when two processes export to the same place', async () => {
     const location = newS3Location();
-    const both = await Promise.all([exporting(location, '1'), exporting(location, '1')]);
-    for (const { code, stderr } of both)
+    const exports = await Promise.all([exporting(location, '1'), exporting(location, '1')]);
+    for (const { code, stderr } of exports)
       if (code !== 0) expect(stderr).toContain('is being written by another process');
     await exporting(location, '7');
     expect(await positionsIn(location)).toEqual(upTo(70));

@@ -38,10 +38,12 @@ import {
 } from '../support/servers/kafka-server.js';
 import { until } from '../support/until.js';
 
-type Given = { readonly directory: string; readonly store: EventStore; readonly prefix: string };
+/** An embedded log, and the prefix of the topics that it is exported to. */
+type ExportedLog = { readonly directory: string; readonly store: EventStore; readonly prefix: string };
 
 const brokers = (kafkaBrokers ?? '').split(',');
-const running = new Set<ExportToKafka>();
+/** The exporters to be closed after the test. */
+const exporters = new Set<ExportToKafka>();
 
 /** Makes the messages on another thread, as a server does. */
 const messagesFrom = (directory: string, format: ExportFormat) =>
@@ -49,14 +51,14 @@ const messagesFrom = (directory: string, format: ExportFormat) =>
 
 /** Starts an exporter; `reported` has the failures and takeovers that it reports. */
 const exporting = (
-  { directory, store, prefix }: Given,
+  { directory, store, prefix }: ExportedLog,
   options: Partial<ExportOptions> = {},
 ): ExportToKafka & { readonly reported: string[] } => {
   const reported: string[] = [];
-  const egress = exportToKafka({
+  const exporter = exportToKafka({
     connection: { brokers },
     log: store,
-    topics: { prefix, partitions: 3, replicationFactor: -1 },
+    topics: { prefix, partitions: 3, replicationFactor: -1 }, // -1: as the broker is configured
     messages: messagesFrom(directory, 'json'),
     categories: [...codecs.keys()],
     partitions: 1,
@@ -67,14 +69,14 @@ const exporting = (
     trace: () => undefined,
     ...options,
   });
-  running.add(egress);
-  return Object.assign(egress, { reported });
+  exporters.add(exporter);
+  return Object.assign(exporter, { reported });
 };
 
-const given = async (): Promise<Given> => ({ ...(await openEmptyLog()), prefix: newPrefix() });
+const newLog = async (): Promise<ExportedLog> => ({ ...(await openEmptyLog()), prefix: newPrefix() });
 
 /** Expects every event of the log once in Kafka, and those of each stream in its order. */
-const assertPublishedOnce = async ({ store, prefix }: Given): Promise<void> => {
+const assertPublishedOnce = async ({ store, prefix }: ExportedLog): Promise<void> => {
   const log = await allEvents(store);
   const published = await until(
     () => consume(prefix),
@@ -88,8 +90,8 @@ const assertPublishedOnce = async ({ store, prefix }: Given): Promise<void> => {
     );
 };
 
-/** Waits until this many events are in Kafka. */
-const published = async ({ prefix }: Given, count: number): Promise<readonly CloudEvent[]> =>
+/** Waits until this many events are in Kafka, and returns them. */
+const untilPublished = async ({ prefix }: ExportedLog, count: number): Promise<readonly CloudEvent[]> =>
   eventsIn(
     await until(
       () => consume(prefix),
@@ -98,20 +100,20 @@ const published = async ({ prefix }: Given, count: number): Promise<readonly Clo
   );
 
 afterEach(async () => {
-  for (const egress of running) await egress.close();
-  running.clear();
+  for (const exporter of exporters) await exporter.close();
+  exporters.clear();
 });
 
 describe.skipIf(kafkaBrokers === undefined)('an export to Kafka', () => {
   it('publishes events of every type as CloudEvents, each to the topic of its category', async () => {
-    const log = await given();
+    const log = await newLog();
     const kinds = eventTypes(codecs);
     for (const { category, message } of kinds)
       await log.store.append(streamName(category, ['a', 'b', message.name]), 'no-stream', [
         newEvent(message.name, toBinary(message, create(message))),
       ]);
     exporting(log);
-    await published(log, kinds.length);
+    await untilPublished(log, kinds.length);
     const messages = (await consume(log.prefix)).filter(({ topic }) => !topic.includes('positions'));
     const recorded = new Map((await allEvents(log.store)).map((event) => [uuidText(event.id), event]));
     expect(messages).toHaveLength(kinds.length);
@@ -141,10 +143,10 @@ describe.skipIf(kafkaBrokers === undefined)('an export to Kafka', () => {
   });
 
   it('publishes reports of engines whole, with their contents from the payload store', async () => {
-    const log = await given();
+    const log = await newLog();
     const reported = fromBinary(NodePhaseReportedSchema, nodeReported('e1', 1, 'a deck').data);
-    const said = reported.message?.content;
-    const bytes = said?.case === 'inline' ? said.value : new Uint8Array();
+    const content = reported.message?.content;
+    const bytes = content?.case === 'inline' ? content.value : new Uint8Array();
     const stored = await filePayloadStore({ directory: log.directory }).put('runs/a/b/c', bytes);
     const value = create(PayloadRefSchema, stored);
     reported.message = create(ContentSchema, { content: { case: 'ref', value } });
@@ -152,12 +154,12 @@ describe.skipIf(kafkaBrokers === undefined)('an export to Kafka', () => {
       newEvent('NodePhaseReported', toBinary(NodePhaseReportedSchema, reported)),
     ]);
     exporting(log);
-    const [event] = await published(log, 1);
+    const [event] = await untilPublished(log, 1);
     expect(event?.data?.['message']).toMatchObject({ deckUri: 'a deck', phase: 'RUNNING', id: { nodeId: 'n1' } });
   });
 
   it('publishes in the protobuf format when it is asked to', async () => {
-    const log = await given();
+    const log = await newLog();
     await report(log.store, 1, 1);
     exporting(log, { messages: messagesFrom(log.directory, 'protobuf') });
     const topic = `${log.prefix}.execution.v1`;
@@ -181,14 +183,14 @@ describe.skipIf(kafkaBrokers === undefined)('an export to Kafka', () => {
   });
 
   it('publishes an event that is too large for its topic with a reference to its data in the log', async () => {
-    const log = await given();
+    const log = await newLog();
     const configEntries = [{ name: 'max.message.bytes', value: '4000' }];
     const topic = `${log.prefix}.execution.v1`;
     await createTopic({ topic, numPartitions: 3, configEntries });
     const stream = executionStream('e1');
     await log.store.append(stream, 'no-stream', [nodeReported('e1', 0), nodeReported('e1', 1, 'x'.repeat(4_000))]);
     exporting(log);
-    const [small, large] = await published(log, 2);
+    const [small, large] = await untilPublished(log, 2);
     expect(small).toHaveProperty('data');
     expect(small).not.toHaveProperty('dataref');
     expect(large).not.toHaveProperty('data');
@@ -196,7 +198,7 @@ describe.skipIf(kafkaBrokers === undefined)('an export to Kafka', () => {
   });
 
   it('publishes each event once, in the order of the log for each key, also with several partitions', async () => {
-    const log = await given();
+    const log = await newLog();
     await report(log.store, 20, 5);
     exporting(log, { partitions: 3 });
     await report(log.store, 20, 5);
@@ -204,10 +206,10 @@ describe.skipIf(kafkaBrokers === undefined)('an export to Kafka', () => {
   });
 
   it('resumes after the last exported event when it starts again, and reports its progress', async () => {
-    const log = await given();
+    const log = await newLog();
     await report(log.store, 5, 2);
     const first = exporting(log);
-    await published(log, 100);
+    await untilPublished(log, 100);
     await first.close();
     await report(log.store, 5, 2);
     const second = exporting(log);
@@ -218,8 +220,8 @@ describe.skipIf(kafkaBrokers === undefined)('an export to Kafka', () => {
     );
   });
 
-  it('publishes each event once with two exporters, of which the standby goes on when the active one closes', async () => {
-    const log = await given();
+  it('publishes each event once with two exporters, of which the standby takes over when the active one closes', async () => {
+    const log = await newLog();
     await report(log.store, 10, 10);
     const one = exporting(log, { worker: 'one' });
     const two = exporting(log, { worker: 'two' });
@@ -233,43 +235,43 @@ describe.skipIf(kafkaBrokers === undefined)('an export to Kafka', () => {
   });
 
   it('stops with an error when the topics have the events of another log', async () => {
-    const log = await given();
+    const log = await newLog();
     await report(log.store, 1, 1);
     await (await startPublishing(log)).close();
-    const other = { ...(await given()), prefix: log.prefix };
+    const other = { ...(await newLog()), prefix: log.prefix };
     await expect(exporting(other).ended).rejects.toThrow(
       `the topics ${log.prefix}.* have the events of another log, ${log.store.logId}`,
     );
   });
 
   it('stops with an error when the number of partitions was changed', async () => {
-    const log = await given();
+    const log = await newLog();
     await report(log.store, 1, 1);
     await (await startPublishing(log)).close();
     await expect(exporting(log, { partitions: 2 }).ended).rejects.toThrow('were published in 1 partition(s)');
   });
 
   it('does not start when its positions were deleted; if it runs, reports that and publishes no more', async () => {
-    const log = await given();
+    const log = await newLog();
     await report(log.store, 1, 1);
-    const egress = await startPublishing(log);
+    const exporter = await startPublishing(log);
     await withAdmin((admin) => admin.deleteTopics({ topics: [`${log.prefix}.export.positions.v1`] }));
     await report(log.store, 1, 1);
-    const asks = `the topics ${log.prefix}.* have events, and ${log.prefix}.export.positions.v1 does not say up to where`;
+    const refusal = `the topics ${log.prefix}.* have events, and ${log.prefix}.export.positions.v1 does not say up to where`;
     await until(
-      () => Promise.resolve(egress.reported),
-      (reported) => reported.some((each) => each.includes(asks)),
+      () => Promise.resolve(exporter.reported),
+      (reported) => reported.some((each) => each.includes(refusal)),
     );
-    await egress.close();
-    await expect(exporting(log).ended).rejects.toThrow(asks);
+    await exporter.close();
+    await expect(exporting(log).ended).rejects.toThrow(refusal);
     expect(eventsIn(await consume(log.prefix))).toHaveLength(10);
   });
 
   it('reports the missing positions in both of two exporters, which then publish nothing', async () => {
-    const log = await given();
+    const log = await newLog();
     await report(log.store, 1, 1);
     const standby = exporting(log, { worker: 'one', standbyMs: 2_000 });
-    await published(log, 10);
+    await untilPublished(log, 10);
     const active = exporting(log, { worker: 'two', standbyMs: 2_000 });
     await until(
       async () => [...(await readPositions(kafkaClient({ brokers }), log.prefix)).values()],
@@ -280,7 +282,7 @@ describe.skipIf(kafkaBrokers === undefined)('an export to Kafka', () => {
       () => Promise.resolve(standby.reported),
       (reported) => reported.includes('taken over 0'),
     );
-    await published(log, 20);
+    await untilPublished(log, 20);
     await withAdmin((admin) => admin.deleteTopics({ topics: [`${log.prefix}.export.positions.v1`] }));
     const untilReported = ({ reported }: { readonly reported: readonly string[] }) =>
       until(
@@ -294,7 +296,7 @@ describe.skipIf(kafkaBrokers === undefined)('an export to Kafka', () => {
   }, 120_000);
 
   it('creates its topics without a failure, also when two exporters with three partitions begin at once', async () => {
-    const log = await given();
+    const log = await newLog();
     await report(log.store, 4, 1);
     const both = ['one', 'two'].map((worker) => exporting(log, { worker, partitions: 3 }));
     await assertPublishedOnce(log);
@@ -302,22 +304,23 @@ describe.skipIf(kafkaBrokers === undefined)('an export to Kafka', () => {
   });
 
   it('publishes an event of an unknown type without its data, in the order of its stream', async () => {
-    const log = await given();
+    const log = await newLog();
     const stream = executionStream('e0');
     await log.store.append(stream, 'any', [newEvent('ExecutionForgotten', new Uint8Array())]);
     await report(log.store, 1, 1);
     exporting(log);
     await assertPublishedOnce(log);
-    const [unknown] = (await published(log, 2)).filter(({ type }) => type.endsWith('ExecutionForgotten'));
+    const [unknown] = (await untilPublished(log, 2)).filter(({ type }) => type.endsWith('ExecutionForgotten'));
     expect(unknown).not.toHaveProperty('data');
     expect(unknown?.dataref).toBe(`urn:flightlog:log:${log.store.logId}:${stream}:0`);
   });
 
   it('says which topic cannot be created, and why', async () => {
-    const log = await given();
-    const egress = exporting(log, { topics: { prefix: log.prefix, partitions: 3, replicationFactor: 7 } });
+    const log = await newLog();
+    // There are fewer than 7 brokers.
+    const exporter = exporting(log, { topics: { prefix: log.prefix, partitions: 3, replicationFactor: 7 } });
     await until(
-      () => Promise.resolve(egress.reported),
+      () => Promise.resolve(exporter.reported),
       (reported) => reported.some((each) => /topics cannot be made: .*execution\.v1 \(Replication.factor/u.test(each)),
     );
     const topics = { prefix: `${log.prefix}/a topic`, partitions: 3, replicationFactor: -1 };
@@ -325,7 +328,7 @@ describe.skipIf(kafkaBrokers === undefined)('an export to Kafka', () => {
   });
 
   it('says which topic exists with other settings', async () => {
-    const log = await given();
+    const log = await newLog();
     const topic = `${log.prefix}.task.v1`;
     const configEntries = [{ name: 'cleanup.policy', value: 'compact' }];
     await createTopic({ topic, numPartitions: 2, configEntries });
@@ -346,8 +349,8 @@ const withAdmin = async (work: (admin: Admin) => Promise<unknown>): Promise<void
 };
 
 /** Starts an exporter, and waits until it has published. */
-const startPublishing = async (log: Given): Promise<ReturnType<typeof exporting>> => {
-  const egress = exporting(log);
-  await published(log, 1);
-  return egress;
+const startPublishing = async (log: ExportedLog): Promise<ReturnType<typeof exporting>> => {
+  const exporter = exporting(log);
+  await untilPublished(log, 1);
+  return exporter;
 };

@@ -15,6 +15,10 @@ import { startServerProcess } from '../support/processes/server-process.js';
 import { until } from '../support/until.js';
 
 const KILLS = 6;
+/** Events in the log of the killed server: 40 batches of ten in each of 50 streams. */
+const EVENTS = 20_000;
+/** Events that must be published between two kills. */
+const PROGRESS = 1_000;
 
 /** Creates a log with this many batches of ten events in each of 50 streams, and closes it. */
 const logOf = async (batches: number): Promise<string> => {
@@ -24,13 +28,13 @@ const logOf = async (batches: number): Promise<string> => {
   return directory;
 };
 
-/** Runs `flightlog export` with these arguments; `said` is what it prints as JSON. */
+/** Runs `flightlog export` with these arguments; `output` is the JSON that it prints. */
 const exportCommand = async (data: string, prefix: string, args: readonly string[]) => {
   const env = { FLIGHTLOG_KAFKA_TOPIC_PREFIX: prefix };
   const { code, stdout, stderr } = await flightlog(['export', ...args, '--data', data, '--kafka', kafkaBrokers ?? ''], {
     env,
   }).ended;
-  return { code, stderr, said: JSON.parse(stdout || '{}') as Readonly<Record<string, unknown>> };
+  return { code, stderr, output: JSON.parse(stdout || '{}') as Readonly<Record<string, unknown>> };
 };
 
 describe.skipIf(kafkaBrokers === undefined)('a server with Kafka', () => {
@@ -42,20 +46,20 @@ describe.skipIf(kafkaBrokers === undefined)('a server with Kafka', () => {
       const server = await startServerProcess(starting);
       await until(
         async () => eventsIn(await consume(prefix)).length,
-        (count) => count > kills * 1_000,
+        (count) => count > kills * PROGRESS,
       );
       await server.kill();
     }
     const server = await startServerProcess(starting);
     const published = await until(
       async () => eventsIn(await consume(prefix)),
-      ({ length }) => length >= 20_000,
+      ({ length }) => length >= EVENTS,
     );
-    expect(published).toHaveLength(20_000);
-    expect(new Set(published.map(({ id }) => id)).size).toBe(20_000);
+    expect(published).toHaveLength(EVENTS);
+    expect(new Set(published.map(({ id }) => id)).size).toBe(EVENTS);
     expect(await server.stop()).toBe(0);
-    const { code, said } = await exportCommand(data, prefix, ['reconcile']);
-    expect(said).toMatchObject({ expected: 20_000, found: 20_000, missing: 0, doubled: 0, reordered: 0 });
+    const { code, output } = await exportCommand(data, prefix, ['reconcile']);
+    expect(output).toMatchObject({ expected: EVENTS, found: EVENTS, missing: 0, doubled: 0, reordered: 0 });
     expect(code).toBe(0);
   }, 180_000);
 
@@ -95,12 +99,15 @@ describe.skipIf(kafkaBrokers === undefined)('the command flightlog export', () =
     const topic = `${prefix}-again`;
     const filter = ['--filter', 'entity=flytesnacks/development/e1'];
     const replayed = await exportCommand(data, prefix, ['replay', '--topic', topic, ...filter]);
-    expect(replayed).toMatchObject({ code: 0, said: { topic, events: 10 } });
+    expect(replayed).toMatchObject({ code: 0, output: { topic, events: 10 } });
     const right = await exportCommand(data, prefix, ['reconcile', '--topic', topic, ...filter]);
-    expect(right).toMatchObject({ code: 0, said: { expected: 10, found: 10, missing: 0, doubled: 0, reordered: 0 } });
+    expect(right).toMatchObject({ code: 0, output: { expected: 10, found: 10, missing: 0, doubled: 0, reordered: 0 } });
     await exportCommand(data, prefix, ['replay', '--topic', topic, ...filter]);
-    const odd = await exportCommand(data, prefix, ['reconcile', '--topic', topic]);
-    expect(odd).toMatchObject({ code: 1, said: { expected: 500, found: 20, missing: 490, doubled: 10, reordered: 0 } });
+    const replayedTwice = await exportCommand(data, prefix, ['reconcile', '--topic', topic]);
+    expect(replayedTwice).toMatchObject({
+      code: 1,
+      output: { expected: 500, found: 20, missing: 490, doubled: 10, reordered: 0 },
+    });
     const own = await exportCommand(data, prefix, ['replay', '--topic', `${prefix}.execution.v1`]);
     expect(own.code).toBe(1);
     expect(own.stderr).toContain('is one that a log is published to');
@@ -119,7 +126,7 @@ describe.skipIf(kafkaBrokers === undefined)('the command flightlog export', () =
     const compacted = `${prefix}-compacted`;
     await createTopic({ topic: compacted, configEntries: [{ name: 'cleanup.policy', value: 'compact' }] });
     const to = ['--topic', `${prefix}-again`];
-    const wrong: readonly (readonly [args: readonly string[], said: string])[] = [
+    const wrong: readonly (readonly [args: readonly string[], text: string])[] = [
       [['replay'], "required option '--topic <name>' not specified"],
       [['replay', '--topic', 'a topic'], 'topics cannot be made: a topic ('],
       [['replay', '--topic', compacted], `topic ${compacted} has cleanup.policy compact, and would lose events`],
@@ -132,9 +139,9 @@ describe.skipIf(kafkaBrokers === undefined)('the command flightlog export', () =
       [['reconcile', ...to], `there is no topic ${prefix}-again`],
       [['reconcile'], `there is no topic ${prefix}.execution.v1, `],
     ];
-    for (const [args, said] of wrong) {
+    for (const [args, text] of wrong) {
       const { code, stderr } = await exportCommand(data, prefix, args);
-      expect({ args, code, stderr }).toEqual({ args, code: 1, stderr: expect.stringContaining(said) as string });
+      expect({ args, code, stderr }).toEqual({ args, code: 1, stderr: expect.stringContaining(text) as string });
     }
   }, 120_000);
 

@@ -9,6 +9,7 @@ const collections = models.map(({ collection }) => collection);
 /** An index that a read model declares; its last field is the sort key of the queries. */
 type Shape = { readonly collection: Collection; readonly fields: readonly string[] };
 
+/** A value of the type of a field. */
 const valueOf = ({ fields }: Collection, field: string): FieldValue => (fields[field] === 'integer' ? 1 : 'a');
 
 /** The conditions of a shape: one value for every field before the last; `isOfTwo` takes two of a field's listed values. */
@@ -18,6 +19,7 @@ const conditionsOf = ({ collection, fields }: Shape, isOfTwo: boolean): readonly
     return isOfTwo && values ? { field, is: 'in', values } : { field, is: '=', value: valueOf(collection, field) };
   });
 
+/** Queries in both orders: by one value of each field, by two, and by a range of the sort key. */
 const queriesOf = (shape: Shape): readonly Query[] => {
   const field = shape.fields.at(-1) ?? '';
   const value = valueOf(shape.collection, field);

@@ -13,6 +13,7 @@ import { flightlog } from '../support/processes/command.js';
 const things: Collection = { name: 'things', version: 1, fields: { size: 'integer' }, indexes: [['size']] };
 const bySize = { field: 'size', direction: 'ascending' } as const;
 
+/** A document of the collection `things`. */
 const thing = (key: string, size = 0): StoredDocument => ({
   key,
   position: 1n,
@@ -20,6 +21,7 @@ const thing = (key: string, size = 0): StoredDocument => ({
   response: new Uint8Array([1]),
 });
 
+/** A batch of documents, with the first write of the checkpoint `name`. */
 const batch = (name: string, ...documents: readonly StoredDocument[]): WriteBatch => ({
   documents: documents.map((document) => ({ collection: things, document })),
   checkpoints: [{ name, from: undefined, to: { logId: 'log', position: 1n } }],
@@ -87,11 +89,14 @@ describe.skipIf(mongoUrl === undefined)('a database of views', () => {
 
   describe('with documents above the size limit of the server', () => {
     const MEBIBYTE = 1024 * 1024;
+    /** This many MiB of bytes with one value. */
     const filled = (mebibytes: number, value: number): Uint8Array => new Uint8Array(mebibytes * MEBIBYTE).fill(value);
+    /** A version of the document `large`. */
     const version = (position: bigint, bytes: Partial<StoredDocument>): WriteBatch => ({
       documents: [{ collection: things, document: { ...thing('large', 77), position, ...bytes } }],
       checkpoints: [{ name: `large ${position}`, from: undefined, to: { logId: 'log', position } }],
     });
+    /** The number of documents in the collection `parts`, which has the bytes of large documents. */
     const parts = (): Promise<number> => client.db(location.database).collection('parts').countDocuments();
     const sameBytes = (found: Uint8Array | undefined, wanted: Uint8Array): void =>
       expect(Buffer.compare(found ?? Buffer.alloc(0), wanted)).toBe(0);
@@ -120,11 +125,11 @@ describe.skipIf(mongoUrl === undefined)('a database of views', () => {
   });
 
   it('ends a query that reaches its time limit with QueryTooSlow', async () => {
-    const hasty = await mongoReadStore({ location, logId: 'log', queryLimitMs: 0 });
+    const withoutTime = await mongoReadStore({ location, logId: 'log', queryLimitMs: 0 });
     await store.write(batch('many', ...Array.from({ length: 500 }, (_, i) => thing(`many ${i}`, i))));
     const where = [{ field: 'size', is: 'not in', values: [1] }] as const;
-    await expect(hasty.find(things, { where, orderBy: bySize, limit: 500 })).rejects.toBeInstanceOf(QueryTooSlow);
-    await hasty.close();
+    await expect(withoutTime.find(things, { where, orderBy: bySize, limit: 500 })).rejects.toBeInstanceOf(QueryTooSlow);
+    await withoutTime.close();
   });
 
   it('has new views built beside those in use, which they then replace', async () => {
@@ -154,20 +159,22 @@ describe.skipIf(mongoUrl === undefined)('a database of views', () => {
   });
 
   it('belongs to another log once the views of that log are put in place', async () => {
-    const of = newMongoLocation();
-    await (await mongoReadStore({ location: of, logId: 'log' })).close();
-    const fresh = await freshMongoViews(of, 'restored');
+    const switched = newMongoLocation();
+    await (await mongoReadStore({ location: switched, logId: 'log' })).close();
+    const fresh = await freshMongoViews(switched, 'restored');
     await fresh.store.prepare([things]);
     await fresh.activate();
-    await (await mongoReadStore({ location: of, logId: 'restored' })).close();
-    await expect(mongoReadStore({ location: of, logId: 'log' })).rejects.toBeInstanceOf(ReadStoreUnusable);
-    await dropDatabase(of);
+    await (await mongoReadStore({ location: switched, logId: 'restored' })).close();
+    await expect(mongoReadStore({ location: switched, logId: 'log' })).rejects.toBeInstanceOf(ReadStoreUnusable);
+    await dropDatabase(switched);
   });
 
   describe('whose server fails', () => {
+    /** Has the server fail its next commands as `data` says; see `failCommand` in the sources of MongoDB. */
     const failing = async (data: Readonly<Record<string, unknown>>, times = 1): Promise<void> => {
       await client.db('admin').command({ configureFailPoint: 'failCommand', mode: { times }, data });
     };
+    /** True for a server that was started with its test commands. */
     const canFail = async (): Promise<boolean> =>
       client
         .db('admin')
@@ -178,14 +185,15 @@ describe.skipIf(mongoUrl === undefined)('a database of views', () => {
         );
 
     it.for<[string, Readonly<Record<string, unknown>>]>([
+      // 251 is NoSuchTransaction.
       ['ends a transaction', { failCommands: ['insert'], errorCode: 251, errorLabels: ['TransientTransactionError'] }],
       [
-        'is replaced before it commits',
+        'is replaced before it commits', // 11602 is InterruptedDueToReplStateChange
         { failCommands: ['commitTransaction'], errorCode: 11_602, errorLabels: ['UnknownTransactionCommitResult'] },
       ],
       ['drops the connection instead of an answer', { failCommands: ['commitTransaction'], closeConnection: true }],
       [
-        'commits without the majority in time',
+        'commits without the majority in time', // 64 says that the write concern timed out
         {
           failCommands: ['commitTransaction'],
           writeConcernError: { code: 64, errmsg: 'waiting for replication timed out' },

@@ -3,10 +3,13 @@ import { mongoReadStore } from '../../projections/store/mongo/mongo-read-store.j
 import { parkedStreamsContract } from '../contract/parked-streams.contract.js';
 import { mongoUrl, newMongoLocation } from '../support/servers/mongo-server.js';
 
+/** Runs of each property of the contract. */
+const RUNS = 4;
+
 describe.skipIf(mongoUrl === undefined)('in a MongoDB', () => {
   parkedStreamsContract(
     'parked streams, in MongoDB',
     () => mongoReadStore({ location: newMongoLocation(), logId: 'l' }),
-    4,
+    RUNS,
   );
 });

@@ -13,6 +13,7 @@ import { payloadStoreContract } from '../contract/payload-store.contract.js';
 import { makeBucket, newS3Location, s3Setting, s3Url } from '../support/servers/s3-server.js';
 import { startServerProcess } from '../support/processes/server-process.js';
 
+/** The key of the object of a payload. */
 const keyOf = ({ prefix }: S3Location, scope: string, sha256: string): string =>
   `${prefix}payloads/${payloadPath(scope, sha256)}`;
 
@@ -69,12 +70,13 @@ describe.skipIf(s3Url === undefined)('a payload store in a bucket', () => {
     const store = s3PayloadStore(location, client);
     const bytes = Uint8Array.of(1, 2, 3);
     const ref = await store.put('definitions/a', bytes);
-    const at = { Bucket: location.bucket, Key: keyOf(location, ref.scope, ref.sha256) };
-    await client.send(new DeleteObjectCommand(at));
+    const object = { Bucket: location.bucket, Key: keyOf(location, ref.scope, ref.sha256) };
+    await client.send(new DeleteObjectCommand(object));
     client.middlewareStack.add(
       (next, { commandName }) =>
         async (given) => {
-          if (commandName === 'ListObjectsV2Command') await client.send(new PutObjectCommand({ ...at, Body: bytes }));
+          if (commandName === 'ListObjectsV2Command')
+            await client.send(new PutObjectCommand({ ...object, Body: bytes }));
           return next(given);
         },
       { step: 'initialize' },
@@ -111,6 +113,7 @@ describe('an S3 server that cannot be reached', () => {
     process.env['AWS_SECRET_ACCESS_KEY'] ??= 'test';
   });
 
+  /** A store that gives up after two attempts of 200 ms. */
   const unreachable = (endpoint: string) => {
     const location: S3Location = { kind: 's3', bucket: 'flightlog', prefix: '', endpoint };
     return s3PayloadStore(location, s3Client(location, { requestMs: 200, attempts: 2 }));

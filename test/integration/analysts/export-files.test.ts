@@ -14,7 +14,9 @@ import { isRequired, python, READ } from './interpreter.js';
 
 /** Numbers of events and of kills: `FLIGHTLOG_TEST_EXPORT=1000000,10` exports a million events with ten kills. */
 const [EVENTS = 2_000, KILLS = 2] = (process.env['FLIGHTLOG_TEST_EXPORT'] ?? '2000,2').split(',').map(Number);
+/** Events of one append. */
 const PER_BATCH = 50;
+/** Streams that the events are divided among. */
 const STREAMS = 20;
 const LIMIT_MS = 60_000 + EVENTS;
 
@@ -24,6 +26,7 @@ const recordedAt = (event: NewEvent, recordedAtMs: number): NewEvent => ({
   metadata: JSON.stringify({ ...metadataOf(event), recordedAtMs }),
 });
 
+/** Counts, sums and extremes over all exported events, as the program `read.py` prints them. */
 type Found = {
   readonly duckdb: Readonly<Record<string, number>>;
   readonly pandas?: Readonly<Record<string, unknown>>;
@@ -52,6 +55,7 @@ describe.skipIf(python === undefined)('the files of an export', () => {
   let store: EventStore;
   let events: readonly RecordedEvent[];
 
+  /** The last millisecond of a day, and the first of the next. */
   const DAYS = [Date.parse('2026-03-01T23:59:59.999Z'), Date.parse('2026-03-02T00:00:00.000Z')] as const;
 
   beforeAll(async () => {
@@ -67,12 +71,14 @@ describe.skipIf(python === undefined)('the files of an export', () => {
     for (const each of [folder, directory]) rmSync(each, { recursive: true });
   });
 
+  /** Starts an export of the whole log. */
   const run = (to: string, format: string, perFile: number) =>
     flightlog([
       ...['export', 'files', '--data', directory, '--event-store', 'embedded:', '--payload-store', 'file:'],
       ...['--to', to, '--format', format, '--events-per-file', String(perFile)],
     ]);
 
+  /** The figures that DuckDB and pandas must find; `phases` counts the events whose body has the phase of the event. */
   const expected = () => ({
     events: events.length,
     positions: events.length,

@@ -6,39 +6,41 @@ import { CHECKOUT, start } from '../../support/processes/command.js';
 import { type LogServer, startLogServer } from '../../support/processes/log-server.js';
 
 const FOLDER = join(CHECKOUT, 'test/integration/eventstore-clients');
-const { FLIGHTLOG_TEST_EVENTSTORE_CLIENTS: place, XDG_CACHE_HOME: cache = join(homedir(), '.cache') } = process.env;
-const PLACE = place ?? join(cache, 'flightlog/eventstore-clients');
+const { FLIGHTLOG_TEST_EVENTSTORE_CLIENTS: namedFolder, XDG_CACHE_HOME: cache = join(homedir(), '.cache') } =
+  process.env;
+/** The folder that `environment` builds the clients in. */
+const BUILD_FOLDER = namedFolder ?? join(cache, 'flightlog/eventstore-clients');
 
-/** For each client, the command that runs its program, and the files that the program was built from (`made`). */
+/** For each client, the command that runs its program, and the files that the program was built from. */
 const CLIENTS = {
   python: {
-    made: ['requirements.txt'],
-    command: join(PLACE, 'python/bin/python'),
+    builtFrom: ['requirements.txt'],
+    command: join(BUILD_FOLDER, 'python/bin/python'),
     args: (address: string) => [join(FOLDER, 'python/story.py'), address],
   },
   node: {
-    made: ['package.json'],
+    builtFrom: ['package.json'],
     command: process.execPath,
-    args: (address: string) => [join(FOLDER, 'node/story.mjs'), address, join(PLACE, 'node')],
+    args: (address: string) => [join(FOLDER, 'node/story.mjs'), address, join(BUILD_FOLDER, 'node')],
   },
   java: {
-    made: ['pom.xml', 'src/main/java/Story.java'],
+    builtFrom: ['pom.xml', 'src/main/java/Story.java'],
     command: 'java',
     args: (address: string) => [
       '-cp',
-      `${join(PLACE, 'java/target/classes')}:${join(PLACE, 'java/libs')}/*`,
+      `${join(BUILD_FOLDER, 'java/target/classes')}:${join(BUILD_FOLDER, 'java/libs')}/*`,
       'Story',
       address,
     ],
   },
   go: {
-    made: ['go.mod', 'go.sum', 'main.go'],
-    command: join(PLACE, 'go/client'),
+    builtFrom: ['go.mod', 'go.sum', 'main.go'],
+    command: join(BUILD_FOLDER, 'go/client'),
     args: (address: string) => [address],
   },
   rust: {
-    made: ['Cargo.toml', 'Cargo.lock', 'src/main.rs'],
-    command: join(PLACE, 'rust/target/debug/eventstore-client-rust'),
+    builtFrom: ['Cargo.toml', 'Cargo.lock', 'src/main.rs'],
+    command: join(BUILD_FOLDER, 'rust/target/debug/eventstore-client-rust'),
     args: (address: string) => [address],
   },
 } as const;
@@ -52,8 +54,8 @@ const read = (path: string): string | undefined => (existsSync(path) ? readFileS
 
 /** True when the client was built from the present files. */
 const isBuilt = (name: Name): boolean => {
-  const has = read(join(PLACE, name, 'has.txt'));
-  return has === CLIENTS[name].made.map((path) => read(join(FOLDER, name, path))).join('');
+  const has = read(join(BUILD_FOLDER, name, 'has.txt'));
+  return has === CLIENTS[name].builtFrom.map((path) => read(join(FOLDER, name, path))).join('');
 };
 
 const required = process.env['FLIGHTLOG_TEST_REQUIRES_EVENTSTORE_CLIENTS']?.split(',') ?? [];
@@ -66,7 +68,7 @@ it.skipIf(required.length === 0)('the clients are built, when they are required'
 describe.each(Object.keys(CLIENTS) as Name[])('the official %s client, against a log server', (name) => {
   const skipped = !isBuilt(name);
   /** The outcome of each step of the program. */
-  const said = new Map<string, Record<string, unknown>>();
+  const outcomes = new Map<string, Record<string, unknown>>();
   const directory = mkdtempSync(join(tmpdir(), 'flightlog-clients-'));
   let server: LogServer | undefined;
 
@@ -77,8 +79,8 @@ describe.each(Object.keys(CLIENTS) as Name[])('the official %s client, against a
     const { code, stdout, stderr } = await start(command, args(server.address)).ended;
     if (code !== 0) throw new Error(`the client ended with ${code}: ${stderr}`);
     for (const line of stdout.split('\n').filter((text) => text.startsWith('{'))) {
-      const { step, ...what } = JSON.parse(line) as { step: string };
-      said.set(step, what);
+      const { step, ...outcome } = JSON.parse(line) as { step: string };
+      outcomes.set(step, outcome);
     }
   }, 60_000);
   afterAll(async () => {
@@ -87,11 +89,11 @@ describe.each(Object.keys(CLIENTS) as Name[])('the official %s client, against a
   });
 
   it.skipIf(skipped)('appends, and an append that is sent again is recorded once', () => {
-    expect(said.get('append')).toEqual({ revisions: [0, 1] });
+    expect(outcomes.get('append')).toEqual({ revisions: [0, 1] });
   });
 
   it.skipIf(skipped)('reads a stream and the whole log, both ways', () => {
-    expect(said.get('read')).toEqual({
+    expect(outcomes.get('read')).toEqual({
       types: ['Begun', 'Continued'],
       data: `{"from":"${name}"}`,
       // The Java client adds tracing data.
@@ -102,17 +104,17 @@ describe.each(Object.keys(CLIENTS) as Name[])('the official %s client, against a
   });
 
   it.skipIf(skipped)('sees a conflict', () => {
-    expect(said.get('conflict')).toEqual({ seen: true });
+    expect(outcomes.get('conflict')).toEqual({ seen: true });
   });
 
   it.skipIf(skipped)('subscribes with a filter, from the start of the log to events appended meanwhile', () => {
-    expect(said.get('tail')).toEqual({ types: ['Begun', 'Continued', 'Live'] });
+    expect(outcomes.get('tail')).toEqual({ types: ['Begun', 'Continued', 'Live'] });
   });
 
   it.skipIf(skipped || !WITH_GROUPS.has(name))(
     'uses persistent subscriptions: retries, parks and replays events, and deletes the subscription',
     () => {
-      expect(said.get('groups')).toEqual({
+      expect(outcomes.get('groups')).toEqual({
         exists: true,
         listed: ['workers'],
         retries: 5,

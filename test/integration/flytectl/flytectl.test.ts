@@ -21,7 +21,8 @@ import { until } from '../../support/until.js';
 const flytectl = process.env['FLIGHTLOG_TEST_FLYTECTL'];
 const LIMIT_MS = 120_000;
 const ALICE = { name: 'alice', password: 'password-of-alice' };
-const HERE = ['--project', 'flytesnacks', '--domain', 'development'];
+/** The flags that name the project and the domain. */
+const SCOPE = ['--project', 'flytesnacks', '--domain', 'development'];
 
 type Commands = {
   /** The folder in which the commands run, which is their home as well. */
@@ -67,6 +68,7 @@ const writePackage = (folder: string): readonly string[] => {
   return Object.keys(files);
 };
 
+// The tests follow one another: the second launches `first`, `second` and `third`, and terminates `third`.
 describe.skipIf(flytectl === undefined)('flytectl', { timeout: LIMIT_MS }, () => {
   let plane: ControlPlane;
   let commands: Commands;
@@ -76,7 +78,7 @@ describe.skipIf(flytectl === undefined)('flytectl', { timeout: LIMIT_MS }, () =>
     plane = await startControlPlane();
     commands = commandsFor(plane.server().ready.grpc);
     files = writePackage(commands.folder);
-    const { code, stdout } = await commands.run('register', 'files', ...files, ...HERE);
+    const { code, stdout } = await commands.run('register', 'files', ...files, ...SCOPE);
     if (code !== 0) throw new Error(`registering has failed: ${stdout}`);
   }, LIMIT_MS);
   afterAll(async () => {
@@ -84,68 +86,69 @@ describe.skipIf(flytectl === undefined)('flytectl', { timeout: LIMIT_MS }, () =>
     rmSync(commands.folder, { recursive: true });
   });
 
+  /** The names in the output of `flytectl get`. */
   const namesIn = async (...args: readonly string[]): Promise<readonly string[]> => {
     const rows = (await commands.json('get', ...args)) as readonly { readonly id: { readonly name: string } }[];
     return [rows].flat().map(({ id }) => id.name);
   };
 
   it('succeeds in registering what is registered already', async () => {
-    const { code, stdout } = await commands.run('register', 'files', ...files, ...HERE);
+    const { code, stdout } = await commands.run('register', 'files', ...files, ...SCOPE);
     expect(code).toBe(0);
     expect(stdout.match(/AlreadyExists/gu)).toHaveLength(3);
   });
 
   it('launches from a file that it has written, shows nodes with their data, and finds executions', async () => {
-    await commands.json('get', 'launchplan', ...HERE, 'hello.hello', '--latest', '--execFile', 'hello.yaml');
+    await commands.json('get', 'launchplan', ...SCOPE, 'hello.hello', '--latest', '--execFile', 'hello.yaml');
     for (const name of ['first', 'second', 'third'])
-      expect(await commands.run('create', 'execution', ...HERE, '--execFile', 'hello.yaml', name)).toMatchObject({
+      expect(await commands.run('create', 'execution', ...SCOPE, '--execFile', 'hello.yaml', name)).toMatchObject({
         code: 0,
       });
-    expect(await commands.run('create', 'execution', ...HERE, '--execFile', 'hello.yaml', 'first')).toMatchObject({
+    expect(await commands.run('create', 'execution', ...SCOPE, '--execFile', 'hello.yaml', 'first')).toMatchObject({
       code: 1,
       stderr: expect.stringContaining('code = AlreadyExists') as string,
     });
-    expect(await commands.run('delete', 'execution', ...HERE, 'third')).toMatchObject({ code: 0 });
+    expect(await commands.run('delete', 'execution', ...SCOPE, 'third')).toMatchObject({ code: 0 });
     await plane.run();
 
-    expect(await commands.json('get', 'execution', ...HERE, 'first')).toMatchObject({
+    expect(await commands.json('get', 'execution', ...SCOPE, 'first')).toMatchObject({
       closure: { phase: 'SUCCEEDED', workflowId: { name: 'hello.hello', version: 'v1' } },
     });
-    expect(await commands.json('get', 'execution', ...HERE, 'first', '--nodeID', 'n0')).toMatchObject([
+    expect(await commands.json('get', 'execution', ...SCOPE, 'first', '--nodeID', 'n0')).toMatchObject([
       {
         node_exec: { id: { nodeId: 'n0' }, closure: { phase: 'SUCCEEDED' } },
         inputs: { name: 'control plane', times: 1 },
         task_execs: [{ id: { taskId: { name: 'hello.greet' } }, closure: { phase: 'SUCCEEDED' } }],
       },
     ]);
-    expect(await namesIn('execution', ...HERE, '--filter.fieldSelector', 'phase in (ABORTED;FAILED)')).toEqual([
+    expect(await namesIn('execution', ...SCOPE, '--filter.fieldSelector', 'phase in (ABORTED;FAILED)')).toEqual([
       'third',
     ]);
     const page = ['--filter.sortBy', 'created_at', '--filter.asc', '--filter.limit', '2', '--filter.page', '2'];
-    expect(await namesIn('execution', ...HERE, ...page)).toEqual(['third']);
-    expect(await commands.run('delete', 'execution', ...HERE, 'first')).toMatchObject({
+    expect(await namesIn('execution', ...SCOPE, ...page)).toEqual(['third']);
+    expect(await commands.run('delete', 'execution', ...SCOPE, 'first')).toMatchObject({
       code: 1,
       stderr: expect.stringContaining('code = FailedPrecondition') as string,
     });
   });
 
   it('relaunches, recovers what was terminated, and archives', async () => {
-    await commands.run('create', 'execution', ...HERE, '--relaunch', 'first', 'relaunched');
-    await commands.run('create', 'execution', ...HERE, '--recover', 'third', 'recovered');
-    expect(await commands.json('get', 'execution', ...HERE, 'relaunched')).toMatchObject({
+    await commands.run('create', 'execution', ...SCOPE, '--relaunch', 'first', 'relaunched');
+    await commands.run('create', 'execution', ...SCOPE, '--recover', 'third', 'recovered');
+    expect(await commands.json('get', 'execution', ...SCOPE, 'relaunched')).toMatchObject({
       spec: { metadata: { mode: 'RELAUNCH', referenceExecution: { name: 'first' } } },
     });
-    expect(await commands.json('get', 'execution', ...HERE, 'recovered')).toMatchObject({
+    expect(await commands.json('get', 'execution', ...SCOPE, 'recovered')).toMatchObject({
       spec: { metadata: { mode: 'RECOVERED', referenceExecution: { name: 'third' } } },
     });
-    await commands.run('update', 'execution', ...HERE, 'second', '--archive', '--force');
-    expect(await namesIn('execution', ...HERE)).not.toContain('second');
-    expect(await namesIn('execution', ...HERE, '--filter.fieldSelector', 'state=1')).toEqual(['second']);
+    await commands.run('update', 'execution', ...SCOPE, 'second', '--archive', '--force');
+    expect(await namesIn('execution', ...SCOPE)).not.toContain('second');
+    expect(await namesIn('execution', ...SCOPE, '--filter.fieldSelector', 'state=1')).toEqual(['second']);
   });
 
   it('activates a launch plan', async () => {
-    await commands.run('update', 'launchplan', ...HERE, 'hello.hello', '--version', 'v1', '--activate', '--force');
-    expect(await namesIn('launchplan', ...HERE, '--filter.fieldSelector', 'state=1')).toEqual(['hello.hello']);
+    await commands.run('update', 'launchplan', ...SCOPE, 'hello.hello', '--version', 'v1', '--activate', '--force');
+    expect(await namesIn('launchplan', ...SCOPE, '--filter.fieldSelector', 'state=1')).toEqual(['hello.hello']);
   });
 
   it('creates, changes and archives a project', async () => {
@@ -167,7 +170,7 @@ describe.skipIf(flytectl === undefined)('flytectl', { timeout: LIMIT_MS }, () =>
     const update = ['update', 'task-resource-attribute', '--attrFile', 'resources.yaml', '--force'];
     expect(await commands.run(...update)).toMatchObject({ code: 0 });
     expect((await commands.run(...update)).stdout).toContain('No changes detected');
-    const get = ['get', 'task-resource-attribute', ...HERE, 'hello.hello'];
+    const get = ['get', 'task-resource-attribute', ...SCOPE, 'hello.hello'];
     expect(await commands.json(...get)).toEqual({ ...place, ...attributes });
     await commands.run('delete', 'task-resource-attribute', '--attrFile', 'resources.yaml');
     expect(await commands.run(...get)).toMatchObject({
@@ -179,7 +182,8 @@ describe.skipIf(flytectl === undefined)('flytectl', { timeout: LIMIT_MS }, () =>
 
 describe.skipIf(flytectl === undefined)('flytectl signs in', { timeout: LIMIT_MS }, () => {
   const data = mkdtempSync(join(tmpdir(), 'flightlog-flytectl-'));
-  const used: string[] = [];
+  /** The folders of the commands, to be removed. */
+  const folders: string[] = [];
   let server: ServerProcess;
 
   beforeAll(async () => {
@@ -196,12 +200,12 @@ describe.skipIf(flytectl === undefined)('flytectl signs in', { timeout: LIMIT_MS
   }, LIMIT_MS);
   afterAll(async () => {
     await server.stop();
-    for (const folder of [data, ...used]) rmSync(folder, { recursive: true });
+    for (const folder of [data, ...folders]) rmSync(folder, { recursive: true });
   });
 
   const commandsWith = (authType: string): Commands => {
     const commands = commandsFor(server.ready.grpc, authType);
-    used.push(commands.folder);
+    folders.push(commands.folder);
     return commands;
   };
 

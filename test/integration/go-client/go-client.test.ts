@@ -13,14 +13,15 @@ import { startServerProcess } from '../../support/processes/server-process.js';
 const FOLDER = join(CHECKOUT, 'test/integration/go-client');
 const LIMIT_MS = 180_000;
 
+/** The outcome of a step, as the program prints it. */
 type Outcome = { readonly step: string; readonly ok: boolean; readonly error?: string };
 
 const read = (path: string): string => (existsSync(path) ? readFileSync(path, 'utf8') : '');
 
 /** The program that the script `environment` has built, if it was built from the present sources. */
 const built = (): string | undefined => {
-  const { FLIGHTLOG_TEST_GO_CLIENT: place, XDG_CACHE_HOME: cache = join(homedir(), '.cache') } = process.env;
-  const folder = place ?? join(cache, 'flightlog/go-client');
+  const { FLIGHTLOG_TEST_GO_CLIENT: namedFolder, XDG_CACHE_HOME: cache = join(homedir(), '.cache') } = process.env;
+  const folder = namedFolder ?? join(cache, 'flightlog/go-client');
   const source = read(join(FOLDER, 'go.mod')) + read(join(FOLDER, 'client.go'));
   return read(join(folder, 'has.txt')).startsWith(source) ? join(folder, 'client') : undefined;
 };

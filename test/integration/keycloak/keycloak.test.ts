@@ -15,6 +15,7 @@ const LIMIT_MS = 240_000;
 const ALICE = { name: 'alice', password: 'password-of-alice' };
 const VERA = { name: 'vera', password: 'password-of-vera' };
 
+/** The roles of the groups that Keycloak names in its tokens; Alice is an administrator, Vera a viewer. */
 const GRANTS = [
   { claim: 'groups', value: 'ml-admins', role: 'administrator' },
   { claim: 'groups', value: 'ml-readers', role: 'viewer' },
@@ -60,6 +61,7 @@ describe.skipIf(keycloakFolder === undefined)(
       for (const data of folders) rmSync(data, { recursive: true });
     });
 
+    /** The HTTP status of a list of executions with a token. */
     const statusOf = async (token: string, { ready } = server): Promise<number> => {
       const headers = { authorization: `Bearer ${token}` };
       return (await fetch(`${ready.http}/api/v1/executions/flytesnacks/development`, { headers })).status;
@@ -68,6 +70,7 @@ describe.skipIf(keycloakFolder === undefined)(
     const engineToken = (): Promise<string> => keycloak.tokenOf('engine', 'secret-of-the-engine');
 
     it('accepts tokens for its audience alone over gRPC and REST, with the roles of the groups in them', async () => {
+      // The stranger has no role here; the token of `elsewhere` is for another audience.
       const tokens = await Promise.all([
         engineToken(),
         keycloak.tokenOf('stranger', 'secret-of-the-stranger'),
@@ -108,6 +111,7 @@ describe.skipIf(keycloakFolder === undefined)(
       return page;
     };
 
+    /** Creates a project with the session of a page, and returns the HTTP status. */
     const createProject = (page: Page, id: string): Promise<number> =>
       page.evaluate(async (name) => {
         const answer = await fetch('/api/v1/projects', {
@@ -174,7 +178,7 @@ describe.skipIf(keycloakFolder === undefined)(
       },
     );
 
-    it('accepts tokens while Keycloak is stopped; a server that starts meanwhile does after its restart', async () => {
+    it('accepts tokens while Keycloak is stopped; a server started meanwhile accepts them once Keycloak runs again', async () => {
       const [known, unused] = [await engineToken(), await engineToken()];
       expect(await statusOf(known)).toBe(200);
       const page = browser && (await signIn(VERA));

@@ -6,14 +6,16 @@ import { CHECKOUT, freePort, type Running, start } from '../../support/processes
 import { post } from '../../support/browser/sign-in.js';
 import { until } from '../../support/until.js';
 
-const HERE = join(CHECKOUT, 'test/integration/keycloak');
+/** The folder of this file in the checkout. */
+const FOLDER = join(CHECKOUT, 'test/integration/keycloak');
 
 const prepared = (): string | undefined => {
-  const { FLIGHTLOG_TEST_KEYCLOAK: named, XDG_CACHE_HOME: cache = join(homedir(), '.cache') } = process.env;
-  const place = named ?? join(cache, 'flightlog/keycloak');
+  const { FLIGHTLOG_TEST_KEYCLOAK: namedFolder, XDG_CACHE_HOME: cache = join(homedir(), '.cache') } = process.env;
+  const folder = namedFolder ?? join(cache, 'flightlog/keycloak');
   const read = (path: string): string => (existsSync(path) ? readFileSync(path, 'utf8') : '');
-  const isCurrent = read(join(place, 'has.txt')) === read(join(HERE, 'environment')) + read(join(HERE, 'realm.json'));
-  return isCurrent ? join(place, 'keycloak') : undefined;
+  const isCurrent =
+    read(join(folder, 'has.txt')) === read(join(FOLDER, 'environment')) + read(join(FOLDER, 'realm.json'));
+  return isCurrent ? join(folder, 'keycloak') : undefined;
 };
 
 /** The folder of the Keycloak that the script `environment` has prepared from the present files. */
@@ -36,9 +38,11 @@ export type Keycloak = {
   readonly close: () => Promise<void>;
 };
 
+/** The longest wait until Keycloak answers after its start. */
 const READY_MS = 180_000;
 
-const answers = (url: string): Promise<boolean> =>
+/** True when an address answers with a status of success. */
+const isServed = (url: string): Promise<boolean> =>
   fetch(url).then(
     ({ ok }) => ok,
     () => false,
@@ -65,7 +69,7 @@ export const startKeycloak = async (folder: string): Promise<Keycloak> => {
   const begin = async (): Promise<void> => {
     running = launch(folder, data, port);
     const died = running.ended.then(({ stdout, stderr }) => Promise.reject(new Error(`${stdout}${stderr}`)));
-    const isReady = () => answers(`${issuer}/.well-known/openid-configuration`);
+    const isReady = () => isServed(`${issuer}/.well-known/openid-configuration`);
     await Promise.race([until(isReady, (ready) => ready, READY_MS), died]);
     died.catch(() => undefined);
   };
@@ -83,6 +87,7 @@ export const startKeycloak = async (folder: string): Promise<Keycloak> => {
     issuer,
     tokenOf,
     rotateKeys: async () => {
+      // `keeper` is the client of the realm that may manage its keys.
       const keeper = await tokenOf('keeper', 'secret-of-the-keeper');
       const { status } = await fetch(`${base}/admin/realms/ml/components`, {
         method: 'POST',
@@ -91,7 +96,11 @@ export const startKeycloak = async (folder: string): Promise<Keycloak> => {
           name: 'newer',
           providerId: 'rsa-generated',
           providerType: 'org.keycloak.keys.KeyProvider',
-          config: { priority: ['200'], enabled: ['true'], active: ['true'] },
+          config: {
+            priority: ['200'], // above that of the first key
+            enabled: ['true'],
+            active: ['true'],
+          },
         }),
       });
       if (status !== 201) throw new Error(`no new key: ${status}`);

@@ -17,10 +17,11 @@ const PROTO = join(CHECKOUT, 'proto');
 const LIMIT_MS = 300_000;
 
 /**
- * Reports two events of a node, one that repeats a phase, and one with outputs above the limit, with the documented
- * client, which is beside it as `client`.
+ * Reports two events of a node, QUEUED and RUNNING, one that repeats RUNNING, and SUCCEEDED with outputs above the
+ * limit, with the documented client, which is beside it as `client`. Prints the sequence number of each event, the code
+ * of its status, and whether the answer has a position. The times are seconds after the start of 2026.
  */
-const PROGRAM = `
+const REPORTER = `
 import sys
 
 from client import report
@@ -42,7 +43,10 @@ for sequence, answer in sorted(report(sys.argv[1], events).items()):
     print(sequence, answer.status.code, answer.position != "")
 `;
 
-/** Takes one execution with the documented worker, reports its end, and stops when the worker has aborted the run. */
+/**
+ * Takes one execution with the documented worker, reports RUNNING and SUCCEEDED, and stops when the worker has aborted
+ * the run. Prints the execution, its workflow and the codes of the answers, and whether the run was aborted.
+ */
 const WORKER = `
 import sys
 import threading
@@ -83,6 +87,7 @@ from waiter import wait
 print(wait(sys.argv[1], SimpleNamespace(project="flytesnacks", domain="development", name="waited")))
 `;
 
+/** Runs Python in a folder, and returns its output. */
 const run = async (args: readonly string[], cwd: string): Promise<string> => {
   const { code, stdout, stderr } = await start(python!, args, { cwd, env: { PYTHONPATH: join(cwd, 'gen') } }).ended;
   expect(code, stderr).toBe(0);
@@ -104,7 +109,7 @@ describe.skipIf(python === undefined)('the Python clients in the documentation',
     writeFileSync(join(folder, 'client.py'), codeIn('docs/engines.md', 'python'));
     writeFileSync(join(folder, 'worker.py'), codeIn('docs/engines.md', 'python', '### A worker in Python'));
     writeFileSync(join(folder, 'waiter.py'), codeIn('docs/consumers.md', 'python', '### Wait in Python'));
-    writeFileSync(join(folder, 'program.py'), PROGRAM);
+    writeFileSync(join(folder, 'report.py'), REPORTER);
     writeFileSync(join(folder, 'wait.py'), WAITER);
     writeFileSync(join(folder, 'work.py'), WORKER);
   }, LIMIT_MS);
@@ -122,7 +127,8 @@ describe.skipIf(python === undefined)('the Python clients in the documentation',
     { timeout: LIMIT_MS },
     async () => {
       await launchHello(plane.grpc, 'from-python');
-      expect(await run(['program.py', plane.server().ready.grpc], folder)).toBe(
+      // 6 is ALREADY_EXISTS, 8 RESOURCE_EXHAUSTED.
+      expect(await run(['report.py', plane.server().ready.grpc], folder)).toBe(
         '1 0 True\n2 0 True\n3 6 True\n4 8 False\n',
       );
     },

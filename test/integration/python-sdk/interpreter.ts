@@ -4,11 +4,12 @@ import { join } from 'node:path';
 
 import { CHECKOUT } from '../../support/processes/command.js';
 
+/** The folder of this file in the checkout, with the programs that the tests run. */
 export const FOLDER = join(CHECKOUT, 'test/integration/python-sdk');
 
 const interpreter = (): string | undefined => {
-  const { FLIGHTLOG_TEST_PYTHON_ENV: place, XDG_CACHE_HOME: cache = join(homedir(), '.cache') } = process.env;
-  const environment = place ?? join(cache, 'flightlog/python-sdk');
+  const { FLIGHTLOG_TEST_PYTHON_ENV: namedFolder, XDG_CACHE_HOME: cache = join(homedir(), '.cache') } = process.env;
+  const environment = namedFolder ?? join(cache, 'flightlog/python-sdk');
   const read = (path: string): string | undefined => (existsSync(path) ? readFileSync(path, 'utf8') : undefined);
   const isCurrent = read(join(environment, 'has.txt')) === read(join(FOLDER, 'requirements.txt'));
   return isCurrent ? join(environment, 'bin/python') : undefined;

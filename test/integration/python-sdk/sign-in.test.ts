@@ -54,8 +54,8 @@ describe.skipIf(python === undefined)('the published Python SDK signs in', () =>
     return ADDRESS.exec(program.stdout())?.[1] ?? '';
   };
 
-  /** The JSON object in the last line of the program. */
-  const said = async ({ ended }: Running): Promise<unknown> => {
+  /** The JSON object in the last line of the program: the subject, and the projects that the user can list. */
+  const answerOf = async ({ ended }: Running): Promise<unknown> => {
     const { code, stdout, stderr } = await ended;
     if (code !== 0) throw new Error(`the program ended with ${code}: ${stdout}${stderr}`);
     return JSON.parse(stdout.trim().split('\n').at(-1) ?? '');
@@ -64,7 +64,7 @@ describe.skipIf(python === undefined)('the published Python SDK signs in', () =>
   it.concurrent(
     'with client credentials',
     async () => {
-      const answer = await said(run('client', 'nightly', secret));
+      const answer = await answerOf(run('client', 'nightly', secret));
       expect(answer).toEqual({ subject: 'nightly', projects: ['flytesnacks'] });
     },
     LIMIT_MS,
@@ -79,7 +79,7 @@ describe.skipIf(python === undefined)('the published Python SDK signs in', () =>
       const consent = await browser.submit(login, '/login', ALICE);
       const { url } = await browser.submit(consent, '/consent');
       expect((await fetch(url)).status).toBe(200);
-      const answer = await said(program);
+      const answer = await answerOf(program);
       expect(answer).toEqual({ subject: 'alice', projects: ['flytesnacks'], refreshed: 'alice', rotated: true });
     },
     LIMIT_MS,
@@ -95,7 +95,7 @@ describe.skipIf(python === undefined)('the published Python SDK signs in', () =>
       const login = await browser.submit(confirm, '/oauth2/device', { confirm: 'yes' });
       const consent = await browser.submit(login, '/login', ALICE);
       await browser.submit(consent, '/consent');
-      expect(await said(program)).toEqual({ subject: 'alice', projects: ['flytesnacks'] });
+      expect(await answerOf(program)).toEqual({ subject: 'alice', projects: ['flytesnacks'] });
     },
     LIMIT_MS,
   );
