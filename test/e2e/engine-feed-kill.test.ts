@@ -19,18 +19,20 @@ import { until } from '../support/until.js';
 
 /** The number of kills and stops under load in each of the two settings; the variable sets another. */
 const KILLS = Number(process.env['FLIGHTLOG_TEST_KILLS'] ?? 4);
+/** The time limit of a test. */
 const LIMIT_MS = 180_000 + KILLS * 30_000;
 /** Events per second of an engine: slow enough that each kill finds executions half done. */
-const RATE = 60;
+const EVENTS_PER_SECOND = 60;
 /** Executions that are launched at once. */
 const LAUNCHES = 10;
 /** Attempts that must be started between two kills. */
-const PROGRESS = 6;
+const ATTEMPTS_BETWEEN_KILLS = 6;
 /** The phases of executions that have ended: SUCCEEDED, FAILED, ABORTED and TIMED_OUT. */
 const ENDED = new Set([4, 6, 7, 8]);
 const { method } = AdminService;
 
 const ALL_ROLES = 'api,projector,reactor';
+/** The roles of the processes of a control plane; the first two processes are those that engines connect to. */
 const SETTINGS = [
   { what: 'two processes of all roles', roles: [ALL_ROLES, ALL_ROLES] },
   { what: 'processes of one role each', roles: ['api', 'api', 'projector', 'reactor'] },
@@ -38,6 +40,7 @@ const SETTINGS = [
 
 describe.each(SETTINGS)('two engines of the feed on $what', ({ roles }) => {
   const journals = mkdtempSync(join(tmpdir(), 'flightlog-engines-'));
+  /** The names of the two processes with the role `api`, as {@link startRoleProcesses} numbers them. */
   const apis = [0, 1].map((at) => `${roles[at]!}-${at + 1}`);
   const engines: FedEngine[] = [];
   const created = new Set<string>();
@@ -46,12 +49,13 @@ describe.each(SETTINGS)('two engines of the feed on $what', ({ roles }) => {
   let transports: readonly Transport[] = [];
   let launches = 0;
   let connections = 0;
-  let harms = 0;
+  let harmsDone = 0;
 
+  /** Starts an engine that connects through the balancer. */
   const newEngine = (): FedEngine => {
     const name = `engine-${engines.length + 1}`;
     const engine = startFedEngine({
-      ...{ endpoint: balancer.address, name, rate: RATE },
+      ...{ endpoint: balancer.address, name, rate: EVENTS_PER_SECOND },
       journal: join(journals, name),
     });
     engines.push(engine);
@@ -70,7 +74,7 @@ describe.each(SETTINGS)('two engines of the feed on $what', ({ roles }) => {
   const startedInAll = (): readonly string[] => engines.flatMap((engine) => engine.started());
 
   /** Launches until the engines have started this number of attempts more. */
-  const progress = async (attempts = PROGRESS): Promise<void> => {
+  const progress = async (attempts = ATTEMPTS_BETWEEN_KILLS): Promise<void> => {
     const wanted = startedInAll().length + attempts;
     const known = created.size;
     await until(
@@ -83,11 +87,11 @@ describe.each(SETTINGS)('two engines of the feed on $what', ({ roles }) => {
   };
 
   const withLog = async <Answer>(
-    look: (log: Awaited<ReturnType<RoleProcesses['openLog']>>) => Promise<Answer>,
+    read: (log: Awaited<ReturnType<RoleProcesses['openLog']>>) => Promise<Answer>,
   ): Promise<Answer> => {
     const log = await processes.openLog();
     try {
-      return await look(log);
+      return await read(log);
     } finally {
       await log.close();
     }
@@ -102,12 +106,14 @@ describe.each(SETTINGS)('two engines of the feed on $what', ({ roles }) => {
       return ends;
     });
 
+  /** The executions as they are in the log now, by name. */
   const modelNow = () =>
     withLog((log) => {
       const payloads = filePayloadStore({ directory: join(processes.directory, 'data') });
       return modelOf(log, (content: Content) => bytesOf(content, payloads));
     });
 
+  /** The engines that have not been killed. */
   let running: [FedEngine, FedEngine];
 
   const killEngine = async (): Promise<void> => {
@@ -116,8 +122,8 @@ describe.each(SETTINGS)('two engines of the feed on $what', ({ roles }) => {
     await progress();
   };
 
-  /** Pauses an engine until its session has been ended, and lets it go on. */
-  const stopEngine = async (): Promise<void> => {
+  /** Suspends an engine until its session has been ended, and resumes it. */
+  const suspendEngine = async (): Promise<void> => {
     const [late] = running;
     const ended = await endsOf(late);
     late.child.kill('SIGSTOP');
@@ -141,7 +147,7 @@ describe.each(SETTINGS)('two engines of the feed on $what', ({ roles }) => {
     await processes.process(name).start();
   };
 
-  const harm = [killEngine, stopEngine, () => killApi(apis[0]!), () => killApi(apis[1]!)];
+  const harmsInTurn = [killEngine, suspendEngine, () => killApi(apis[0]!), () => killApi(apis[1]!)];
 
   beforeAll(async () => {
     processes = await startRoleProcesses(roles, { env: { FLIGHTLOG_ENGINE_FEED_LEASE_DURATION: '3s' } });
@@ -168,13 +174,13 @@ describe.each(SETTINGS)('two engines of the feed on $what', ({ roles }) => {
   }, LIMIT_MS);
 
   it(
-    `go on under load while engines and processes are killed or stopped, ${KILLS} times`,
+    `start more attempts after each of ${KILLS} times that an engine or a process is killed or suspended`,
     async () => {
       for (let round = 0; round < KILLS; round += 1) {
         await launchSome();
         await progress();
-        await harm[round % harm.length]!();
-        harms += 1;
+        await harmsInTurn[round % harmsInTurn.length]!();
+        harmsDone += 1;
       }
     },
     LIMIT_MS,
@@ -202,7 +208,7 @@ describe.each(SETTINGS)('two engines of the feed on $what', ({ roles }) => {
       expect(engines.flatMap((engine) => engine.dropped())).toEqual([]);
       const refused = engines.reduce((sum, engine) => sum + engine.refused(), 0);
       process.stdout.write(
-        `${model.size} executions, ${starts.size} attempts, ${takeovers} takeovers, ${refused} refused reports, ${harms} kills and stops\n`,
+        `${model.size} executions, ${starts.size} attempts, ${takeovers} takeovers, ${refused} refused reports, ${harmsDone} kills and stops\n`,
       );
     },
     LIMIT_MS,

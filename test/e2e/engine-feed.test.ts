@@ -31,7 +31,7 @@ const OK = 0;
 /** Executions that an engine can take at a time, unless a test says otherwise. */
 const PLACES = 100;
 /** A logger that drops everything. */
-const quiet = { debug: () => undefined, info: () => undefined, warn: () => undefined };
+const silentLogger = { debug: () => undefined, info: () => undefined, warn: () => undefined };
 
 /**
  * Arguments of the worker in `docs/engines.md`: address, name of the engine, executions that it takes at a time,
@@ -79,7 +79,8 @@ describe('the engine feed', () => {
     rmSync(directory, { recursive: true });
   });
 
-  // Before each test, the engines of the test before leave, and an engine that rejects everything fails what is left.
+  // Before each test, the engines of the test before leave, and an engine that rejects everything fails all executions
+  // that have not ended.
   beforeEach(async () => {
     for (const stream of streams.splice(0)) {
       stream.send({ case: 'leave', value: {} });
@@ -361,7 +362,7 @@ describe('the engine feed', () => {
       untilIdle: false,
       feed: { group: 'default', name: 'simulated' },
     };
-    const running = runEngine(options, { signal: stop.signal, logger: quiet });
+    const running = runEngine(options, { signal: stop.signal, logger: silentLogger });
     const ids = await Promise.all(Array.from({ length: 12 }, (_, at) => launchHello(api, `simulated-${at}`)));
     for (const id of ids)
       await until(
@@ -381,7 +382,7 @@ describe('the engine feed', () => {
         ...{ endpoint: server.ready.grpc, concurrency: 4, rate: 0, failureProbability: 0, seed: 's' },
         ...{ gates: 'wait', untilIdle: true, feed: { group: 'default', name: 'until-idle' } },
       },
-      { signal: new AbortController().signal, logger: quiet },
+      { signal: new AbortController().signal, logger: silentLogger },
     );
     const own = await launchHello(api, 'of-its-own');
     await until(
@@ -390,8 +391,8 @@ describe('the engine feed', () => {
     );
     const ended = running.then(() => 'ended');
     // Far longer than the two polls after which the engine would end without the execution of the other one.
-    const later = new Promise((resolve) => setTimeout(() => resolve('goes on'), 1_500));
-    expect(await Promise.race([ended, later])).toBe('goes on');
+    const later = new Promise((resolve) => setTimeout(() => resolve('still running'), 1_500));
+    expect(await Promise.race([ended, later])).toBe('still running');
     clearInterval(heartbeats);
     other.send({ case: 'return', value: { lease: lease! } });
     expect(await running).toMatchObject({ endedBecause: 'idle', held: [], executions: { SUCCEEDED: 2 } });

@@ -150,7 +150,7 @@ describe('a stream of events', () => {
   it('is answered and recorded as single calls with the same events are', async () => {
     const single = await launchHello(plane.grpc, 'single-calls');
     const streamed = await launchHello(plane.grpc, 'one-streamcall');
-    const story = (id: ExecutionId): readonly Event[] => [
+    const eventsOf = (id: ExecutionId): readonly Event[] => [
       ...ofExecution(id, 1),
       node(id, 'n0', Node.RUNNING), // repeated
       node(id, 'n1', Node.RUNNING), // after the end
@@ -160,7 +160,7 @@ describe('a stream of events', () => {
       task(id, 'n7', Task.RUNNING),
     ];
     const expected: object[] = [];
-    for (const event of story(single)) {
+    for (const event of eventsOf(single)) {
       const { code, message, details } = await plane.grpc.send(...singleCall(event));
       expected.push({
         code: code === 'OK' ? 0 : statuses[code as keyof typeof statuses].number,
@@ -172,7 +172,7 @@ describe('a stream of events', () => {
       });
     }
     const stream = openReport(client);
-    const events = story(streamed);
+    const events = eventsOf(streamed);
     stream.send(...numbered(events));
     const answers = await stream.answered(events.length);
     stream.call.end();

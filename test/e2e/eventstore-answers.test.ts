@@ -57,6 +57,7 @@ describe('the server of the EventStoreDB protocol', () => {
     rmSync(directory, { recursive: true });
   });
 
+  /** Appends an event of each type to a stream, whatever its revision. */
   const append = (name: string, types: readonly string[]): Promise<RawAnswer> => {
     const request = (content: MessageInitShape<typeof AppendReqSchema>['content']) =>
       framed(toBinary(AppendReqSchema, create(AppendReqSchema, content && { content })));
@@ -76,6 +77,7 @@ describe('the server of the EventStoreDB protocol', () => {
     return callRaw(session, pathOf('Append'), { body: Buffer.concat([options, ...events]) });
   };
 
+  /** Calls Read with these options, and common ones for those that are left out. */
   const read = (options: ReadOptions): Promise<RawAnswer> => {
     const whole: ReadOptions = {
       filterOption: { case: 'noFilter', value: empty },
@@ -202,6 +204,7 @@ describe('the server of the EventStoreDB protocol', () => {
 
   describe('a NUL in other texts', () => {
     const settings = { historyBufferSize: 100, readBatchSize: 10 };
+    /** The request that creates a group of consumers of the whole log, with some options replaced. */
     const groupOf = (group: Partial<CreateOptions>): Buffer =>
       framed(
         toBinary(
@@ -216,6 +219,7 @@ describe('the server of the EventStoreDB protocol', () => {
           }),
         ),
       );
+    /** A message of a consumer. */
     const consuming = (content: MessageInitShape<typeof ConsumeReqSchema>['content']): Buffer =>
       framed(toBinary(ConsumeReqSchema, create(ConsumeReqSchema, content && { content })));
     const filter = (expression: { regex?: string; prefix?: string[] }) =>
@@ -226,6 +230,7 @@ describe('the server of the EventStoreDB protocol', () => {
     const wholeLog = (expression: { regex?: string; prefix?: string[] }): Partial<CreateOptions> => ({
       streamOption: { case: 'all', value: { filterOption: filter(expression) } },
     });
+    /** The refusal of a NUL in a field. */
     const refused = (field: string) => ({
       code: 'INVALID_ARGUMENT',
       message: `invalid value for ${field}: it has a NUL character`,

@@ -105,6 +105,7 @@ const STREAMS = `/${Streams.typeName}`;
 const READ = `${STREAMS}/Read`;
 const APPEND = `${STREAMS}/Append`;
 const BATCH = `${STREAMS}/BatchAppend`;
+/** The options of writes, which expect a revision that no stream has. */
 const options = { streamIdentifier: stream, expectedStreamRevision: { case: 'revision', value: 7n } } as const;
 const YEAR_2096 = { seconds: 4_000_000_000n };
 const batched = {
@@ -142,7 +143,7 @@ const groupsNotThere: readonly Whole[] = [
   }),
 ];
 
-/** The writes expect a revision that no stream has, so that even a valid request changes nothing. */
+/** Valid requests. The writes expect a revision that no stream has, so that even a valid one changes nothing. */
 const WHOLE: readonly Whole[] = [
   whole(['Read of a stream', READ], ReadReqSchema, {
     options: { streamOption: oneStream, countOption: count, filterOption: noFilter, ...readOptions },

@@ -66,6 +66,7 @@ const seenNode = ({ closure, metadata }: NodeExecution) => ({
   isArray: metadata!.isArray,
 });
 
+/** The key by which the fixtures name an attempt of a task. */
 const taskKey = ({ id }: TaskExecution): string =>
   `${id!.nodeExecutionId!.nodeId}/${id!.taskId!.name}/${id!.retryAttempt}`;
 
@@ -101,6 +102,7 @@ describe.each(['grpc', 'rest'] as const)('a recorded sequence of events, sent ov
     );
   });
 
+  /** True for an event that comes after the end of its execution. */
   const isLate = ({ expect: code }: { readonly expect: string }): boolean => code === 'FAILED_PRECONDITION';
   const withLate = titled.filter(([, { entries }]) => entries.some(isLate));
   it.each(withLate)('gets the current phase in the refusal of each event after an end: %s', (_, { entries }) => {

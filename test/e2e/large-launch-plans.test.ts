@@ -16,6 +16,7 @@ import { PLACE, registerWorkflow } from '../support/requests/registrations.js';
 import { overRest, type Transport } from '../support/clients/transports.js';
 
 const { method } = AdminService;
+/** A workflow whose input `all` is a list of texts. */
 const WORKFLOW = 'listing';
 const STRING = { type: { case: 'simple', value: SimpleType.STRING } } as const;
 
@@ -41,6 +42,7 @@ afterAll(() => plane.close());
 const transportOf = (way: string): Transport =>
   way === 'rest-octets' ? octets : way === 'rest-json' ? plane.rest : plane.grpc;
 
+/** A list of this number of texts, and `last`. */
 const listOf = (length: number, last: string | bigint = 'last'): MessageInitShape<typeof LiteralSchema> => {
   const literals = [...Array.from({ length }, (_, at) => literal(`value ${at}`)), literal(last)];
   return { value: { case: 'collection', value: { literals } } };

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
+import { Sort_Direction as Direction } from '../../proto/gen/platformidl/admin/common_pb.js';
 import { WorkflowExecution_Phase as Phase } from '../../proto/gen/platformidl/core/execution_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { type ControlPlane, register, startControlPlane } from '../support/processes/control-plane.js';
@@ -13,6 +14,7 @@ const { method } = AdminService;
 
 const SCOPE = { project: 'flytesnacks', domain: 'staging' };
 const ENDS = [Phase.SUCCEEDED, Phase.FAILED, Phase.ABORTED] as const;
+/** The number of times that each test reads all pages. */
 const READINGS = 6;
 /** The maximum number of executions that each launcher launches while lists are read. */
 const MAX_LAUNCHES = 120;
@@ -23,6 +25,7 @@ let plane: ControlPlane;
 /** The executions whose end has been acknowledged. */
 const ended = new Map<string, Phase>();
 let isOver = false;
+/** The launchers at work. */
 let busy: Promise<unknown> = Promise.resolve();
 
 /** Launches an execution and reports it to this end. */
@@ -56,6 +59,7 @@ afterAll(async () => {
   await plane.close();
 });
 
+/** Filters, each with the function that says which phases it lets through. */
 const FILTERS: readonly (readonly [string, (phase: Phase) => boolean])[] = [
   ['', () => true],
   ['value_in(phase,SUCCEEDED;ABORTED)', (phase) => phase !== Phase.FAILED],
@@ -69,19 +73,20 @@ const FILTERS: readonly (readonly [string, (phase: Phase) => boolean])[] = [
  * Checks the listed executions: those that had ended before are listed exactly when their phase fits; later ones may
  * have ended by now.
  */
-const check = (seen: readonly string[], before: Ended, fits: (phase: Phase) => boolean): void => {
+const expectEachOnce = (seen: readonly string[], before: Ended, fits: (phase: Phase) => boolean): void => {
   expect(seen).toHaveLength(new Set(seen).size);
   const expected = [...before].filter(([, phase]) => fits(phase)).map(([name]) => name);
   expect(seen.filter((name) => before.has(name)).sort()).toEqual(expected.sort());
 };
 
+/** Reads all pages of `limit` executions, and returns the names in their order. */
 const readPages = async (
   transport: Transport,
   filters: string,
-  ascending: boolean,
+  isAscending: boolean,
   limit: number,
 ): Promise<string[]> => {
-  const sortBy = { key: 'created_at', direction: ascending ? 1 : 0 };
+  const sortBy = { key: 'created_at', direction: isAscending ? Direction.ASCENDING : Direction.DESCENDING };
   const elements = await allPages(async (token) => {
     const page = await transport.call(method.listExecutions, { id: SCOPE, limit, token, filters, sortBy });
     return { elements: page.executions, token: page.token };
@@ -95,7 +100,7 @@ describe.each(['grpc', 'rest'] as const)('while executions are launched and end,
     async (filters, fits) => {
       for (let turn = 0; turn < READINGS; turn += 1) {
         const before = new Map(ended);
-        check(await readPages(plane[transport], filters, turn % 2 === 0, 3 + 4 * turn), before, fits);
+        expectEachOnce(await readPages(plane[transport], filters, turn % 2 === 0, 3 + 4 * turn), before, fits);
       }
     },
   );

@@ -13,6 +13,7 @@ import { type ExecutionId, nodeReport } from '../support/requests/reports.js';
 import { isWithoutWriter } from '../support/processes/test-log.js';
 
 const { method } = AdminService;
+/** The numbers of commands in flight from which launches, and other commands, are refused. */
 const { starts, others } = ADMISSION_LIMITS;
 
 /** A disk that never answers: the writer of the log stops at its first commit. */
@@ -24,6 +25,7 @@ const TOO_MANY = 50;
 
 let plane: ControlPlane;
 let clients: readonly GrpcClient[];
+/** An execution that was launched while the disk still answered. */
 let known: ExecutionId;
 let sent = 0;
 
@@ -48,6 +50,7 @@ afterAll(async () => {
   rmSync(plane.directory, { recursive: true });
 });
 
+/** Sends a request over the connections in turn. */
 const send = <I extends DescMessage>(
   { parent, name, input }: DescMethodUnary<I>,
   request: MessageInitShape<I>,
@@ -58,6 +61,7 @@ const send = <I extends DescMessage>(
 };
 const launch = (name: string) => send(method.createExecution, helloRequest(name));
 const report = (nodeId: string, phase: Phase) => send(method.createNodeEvent, nodeReport(known, nodeId, { phase }));
+/** Makes `count` calls at once. */
 const many = (count: number, each: (at: number) => Promise<Answered>) =>
   Array.from({ length: count }, (_, at) => each(at));
 
@@ -77,6 +81,7 @@ const expectRefused = (answers: readonly Answered[]): void => {
 
 // With an event store, another process writes to the disk.
 describe.skipIf(isWithoutWriter)('a control plane whose disk does not answer', () => {
+  /** The calls that were to wait for the disk and have been answered. */
   const answered: string[] = [];
   const note =
     (name: string) =>

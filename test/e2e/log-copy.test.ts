@@ -28,6 +28,7 @@ const copyKilled = async (from: string, to: string, failPoint: string): Promise<
   expect(copying.child.signalCode).toBe('SIGKILL');
 };
 
+/** The events of a log as lines, without the one of its id. */
 const contents = async (log: EventLog): Promise<string[]> => {
   const found: string[] = [];
   for await (const { events } of log.readLog({ after: 0n }))
@@ -39,6 +40,7 @@ const contents = async (log: EventLog): Promise<string[]> => {
   return found;
 };
 
+/** The id and the events of a log. */
 const reading = async (directory: string): Promise<{ logId: string; events: string[] }> => {
   const log = await sqliteLogReader({ directory });
   try {
@@ -50,9 +52,11 @@ const reading = async (directory: string): Promise<{ logId: string; events: stri
 
 const metadata = JSON.stringify({ recordedAtMs: 1, actor: '', commandId: '', schema: 1 });
 
+const ID_BYTES = 16;
+
 /** An event with data of this size; the same number makes the same event. */
 const numbered = (n: number, dataBytes: number) => ({
-  id: Buffer.from(n.toString(16).padStart(32, '0'), 'hex'),
+  id: Buffer.from(n.toString(16).padStart(2 * ID_BYTES, '0'), 'hex'),
   type: 'Counted',
   data: Buffer.alloc(dataBytes, n),
   metadata,
@@ -80,10 +84,11 @@ const serveEmbedded = (data: string): Promise<ServerProcess> =>
   });
 
 /** The largest data of an event that is appended alone. */
-const MAX_DATA_BYTES = 1_000_000 - 16 - 'Counted'.length - metadata.length;
+const MAX_DATA_BYTES = 1_000_000 - ID_BYTES - 'Counted'.length - metadata.length;
 
 describe('copying a log', () => {
   const scratch = mkdtempSync(join(tmpdir(), 'flightlog-copy-'));
+  /** A path in the folder of this test. */
   const place = (name: string): string => join(scratch, name);
   let plane: ControlPlane;
   let server: LogServer;
@@ -129,6 +134,7 @@ describe('copying a log', () => {
     expect(read).toMatchObject({ code: 0, stderr: '' });
     expect(JSON.parse(read.stdout)).toMatchObject({ copyOf: plane.server().ready.logId });
     expect((await reading(place('from-a-server'))).events).toEqual(original.events);
+    // Clients of any other connection name than that of flightlog get events as JSON.
     const asJson = await copy(`${url}&connectionName=mine`, place('as-json'));
     const text = /gives events as JSON .*--eventstore-format stored/u;
     expect(asJson).toMatchObject({ code: 1, stderr: expect.stringMatching(text) as string });
@@ -166,7 +172,7 @@ describe('copying a log', () => {
     const large = await filled(place('interrupted'), 3_000, (n) => 200 + (n % 7) * 1_000);
     const target = await startLogServer(place('interrupted-server'));
     const url = `esdb://${target.address}?tls=false`;
-    const way = [
+    const directions = [
       {
         from: large,
         to: url,
@@ -180,7 +186,7 @@ describe('copying a log', () => {
         failPoints: ['before-commit:2', 'after-commit:1', 'after-commit:2'], // of many appends in one batch
       },
     ];
-    for (const { from, to, copied, failPoints } of way) {
+    for (const { from, to, copied, failPoints } of directions) {
       for (const failPoint of failPoints) {
         await copyKilled(from, to, failPoint);
         await target.restart();
@@ -226,6 +232,7 @@ describe('copying a log', () => {
   it.each([
     ['onto itself', () => [logDirectory(plane.directory), logDirectory(plane.directory)], /name the same log/u],
     ['from where there is no log', () => [place('nothing'), place('x')], /no data directory/u],
+    // The first test has copied to `back`.
     ['into a log with other events', () => [place('back'), place('other')], /not a copy of the source/u],
   ] as const)('is refused %s', async (_, places, text) => {
     if (places()[1] === place('other')) {

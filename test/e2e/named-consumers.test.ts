@@ -124,7 +124,7 @@ describe('a consumer group', () => {
     await fill(stream, 0, 3);
     await client.createPersistentSubscriptionToStream(stream, 'group', settings({ startFrom: START }));
     const subscription = client.subscribeToPersistentSubscriptionToStream(stream, 'group');
-    const gone = new Promise((resolve) => subscription.on('error', resolve));
+    const disconnected = new Promise((resolve) => subscription.on('error', resolve));
     subscription.on('data', (resolved) => {
       const { n } = resolved.event!.data as { n: number };
       if (n < 2) void subscription.nack(PARK, 'too small', resolved);
@@ -132,7 +132,7 @@ describe('a consumer group', () => {
     const info = async () => (await client.getPersistentSubscriptionToStreamInfo(stream, 'group')).stats;
     await until(info, ({ parkedMessageCount }) => parkedMessageCount === 2n);
     await restart();
-    await gone;
+    await disconnected;
     expect(await info()).toMatchObject({ parkedMessageCount: 2n, retryBufferCount: 1 });
     const metrics = await (await fetch(`${server.http()}/metrics`)).text();
     const valueOf = (name: string) =>

@@ -85,7 +85,7 @@ describe.each(['running when', 'started after'])(
       expect(await why('reactor-1')).toMatch(/streams that this process cannot read: [1-9]\d* \(/u);
     });
 
-    it('go on with everything else: commands, views and slots', async () => {
+    it('serve all other streams: commands, views and slots', async () => {
       const name = `goes-on-${when.replace(' ', '-')}`;
       const id = { project: 'flytesnacks', domain: 'development', name };
       await api.call(method.createLaunchPlan, plan(`hello.${name}`, 1));

@@ -120,27 +120,30 @@ describe('the sandbox', () => {
     expect((await again.ended).code).toBe(0);
   });
 
-  it.each(['before', 'after'])('registers what is left when a run was stopped %s its first sample', async (when) => {
-    const own = join(folder, `stopped ${when}`);
-    const ports = ['--data', own, '--grpc-port', '0', '--http-port', '0'];
-    // Begins the log as a sandbox does.
-    const server = flightlog(['serve', '--insecure', ...ports], { env: { FLIGHTLOG_PROJECTS: '[flytesnacks]' } });
-    await server.said('\n');
-    const { http } = JSON.parse(server.stdout()) as { readonly http: string };
-    const body = fixtureFolder('01-hello').entries.find(({ kind }) => kind === 'task')!.bytes;
-    const headers = { 'content-type': 'application/octet-stream' };
-    if (when === 'after')
-      expect((await fetch(`${http}/api/v1/tasks`, { method: 'POST', headers, body })).status).toBe(200);
-    server.child.kill('SIGINT');
-    await server.ended;
+  it.each(['before', 'after'])(
+    'registers the remaining samples when a run was stopped %s its first sample',
+    async (when) => {
+      const own = join(folder, `stopped ${when}`);
+      const ports = ['--data', own, '--grpc-port', '0', '--http-port', '0'];
+      // Begins the log as a sandbox does.
+      const server = flightlog(['serve', '--insecure', ...ports], { env: { FLIGHTLOG_PROJECTS: '[flytesnacks]' } });
+      await server.said('\n');
+      const { http } = JSON.parse(server.stdout()) as { readonly http: string };
+      const body = fixtureFolder('01-hello').entries.find(({ kind }) => kind === 'task')!.bytes;
+      const headers = { 'content-type': 'application/octet-stream' };
+      if (when === 'after')
+        expect((await fetch(`${http}/api/v1/tasks`, { method: 'POST', headers, body })).status).toBe(200);
+      server.child.kill('SIGINT');
+      await server.ended;
 
-    const sandbox = flightlog(['sandbox', '--engine-rate', '0', ...ports]);
-    await sandbox.said('Ctrl-C stops.');
-    expect(sandbox.stdout()).toMatch(/^Registered \d+ sample/mu);
-    await untilSampleSucceeded(sandbox);
-    sandbox.child.kill('SIGINT');
-    expect((await sandbox.ended).code).toBe(0);
-  });
+      const sandbox = flightlog(['sandbox', '--engine-rate', '0', ...ports]);
+      await sandbox.said('Ctrl-C stops.');
+      expect(sandbox.stdout()).toMatch(/^Registered \d+ sample/mu);
+      await untilSampleSucceeded(sandbox);
+      sandbox.child.kill('SIGINT');
+      expect((await sandbox.ended).code).toBe(0);
+    },
+  );
 
   it('with authentication prints a password, which it does not store, and runs its samples with tokens', async () => {
     const own = join(folder, 'with authentication');

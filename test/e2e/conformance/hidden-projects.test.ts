@@ -70,6 +70,7 @@ const DOMAIN = 'development';
  * and no answer may.
  */
 const MARK = 'zebra';
+/** The execution of the hidden project that most requests name. */
 const RUN = 'run-of-the-hidden-project';
 /** The names that requests ask for: an execution and a workflow of the hidden project, and one that no project has. */
 const NAMES = [RUN, 'hello.hello', 'unknown'];
@@ -82,6 +83,7 @@ type Probe = { readonly method: DescMethod; readonly name: string; readonly byte
 
 const table = routeTable([]).filter(({ method }) => method.methodKind === 'unary');
 
+/** Encodes a request whose fields, as the table of permissions lists them, name an object in a project. */
 const naming = (method: DescMethod, target: TargetFields, place: { project: string; name: string }): Uint8Array =>
   requestNaming(method, { permission: 'read', target, reads: [] }, { ...place, domain: DOMAIN });
 
@@ -226,13 +228,14 @@ afterAll(async () => {
   await server.close();
 });
 
+/** An answer: its status, and its message as text. */
 type Seen = { readonly code: string; readonly message: string; readonly text: string };
 
 const WAYS = ['grpc', 'rest'] as const;
 
 /**
- * The answer to the stranger, with the name of the absent project in place of the one in the request. A request to an
- * RPC without an HTTP binding is sent over gRPC in both ways.
+ * The answer to the stranger, with the name of the absent project in place of the one in the request. A request that
+ * REST cannot express is sent over gRPC in both ways.
  */
 const seen = async ({ method, bytesFor }: Probe, way: (typeof WAYS)[number], project: string): Promise<Seen> => {
   const path = `/${method.parent.typeName}/${method.name}`;
@@ -321,6 +324,7 @@ const work = async (messages: readonly EngineMessage[], isEnough: (message: Buff
   return answer;
 };
 
+/** The request that launches an execution in the stranger's own project. */
 const launchOwn = (name: string) =>
   helloRequest(name, (request) => {
     request.project = OWN;

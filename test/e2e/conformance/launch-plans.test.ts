@@ -29,6 +29,7 @@ import { all, type Changed, expectRefused, type Row, sampled } from '../../suppo
 import { expectShown } from '../../support/requests/report-steps.js';
 
 const { method } = AdminService;
+/** A change of a valid request. */
 type Change = Changed<LaunchPlanCreateRequest>;
 type SpecInit = Exclude<MessageInitShape<typeof LaunchPlanSpecSchema>, { readonly $typeName: string }>;
 
@@ -79,20 +80,26 @@ const REQUIRED = { case: 'required', value: true } as const;
 const byDefault = (value: Literal) => ({ case: 'default', value }) as const;
 const scalar = (value: object): Literal =>
   ({ value: { case: 'scalar', value: { value: { case: 'primitive', value: { value } } } } }) as never;
+/** Values of the types of the inputs `sample` and `day`. */
 const HALF = scalar({ case: 'floatValue', value: 0.5 });
 const DAY = scalar({ case: 'datetime', value: second(0) });
+/** Replaces the default inputs. */
 const defaults = (parameters: Record<string, Parameter>): Change => withSpec({ defaultInputs: { parameters } });
+/** Replaces the fixed inputs. */
 const fixed = (literals: Record<string, Literal>): Change => withSpec({ fixedInputs: { literals } });
 const scheduled = (schedule: MessageInitShape<typeof ScheduleSchema>): Change =>
   withSpec({ entityMetadata: { schedule } });
 
+/** A cron schedule; `kickoff` names the input that gets the time of the tick. */
 const cron = (schedule: string, kickoff = '', offset = ''): MessageInitShape<typeof ScheduleSchema> => ({
   ScheduleExpression: { case: 'cronSchedule', value: { schedule, offset } },
   kickoffTimeInputArg: kickoff,
 });
+/** A cron schedule in the field of older clients. */
 const oldCron = (value: string): MessageInitShape<typeof ScheduleSchema> => ({
   ScheduleExpression: { case: 'cronExpression', value },
 });
+/** A schedule that ticks every `value` units of time. */
 const every = (value: number, unit = FixedRateUnit.HOUR): MessageInitShape<typeof ScheduleSchema> => ({
   ScheduleExpression: { case: 'rate', value: { value, unit } },
 });
@@ -123,11 +130,13 @@ const ofWorkflowWithoutInputs: Change = all(
 const noId: Change = (r) => {
   delete r.id;
 };
+/** Leaves a part of the id empty. */
 const without =
   (part: 'project' | 'domain' | 'name' | 'version'): Change =>
   ({ id }) =>
     void (id![part] = '');
-const typed =
+/** Sets the resource type of the id. */
+const ofResourceType =
   (type: ResourceType): Change =>
   ({ id }) =>
     void (id!.resourceType = type);
@@ -140,6 +149,7 @@ const unexpectedFixed = fixed({ colour: literal('red') });
 const badCron = scheduled(cron('every day'));
 const notificationWithoutType = notifying({ phases: [Phase.FAILED] });
 const zeroLimit = limited(0, Behavior.SKIP);
+/** Sets launch conditions, which flightlog does not support. */
 const conditions = withSpec({
   entityMetadata: { launchConditions: create(AnySchema, { typeUrl: 'type.googleapis.com/google.protobuf.Empty' }) },
 });
@@ -147,6 +157,7 @@ const conditions = withSpec({
 /** An invalid request; a number before its rule is the step at which the RPC checks it. */
 type Create = Row<typeof LaunchPlanCreateRequestSchema>;
 
+/** The rules of the ids, the spec and the labels. */
 const IDENTIFIED: readonly Create[] = [
   { rule: '1: a workflow id', change: noWorkflow, says: 'missing id of spec.workflow_id' },
   {
@@ -179,10 +190,14 @@ const IDENTIFIED: readonly Create[] = [
   { rule: '3: an id', change: noId, says: 'missing id' },
   {
     rule: '3: an id of resource type LAUNCH_PLAN',
-    change: typed(ResourceType.WORKFLOW),
+    change: ofResourceType(ResourceType.WORKFLOW),
     says: 'unexpected resource type workflow',
   },
-  { rule: '3: a resource type in the id', change: typed(ResourceType.UNSPECIFIED), says: 'unexpected resource type' },
+  {
+    rule: '3: a resource type in the id',
+    change: ofResourceType(ResourceType.UNSPECIFIED),
+    says: 'unexpected resource type',
+  },
   { rule: '3: a project in the id', change: without('project'), says: 'missing project' },
   { rule: '3: a domain in the id', change: without('domain'), says: 'missing domain' },
   { rule: '3: a name in the id', change: without('name'), says: 'missing name' },
@@ -193,6 +208,7 @@ const IDENTIFIED: readonly Create[] = [
   { rule: '7: valid labels', change: badLabel, says: 'invalid label key [a b]' },
 ];
 
+/** The rules of inputs. */
 const INPUTS: readonly Create[] = [
   { rule: '8: names of fixed inputs', change: fixed({ '': HALF }), says: 'missing key in fixed_inputs' },
   {
@@ -274,6 +290,7 @@ const INPUTS: readonly Create[] = [
   },
 ];
 
+/** Invalid cron expressions. */
 const CRONS = [
   'every day',
   '* * * *',
@@ -284,6 +301,7 @@ const CRONS = [
   'CRON_TZ=Mars/Base * * * * *',
 ];
 
+/** The rules of the schedule, and those that are checked after it. */
 const FROM_SCHEDULE_ON: readonly Create[] = [
   {
     rule: '14: no required inputs with a cron schedule',
@@ -354,6 +372,7 @@ const FROM_SCHEDULE_ON: readonly Create[] = [
   { rule: '16: no launch conditions', change: conditions, says: 'Launch condition must be empty, found' },
 ];
 
+/** Requests that break two rules; the refusal is that of the rule that is checked first. */
 const ORDER: readonly Create[] = [
   {
     rule: '1 before 2',
@@ -412,6 +431,7 @@ type Shown = {
 };
 
 const ALL_DEFAULTS = { sample: 'default', day: 'default' } as const;
+/** A spec with many of its fields set. */
 const EVERYTHING: SpecInit = {
   labels: { values: { purpose: 'all' } },
   annotations: { values: { 'example.org/note': 'kept' } },
@@ -429,6 +449,7 @@ const EVERYTHING: SpecInit = {
   concurrencyPolicy: { max: 3, behavior: Behavior.SKIP },
 };
 
+/** Valid schedules, each with a name for the title of a test. */
 const SCHEDULES: readonly (readonly [string, MessageInitShape<typeof ScheduleSchema>])[] = [
   ...[
     '*/5 * * * *',
@@ -483,6 +504,7 @@ const SHOWN: readonly Shown[] = [
   },
 ];
 
+/** Filters that find a launch plan which is registered with a change. */
 const FILTERS: readonly (readonly [rule: string, change: Change, filters: string])[] = [
   ['the kind of its schedule: cron', scheduled(cron('@daily')), 'eq(schedule_type,CRON)'],
   ['the kind of its schedule: cron in the older field', scheduled(oldCron('0 8 * * *')), 'eq(schedule_type,CRON)'],
@@ -496,6 +518,7 @@ const FILTERS: readonly (readonly [rule: string, change: Change, filters: string
 
 type Update = Row<typeof LaunchPlanUpdateRequestSchema>;
 
+/** The rules of UpdateLaunchPlan. */
 const UPDATES: readonly Update[] = [
   {
     rule: 'an id',
@@ -541,6 +564,7 @@ const askable = (way: 'grpc' | 'rest'): readonly Update[] =>
 type Move = readonly [state: State, version: string, isRecorded: boolean];
 const [ON, OFF] = [State.ACTIVE, State.INACTIVE];
 
+/** Changes of the states of versions, one after another, and the version that is active in the end. */
 const MOVES: readonly {
   readonly rule: string;
   readonly moves: readonly Move[];
@@ -603,6 +627,7 @@ const MOVES: readonly {
 ];
 
 describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
+  /** Registers a launch plan with a change; returns its id. */
   const registered = async (change: Change): Promise<NonNullable<LaunchPlanCreateRequest['id']>> => {
     const request = plan();
     change(request);

@@ -26,12 +26,14 @@ const ALL = -1;
 /** In seconds after the start of 2026: later than the creation of any execution of these tests. */
 const LATER = 400_000_000;
 
+/** The root span of an execution, with the spans of `depth` levels below it. */
 const spanOf = async ({ call }: Transport, id: ExecutionId, depth: number): Promise<Span> =>
   (await call(method.getExecutionMetrics, { id, depth })).span!;
 
 /** A span and all that are below it. */
 const flat = (span: Span): readonly Span[] => [span, ...span.spans.flatMap(flat)];
 
+/** The id of the node or execution that a span is about, `attempt N`, or an operation such as NODE_SETUP. */
 const nameOf = ({ id }: Span): string => {
   if (id.case === 'nodeId') return id.value.nodeId;
   if (id.case === 'taskId') return `attempt ${id.value.retryAttempt}`;
@@ -52,6 +54,7 @@ const namesAndTimes = (spans: readonly Span[]): readonly (readonly [name: string
 };
 
 let plane: ControlPlane;
+/** The executions that were launched; the name is '' for one that got a generated name. */
 const launched: ExecutionId[] = [];
 beforeAll(async () => {
   plane = await startControlPlane();
@@ -109,14 +112,14 @@ describe('the spans of executions that an engine has run', () => {
     expect(attempts).toBeGreaterThan(20);
   });
 
-  it('go into the executions that launch plan nodes have started', async () => {
+  it('include those of the executions that launch plan nodes have started', async () => {
     const spans = flat(await spanOf(plane.grpc, { ...PLACE, name: 'parent-run' }, ALL));
     const children = spans.filter(({ id }) => id.case === 'workflowId').slice(1);
     expect(children.length).toBeGreaterThan(0);
     for (const child of children) expect(child.spans.some(({ id }) => id.case === 'nodeId')).toBe(true);
   });
 
-  it('go into the nodes that dynamic tasks have made, and have their attempts', async () => {
+  it('include those of the nodes that dynamic tasks have made, and of their attempts', async () => {
     const id = { ...PLACE, name: 'dynamic-defaults' };
     const spans = flat(await spanOf(plane.grpc, id, ALL));
     const shown = spans.filter(({ id: of }) => of.case === 'taskId').length;
