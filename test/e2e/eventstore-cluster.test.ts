@@ -21,9 +21,11 @@ const LIMIT_MS = 240_000;
  * overloaded machines.
  */
 const HANGS_MS = 25_000;
+/** The pause of a caller between two calls. */
 const PROBE_EVERY_MS = 250;
 
-const STRINGS: Readonly<Record<string, (cluster: Cluster) => string>> = {
+/** Connection strings, by the words of a title. */
+const CONNECTION_STRINGS: Readonly<Record<string, (cluster: Cluster) => string>> = {
   'three hosts': (cluster) => cluster.url(),
   ...(ALL && {
     'one host': (cluster) => cluster.url({ hosts: 1 }),
@@ -43,11 +45,15 @@ const FAULTS = ALL ? (Object.keys(CLUSTER_FAULTS) as FaultName[]) : FEW;
 /** One answer to a caller. */
 type Probe = { readonly code: string; readonly ms: number };
 
+/** A line of the table that is printed at the end: how calls were answered during a fault. */
 type Row = {
-  readonly story: string;
+  /** The connection string and the fault. */
+  readonly setting: string;
   readonly calls: number;
+  /** The numbers of failed calls by status, such as `3 UNAVAILABLE`. */
   readonly failed: string;
   readonly slowestMs: number;
+  /** The time after the fault until every process was ready and both API processes accepted a launch. */
   readonly wholeMs: number;
 };
 
@@ -94,7 +100,7 @@ const untilWhole = async (load: Load<Roles>): Promise<void> => {
   );
 };
 
-const countsOf = (probes: readonly Probe[]): string => {
+const failuresOf = (probes: readonly Probe[]): string => {
   const failed = probes.filter(({ code }) => code !== 'OK');
   const codes = [...new Set(failed.map(({ code }) => code))];
   return codes.map((code) => `${failed.filter((probe) => probe.code === code).length} ${code}`).join(', ') || '-';
@@ -107,7 +113,7 @@ const slowestMsOf = (probes: readonly Probe[]): number => Math.round(Math.max(0,
 /** The log message of a projector that starts its views over. */
 const CLEARED = 'they are folded from the log again';
 
-describe.each(Object.entries(STRINGS))(
+describe.each(Object.entries(CONNECTION_STRINGS))(
   'processes on an event store cluster, with a connection string of %s',
   (name, urlOf) => {
     let cluster: Cluster;
@@ -141,7 +147,7 @@ describe.each(Object.entries(STRINGS))(
         await load.progress();
         const taken = probes!.take();
         const slowestMs = slowestMsOf(taken);
-        rows.push({ story: `${name}: ${fault}`, calls: taken.length, failed: countsOf(taken), slowestMs, wholeMs });
+        rows.push({ setting: `${name}: ${fault}`, calls: taken.length, failed: failuresOf(taken), slowestMs, wholeMs });
         expect(
           load
             .parts()
@@ -173,8 +179,9 @@ describe.each(Object.entries(STRINGS))(
 
 afterAll(() => {
   const lines = rows.map(
-    ({ story, calls, failed, slowestMs, wholeMs }) => `| ${story} | ${calls} | ${failed} | ${slowestMs} | ${wholeMs} |`,
+    ({ setting, calls, failed, slowestMs, wholeMs }) =>
+      `| ${setting} | ${calls} | ${failed} | ${slowestMs} | ${wholeMs} |`,
   );
-  const head = ['| story | calls | failed | slowest, ms | whole after, ms |', '| --- | --- | --- | --- | --- |'];
+  const head = ['| setting | calls | failed | slowest, ms | whole after, ms |', '| --- | --- | --- | --- | --- |'];
   process.stdout.write(`${[...head, ...lines].join('\n')}\n`);
 });

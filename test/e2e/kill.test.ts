@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { create, toBinary } from '@bufbuild/protobuf';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ExecutionCreateRequestSchema } from '../../proto/gen/platformidl/admin/execution_pb.js';
+import { ResourceType } from '../../proto/gen/platformidl/core/identifier_pb.js';
 import { runEngine } from '../../engine/engine.js';
 import type { EngineSummary } from '../../engine/options.js';
 import { bytesOf, type Content } from '../../services/kernel/ports/payload-store.js';
@@ -30,15 +31,18 @@ const PROGRESS = 100;
  * work that is left after the last kill ends in time.
  */
 const AHEAD = { executions: 4 * IN_FLIGHT, events: 12 };
-/** The process is killed inside this checkpoint of the views; a slow store writes fewer in the same time. */
+/** The process is killed inside the n-th checkpoint of the views after its start; a slow store writes fewer of them. */
 const CHECKPOINTS = isOnMongodb ? 5 : 25;
+/** The longest wait for one condition. */
 const WAIT_MS = isOnMongodb ? 300_000 : 60_000;
 const LIMIT_MS = 120_000 + Math.max(KILLS, 15) * 20_000;
 /** The phases of executions that have ended: SUCCEEDED, FAILED, ABORTED and TIMED_OUT. */
 const ENDED = new Set([4, 6, 7, 8]);
 const CREATE = '/flyteidl.service.AdminService/CreateExecution';
+/** An input that is stored as a payload beside the log. */
 const LARGE = 'x'.repeat(100_000);
 
+/** Waits until a condition holds; `what` says in an error what did not happen. */
 const until = async (what: string, isSo: () => boolean | Promise<boolean>): Promise<void> => {
   const deadline = Date.now() + WAIT_MS;
   while (!(await isSo())) {
@@ -61,6 +65,7 @@ describe('a server that is killed under load', () => {
 
   const logger = { debug: () => undefined, info: () => undefined, warn: () => undefined };
 
+  /** Starts the server again on its ports, with a fail point if one is given. */
   const restart = async (failPoint?: string): Promise<void> => {
     const more = failPoint === undefined ? {} : { FLIGHTLOG_FAIL_POINT: failPoint };
     server = await startServerProcess({ data: directory, args: ports, env: { ...env, ...more } });
@@ -71,7 +76,7 @@ describe('a server that is killed under load', () => {
     const name = `killed-${launches++}`;
     const spec = {
       launchPlan: {
-        resourceType: 3,
+        resourceType: ResourceType.LAUNCH_PLAN,
         project: 'flytesnacks',
         domain: 'development',
         name: 'hello.hello',
@@ -104,6 +109,7 @@ describe('a server that is killed under load', () => {
     if (code === 'OK' || code === 'ALREADY_EXISTS') created.add(`flytesnacks/development/${name}`);
   };
 
+  /** Launches twice as many executions as events must be in flight. */
   const keepBusy = async (): Promise<void> => {
     await Promise.all(Array.from({ length: IN_FLIGHT * 2 }, () => launch()));
   };
@@ -164,6 +170,7 @@ describe('a server that is killed under load', () => {
     LIMIT_MS,
   );
 
+  // The number after a fail point is the passage at which the process is killed.
   it.each([
     ['before the commit', 'before-commit:40'],
     ['between commit and answer', 'after-commit:40'],

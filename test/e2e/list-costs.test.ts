@@ -15,6 +15,7 @@ const LIMIT = 25;
 const ANSWER_BYTES = 600;
 const MEBIBYTE = 1_048_576;
 
+/** The most keys of an index, and the most documents, that a page may examine. */
 const MAX_KEYS = 5 * LIMIT;
 const MAX_DOCUMENTS = 2 * LIMIT;
 
@@ -34,11 +35,11 @@ describe.each([200, 100_000])('a page of a list of %i executions, or half as man
 
   /** Runs a request on a store. */
   const page = async (
-    on: ReadStore,
+    onStore: ReadStore,
     { scope, order, direction = 'descending', isOfNames, ...list }: ListShape,
     request: Partial<ListRequest>,
   ): Promise<Page> => {
-    const listed: Listed = { rpc: 'List', store: on, ...list, order: { field: order, direction } };
+    const listed: Listed = { rpc: 'List', store: onStore, ...list, order: { field: order, direction } };
     const asked: ListRequest = { limit: LIMIT, token: '', filters: '', ...request };
     if (isOfNames) {
       const { values, token } = await listNames(listed, scope, asked);
@@ -100,7 +101,7 @@ describe.each([200, 100_000])('a page of a list of %i executions, or half as man
     const { order, scope, ...list } = executions;
     const serving = servingReadStore({ directory });
     const listed: Listed = { rpc: 'List', store: serving, ...list, order: { field: order, direction: 'descending' } };
-    const request = { limit: 4_294_967_295, token: '', filters: '' };
+    const request = { limit: 2 ** 32 - 1, token: '', filters: '' };
     await listPage(listed, scope, { ...request, limit: 200 }); // starts the thread
     const before = process.memoryUsage().rss;
     let most = before;

@@ -27,19 +27,22 @@ const TAKEN_OVER_MS = 10_000;
  * The minimum number of times that a process is suspended with work in hand, and the maximum if no write of it was
  * refused yet: a process that learns first that its leases have expired gives its work up by itself.
  */
-const STOPS = { least: 2, most: 8 };
+const SUSPENSIONS = { least: 2, most: 8 };
 /** Suspends a projector before one of its writes, a second or so after its start. */
 const WITH_WORK_IN_HAND = { FLIGHTLOG_FAIL_POINT: 'before-views-write:20:suspend' };
+/** Partitions of the views, which the two projectors divide among them. */
 const PARTITIONS = 8;
+/** Messages in the log of a projector. */
 const KEEPS = 'this process keeps these partitions of the views';
 const REFUSED = 'another process has moved a checkpoint of the views';
 
+/** The processes that are killed, in turn. */
 const VICTIMS = ['projector-1', 'api-2', 'reactor-1', 'log', 'projector-2', 'api-1'];
 
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 
 /** The number of partitions in the projector's last log message about them. */
-const kept = (projector: Part): number => {
+const partitionsKept = (projector: Part): number => {
   const lines = projector
     .server()
     .log()
@@ -48,6 +51,7 @@ const kept = (projector: Part): number => {
   return (JSON.parse(lines.at(-1) ?? '{"partitions":[]}') as { partitions: readonly string[] }).partitions.length;
 };
 
+/** The number of writes of a projector that were refused because another process has the partition. */
 const refusals = (projector: Part): number => projector.server().log().split(REFUSED).length - 1;
 
 /** True when a process is suspended: https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html */
@@ -86,7 +90,7 @@ const suspendPastLeases = async (
     await suspendWithWork(late, load, directory);
     await until(
       () => load.progress(1),
-      () => kept(other) === PARTITIONS,
+      () => partitionsKept(other) === PARTITIONS,
     );
     await load.progress();
   } finally {
@@ -110,11 +114,17 @@ const expectTakenInTime = (takeovers: readonly Takeover[], least: number): void 
 
 /** Expects each of the two projectors to keep half of the partitions, according to its last log message about them. */
 const expectNothingStuck = async ({ parts }: Load): Promise<void> => {
-  const counts = () => Promise.resolve(['projector-1', 'projector-2'].map((name) => kept(parts().process(name))));
+  const counts = () =>
+    Promise.resolve(['projector-1', 'projector-2'].map((name) => partitionsKept(parts().process(name))));
   expect(await until(counts, (each) => each.every((count) => count === PARTITIONS / 2))).toEqual([4, 4]);
 };
 
-const story = (what: string, setting: Setting, { kills, leases = true }: { kills: number; leases?: boolean }): void => {
+/** Defines the tests of one setting of the processes; without leases, no projector is suspended. */
+const testsOf = (
+  what: string,
+  setting: Setting,
+  { kills, leases = true }: { kills: number; leases?: boolean },
+): void => {
   describe(`processes of one role each, ${what}`, () => {
     const load = underLoad(setting);
     let watch: TakeoverWatch | undefined;
@@ -131,7 +141,7 @@ const story = (what: string, setting: Setting, { kills, leases = true }: { kills
     }, LIMIT_MS);
 
     it(
-      `are killed ${kills} times, one after another, and go on`,
+      `are killed ${kills} times, one after another, and acknowledge more events after each kill`,
       async () => {
         for (let kill = 0; kill < kills; kill += 1) {
           const victim = VICTIMS[kill % VICTIMS.length]!;
@@ -155,15 +165,15 @@ const story = (what: string, setting: Setting, { kills, leases = true }: { kills
       'have a projector suspended past its leases: another one takes over, and a pending write of the suspended one is refused',
       async () => {
         const isShared = async () => (await watch?.shares())?.join() === '4,4';
-        let stops = 0;
+        let suspensions = 0;
         let refused = 0;
-        while (stops < STOPS.least || (stops < STOPS.most && refused === 0)) {
+        while (suspensions < SUSPENSIONS.least || (suspensions < SUSPENSIONS.most && refused === 0)) {
           if (await suspendPastLeases(load, directory(), isShared)) refused += 1;
-          stops += 1;
+          suspensions += 1;
         }
-        say(`what a suspended projector had in hand was refused ${refused} times in ${stops} stops`);
+        say(`the work of a suspended projector was refused ${refused} times in ${suspensions} suspensions`);
         expect(refused).toBeGreaterThan(0);
-        expectTakenInTime(await takenOver(), stops);
+        expectTakenInTime(await takenOver(), suspensions);
         await expectNothingStuck(load);
       },
       LIMIT_MS,
@@ -172,22 +182,22 @@ const story = (what: string, setting: Setting, { kills, leases = true }: { kills
     it.runIf(leases)(
       'have a projector stopped: it releases its partitions, so no process waits for its leases to expire',
       async () => {
-        const [going, other] = [load.parts().process('projector-1'), load.parts().process('projector-2')];
+        const [stopping, other] = [load.parts().process('projector-1'), load.parts().process('projector-2')];
         // The suspended projector may not have its partitions any more, although its last log message says so.
         await until(
           async () => watch?.shares(),
           (shares) => shares?.join() === '4,4',
         );
         const before = (await takenOver()).length;
-        expect(await going.stop()).toBe(0);
+        expect(await stopping.stop()).toBe(0);
         await until(
           () => load.progress(1),
-          () => kept(other) === PARTITIONS,
+          () => partitionsKept(other) === PARTITIONS,
         );
         const takeovers = (await takenOver()).slice(before);
         expect(takeovers.map(({ isReleased }) => isReleased)).toEqual(Array<boolean>(PARTITIONS / 2).fill(true));
         expect(takeovers.filter(({ takenMs, expiredMs }) => takenMs >= expiredMs)).toEqual([]);
-        await going.start();
+        await stopping.start();
         await expectNothingStuck(load);
       },
       LIMIT_MS,
@@ -206,12 +216,12 @@ const story = (what: string, setting: Setting, { kills, leases = true }: { kills
   });
 };
 
-story('under load', {}, { kills: KILLS });
+testsOf('under load', {}, { kills: KILLS });
 const WITHOUT_LEASES = { FLIGHTLOG_LEASES: 'off' };
-story('without leases', { env: WITHOUT_LEASES }, { kills: Math.ceil(KILLS / 3), leases: false });
+testsOf('without leases', { env: WITHOUT_LEASES }, { kills: Math.ceil(KILLS / 3), leases: false });
 
 describe.skipIf(mongoUrl === undefined)('with a MongoDB', () => {
-  // Views belong to one log, and each story has its own log.
+  // Views belong to one log, and each setting has its own log.
   const locations = [newMongoLocation(), newMongoLocation()] as const;
   const location = locations[0];
   const [args, alone] = [
@@ -237,8 +247,10 @@ describe.skipIf(mongoUrl === undefined)('with a MongoDB', () => {
     for (const location of locations) await dropDatabase(location);
   });
 
-  story(`under load, ${kafkaBrokers === undefined ? 'without Kafka' : 'and Kafka'}`, exporting, { kills: MONGO_KILLS });
-  story(
+  testsOf(`under load, ${kafkaBrokers === undefined ? 'without Kafka' : 'and Kafka'}`, exporting, {
+    kills: MONGO_KILLS,
+  });
+  testsOf(
     'without leases',
     { args: alone, location: locations[1], env: WITHOUT_LEASES },
     { kills: Math.ceil(MONGO_KILLS / 4), leases: false },

@@ -28,28 +28,33 @@ const place = { project: 'flytesnacks', domain: 'development' };
 const { method } = AdminService;
 const LIMIT_MS = 60_000 + TAKEOVERS * 60_000;
 
-let parts: RoleProcesses;
+let processes: RoleProcesses;
 let api: Transport;
 beforeAll(async () => {
-  parts = await startRoleProcesses(['api', 'projector', 'reactor', 'reactor']);
-  api = overGrpc(parts.process('api-1').server().ready);
+  processes = await startRoleProcesses(['api', 'projector', 'reactor', 'reactor']);
+  api = overGrpc(processes.process('api-1').server().ready);
   await register(api, withNeeds('01-hello'));
 }, LIMIT_MS);
 afterAll(async () => {
   api.close();
-  await parts.close();
+  await processes.close();
 });
 
-const idOf = (at: number) => ({ ...place, name: `often-${at}`, version: 'v1' });
+/** The id of one of the launch plans. */
+const idOf = (index: number) => ({ ...place, name: `often-${index}`, version: 'v1' });
 
-const activate = async (at: number): Promise<void> => {
+/** Registers one of the launch plans, with a schedule that ticks every second, and activates it. */
+const activate = async (index: number): Promise<void> => {
   const entry = fixtureFolder('01-hello').entries.find(({ kind }) => kind === 'launch_plan')!;
   const { spec } = fromBinary(LaunchPlanCreateRequestSchema, entry.bytes);
   const value = create(CronScheduleSchema, { schedule: '@every 1s' });
   const ScheduleExpression = { case: 'cronSchedule', value } as const;
   spec!.entityMetadata!.schedule = create(ScheduleSchema, { ScheduleExpression });
-  await api.call(method.createLaunchPlan, { id: { resourceType: ResourceType.LAUNCH_PLAN, ...idOf(at) }, spec: spec! });
-  await api.call(method.updateLaunchPlan, { id: idOf(at), state: LaunchPlanState.ACTIVE });
+  await api.call(method.createLaunchPlan, {
+    id: { resourceType: ResourceType.LAUNCH_PLAN, ...idOf(index) },
+    spec: spec!,
+  });
+  await api.call(method.updateLaunchPlan, { id: idOf(index), state: LaunchPlanState.ACTIVE });
 };
 
 /** True for the process that fires schedules. */
@@ -61,20 +66,22 @@ const fires = async ({ server }: Part): Promise<boolean> => {
 /** Suspends a process, at a moment when it has no write locks on files that the others need. */
 const suspend = async ({ server }: Part): Promise<void> => {
   server().child.kill('SIGSTOP');
-  while (!isOnMongodb && isSharedFileLocked(join(parts.directory, 'data'))) {
+  while (!isOnMongodb && isSharedFileLocked(join(processes.directory, 'data'))) {
     server().child.kill('SIGCONT');
     await fetch(`${server().ready.http}/readyz`);
     server().child.kill('SIGSTOP');
   }
 };
 
-const status = async (at: number) =>
-  (await api.call(ScheduleService.method.listSchedules, { ...place, name: idOf(at).name })).schedules[0]!;
+/** The schedule of one of the launch plans, as it is listed. */
+const status = async (index: number) =>
+  (await api.call(ScheduleService.method.listSchedules, { ...place, name: idOf(index).name })).schedules[0]!;
+/** The number of ticks of the first launch plan that have fired. */
 const fired = async (): Promise<bigint> => (await status(0)).fired;
 
 /** Suspends the reactor that fires schedules until the other reactor fires them, then resumes the suspended one. */
 const takeOver = async (): Promise<void> => {
-  const reactors = ['reactor-1', 'reactor-2'].map((name) => parts.process(name));
+  const reactors = ['reactor-1', 'reactor-2'].map((name) => processes.process(name));
   const holders = await until(
     () => Promise.all(reactors.map(fires)),
     (each) => each.filter((holds) => holds).length === 1,
@@ -95,9 +102,9 @@ const takeOver = async (): Promise<void> => {
   await until(fired, (now) => now > count + 2n);
 };
 
-/** The ticks of a plan that fired, in milliseconds since 1970. */
-const firedTicks = (events: readonly RecordedEvent[], at: number): readonly number[] => {
-  const own = events.filter(({ stream }) => stream === scheduleStream(idOf(at)));
+/** The ticks of one of the launch plans that have fired, in milliseconds since 1970. */
+const firedTicks = (events: readonly RecordedEvent[], index: number): readonly number[] => {
+  const own = events.filter(({ stream }) => stream === scheduleStream(idOf(index)));
   return own.flatMap((event) => {
     const { type, data } = decodeEvent(scheduleCodec, event);
     if (type !== 'ScheduleTicksDecided') expect(type).toBe('ScheduleTickFired');
@@ -106,7 +113,7 @@ const firedTicks = (events: readonly RecordedEvent[], at: number): readonly numb
 };
 
 it(
-  'no tick is doubled or lost when the reactor that fires schedules is suspended past its lease, and goes on',
+  'no tick is doubled or lost when the reactor that fires schedules is suspended past its lease, and resumed',
   async () => {
     await Promise.all(Array.from({ length: PLANS }, (_, at) => activate(at)));
     await until(fired, (count) => count > 0n);
@@ -118,7 +125,7 @@ it(
         () => status(at),
         ({ open, dueSince }) => open === 0 && dueSince === undefined,
       );
-    const events = await parts.events();
+    const events = await processes.events();
     const created = events.filter(({ type }) => type === 'ExecutionCreated').map(({ stream }) => stream);
     const expected: string[] = [];
     for (let at = 0; at < PLANS; at += 1) {
