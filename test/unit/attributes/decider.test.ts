@@ -118,7 +118,7 @@ describe('matchable attributes', () => {
 
   it('are refused when those of the project would exceed 8 MiB, while smaller ones still replace larger ones', () => {
     const large = label('x'.repeat(LARGE_BYTES));
-    const MOST_LARGE = 129; // 129 rows are below 8 MiB, 130 are above
+    const MOST_LARGE = 128; // rows of this size; 128 are below 8 MiB, 129 are above
     const full = Array.from({ length: MOST_LARGE }, (_, index) =>
       updated({ ...workflow, workflow: `w${String(index)}` }, large),
     );
@@ -135,7 +135,7 @@ describe('matchable attributes', () => {
       Array.from({ length: count }, (_, index) =>
         updated({ ...workflow, workflow: String(index).padEnd(nameLength, 'x') }, label('a')),
       );
-    const FULL = 130; // rows with large names that fill 8 MiB up to a few bytes
+    const FULL = 130; // rows with large names, together above 8 MiB
     const another = update({ ...workflow, workflow: 'another' }, label('a'));
     given(attributesDecider, ...rows(FULL, LARGE_BYTES))
       .when(another)
@@ -147,7 +147,7 @@ describe('matchable attributes', () => {
     given(attributesDecider, ...rows(FULL, LARGE_BYTES))
       .when(update(known, label('longer')))
       .thenRefused({ kind: 'attributes-full' });
-    // A row takes 64 bytes beside its names and attributes: 120,000 of them fill 8 MiB, 50,000 do not.
+    // A row takes 64 bytes beside its names and attributes: 120,000 of them are above 8 MiB, 50,000 are below.
     given(attributesDecider, ...rows(120_000, 6))
       .when(another)
       .thenRefused({ kind: 'attributes-full' });

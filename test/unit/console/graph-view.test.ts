@@ -2,16 +2,17 @@ import { expect, it } from 'vitest';
 
 import { fitted, pointAt, zoomed } from '../../../console/graph/view.js';
 
+/** A point of the page, in pixels. */
 const AT = { x: 300, y: 200 };
 
-it('a view that is zoomed has the same point under the pixel', () => {
+it('zooming keeps the point of the drawing that is under the pointer', () => {
   const view = { x: 10, y: 20, scale: 0.5 };
   const larger = zoomed(view, 2, AT);
   expect(larger.scale).toBe(1);
   expect(pointAt(larger, AT)).toEqual(pointAt(view, AT));
 });
 
-it('zooming out never makes a drawing larger, also one that is shown whole at a very small scale', () => {
+it('zooming out ends at the scale 0.01 and zooming in at 2, and zooming out never makes a smaller drawing larger', () => {
   const whole = fitted({ left: 0, top: 0, right: 190, bottom: 100_000 }, { width: 600, height: 400 });
   expect(whole.scale).toBeLessThan(0.01);
   expect(zoomed(whole, 0.5, AT).scale).toBe(whole.scale);
