@@ -12,9 +12,11 @@ import { overGrpc, type Transport, transport } from '../clients/transports.js';
 
 /** The console in a browser, with its server, which can be killed and started again at the same address. */
 export type ConsoleStory = {
+  /** The data directory of the server. */
   readonly data: string;
   /** Errors of the scripts of all pages, and breaches of their content security policy. */
   readonly errors: readonly string[];
+  /** The running server. @throws {Error} before the first start. */
   readonly server: () => ServerProcess;
   /** Opens a page in a browser context of its own. */
   readonly open: () => Promise<Page>;

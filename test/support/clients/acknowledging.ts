@@ -13,15 +13,17 @@ export type Acknowledging = {
   readonly received: ReadonlySet<string>;
   /** Events, as `stream@revision`, that came again although their acknowledgement was durable. */
   readonly repeated: readonly string[];
-  /** The number of times that it has subscribed. */
+  /** The number of times that the consumer has subscribed. */
   readonly connections: () => number;
   readonly stop: () => Promise<void>;
 };
 
+/** The name of the persistent subscription. */
 const GROUP = 'followers';
 /** The pause before the consumer connects again: a server that is away refuses at once. */
 const PAUSE_MS = 20;
 
+/** Opens a client without keepalive pings. */
 const connect = (address: string): EventStoreDBClient =>
   EventStoreDBClient.connectionString(`esdb://${address}?tls=false&keepAliveInterval=-1`);
 
@@ -37,6 +39,7 @@ export const consumeOneByOne = async (address: string, types: readonly string[])
   let connections = 0;
   const stopping = new AbortController();
   let client = connect(address);
+  // An event that was sent more often than maxRetryCount would be parked, and not come again.
   await client.createPersistentSubscriptionToAll(GROUP, settingsFrom({ startFrom: START, maxRetryCount: 1_000 }), {
     filter: eventTypeFilter({ prefixes: [...types] }),
   });

@@ -86,7 +86,7 @@ const SECTIONS: readonly Section[] = [
   },
 ];
 
-/** Longer defaults are only in the example file. */
+/** The longest default, in characters, that the page shows; longer ones are only in the example file. */
 const LONGEST_DEFAULT = 40;
 const MIB = 1024 * 1024;
 

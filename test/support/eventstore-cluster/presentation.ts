@@ -22,6 +22,7 @@ export const clusterInfo = ({ members }: Node): Buffer =>
 
 const STREAMS = 'event_store.client.streams.streams';
 
+/** The methods with their features, named as EventStoreDB names them. */
 const METHODS: readonly (readonly [service: string, method: string, features: readonly string[]])[] = [
   [STREAMS, 'read', ['position', 'events']],
   [STREAMS, 'append', []],

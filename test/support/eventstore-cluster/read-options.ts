@@ -57,6 +57,7 @@ export const assertEventPosition = ({ log, replica }: Node, position: bigint, is
   if (position > end || !log.isRecord(position)) throw notAPosition();
 };
 
+/** The promises of {@link goneOf}. */
 const departures = new WeakMap<ReadCall, Promise<boolean>>();
 
 /** Resolves to `false` when the reader disconnects; one promise for each call. */

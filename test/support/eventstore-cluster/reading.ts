@@ -29,6 +29,7 @@ import { visibleOf } from './streams.js';
 import { subscribe } from './subscription.js';
 import { answer, decoded, eventAnswer, type IdForm, streamIdentifier } from './wire.js';
 
+/** The number of events that are read from the log at once. */
 const PAGE_EVENTS = 100;
 
 /** Events of a read, page by page, in the order of the read. */

@@ -46,6 +46,7 @@ const removal = ({ log, replica }: Node, options: DeleteOptions | undefined, isT
 export const handleRemoval =
   (node: Node, isTombstone: boolean) =>
   (call: ServerUnaryCall<Buffer, Buffer>, respond: sendUnaryData<Buffer>): void => {
+    const mayAnswer = node.remember();
     const run = async (): Promise<Buffer> => {
       const { options } = decoded(isTombstone ? TombstoneReqSchema : DeleteReqSchema, call.request);
       const append = removal(node, options as DeleteOptions | undefined, isTombstone);
@@ -56,7 +57,7 @@ export const handleRemoval =
       });
     };
     run().then(
-      (bytes) => respond(null, bytes),
-      (error: unknown) => respond(error as Error),
+      (bytes) => mayAnswer() && respond(null, bytes),
+      (error: unknown) => mayAnswer() && respond(error as Error),
     );
   };

@@ -14,7 +14,10 @@ export type Expected = 'any' | 'no-stream' | 'stream-exists' | bigint;
 /** Events to append to a stream, all or none. */
 export type Append = { readonly stream: string; readonly expected: Expected; readonly events: readonly Proposed[] };
 
-/** The outcome of an append. */
+/**
+ * The outcome of an append. `revision` is the last revision of the stream after the append, and `current` that before
+ * it; `undefined` is a stream without events. `position` is that of the last event, and `port` that of the leader.
+ */
 export type Outcome =
   | { readonly kind: 'written'; readonly revision: bigint | undefined; readonly position: bigint }
   | { readonly kind: 'wrong-version'; readonly current: bigint | undefined }
@@ -54,22 +57,25 @@ export const visibleOf = (log: LogFile, stream: string, below: bigint): Visible 
 /** A position after all events. */
 const END = 2n ** 62n;
 
-/** Finds events that were written to this stream before: the outcome of that write, or `torn` when only some were. */
+/**
+ * Finds the events of an append in the stream: the outcome of their write when all are there, `torn` when the first is
+ * there and another is not, and `undefined` when the first is not.
+ */
 const alreadyWritten = (log: LogFile, { stream, events }: Append): Outcome | 'torn' | undefined => {
-  const places = events.map(({ id }) => log.find(stream, id).at(-1));
-  if (places[0] === undefined) return undefined;
-  const last = places.at(-1);
-  if (last === undefined || places.includes(undefined)) return 'torn';
+  const found = events.map(({ id }) => log.find(stream, id).at(-1));
+  if (found[0] === undefined) return undefined;
+  const last = found.at(-1);
+  if (last === undefined || found.includes(undefined)) return 'torn';
   return { kind: 'written', ...last };
 };
 
 /** The earlier outcome, when the events after the expected revision are exactly these. */
 const repeated = (log: LogFile, { stream, events }: Append, after: bigint): Outcome | undefined => {
-  const places = events.map(({ id }, index) =>
+  const found = events.map(({ id }, index) =>
     log.find(stream, id).find(({ revision }) => revision === after + 1n + BigInt(index)),
   );
-  const last = places.at(-1);
-  return last === undefined || places.includes(undefined) ? undefined : { kind: 'written', ...last };
+  const last = found.at(-1);
+  return last === undefined || found.includes(undefined) ? undefined : { kind: 'written', ...last };
 };
 
 /** The expected last revision; -1 for no events. */

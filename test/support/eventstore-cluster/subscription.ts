@@ -26,15 +26,19 @@ const MAX_UNSENT = 16;
 /** The time that a slow reader has to catch up once more than {@link MAX_WAITING} events wait. */
 const STALL_MS = 25;
 
+/** The number of events that are read from the log at once. */
 const PAGE_EVENTS = 100;
 
+/** Sent once, after the history and before live events. */
 const caughtUp = answer({ case: 'caughtUp', value: {} });
 
 /** A subscription to the log or to a stream, to be sent from a position on. */
 type Plan = {
   /** The position after which events are sent. */
   readonly after: bigint;
+  /** True for an event that is sent. */
   readonly isWanted: (event: Stored) => boolean;
+  /** The filter that the reader named, for checkpoints. */
   readonly filter: Filter | undefined;
   readonly form: IdForm;
 };
@@ -90,7 +94,7 @@ const live = (
       }
       if (isTooSlow && unsent === 0) reject(tooSlow());
     };
-    /** Drops the subscription when the connection has taken no answer since `sentBefore` were sent. */
+    /** Drops a subscription that has sent no answer since the timer began; `sentBefore` were sent then. */
     const checkProgress = (sentBefore: number): void => {
       stallTimer = undefined;
       if (sent !== sentBefore) watchForStall();

@@ -101,6 +101,7 @@ export const startStandIn = async (): Promise<StandIn> => {
   let faults: { readonly verb: string; readonly fault: Fault }[] = [];
   let port = 0;
 
+  /** The rules of all cluster roles that a binding names. */
   const rulesOfBridge = (): readonly Rule[] => {
     const bound = table
       .list((path) => path.includes('/clusterrolebindings/'))
@@ -111,6 +112,7 @@ export const startStandIn = async (): Promise<StandIn> => {
       .flatMap(({ rules }) => rules as Rule[]);
   };
 
+  /** @throws {Refused} with 401 for an unknown token, with 403 when no rule allows the request of the bridge. */
   const assertAllowed = (call: Call): void => {
     if (call.token === ADMIN_TOKEN) return;
     if (call.token !== BRIDGE_TOKEN) throw new Refused(401, 'Unauthorized');
@@ -122,6 +124,7 @@ export const startStandIn = async (): Promise<StandIn> => {
     if (!isAllowed) throw new Refused(403, `${BRIDGE_USER} cannot ${verb} ${call.plural}.${call.group}`);
   };
 
+  /** @throws {Refused} with 404 for a custom kind that is not defined, or a new object in a missing namespace. */
   const assertServed = ({ group, plural, path, method }: Call): void => {
     if (group === 'flyte.lyft.com' && table.list((each) => each.endsWith(`/${plural}.${group}`)).length === 0)
       throw new Refused(404, 'the server could not find the requested resource');
@@ -130,6 +133,7 @@ export const startStandIn = async (): Promise<StandIn> => {
       throw new Refused(404, `namespaces "${name}" not found`);
   };
 
+  /** Selects the objects of a list or a watch: those of the kind, in the namespace, with the label. */
   const isWanted = ({ path, plural, url }: Call) => {
     const [label = '', value] = (url.searchParams.get('labelSelector') ?? '').split('=');
     const [before = ''] = path.split(`/${plural}`);
@@ -137,6 +141,7 @@ export const startStandIn = async (): Promise<StandIn> => {
       each.startsWith(before) && each.includes(`/${plural}/`) && (label === '' || metadata.labels?.[label] === value);
   };
 
+  /** Sends the changes after the version that the client has, and then those that come, until the client's timeout. */
   const watch = (call: Call, response: ServerResponse): void => {
     const send = (type: string, object: unknown): void => void response.write(`${JSON.stringify({ type, object })}\n`);
     const wanted = isWanted(call);
@@ -164,6 +169,7 @@ export const startStandIn = async (): Promise<StandIn> => {
     response.flushHeaders();
   };
 
+  /** The page of a list that the client asks for; without items it has `null`, as Kubernetes may answer. */
   const listOf = (call: Call): unknown => {
     if (call.isBrief && !call.isBriefList) throw new Refused(406, 'the requested object is a list');
     const all = table.list(isWanted(call));
@@ -200,6 +206,7 @@ export const startStandIn = async (): Promise<StandIn> => {
     response.end(JSON.stringify({ kind: 'Status', status: 'Failure', code, message }));
   };
 
+  /** Removes and returns the next fault for a verb. */
   const takeFault = (verb: string): Fault | undefined => {
     const found = faults.find((each) => each.verb === verb);
     faults = faults.filter((each) => each !== found);

@@ -21,17 +21,18 @@ import { viewDifferences } from '../views/view-check.js';
 
 /** Events per second while processes are killed. It is small, because killing and restarting takes most of the time. */
 const RATE = 40;
-/** The rate once no process is killed any more: no limit. */
-const AS_FAST_AS_IT_GOES = 0;
+/** The rate once no process is killed any more. */
+const UNLIMITED_RATE = 0;
 /** The phases in which an execution has ended: SUCCEEDED, FAILED, ABORTED and TIMED_OUT. */
 const ENDED = new Set([4, 6, 7, 8]);
 
+/** About the number of events of an execution, by which the number of executions that have run is estimated. */
+const EVENTS_PER_EXECUTION = 12;
 /**
- * An execution has about 12 events, so the acknowledged events divided by 12 are about the executions that have run. An
- * execution is launched while fewer than 30 more have been created. So the engine never runs out of executions, and
- * never has more than it can run before a test times out.
+ * An execution is launched while fewer than this number of created executions have not run yet. So the engine never
+ * runs out of executions, and never has more than it can run before a test times out.
  */
-const AHEAD = { executions: 30, events: 12 };
+const EXECUTIONS_AHEAD = 30;
 
 /** A launch, and the status of its answer. */
 export type Launched = { readonly name: string; readonly code: string };
@@ -50,7 +51,7 @@ export type Setting<Running extends Roles = RoleProcesses> = {
 
 /**
  * A load on the processes of a control plane: an engine runs the launched executions. The result has the hashes of the
- * acknowledged events (`recorded`) and the names of the acknowledged executions (`created`).
+ * acknowledged events (`recorded`) and the acknowledged executions (`created`), as `project/domain/name`.
  */
 export const loadOn = <Running extends Roles>(
   startAll: (options: RoleProcessesOptions) => Promise<Running>,
@@ -76,7 +77,7 @@ export const loadOn = <Running extends Roles>(
         failureProbability: 0.05,
         seed: 'roles',
         gates: 'auto',
-        untilIdle: rate === AS_FAST_AS_IT_GOES,
+        untilIdle: rate === UNLIMITED_RATE,
       },
       { signal, logger, watch },
     );
@@ -97,18 +98,20 @@ export const loadOn = <Running extends Roles>(
     recorded,
     created,
     launch,
+    /** Launches six executions at once. */
     launchSome: () => Promise.all(Array.from({ length: 6 }, () => launch())),
     /** Waits until this many more events of the engine are acknowledged. */
     progress: async (events = 10): Promise<void> => {
       const wanted = recorded.size + events;
       await until(
         async () => {
-          if (created.size < recorded.size / AHEAD.events + AHEAD.executions) await launch();
+          if (created.size < recorded.size / EVENTS_PER_EXECUTION + EXECUTIONS_AHEAD) await launch();
           return recorded.size;
         },
         (size) => size >= wanted,
       );
     },
+    /** Starts the processes, the clients that follow their log, and the engine. */
     start: async (): Promise<void> => {
       const verbose = [...args, '--log-level', 'debug'];
       parts = await startAll({ env, args: verbose });
@@ -117,10 +120,11 @@ export const loadOn = <Running extends Roles>(
       followers = await follow?.(parts);
       engine = run(RATE, stopping.signal);
     },
+    /** Stops the engine, and runs another one without a rate limit until all executions have ended. */
     finish: async (): Promise<EngineSummary> => {
       stopping.abort();
       await engine.catch(() => undefined);
-      return run(AS_FAST_AS_IT_GOES, new AbortController().signal);
+      return run(UNLIMITED_RATE, new AbortController().signal);
     },
     close: async (): Promise<void> => {
       stopping.abort();

@@ -62,7 +62,7 @@ export const startApart = async (data: string, env: Readonly<Record<string, stri
   };
 };
 
-/** The output of `flightlog export reconcile`. */
+/** The output of `flightlog export reconcile`: numbers of events. */
 type Reconciled = {
   readonly expected: number;
   readonly missing: number;

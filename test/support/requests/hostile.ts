@@ -28,6 +28,7 @@ const MAX_PATH = 5;
 /** Names the change of a text to one with NUL characters. */
 export const NUL_BYTES = 'NUL bytes';
 
+/** Texts that a field is set to, by the description of the change. */
 const TEXTS: Readonly<Record<string, string>> = {
   missing: '',
   'too long': 'a'.repeat(LONG),
@@ -65,8 +66,8 @@ const NUMBERS: Readonly<Partial<Record<ScalarType, readonly (number | bigint)[]>
 const MAX_CYCLE_FIELDS = 4;
 
 /**
- * The shortest path, of at most {@link MAX_CYCLE_FIELDS} fields, by which a type contains itself; `undefined` when there
- * is none.
+ * The shortest path, of at most {@link MAX_CYCLE_FIELDS} fields, by which a type contains itself; `undefined` for a
+ * type without one.
  */
 const pathToItself = (type: DescMessage): readonly DescField[] | undefined => {
   let paths: (readonly DescField[])[] = [[]];

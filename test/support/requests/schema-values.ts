@@ -19,11 +19,13 @@ export type Schema = {
 /** The schemas by the name that references use. */
 export type Schemas = Readonly<Record<string, Schema>>;
 
+/** Generates values. */
 type Values = fc.Arbitrary<unknown>;
 
+/** The depth from which on lists and objects are empty. */
 const MAX_DEPTH = 5;
 
-/** Some name existing entities; the others are texts that no client should send. */
+/** Texts: six of nine name existing entities, and the others are texts that no client should send. */
 const text: Values = fc.oneof(
   {
     weight: 6,
@@ -62,7 +64,7 @@ const formatted = ({ format, pattern, contentEncoding }: Schema): Values => {
 const integer = ({ minimum = Number.MIN_SAFE_INTEGER, maximum = Number.MAX_SAFE_INTEGER }: Schema): Values =>
   fc.oneof(fc.integer({ min: minimum, max: maximum }), fc.constantFrom(0, 1, minimum, maximum, maximum + 1, 1.5));
 
-/** Objects of a schema; empty ones below {@link MAX_DEPTH}. */
+/** Objects of a schema; empty ones from {@link MAX_DEPTH} on. */
 const object = (schema: Schema, schemas: Schemas, depth: number): Values => {
   const properties = Object.entries(schema.properties ?? {});
   const inner = (each: Schema): Values => valuesOf(each, schemas, depth + 1);
@@ -78,6 +80,7 @@ const object = (schema: Schema, schemas: Schemas, depth: number): Values => {
   });
 };
 
+/** Values of one of the types that a schema allows. */
 const ofType = (type: string, schema: Schema, schemas: Schemas, depth: number): Values => {
   switch (type) {
     case 'null':

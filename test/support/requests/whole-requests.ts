@@ -46,6 +46,7 @@ const launch = (name: string) => {
   return request;
 };
 
+/** Requests about projects, definitions and their attributes. */
 const REGISTRATION: readonly WholeRequest[] = [
   ['AdminService.RegisterProject', { project: { id: 'parcels', name: 'Parcels' } }],
   ['AdminService.UpdateProject', { id: 'parcels', name: 'Letters' }],
@@ -100,6 +101,7 @@ const REGISTRATION: readonly WholeRequest[] = [
   ]),
 ];
 
+/** Requests about executions, nodes and tasks. */
 const RUNS: readonly WholeRequest[] = [
   ['AdminService.CreateExecution', launch(first.name), 'OK', { id: first }],
   ['AdminService.CreateExecution', launch(second.name), 'OK', { id: second }],

@@ -4,6 +4,7 @@ import { identifierKey } from '../../../services/compiler/identifier-key.js';
 import { END, everyNode, START } from '../../../services/compiler/graph/node-walk.js';
 import type { NodeCounts, Shape } from './fixtures.js';
 
+/** The kind of a node, in the words of the fixtures' manifests. */
 const kindOf = ({ target }: Node): string => {
   if (target.case === 'workflowNode')
     return target.value.reference.case === 'launchplanRef' ? 'launch plan' : 'sub-workflow';
@@ -11,6 +12,7 @@ const kindOf = ({ target }: Node): string => {
   return (target.case ?? 'none').replace('Node', '');
 };
 
+/** The numbers of nodes of each kind in one workflow, without those of its sub-workflows. */
 const countsOf = ({ template }: CompiledWorkflow): NodeCounts => {
   const { nodes, failureNode } = template!;
   const own = nodes.filter(({ id }) => id !== START && id !== END);
@@ -25,6 +27,7 @@ const countsOf = ({ template }: CompiledWorkflow): NodeCounts => {
   };
 };
 
+/** The levels of sub-workflows from a workflow on; 1 without any. */
 const depthOf = (template: WorkflowTemplate, closure: CompiledWorkflowClosure): number => {
   const below = everyNode(template).flatMap(({ target }) => {
     const reference = target.case === 'workflowNode' ? target.value.reference : undefined;

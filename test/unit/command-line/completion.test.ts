@@ -26,7 +26,7 @@ get.command('task').alias('tasks').argument('<name>').argument('[version]').opti
 program.command('signal').command('execution').argument('<name>').argument('[signal]').option('--value <text>');
 program.command('completion').addArgument(new Argument('<shell>').choices(SHELLS));
 
-/** Prints the words that a shell offers for the last word of `line`, a line each; the script is in `$SCRIPT`. */
+/** Programs that print the words that a shell offers for the last word of a line; `$SCRIPT` has the completion. */
 const PROGRAMS: Readonly<Record<Shell, string>> = {
   bash: `eval "$SCRIPT"
     COMP_LINE="$*"; COMP_POINT=\${#COMP_LINE}; _flightlog; printf '%s\\n' "\${COMPREPLY[@]:-FILES}"`,

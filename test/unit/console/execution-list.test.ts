@@ -17,6 +17,7 @@ const execution = (name: string, ms: number, nanos = 0): Execution =>
     closure: { createdAt: { seconds: 0n, nanos: ms * 1_000_000 + nanos } },
   });
 
+/** Executions, the newest first; each is named after the millisecond in which it was created. */
 const [e5, e4, e3, e2, e1] = [5, 4, 3, 2, 1].map((ms) => execution(`e${ms}`, ms, 999_999)) as [
   Execution,
   Execution,

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { nodeLevels } from '../../../console/execution/nodes/node-levels.js';
 import { NodeExecutionSchema } from '../../../proto/gen/platformidl/admin/node_execution_pb.js';
 
+/** An execution as it is now, and the same as of the position 7. */
 const seen = { id: { project: 'p', domain: 'd', name: 'e' }, asOf: '' };
 const past = { ...seen, asOf: '7' };
 const { signal } = new AbortController();

@@ -6,6 +6,7 @@ import { expect, it } from 'vitest';
 const CONFORMANCE = join(import.meta.dirname, '../../e2e/conformance');
 /** A trap is a behaviour that published clients or engines depend on and that the interface does not state. */
 const TRAPS = 40;
+/** The beginning of a test of a trap, with its number. */
 const NAMED = /\bit\((['"`])trap (\d+): /gu;
 
 it('each compatibility trap has one test, and its number is in the title', () => {

@@ -29,7 +29,9 @@ const EIGHT_HOURS_MS = 8 * 60 * 60 * 1_000;
 const directory = mkdtempSync(join(tmpdir(), 'flightlog-upstream-'));
 /** The id of the server under test as a client of the other server, whose tokens have it as their audience. */
 const CLIENT = 'web page';
+/** The attempts to sign in at either server, as they are reported. */
 const attempts: SignInAttempt[] = [];
+/** The messages of the errors that either server logs. */
 const failures: string[] = [];
 /** The time by which the clocks of both servers are ahead. */
 let passedMs = 0;
@@ -66,7 +68,7 @@ const asIs = (answered: () => Promise<Response>): Promise<Response> => answered(
 /** The answer of the token endpoint of the other server; a test may replace it. */
 let answerOfToken = asIs;
 
-/** Another authorization server, of which the one under test is a client. */
+/** The authorization server at an issuer as the upstream provider, of which the server under test is a client. */
 const provider = (issuer: string): UpstreamProvider => {
   const scope = 'openid profile';
   const client = externalIssuer({ issuer, clientId: CLIENT, clientSecret: SECRET, scope, audience: '' }, Date.now);
@@ -88,17 +90,17 @@ let own: Serving;
 /** The server at which people sign in to it. */
 let other: Serving;
 /** The clients of the other server: the server under test. */
-const pageClient = new Map<string, { secret_hash: string; redirect_uris: string[]; roles: string[] }>();
+const clientsOfOther = new Map<string, { secret_hash: string; redirect_uris: string[]; roles: string[] }>();
 
 beforeAll(async () => {
   const bob = { password: await hashPassword(BOB.password, CHEAP), roles: ['administrator'] };
   await usersFile(join(directory, 'other.json')).change(() => new Map([['bob', bob]]));
   const carol = { password: await hashPassword(CAROL.password, CHEAP), roles: [] };
   await usersFile(join(directory, 'own.json')).change(() => new Map([['carol', carol]]));
-  other = await serve('other', { clients: clientsOf(clientsFile(join(directory, 'none.json')), pageClient) });
+  other = await serve('other', { clients: clientsOf(clientsFile(join(directory, 'none.json')), clientsOfOther) });
   own = await serve('own', { upstream: provider(other.issuer) });
   const redirects = [`${own.issuer}${UPSTREAM_CALLBACK}`];
-  pageClient.set(CLIENT, { secret_hash: hashSecret(SECRET), redirect_uris: redirects, roles: [] });
+  clientsOfOther.set(CLIENT, { secret_hash: hashSecret(SECRET), redirect_uris: redirects, roles: [] });
 });
 
 afterAll(async () => {
@@ -193,14 +195,17 @@ describe('signing in at the upstream provider', () => {
     ['has failed itself', 'UNAVAILABLE', () => Promise.resolve(new Response('', { status: 503 }))],
     ['refuses the code', 'UNAUTHENTICATED', () => Promise.resolve(Response.json({ error: 'x' }, { status: 400 }))],
     ['sends an ID token without TLS and with a wrong signature', 'UNAUTHENTICATED', withWrongSignature],
-  ])('is recorded with the reason, and shown, when the provider %s', async (_, code, answer) => {
-    const begun = await toLogin();
-    const returning = await answerOfOther(begun);
-    answerOfToken = answer;
-    const { text } = await begun.browser.open(returning);
-    expect(text).toContain(code === 'UNAVAILABLE' ? 'the other one does not answer. Try again later.' : 'has failed');
-    expect(attempts.at(-1)).toMatchObject({ action: 'login', principal: '', code });
-  });
+  ])(
+    'is recorded as failed with the reason, and the failure is shown, when the provider %s',
+    async (_, code, answer) => {
+      const begun = await toLogin();
+      const returning = await answerOfOther(begun);
+      answerOfToken = answer;
+      const { text } = await begun.browser.open(returning);
+      expect(text).toContain(code === 'UNAVAILABLE' ? 'the other one does not answer. Try again later.' : 'has failed');
+      expect(attempts.at(-1)).toMatchObject({ action: 'login', principal: '', code });
+    },
+  );
 
   it('that is refused has the code of the provider in the log', async () => {
     const begun = await toLogin();
