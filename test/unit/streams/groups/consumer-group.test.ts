@@ -12,13 +12,16 @@ const RULES: GroupRules = {
   readAhead: 20,
 };
 
-/** Events with these numbers, as they are read from the source. */
+/** The progress of a group that has read nothing and parked nothing. */
+const NOTHING_READ = progressAfter(-1n, 0n);
+
+/** Events with these numbers, as they are read from the source; a Pinned group shares them by `bucket`. */
 const fresh = (...numbers: readonly number[]) =>
   numbers.map((at) => ({ at: BigInt(at), bucket: at % 2, bytes: 100, content: `event ${at}` }));
 
 /** A group that has read events, and has the consumer 1 with a buffer of ten. */
 const openGroup = (rules: Partial<GroupRules> = {}, numbers: readonly number[] = [0, 1, 2, 3, 4]) => {
-  const group = new ConsumerGroup<string>({ ...RULES, ...rules }, progressAfter(-1n, 0n));
+  const group = new ConsumerGroup<string>({ ...RULES, ...rules }, NOTHING_READ);
   group.connect(1, 10);
   group.offer(fresh(...numbers), BigInt(numbers.at(-1) ?? -1));
   return group;
@@ -43,7 +46,7 @@ const record = (group: ConsumerGroup<string>) => {
 
 describe('a group of consumers', () => {
   it('frees a slot of the buffer when the acknowledgement is recorded, and not before', () => {
-    const group = new ConsumerGroup<string>(RULES, progressAfter(-1n, 0n));
+    const group = new ConsumerGroup<string>(RULES, NOTHING_READ);
     group.connect(1, 2);
     group.offer(fresh(0, 1, 2), 2n);
     expect(delivered(group)).toEqual(['1:0', '1:1']);
@@ -57,7 +60,7 @@ describe('a group of consumers', () => {
   });
 
   it('reads no more events while those that were read ahead have 4 MiB', () => {
-    const group = new ConsumerGroup<string>(RULES, progressAfter(-1n, 0n));
+    const group = new ConsumerGroup<string>(RULES, NOTHING_READ);
     group.connect(1, 1);
     const [large, next] = fresh(0, 1).map((event) => ({ ...event, bytes: 3 * 1024 * 1024 }));
     group.offer([large!], 0n);
@@ -125,7 +128,7 @@ describe('a group of consumers', () => {
     ['DispatchToSingle', ['1:0', '1:2', '2:3', '2:4']],
     ['Pinned', ['1:0', '1:2', '2:3', '2:5']],
   ] as const)('shares events among its consumers by %s', (strategy, expected) => {
-    const group = new ConsumerGroup<string>({ ...RULES, strategy }, progressAfter(-1n, 0n));
+    const group = new ConsumerGroup<string>({ ...RULES, strategy }, NOTHING_READ);
     group.connect(1, 2);
     group.connect(2, 2);
     group.offer(fresh(0, 2, 3, 4, 5), 5n);
@@ -133,7 +136,7 @@ describe('a group of consumers', () => {
   });
 
   it('passes over an event whose pinned consumer is busy, and does not lose it', () => {
-    const group = new ConsumerGroup<string>({ ...RULES, strategy: 'Pinned' }, progressAfter(-1n, 0n));
+    const group = new ConsumerGroup<string>({ ...RULES, strategy: 'Pinned' }, NOTHING_READ);
     group.connect(1, 1);
     group.connect(2, 5);
     group.offer(fresh(0, 2, 1, 3), 3n);
@@ -146,7 +149,7 @@ describe('a group of consumers', () => {
   });
 
   it('keeps a stream pinned to its consumer when another one connects, until the first one leaves', () => {
-    const group = new ConsumerGroup<string>({ ...RULES, strategy: 'Pinned' }, progressAfter(-1n, 0n));
+    const group = new ConsumerGroup<string>({ ...RULES, strategy: 'Pinned' }, NOTHING_READ);
     group.connect(1, 1);
     group.offer(fresh(1, 3), 3n);
     expect(delivered(group)).toEqual(['1:1']);
@@ -204,7 +207,8 @@ const EVENTS = 12;
 
 /** A log with a group: what is durable survives a restart, all else is lost with the group. */
 const world = (rules: GroupRules) => {
-  let durable = progressAfter(-1n, 0n);
+  let durable = NOTHING_READ;
+  /** The parked events, in the order of the links to them. */
   const links: bigint[] = [];
   let group = new ConsumerGroup<string>(rules, durable);
   let now = 0;
@@ -213,8 +217,10 @@ const world = (rules: GroupRules) => {
   let inFlight: { consumer: number; at: bigint }[] = [];
   /** Events whose acknowledgement or skip is durable. */
   const done = new Set<bigint>();
+  /** Events that were acknowledged or skipped since the progress was recorded. */
   let answered: bigint[] = [];
 
+  /** Reads as many events from the source as the group wants. */
   const read = (): void => {
     if (group.wanted() === 0) return;
     const from = Number(readUpTo) + 1;
@@ -223,6 +229,7 @@ const world = (rules: GroupRules) => {
     group.offer(fresh(...numbers), readUpTo);
   };
   let readUpTo = durable.upTo;
+  /** Delivers all that the consumers have slots for, and checks the deliveries. */
   const deliver = (): void => {
     read();
     for (;;) {
@@ -259,6 +266,7 @@ const world = (rules: GroupRules) => {
     answered = [];
     group.recorded(recording.number);
   };
+  /** Opens the group again from what is durable: the recorded progress and the links. */
   const restart = (): void => {
     durable = withParked(
       durable,
@@ -284,7 +292,7 @@ const world = (rules: GroupRules) => {
   };
   /** Lets the time for the answers to all deliveries pass. */
   const late = (): void => {
-    now += 1_000;
+    now += rules.messageTimeoutMs;
     group.expire(now);
     inFlight = inFlight.filter(({ consumer, at }) => group.has(consumer, at));
   };
