@@ -22,23 +22,27 @@ write('staging.yaml', 'dns:///staging:81');
 const other = write('other.yaml', 'dns:///other:81');
 
 /** The URL of a server over REST, or its target over gRPC, that a command calls. */
-const serverOf = (...given: Parameters<typeof profileOf>): string => {
-  const { address } = profileOf(...given);
+const serverOf = (...sources: Parameters<typeof profileOf>): string => {
+  const { address } = profileOf(...sources);
   return address.kind === 'rest' ? address.url : address.target;
 };
 
 describe('the server of a command', () => {
-  const every = { FLIGHTLOG_SERVER: 'http://variable:80', FLIGHTLOG_PROFILE: 'staging', FLYTECTL_CONFIG: other };
-  const { FLIGHTLOG_SERVER: _, ...without } = every;
+  const ALL_VARIABLES = {
+    FLIGHTLOG_SERVER: 'http://variable:80',
+    FLIGHTLOG_PROFILE: 'staging',
+    FLYTECTL_CONFIG: other,
+  };
+  const { FLIGHTLOG_SERVER: _, ...WITHOUT_SERVER } = ALL_VARIABLES;
 
   it.each([
-    ['its flag', { server: 'http://flag:80', profile: 'staging' }, every, 'http://flag:80'],
-    ['the profile of its flag', { profile: 'staging' }, every, 'staging:81'],
-    ['the variable of the server', {}, every, 'http://variable:80'],
-    ['the variable of the profile', {}, without, 'staging:81'],
+    ['its flag', { server: 'http://flag:80', profile: 'staging' }, ALL_VARIABLES, 'http://flag:80'],
+    ['the profile of its flag', { profile: 'staging' }, ALL_VARIABLES, 'staging:81'],
+    ['the variable of the server', {}, ALL_VARIABLES, 'http://variable:80'],
+    ['the variable of the profile', {}, WITHOUT_SERVER, 'staging:81'],
     ['the variable of flytectl', {}, { FLYTECTL_CONFIG: other }, 'other:81'],
     ['the usual file', {}, {}, 'usual:81'],
-  ])('is that of %s, which comes before the sources below', (_name, flags, environment, server) => {
+  ])('is that of %s, whatever the sources that come later name', (_name, flags, environment, server) => {
     expect(serverOf(flags, environment, home)).toBe(server);
   });
 
@@ -62,7 +66,7 @@ describe('the server of a command', () => {
   });
 
   it('does not get the credentials of a profile when a flag names another server or a file with a token', () => {
-    expect(profileOf({ server: 'http://flag:80' }, without, home).signIn).toEqual({ kind: 'person' });
+    expect(profileOf({ server: 'http://flag:80' }, WITHOUT_SERVER, home).signIn).toEqual({ kind: 'person' });
     expect(profileOf({ profile: 'staging', tokenFile: 't' }, {}, home).signIn).toEqual({
       kind: 'token-file',
       file: 't',
