@@ -105,10 +105,10 @@ const translate = async (sources) => {
  * other path that begins at `import.meta.url` begins at the source's own translation in `dist`.
  */
 const placed = (path) => {
-  const own = relative(PROGRAM, outputOf(relative(ROOT, path)));
+  const translation = relative(PROGRAM, outputOf(relative(ROOT, path)));
   return readFileSync(path, 'utf8').replace(
     /new URL\('[^']*?([\w-]+-thread\.js)', import\.meta\.url\)|import\.meta\.url/gu,
-    (_, thread) => (thread ? `new URL('./${thread}', import.meta.url)` : `new URL('${own}', import.meta.url).href`),
+    (_, thread) => (thread ? `new URL('./${thread}', import.meta.url)` : `new URL('${translation}', import.meta.url).href`),
   );
 };
 
@@ -162,10 +162,10 @@ const licenceOf = (name, sources) => {
 /** The licences of the packages in the program, as one text. */
 const licences = (inputs) =>
   INCLUDED.map((name) => {
-    const own = inputs.filter((path) => path.startsWith(`node_modules/${name}/`));
+    const files = inputs.filter((path) => path.startsWith(`node_modules/${name}/`));
     return licenceOf(
       name,
-      own.map((path) => readFileSync(join(ROOT, path), 'utf8')),
+      files.map((path) => readFileSync(join(ROOT, path), 'utf8')),
     );
   }).join(`\n${'-'.repeat(80)}\n\n`);
 

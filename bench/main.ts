@@ -45,7 +45,7 @@ const BENCHES: readonly Bench[] = [
 const NAME_WIDTH = 56;
 const VALUE_WIDTH = 9;
 
-const say = (text: string): void => {
+const print = (text: string): void => {
   process.stdout.write(`${text}\n`);
 };
 
@@ -54,10 +54,10 @@ const rounded = (value: number): string => (value >= 100 ? Math.round(value).toL
 const show = ({ name, perSecond, baseline, notes }: Figure, target: number): void => {
   const ratio = perSecond / baseline.perSecond;
   const verdict = target === 0 ? '' : ratio >= target ? ` (target ${target}: reached)` : ` (target ${target}: MISSED)`;
-  say(
+  print(
     `${name}: ${rounded(perSecond)}/s; ${baseline.what} ${rounded(baseline.perSecond)}/s; ratio ${ratio.toFixed(2)}${verdict}`,
   );
-  say(
+  print(
     `  ${Object.entries(notes)
       .map(([key, value]) => `${key} ${rounded(value)}`)
       .join(', ')}`,
@@ -68,7 +68,7 @@ const verdictOf = (value: number, { kind, value: limit }: NonNullable<Limited['l
   ` (at ${kind} ${rounded(limit)}: ${(kind === 'most' ? value <= limit : value >= limit) ? 'reached' : 'MISSED'})`;
 
 const showLimited = ({ name, value, unit, limit }: Limited): void =>
-  say(
+  print(
     `${name.padEnd(NAME_WIDTH)} ${rounded(value).padStart(VALUE_WIDTH)} ${unit}${limit ? verdictOf(value, limit) : ''}`,
   );
 
@@ -93,11 +93,11 @@ const isWanted = ({ name, onlyByName = false }: Bench): boolean =>
   positionals.length === 0 ? !onlyByName : positionals.includes(name);
 const wanted = BENCHES.filter(isWanted);
 if (positionals.some(isUnknown) || !Number.isSafeInteger(count) || count < 1) {
-  say(`usage: npm run bench -- [${BENCHES.map(({ name }) => name).join('|')}] [--count N] [--cpu-prof]`);
+  print(`usage: npm run bench -- [${BENCHES.map(({ name }) => name).join('|')}] [--count N] [--cpu-prof]`);
   process.exit(1);
 }
 const disk = openDisk();
-say(`${disk.fileSystem}, fsync p50 ${disk.fsyncMs.toFixed(2)} ms, Node ${process.versions.node}`);
+print(`${disk.fileSystem}, fsync p50 ${disk.fsyncMs.toFixed(2)} ms, Node ${process.versions.node}`);
 try {
   for (const bench of wanted) await runOne(bench, disk, { count, profile: values['cpu-prof'] });
 } finally {

@@ -67,17 +67,17 @@ const measure = async ({ disk, count, nodeArgs }: BenchOptions): Promise<readonl
 
   const first = rounds.slice(1, 1 + COMPARED);
   const last = rounds.slice(-COMPARED);
-  const compared = (name: string, of: 'creates' | 'events'): Figure => {
+  const compared = (name: string, kind: 'creates' | 'events'): Figure => {
     const over = (some: readonly Round[], value: (round: Round) => number): number => mean(some.map(value));
     return {
       name,
-      perSecond: over(last, (round) => round[of].perSecond),
-      baseline: { what: 'at the beginning', perSecond: over(first, (round) => round[of].perSecond) },
+      perSecond: over(last, (round) => round[kind].perSecond),
+      baseline: { what: 'at the beginning', perSecond: over(first, (round) => round[kind].perSecond) },
       notes: {
         rssMb,
         peakRssMb,
-        cpuUsFirst: over(first, (round) => round[of].cpuUs),
-        cpuUsLast: over(last, (round) => round[of].cpuUs),
+        cpuUsFirst: over(first, (round) => round[kind].cpuUs),
+        cpuUsLast: over(last, (round) => round[kind].cpuUs),
         syncMsFirst: over(first, ({ syncMs }) => syncMs),
         syncMsLast: over(last, ({ syncMs }) => syncMs),
       },

@@ -149,8 +149,8 @@ describe('the log of a control plane, over the EventStoreDB protocol', () => {
         (thrown: unknown) => thrown,
       );
       expect(typeOf(error)).toBe(ErrorType.ACCESS_DENIED);
-      const why = what === 'append' ? /cannot be appended to: .*--eventstore-mode write/u : /cannot be deleted: /u;
-      expect(error).toMatchObject({ message: expect.stringMatching(why) as string });
+      const reason = what === 'append' ? /cannot be appended to: .*--eventstore-mode write/u : /cannot be deleted: /u;
+      expect(error).toMatchObject({ message: expect.stringMatching(reason) as string });
       expect((error as Error).message).toContain(stream);
       expect(await plane.head()).toBe(head);
     },

@@ -74,15 +74,15 @@ describe.each(['running when', 'started after'])(
     });
 
     it('are ready, and say by role what is parked', async () => {
-      const why = async (part: string) => {
+      const reason = async (part: string) => {
         const { ready, checks } = await untilCheck(httpOf(part), 'parked', 'degraded');
         expect(ready).toBe(true);
         return checks['parked']?.why;
       };
-      expect(await why('api-1')).toContain('project-closed-');
-      expect(await why('projector-1')).toMatch(/streams that the views have parked: [1-9]/u);
+      expect(await reason('api-1')).toContain('project-closed-');
+      expect(await reason('projector-1')).toMatch(/streams that the views have parked: [1-9]/u);
       // A reactor reads projects and attributes too, for scheduled launches. The text names only three streams.
-      expect(await why('reactor-1')).toMatch(/streams that this process cannot read: [1-9]\d* \(/u);
+      expect(await reason('reactor-1')).toMatch(/streams that this process cannot read: [1-9]\d* \(/u);
     });
 
     it('serve all other streams: commands, views and slots', async () => {

@@ -66,7 +66,7 @@ describe.skipIf(kafkaBrokers === undefined)('a server with Kafka', () => {
   it.each([
     ['plain', 'it does not accept the credentials'],
     ['scram-sha-512', 'it does not support the mechanism of authentication: set kafka.sasl_mechanism'],
-  ])('ends with one line of error when its credentials are wrong: %s', async (mechanism, why) => {
+  ])('ends with one line of error when its credentials are wrong: %s', async (mechanism, reason) => {
     const data = await logOf(1);
     const env = {
       FLIGHTLOG_KAFKA_SASL_MECHANISM: mechanism,
@@ -87,7 +87,7 @@ describe.skipIf(kafkaBrokers === undefined)('a server with Kafka', () => {
     ];
     const { code, stderr } = await flightlog([...args, '--kafka', kafkaSaslBrokers!], { env }).ended;
     expect(stderr).toMatch(/^flightlog: .*Kafka at \S+ cannot be used: .*\n$/u);
-    expect(stderr).toContain(`cannot be used: ${why}\n`);
+    expect(stderr).toContain(`cannot be used: ${reason}\n`);
     expect(code).toBe(1);
   });
 });

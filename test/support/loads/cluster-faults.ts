@@ -62,12 +62,12 @@ const deposed =
 const beside =
   (
     fault: ClusterFault,
-    trouble: (follower: ClusterNode) => Promise<void>,
+    problem: (follower: ClusterNode) => Promise<void>,
     over: (follower: ClusterNode) => Promise<void> | void,
   ): ClusterFault =>
   async (cluster) => {
     const follower = await firstFollower(cluster);
-    await trouble(follower);
+    await problem(follower);
     try {
       await fault(cluster);
     } finally {

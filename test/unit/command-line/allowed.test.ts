@@ -29,8 +29,8 @@ describe('serving', () => {
     [{ ...AUTH, host: '0.0.0.0' }, 'without TLS, tokens sent to 0.0.0.0 can be read'],
     [{ ...AUTH, host: '0.0.0.0', allow_insecure_remote: true }, 'without TLS'],
     [{ ...AUTH, role: 'log' }, 'a log server does not authenticate its clients'],
-  ])('is refused with %j', (settings, why) => {
-    expect(allowed(settings)).toThrow(why);
+  ])('is refused with %j', (settings, reason) => {
+    expect(allowed(settings)).toThrow(reason);
   });
 
   it.each([

@@ -37,8 +37,8 @@ describe('the folder of --to', () => {
     const link = join(directory, 'link');
     symlinkSync(join(directory, 'gone'), link);
     const refusal = await refusalOf(`${link}${below}`);
-    const why = `${link} is a symbolic link to something that does not exist`;
-    expect((refusal as Error).message).toBe(`--to: backup ${link}${below}: ${why}`);
+    const reason = `${link} is a symbolic link to something that does not exist`;
+    expect((refusal as Error).message).toBe(`--to: backup ${link}${below}: ${reason}`);
   });
 
   it.runIf(process.platform === 'linux')('is refused when the system cannot create it', async () => {

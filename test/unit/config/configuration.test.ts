@@ -110,10 +110,10 @@ describe('the configuration', () => {
     ['auth.browser.address', 'https://example.com/tools?a', 'must be http://HOST:PORT or https://HOST'],
     ['auth.browser.address', 'https://example.com/a;b', 'must be http://HOST:PORT or https://HOST'],
     ['auth.issuers', [ISSUER, { ...ISSUER, audience: 'b' }], 'must name each issuer once, with all its audiences'],
-  ])('says that %s cannot be %j, and where that came from', (key, value, why) => {
+  ])('says that %s cannot be %j, and where that came from', (key, value, reason) => {
     const [path = '', element] = key.split('.0');
     const whole = element === undefined ? value : [value];
-    expect(() => configuredWith(path, whole)).toThrow(`${key} (from test): ${why}`);
+    expect(() => configuredWith(path, whole)).toThrow(`${key} (from test): ${reason}`);
   });
 
   it.each([
@@ -134,8 +134,8 @@ describe('the configuration', () => {
       [{ ...ISSUER, issuer: 'login' }],
       '.0.issuer (from test): must be an http or https address, where there is neither jwks_url nor introspection',
     ],
-  ])('says where %s cannot be as in %j', (key, value, why) => {
-    expect(() => configuredWith(key, value)).toThrow(`${key}${why}`);
+  ])('says where %s cannot be as in %j', (key, value, reason) => {
+    expect(() => configuredWith(key, value)).toThrow(`${key}${reason}`);
   });
 
   it('accepts an address with the path prefix of a proxy', () => {
@@ -179,8 +179,8 @@ describe('the configuration', () => {
     ],
     [{ 'kafka.tls_ca': 'ca.pem' }, 'kafka.tls_ca', 'has no effect without kafka.tls'],
     [{ 'kafka.sasl_password': 'secret' }, 'kafka.sasl_password', 'has no effect without kafka.sasl_username'],
-  ])('refuses the settings %j', (settings, key, why) => {
-    expect(() => together(settings)).toThrow(`${key} (from ${key}): ${why}`);
+  ])('refuses the settings %j', (settings, key, reason) => {
+    expect(() => together(settings)).toThrow(`${key} (from ${key}): ${reason}`);
   });
 
   it('lets engines have a prefix of their own in the bucket of the payloads', () => {

@@ -19,7 +19,7 @@ describe('an engine that joins', () => {
     [{ engine: 'e\u001b[31m' }, 'join.engine: control characters'],
     [{ group: 'g\n' }, 'join.group: control characters'],
     [{ producerId: 'p\u202e' }, 'join.producer_id: control characters'],
-  ])('is refused as %j', (named, why) => {
-    expect(() => joining(named)).toThrow(why);
+  ])('is refused as %j', (named, reason) => {
+    expect(() => joining(named)).toThrow(reason);
   });
 });

@@ -29,11 +29,11 @@ const PREFACE = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n';
 
 const calls: Call[] = [];
 /** Lets the call named `when told` be answered. */
-let tell: () => void;
+let notify: () => void;
 const getTask = route(AdminService.method.getTask, async (request, call) => {
   calls.push(call);
   if (request.id?.name === 'never') await new Promise(() => undefined);
-  if (request.id?.name === 'when told') await new Promise<void>((resolve) => (tell = resolve));
+  if (request.id?.name === 'when told') await new Promise<void>((resolve) => (notify = resolve));
   return create(TaskSchema, { shortDescription: request.id?.name ?? '' });
 });
 
@@ -382,7 +382,7 @@ describe('a caller that leaves', () => {
     await expect.poll(() => calls.length).toBe(1);
     stream.close(constants.NGHTTP2_CANCEL);
     await expect.poll(() => calls[0]?.isCancelled()).toBe(true);
-    tell();
+    notify();
     await expect.poll(() => failures).toEqual(['CANCELLED']);
   });
 

@@ -7,8 +7,12 @@ const well = { name: 'views', state: 'well', lagMs: 10 } as const;
 
 it('views that are being built are named in the check, unless there is a worse reason', () => {
   expect(viewsCheck(lag, { building: [] }, 'down')).toEqual(well);
-  const why = 'being built from the log: tasks, signals';
-  expect(viewsCheck(lag, { building: ['tasks', 'signals'] }, 'degraded')).toEqual({ ...well, state: 'degraded', why });
+  const reason = 'being built from the log: tasks, signals';
+  expect(viewsCheck(lag, { building: ['tasks', 'signals'] }, 'degraded')).toEqual({
+    ...well,
+    state: 'degraded',
+    why: reason,
+  });
   expect(viewsCheck(lag, { building: ['tasks'], problem: 'disk is full' }, 'down').why).toBe('disk is full');
 });
 

@@ -23,7 +23,7 @@ it('a log that ends before the position that was read makes a process not ready,
   try {
     await until(
       () => Promise.resolve(lag.problem()),
-      (trouble) => trouble !== undefined,
+      (problem) => problem !== undefined,
     );
     const check = () => lagCheck('log', lag, { maxMs: 0, otherwise: 'degraded' });
     expect(check()).toMatchObject({ state: 'down', why: logEndText(5n, 9n) });

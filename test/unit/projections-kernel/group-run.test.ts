@@ -557,8 +557,8 @@ describe('work that is retried', () => {
 
   it('is done again while the store is unavailable, and says how often it failed', async () => {
     const reported: (readonly [string, number])[] = [];
-    const onUnavailable = (why: StoreUnavailable, times: number) =>
-      Promise.resolve(void reported.push([why.message, times]));
+    const onUnavailable = (reason: StoreUnavailable, times: number) =>
+      Promise.resolve(void reported.push([reason.message, times]));
     expect(await retryWhileUnavailable(failing(2), onUnavailable, never)).toBe('done');
     expect(reported).toEqual([
       ['full', 1],
@@ -602,8 +602,8 @@ describe('a runner', () => {
       ...{ log, readStore: store, codecs, payloads: noPayloads, models },
       now: () => NOW_MS,
       onProgress: () => undefined,
-      onStartOver: (why) => reported.push(why),
-      onWait: (why) => reported.push(why),
+      onStartOver: (reason) => reported.push(reason),
+      onWait: (reason) => reported.push(reason),
       onRefused: () => reported.push('refused'),
       ...more,
     });
@@ -764,12 +764,12 @@ describe('a runner', () => {
   it.each([
     ['of a log that is not read from its own file keeps their position', false, ['the log ends at position 3'], 5n],
     ['of a log that is read from its own file starts over', true, ['the views are ahead of the log'], 0n],
-  ])('with views that are ahead %s', async (_, isLocal, why, position) => {
+  ])('with views that are ahead %s', async (_, isLocal, reason, position) => {
     await storeCheckpoints(viewsTogether, 5n);
     const scripted = scriptedLog(events, isLocal ? { isLocal: true } : {});
     const { running, reported } = await open(scripted.log);
     expect(reported).toHaveLength(1);
-    expect(reported[0]).toContain(why[0]);
+    expect(reported[0]).toContain(reason[0]);
     expect(running.position()).toBe(position);
     await running.close();
   });

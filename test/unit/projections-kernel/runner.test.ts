@@ -103,11 +103,11 @@ describe('running projections', () => {
 
   it('pause after many events, and then take together those that came during the pause', async () => {
     const store = openStore();
-    let goOn = (): void => undefined;
+    let resume = (): void => undefined;
     let pauses = 0;
     const many = Array.from({ length: 40 }, () => ({ stream: 's' }));
     await append(...many);
-    const ending = new Promise<void>((resolve) => (goOn = resolve));
+    const ending = new Promise<void>((resolve) => (resume = resolve));
     const pauseAfterLarge = (): Promise<void> => {
       pauses += 1;
       return ending;
@@ -116,7 +116,7 @@ describe('running projections', () => {
     expect(await reached(40n)).toBe(true);
     const last = await append(...Array.from({ length: 10 }, () => ({ stream: 's' })));
     expect(running.position()).toBe(40n);
-    goOn();
+    resume();
     expect(await reached(last)).toBe(true);
     expect(progress.map(({ position }) => position)).toEqual([0n, 40n, 50n]);
     expect(pauses).toBe(1);
@@ -220,10 +220,10 @@ describe('running projections', () => {
     const documents = [{ collection: tallies.collection, document: stale }];
     await store.write({ documents, checkpoints: [{ name: 'counts.v1 tallies.v1', from: undefined, to }] });
     const last = await append({ stream: 's' });
-    const why: string[] = [];
-    const { running, reached } = await run(store, (each) => why.push(each));
+    const reason: string[] = [];
+    const { running, reached } = await run(store, (each) => reason.push(each));
     await reached(last);
-    expect(why).toEqual(['the views are of another log']);
+    expect(reason).toEqual(['the views are of another log']);
     expect(await sumOf(store, 's')).toBe(1);
     await running.close();
     await store.close();
@@ -283,7 +283,7 @@ describe('running projections', () => {
     const waits: string[] = [];
     const { running, reached } = await run(store, (each) => startedOver.push(each), {
       log: ofNodes,
-      onWait: (why) => waits.push(why),
+      onWait: (reason) => waits.push(reason),
     });
     expect(waits).toEqual([logEndText(1n, 3n)]);
     await append({ stream: 'before' }, { stream: 'before' });
@@ -629,7 +629,7 @@ describe('a rebuild', () => {
     ['a document with another response', 'a', 0, 'its stored parts differ: response'],
     ['a document that is missing', 'b', 0, 'it is missing'],
     ['a document that is missing, with the events in memory', 'b', 10_000, 'it is missing'],
-  ])('is refused for %s', async (_, part, heldBytes, why) => {
+  ])('is refused for %s', async (_, part, heldBytes, reason) => {
     await followLog();
     const followed = await allViews();
     const fresh = freshSqliteViews({ directory });
@@ -651,7 +651,7 @@ describe('a rebuild', () => {
       },
     };
     await expect(rebuild({ fresh: lossy, heldBytes }).done).rejects.toThrow(
-      new RegExp(`the view tallies is wrong about tally-[st]/${part}: ${why}$`, 'u'),
+      new RegExp(`the view tallies is wrong about tally-[st]/${part}: ${reason}$`, 'u'),
     );
     expect(await allViews()).toEqual(followed);
   });
@@ -680,7 +680,7 @@ describe('a rebuild', () => {
       ],
     ])(
       'is refused where such a document is wrong: %s',
-      async (why, spoilt: (put: DocumentWrite) => readonly DocumentWrite[]) => {
+      async (reason, spoilt: (put: DocumentWrite) => readonly DocumentWrite[]) => {
         const fresh = freshSqliteViews({ directory });
         const write: ReadStore['write'] = ({ documents, ...rest }) =>
           fresh.store.write({
@@ -689,7 +689,7 @@ describe('a rebuild', () => {
           });
         const lossy = { ...fresh, store: { ...fresh.store, write } };
         await expect(rebuild({ models, fresh: lossy }).done).rejects.toThrow(
-          `the view totals is wrong about ${key}: ${why}`,
+          `the view totals is wrong about ${key}: ${reason}`,
         );
       },
     );

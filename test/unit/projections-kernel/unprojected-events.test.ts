@@ -198,9 +198,9 @@ describe('the unprojected part of a stream', () => {
       },
       { code: 'stream-parked', stream: s, message: expect.stringContaining('the bytes are no tally') as string },
     ],
-  ])('leads to a fault when it %s', async (_, more, why) => {
+  ])('leads to a fault when it %s', async (_, more, reason) => {
     await project(events, 1);
-    await expect(foldedFor(events, { collection: 'counts', key: s }, more)).rejects.toMatchObject(why);
+    await expect(foldedFor(events, { collection: 'counts', key: s }, more)).rejects.toMatchObject(reason);
   });
 
   it('leads to a fault when it has more than 10,000 documents', async () => {

@@ -107,10 +107,10 @@ describe('the verification of views', () => {
       ({ listElement: _, ...each }) => ({ ...each, foldState: empty }),
       'its stored parts differ: listElement, foldState',
     ],
-  ])('refuses a document that %s', async (_, change, why) => {
+  ])('refuses a document that %s', async (_, change, reason) => {
     await project(events);
     await expect(verify(only('tally-s/a', change))).rejects.toThrow(
-      `the view tallies is wrong about tally-s/a: ${why}`,
+      `the view tallies is wrong about tally-s/a: ${reason}`,
     );
   });
 

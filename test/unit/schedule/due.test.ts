@@ -203,7 +203,7 @@ describe('the ticks of a plan with random changes', () => {
     { maxLength: 12 },
   );
   /** The minutes at which ticks are decided on. */
-  const looks = fc.array(fc.integer({ min: 1, max: HOURS * 60 }), { maxLength: 60 });
+  const checks = fc.array(fc.integer({ min: 1, max: HOURS * 60 }), { maxLength: 60 });
   /** The changes by their minutes, the first of each minute. */
   const ordered = (changes: readonly Step[]): readonly Step[] =>
     changes.toSorted((a, b) => a.at - b.at).filter((step, index, sorted) => step.at !== sorted[index - 1]?.at);
@@ -254,7 +254,7 @@ describe('the ticks of a plan with random changes', () => {
 
   it('are each decided once, for the version that was active, whenever and however often they are decided on', () => {
     fc.assert(
-      fc.property(steps, looks, (changes, times) => {
+      fc.property(steps, checks, (changes, times) => {
         const story = ordered(changes);
         const found = new Map<number, string>();
         let untilMs = 0;

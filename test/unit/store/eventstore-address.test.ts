@@ -57,14 +57,14 @@ describe('the address of an event store', () => {
     ['esdb://log?defaultDeadline=0', 'has an invalid defaultDeadline "0": it must be a whole number above 0'],
     ['esdb://us%er:secret@log', 'has credentials that are not percent-encoded'],
     ['esdb://log?tlsCAFile=%E0%A4%A', 'has an invalid tlsCAFile "%E0%A4%A": it must be a path, percent-encoded'],
-  ])('is refused with the reason: %s', (text, why) => {
-    expect(eventstoreAddress(text)).toBe(why);
+  ])('is refused with the reason: %s', (text, reason) => {
+    expect(eventstoreAddress(text)).toBe(reason);
   });
 
   it('is refused for a parameter that the client library would ignore, without repeating credentials', () => {
-    const why = eventstoreAddress('esdb://user:secret@log?tsl=false');
-    expect(why).toMatch(/^has an unknown parameter "tsl"; there are connectionName, .*, userKeyFile$/u);
-    expect(why).not.toContain('secret');
+    const reason = eventstoreAddress('esdb://user:secret@log?tsl=false');
+    expect(reason).toMatch(/^has an unknown parameter "tsl"; there are connectionName, .*, userKeyFile$/u);
+    expect(reason).not.toContain('secret');
   });
 
   it.each(['esdb://user:sec?ret@log', 'esdb://log?user:secret@log'])('does not repeat a part of %s', (text) => {

@@ -33,8 +33,8 @@ describe('the location of payloads', () => {
     ['s3://bucket?endpoint=ftp://here', 'no http or https address'],
     ['s3://bucket/%ff', 'percent-encoding'],
     ['s3://bucket/team#1', 'has a #, which would end its prefix: write %23'],
-  ])('is refused with the reason: %j', (text, why) => {
-    expect(payloadLocation(text)).toContain(why);
+  ])('is refused with the reason: %j', (text, reason) => {
+    expect(payloadLocation(text)).toContain(reason);
   });
 });
 

@@ -289,8 +289,8 @@ describe('signals', () => {
       { id: signalId, type: { ...INTEGER, metadata: { text: 'x'.repeat(70_000) } } },
       'invalid value for type: it has too many parts',
     ],
-  ])('are refused in an incomplete or invalid request: %s', async (_, request, why) => {
-    await expect(ask(request)).rejects.toThrow(why);
+  ])('are refused in an incomplete or invalid request: %s', async (_, request, reason) => {
+    await expect(ask(request)).rejects.toThrow(reason);
     expect(answered).toEqual([]);
   });
 
