@@ -101,7 +101,7 @@ describe.each([200, 100_000])('a page of a list of %i executions, or half as man
     const { order, scope, ...list } = executions;
     const serving = servingReadStore({ directory });
     const listed: Listed = { rpc: 'List', store: serving, ...list, order: { field: order, direction: 'descending' } };
-    const request = { limit: 2 ** 32 - 1, token: '', filters: '' };
+    const request = { limit: 4_294_967_295, token: '', filters: '' }; // the largest limit, 2^32 − 1
     await listPage(listed, scope, { ...request, limit: 200 }); // starts the thread
     const before = process.memoryUsage().rss;
     let most = before;
