@@ -59,8 +59,8 @@ const poisonOf = (event: RecordedEvent, error: unknown): Entry => {
 };
 
 /**
- * Reads an event; `undefined` for an event that no read model follows and that this release knows. Synchronous, except
- * when a large content has to be loaded: most events cost no promise.
+ * Reads an event; `undefined` for one that no read model follows: it is of a category without a codec, or of a type that
+ * this release knows. Synchronous, except when a large content has to be loaded: most events cost no promise.
  */
 export type EventReader = (event: RecordedEvent) => Entry | undefined | Promise<Entry>;
 
@@ -125,7 +125,7 @@ const followersOf = (models: readonly ReadModel<unknown>[]): ReadonlyMap<string,
 /**
  * Creates the reader of a set of read models: each event is decoded once, with its large contents loaded. Of events
  * that no read model follows, only the first of each type and schema is decoded, to make sure that this release knows
- * it.
+ * it; events of categories without a codec, such as those of other programs, are passed over.
  */
 export const eventReader = ({ codecs, payloads, models }: EventSources): EventReader => {
   const followers = followersOf(models);

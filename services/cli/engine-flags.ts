@@ -29,7 +29,7 @@ export const withEngineFlags = (command: Command): Command =>
     .addOption(gates())
     .option(
       '--dynamic <directory>',
-      'compiled closures of dynamic tasks (default: those of the samples); a dynamic task without one runs two instances of itself',
+      'compiled closures of dynamic tasks (default: those of the samples); a dynamic task without one runs its own template in two nodes',
     )
     .option(
       '--group <name>',

@@ -1,4 +1,4 @@
-import { Argument, Command, Option } from 'commander';
+import { Argument, Command, Help, Option } from 'commander';
 import { wholeNumber } from './arguments.js';
 import { addBridgeCommand } from './bridge/command.js';
 import { addBackupCommands } from './maintenance/backup-commands.js';
@@ -115,7 +115,7 @@ const withViews = (command: Command): Command =>
     'store of the views: sqlite: (the data directory, default) or mongodb://HOST:PORT/DATABASE?replicaSet=NAME',
   );
 
-type ServingDefaults = { readonly grpcPort: number; readonly httpPort: number; readonly logLevel: string };
+type ServingDefaults = { readonly grpcPort: number; readonly httpPort: string; readonly logLevel: string };
 
 const withServing = (command: Command, { grpcPort, httpPort, logLevel }: ServingDefaults): Command =>
   withViews(command)
@@ -123,7 +123,7 @@ const withServing = (command: Command, { grpcPort, httpPort, logLevel }: Serving
     .option('--http-port <n>', `port of REST; 0 takes a free one (default ${httpPort})`)
     .option(
       '--eventstore-port <n>',
-      'port of the EventStoreDB protocol; 0 takes a free one (default 2113, where it is free)',
+      'port of the EventStoreDB protocol; 0 takes a free one (default 2113; not served when that is in use)',
     )
     .addOption(
       new Option('--eventstore-mode <mode>', 'what clients of that protocol may do (default read)').choices(
@@ -140,13 +140,20 @@ const withServing = (command: Command, { grpcPort, httpPort, logLevel }: Serving
     .option('--log-level <level>', `one of ${LOG_LEVELS.join(', ')} (default ${logLevel})`)
     .option('--allow-insecure-remote', 'without authentication, listen on other addresses than loopback all the same');
 
+/** The description of a flag in the help, which says when a command needs the flag. */
+const optionDescription = (option: Option): string => {
+  const text = new Help().optionDescription(option);
+  return option.mandatory && option.defaultValue === undefined ? `${text} (required)` : text;
+};
+
 /** The command line, with all of its commands; a command loads its own code when it runs. */
 export const program = new Command('flightlog')
+  .configureHelp({ optionDescription })
   .description('Control plane of a workflow orchestration system whose only truth is an append-only log.')
   .version(version)
   .showHelpAfterError('(--help says more)');
 
-withServing(program.command('sandbox'), { grpcPort: 8081, httpPort: 8080, logLevel: 'warn' })
+withServing(program.command('sandbox'), { grpcPort: 8081, httpPort: '8080', logLevel: 'warn' })
   .description('serve with sample workflows and a simulated engine, without authentication unless --auth is given')
   .option('--auth', 'with authentication: prints a user and a password of this run')
   .option('--engine-rate <n>', 'most events per second of the engine; 0 is no limit', wholeNumber, 50)
@@ -159,7 +166,7 @@ withServing(program.command('sandbox'), { grpcPort: 8081, httpPort: 8080, logLev
     await runSandbox(configurationOf(options, SANDBOX), options);
   });
 
-withServing(program.command('serve'), { grpcPort: 81, httpPort: 80, logLevel: 'info' })
+withServing(program.command('serve'), { grpcPort: 81, httpPort: '80, with TLS 443', logLevel: 'info' })
   .description('serve the interface over gRPC and REST; prints its addresses on standard output when it is ready')
   .option('--insecure', 'serve without authentication, on this machine')
   .option('--tls-cert <file>', 'certificate chain of gRPC and REST, in PEM')

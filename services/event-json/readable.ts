@@ -81,7 +81,9 @@ export const COMPILED: Readonly<Record<string, DescMessage>> = {
   WorkflowRegistered: CompiledWorkflowClosureSchema,
 };
 
-/** Finds the message in a content field; `undefined` where it is not known. */
+/**
+ * Finds the message in a content field by the field alone, for an event of any schema; `undefined` where it is not known.
+ */
 export const contentSchemaOf: ContentSchemaOf = ({ jsonName, parent }) => {
   if (jsonName === 'compiled') return COMPILED[parent.name];
   return jsonName === 'message' ? REPORTED[parent.name] : CONTENTS[jsonName];

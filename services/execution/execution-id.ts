@@ -40,8 +40,10 @@ export const generatedName = (random: Uint8Array): string =>
   `a${Array.from({ length: GENERATED_LENGTH - 1 }, (_, at) => ALPHABET[(random[at] ?? 0) % ALPHABET.length]).join('')}`;
 
 /**
- * Derives the name of an execution from an idempotency key, for a caller that gives no name: the same key, the same
- * name.
+ * Derives the name of an execution that is launched with an idempotency key and without a name: a repeated launch gets
+ * the same name.
+ *
+ * @param parts the key, after what it is unique within: the caller, the operation, the project and the domain.
  */
 export const nameOfKey = (parts: readonly string[]): string => generatedName(sha256(JSON.stringify(parts)));
 

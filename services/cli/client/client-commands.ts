@@ -121,7 +121,7 @@ const addAccessCommands = (program: Command): void => {
       .argument('<role>', 'viewer, contributor, operator, engine or administrator')
       .requiredOption('-p, --project <id>', "in this project; '*' is every project")
       .option('-d, --domain <id>', 'in this domain', '*')
-      .option('--issuer <url>', 'for tokens of this issuer alone')
+      .option('--issuer <url>', 'for callers of this issuer alone: its URL, or `certificate`')
       .description(`${command === 'grant' ? 'give a role to' : 'take a role from'} a person or program, at once`)
       .action(async (principal: string, role: string, flags: AccessFlags) => {
         const { changeBinding } = await import('./access.js');

@@ -10,6 +10,7 @@ export interface ThreadCaller<Question, Answer> {
    * @throws {Fault} the one that the thread has thrown; {StoreUnavailable} when the thread has failed or is closed.
    */
   ask(question: Question): Promise<Answer>;
+  /** Ends the thread. Questions that wait, and those that are asked afterwards, fail. */
   close(): Promise<void>;
 }
 
@@ -22,6 +23,7 @@ export const threadCaller = <Question, Answer>(options: {
   readonly tooMany: () => RpcError;
 }): ThreadCaller<Question, Answer> => {
   let thread: { readonly worker: Worker; readonly questions: Questions<Question, Answer> } | undefined;
+  let isClosed = false;
 
   const start = (): NonNullable<typeof thread> => {
     const worker = new Worker(options.url, { workerData: options.workerData });
@@ -36,12 +38,14 @@ export const threadCaller = <Question, Answer>(options: {
 
   return {
     ask: (question) => {
+      if (isClosed) return Promise.reject(new StoreUnavailable('closed'));
       if (thread && thread.questions.waiting() >= options.maxWaiting) return Promise.reject(options.tooMany());
       thread ??= start();
       return thread.questions.ask(question);
     },
     close: async () => {
       const closed = thread;
+      isClosed = true;
       thread = undefined;
       await closed?.worker.terminate();
       closed?.questions.failAll(new StoreUnavailable('closed'));

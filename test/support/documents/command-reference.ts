@@ -1,10 +1,10 @@
-import { type Command, Help, type Option } from 'commander';
+import type { Command, Option } from 'commander';
 
 import { program } from '../../../services/cli/program.js';
 import { SERVER_FLAGS } from '../../../services/cli/completion/completions.js';
 import { markdownTable } from './markdown-table.js';
 
-const help = new Help();
+const help = program.createHelp();
 
 /** The long names of the flags of the connection. */
 const CONNECTION: readonly string[] = SERVER_FLAGS;

@@ -188,7 +188,7 @@ export const agentRequests: readonly (readonly [rpc: string, request: object])[]
 const AGENTS = agentRequests.map((each): WholeRequest => [...each, 'UNIMPLEMENTED']);
 
 /**
- * At least one complete request to every RPC, in an order in which each finds the entities that it needs; no agent is
- * configured.
+ * At least one complete request to every RPC of Flyte's services, in an order in which each finds the entities that
+ * exist by then; its expected status says where none does. No agent is configured.
  */
 export const wholeRequests: readonly WholeRequest[] = [...REGISTRATION, ...RUNS, ...OTHER_SERVICES, ...AGENTS];

@@ -11,16 +11,16 @@ describe('two versions of a definition', () => {
     expect(differencesOf(before, after)).toEqual([{ path: 'closure/share', before: '0.5', after: '0.8' }]);
   });
 
-  it('differ in an input that only one has, also when it is named like a field that always differs', () => {
+  it('differ in inputs that only one has, also in one that is named like a field that always differs', () => {
     const before = { interface: { inputs: { variables: {} } } };
-    const after = { interface: { inputs: { variables: { createdAt: 'time', digest: 'text' } } } };
+    const after = { interface: { inputs: { variables: { createdAt: 'time', title: 'text' } } } };
     expect(differencesOf(before, after).map(({ path }) => path)).toEqual([
       'interface/inputs/variables/createdAt',
-      'interface/inputs/variables/digest',
+      'interface/inputs/variables/title',
     ]);
   });
 
-  it('have their nodes compared by name: an added node is one difference, and the nodes after it are none', () => {
+  it('have their nodes compared by name: an added node is one difference, and does not shift those after it', () => {
     const before = { nodes: [node('read', 'read v1'), node('end', 'end v1')] };
     const after = { nodes: [node('read', 'read v1'), node('explain', 'explain v1'), node('end', 'end v2')] };
     expect(differencesOf(before, after)).toEqual([

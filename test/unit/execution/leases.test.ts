@@ -6,7 +6,6 @@ import { WorkReturnedSchema } from '../../../proto/gen/platformidl/eventlog/exec
 import type { ExecutionCommand, LeaseWork, ReturnWork } from '../../../services/execution/commands.js';
 import { executionDecider } from '../../../services/execution/decider.js';
 import type { ExecutionEvent } from '../../../services/execution/events.js';
-import { WORKFLOW } from '../../../services/execution/phases.js';
 import { expiry, creation, id, node, openStream, task, termination, workflow } from './reports.js';
 
 /** The end of each lease, in milliseconds since 1970; the decider does not compare it with the time. */
@@ -43,7 +42,7 @@ describe('a lease of an execution', () => {
     ['one that another engine has', [creation, leaseTo('a')], leaseTo('b'), 'lease-held'],
     ['one whose newest lease is not over', [creation, leaseTo('a'), leaseTo('b', 1)], leaseTo('c', 1), 'lease-held'],
     [
-      'one that an engine outside the feed has begun',
+      'one that an engine without a lease has begun',
       [creation, workflow('RUNNING')],
       leaseTo('a'),
       'runs-without-lease',
@@ -74,6 +73,7 @@ describe('a lease of an execution', () => {
   });
 
   it('is not returned when there is none', async () => {
+    // The refusal names the session that returns it as the producer.
     const refusal = { kind: 'lease-lost', producer: 'session of a', engine: '' };
     expect(await openStream(creation).refusal(returnBy('a', 1))).toEqual(refusal);
   });
@@ -170,7 +170,7 @@ describe('any sequence of leases, returns and reports', () => {
         expect(cause).toMatchObject({ session: `session of ${held.by}`, number: Number(held.number) });
         return { ...held, by: undefined };
       }
-      if (type !== 'WorkflowPhaseReported' || data.phase === WORKFLOW.UNDEFINED) return held;
+      if (type !== 'WorkflowPhaseReported') return held;
       expect(data.producerId).toBe(held.by);
       compared.reports += 1;
       return held;

@@ -8,7 +8,7 @@ describe('the components of the name of a stream', () => {
       expect(segmentsOf(streamName('execution', parts))).toEqual(parts);
   });
 
-  it('are none for a name of another program that has no encoded components', () => {
+  it('are none for a name of another program whose components cannot be decoded', () => {
     for (const name of ['orders-50%', 'orders-a:%zz', 'orders-%FF']) expect(segmentsOf(name as StreamName)).toEqual([]);
   });
 });
