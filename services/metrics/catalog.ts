@@ -18,7 +18,7 @@ const BATCH_SIZES = linearBuckets(0, 1, 11).map((power) => 2 ** power);
 export const histograms = {
   requests: {
     name: 'flightlog_request_duration_seconds',
-    help: 'Requests by RPC, transport (grpc, rest) and status, from their headers to the end of their answer; its count is the number of requests.',
+    help: 'Requests by RPC, transport (grpc, rest) and status, from their arrival (over REST with the whole body) until their answer is made, or their stream has ended; its count is the number of requests.',
     labelNames: ['rpc', 'transport', 'code'],
     buckets: REQUEST_SECONDS,
   },
@@ -89,7 +89,7 @@ export const gauges = {
   },
   viewLag: {
     name: 'flightlog_view_lag_seconds',
-    help: 'Age of the oldest event that is not yet projected, by read model. All read models in service have the same value. A read model that is being built has the time since this process found it being built.',
+    help: 'Age of the oldest event that is not yet projected, by read model. All read models in service have the same value. A read model that is being built has at least the time since this process found it being built.',
     labelNames: ['model'],
   },
   exportLag: {
