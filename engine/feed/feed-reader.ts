@@ -61,7 +61,7 @@ export class FeedReader implements Poller {
   /** The free capacity that the server knows of: what was last sent, less the launches since. */
   #sentFree = 0;
   /** The activity of the workers when the server was last asked for other work; `undefined` when they had work then. */
-  #askedAt: number | undefined;
+  #activityWhenAsked: number | undefined;
   #quietAnswers = 0;
 
   constructor(options: FeedReaderOptions) {
@@ -202,7 +202,10 @@ export class FeedReader implements Poller {
     this.#options.workers.abort(create(ExecutionSchema, { id: lease.execution, closure: { outputResult } }));
   }
 
-  /** Starts a walk again for each leased execution without a running walk, because its walk has failed. */
+  /**
+   * Starts a walk for each leased execution without a running one: its walk has failed, or waits for capacity. Then it
+   * states the free capacity and, where the engine is to end without work, asks for other work.
+   */
   #checkLeases(): void {
     const { active, untilIdle } = this.#options;
     for (const [key, lease] of this.#leases) if (!active.all.has(key)) this.#walk(lease);
@@ -213,7 +216,7 @@ export class FeedReader implements Poller {
   /** Renews the leases, and asks whether there is other work where the engine is to end without it. */
   #beat(): void {
     const { untilIdle, workers } = this.#options;
-    if (untilIdle) this.#askedAt = this.#hasNoWork() ? workers.activity() : undefined;
+    if (untilIdle) this.#activityWhenAsked = this.#hasNoWork() ? workers.activity() : undefined;
     this.#send({ case: 'heartbeat', value: { askOtherWork: untilIdle } });
   }
 
@@ -221,7 +224,7 @@ export class FeedReader implements Poller {
   #renewed({ hasOtherWork = true }: WorkRenewed): void {
     const { untilIdle, workers } = this.#options;
     if (!untilIdle) return;
-    const isQuiet = !hasOtherWork && this.#hasNoWork() && this.#askedAt === workers.activity();
+    const isQuiet = !hasOtherWork && this.#hasNoWork() && this.#activityWhenAsked === workers.activity();
     this.#quietAnswers = isQuiet ? this.#quietAnswers + 1 : 0;
   }
 

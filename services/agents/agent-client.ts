@@ -42,7 +42,7 @@ const asBuffer = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.
 
 /** The statuses of an agent that are translated: here they have another meaning or are never returned. */
 const TRANSLATED: Readonly<Partial<Record<keyof typeof status, StatusCode>>> = {
-  CANCELLED: 'ABORTED', // cancelled by the agent: a caller that cancels gets no answer
+  CANCELLED: 'ABORTED', // cancelled by the agent or by a shutdown: a caller that cancels gets no answer
   UNKNOWN: 'ABORTED',
   INTERNAL: 'ABORTED',
   DATA_LOSS: 'ABORTED',

@@ -27,7 +27,7 @@ export interface SlowConsumerWatch {
   close(): void;
 }
 
-// Ping responses are counted as well, so a few bytes do not prove that the client reads.
+/** Ping responses count, too: fewer bytes do not prove that a client reads, unless they are all that it has to read. */
 const MIN_PROGRESS_BYTES = 64 * 1024;
 const CHECKS_PER_TIMEOUT = 8;
 
@@ -39,7 +39,10 @@ const takenBytes = (socket: Socket): number => {
   return socket.bytesWritten - socket.writableLength - (handle?.writeQueueSize ?? 0);
 };
 
-/** Closes a connection that has answers to read, and has read less than 64 KiB of them in `stallTimeoutMs`. */
+/**
+ * Closes a connection that has answers to read, and in `stallTimeoutMs` has taken neither 64 KiB nor as many bytes as
+ * the answers have.
+ */
 export const watchSlowConsumers = (stallTimeoutMs: number): SlowConsumerWatch => {
   const readers = new WeakMap<Socket, Reader>();
   const checked = new Set<Reader>();

@@ -101,7 +101,7 @@ export const membersOf = (type: LiteralType): Members | undefined => {
   return type.metadata && ofMetadata(type.metadata);
 };
 
-/** The values of the members; `undefined` where the literal is no struct, has other members, or one of another type. */
+/** The values of the members; `undefined` for a literal that is no object in JSON, or has members that do not fit. */
 export const memberValues = (
   { types }: Members,
   literal: Literal | undefined,

@@ -62,7 +62,7 @@ describe('a batch stream whose server shuts down', () => {
     const append: EventStore['append'] = async (...asked) => {
       if (answered.length > 0) {
         inFlight.resolve();
-        await released.promise; // all but the first are in flight when the shutdown begins
+        await released.promise; // the second is in flight when the shutdown begins
       }
       return store.append(...asked);
     };
