@@ -87,7 +87,7 @@ describe('the list of named consumers', () => {
   /** A consumer group that starts at the beginning of its source. */
   const configured = (source: string, group: string): ConfiguredGroup => ({
     ...{ source, group, id: randomUUID(), settings: {} as never, filter: undefined, parkedFrom: 0n },
-    start: { requestedStart: 'start', after: source === '$all' ? 0n : -1n }, // positions count from 1, revisions from 0
+    start: { asked: 'start', after: source === '$all' ? 0n : -1n }, // positions count from 1, revisions from 0
   });
 
   /** Records the event by which a group is created. */

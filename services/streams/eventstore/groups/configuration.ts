@@ -2,10 +2,10 @@ import { GroupFailure } from './group-failure.js';
 import { type GroupName, groupKeyOf } from './group-name.js';
 import { contradictionIn, type GroupSettings } from './settings.js';
 
-/** The start of a group without progress. */
+/** The start of a group without progress. It is recorded as JSON, with the names of these fields. */
 export type GroupStart = {
   /** Revision or position as the client gave it; `end` was the end of the source at that time. */
-  readonly requestedStart: 'start' | 'end' | bigint;
+  readonly asked: 'start' | 'end' | bigint;
   /** The revision or position after which the group reads. */
   readonly after: bigint;
 };
@@ -73,6 +73,7 @@ const BIGINT = 'bigint:';
 export const groupEventJson = ({ group }: GroupEvent): string =>
   JSON.stringify(group, (_, value: unknown) => (typeof value === 'bigint' ? `${BIGINT}${value}` : value));
 
+/** The recorded fields that hold a bigint. */
 const BIGINT_FIELDS: ReadonlySet<string> = new Set(['asked', 'after', 'parkedFrom']);
 
 const groupIn = (json: string): unknown =>

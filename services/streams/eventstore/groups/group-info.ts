@@ -10,9 +10,9 @@ type Info = MessageInitShape<typeof SubscriptionInfoSchema>;
 const positionText = (source: string, position: bigint): string =>
   source === ALL ? `C:${position}/P:${position}` : String(position);
 
-const startText = (source: string, { requestedStart: asked }: GroupStart): string => {
-  if (typeof asked === 'bigint') return positionText(source, asked);
-  return positionText(source, asked === 'start' ? 0n : -1n);
+const startText = (source: string, { asked: requested }: GroupStart): string => {
+  if (typeof requested === 'bigint') return positionText(source, requested);
+  return positionText(source, requested === 'start' ? 0n : -1n);
 };
 
 /** The text of a checkpoint or of the last position; empty when there is none yet. */

@@ -29,7 +29,7 @@ const CLOSE_MS = 1_000;
 
 /** A group to be created, or to be changed: a change keeps the filter that the group has. */
 export type NewGroup = Pick<ConfiguredGroup, 'source' | 'group' | 'settings' | 'filter'> & {
-  readonly from: GroupStart['requestedStart'];
+  readonly from: GroupStart['asked'];
 };
 
 /** Finds the start of a group without progress: a number that a client gives is that of the first event. */
@@ -38,9 +38,9 @@ const startOf = async (
   { source, from }: Pick<NewGroup, 'source' | 'from'>,
 ): Promise<GroupStart> => {
   const beginning = source === ALL ? 0n : -1n;
-  if (typeof from === 'bigint') return { requestedStart: from, after: from > 0n ? from - 1n : beginning };
+  if (typeof from === 'bigint') return { asked: from, after: from > 0n ? from - 1n : beginning };
   const last = from === 'end' ? await groupSource(services, { source, filter: undefined }).last() : undefined;
-  return { requestedStart: from, after: last ?? beginning };
+  return { asked: from, after: last ?? beginning };
 };
 
 const dropped = (name: GroupName): GroupFailure => new GroupFailure('persistent-subscription-dropped', name);
