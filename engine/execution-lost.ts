@@ -16,10 +16,11 @@ export type LossReason =
 /** The control plane takes no further reports about an execution from this walk, or has refused one of them. */
 export class ExecutionLost extends Error {
   override readonly name = 'ExecutionLost';
-  readonly reason: LossReason;
+  /** Written to the log as `err.why`. */
+  readonly why: LossReason;
 
   constructor(reason: LossReason, text: string, cause?: CallError) {
     super(`${reason}: ${text}`, { cause });
-    this.reason = reason;
+    this.why = reason;
   }
 }

@@ -34,9 +34,9 @@ export type PerformerNeeds = {
 const { getNodeExecution, getNodeExecutionData, getTaskExecutionData, getDynamicNodeWorkflow, getLaunchPlan } =
   AdminService.method;
 
-const whenFound = async <Answer>(asking: Promise<Answer>): Promise<Answer | undefined> => {
+const whenFound = async <Answer>(reading: Promise<Answer>): Promise<Answer | undefined> => {
   try {
-    return await asking;
+    return await reading;
   } catch (error) {
     if (error instanceof CallError && error.code === status.NOT_FOUND) return undefined;
     throw error;
@@ -118,7 +118,7 @@ export type Perform = (effect: Effect) => Promise<EffectOutcome>;
  * failed; after `refused`, to abort it if that was requested, and otherwise to walk it again later.
  */
 const isLoss = (error: unknown): error is ExecutionLost =>
-  error instanceof ExecutionLost && error.reason !== 'refused' && error.reason !== 'invalid';
+  error instanceof ExecutionLost && error.why !== 'refused' && error.why !== 'invalid';
 
 /**
  * Performs the effects of one execution's walk, until the execution is lost.

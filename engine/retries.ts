@@ -28,11 +28,10 @@ const MAX_REMEMBERED = 10_000;
 /** The execution has ended, is no longer this engine's, or the engine is stopping: no failure. */
 const isExpected = (error: unknown): boolean =>
   error instanceof EngineStopped ||
-  (error instanceof ExecutionLost && (error.reason === 'ended' || error.reason === 'fenced'));
+  (error instanceof ExecutionLost && (error.why === 'ended' || error.why === 'fenced'));
 
 const isPermanent = (error: unknown, count: number): boolean =>
-  count >= MAX_ATTEMPTS ||
-  (error instanceof ExecutionLost && (error.reason === 'unknown' || error.reason === 'invalid'));
+  count >= MAX_ATTEMPTS || (error instanceof ExecutionLost && (error.why === 'unknown' || error.why === 'invalid'));
 
 const forgetOldest = (remembered: Map<string, unknown>): void => {
   const [oldest] = remembered.size > MAX_REMEMBERED ? remembered.keys() : [];

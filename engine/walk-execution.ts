@@ -136,7 +136,7 @@ const leavingOutInvalid =
       return await perform(effect);
     } catch (error) {
       const isOfPart = effect.kind === 'report' && effect.report.kind !== 'workflow';
-      if (isOfPart && error instanceof ExecutionLost && error.reason === 'invalid') return 'done';
+      if (isOfPart && error instanceof ExecutionLost && error.why === 'invalid') return 'done';
       throw error;
     }
   };
@@ -152,7 +152,7 @@ const finishRefused = async (run: ExecutionWalk, perform: Perform, { message }: 
  * otherwise `undefined`.
  */
 const abortBehind = async (needs: ExecutionNeeds, error: unknown, id: Execution['id']): Promise<string | undefined> => {
-  if (!(error instanceof ExecutionLost) || error.reason !== 'refused') return undefined;
+  if (!(error instanceof ExecutionLost) || error.why !== 'refused') return undefined;
   const execution = await readExecution(needs.client, id);
   return phaseOf(execution) === Phase.ABORTING ? abortCauseOf(execution) : undefined;
 };
@@ -168,7 +168,7 @@ type Walked = { readonly run: ExecutionWalk; readonly perform: Perform; readonly
 const handleError = async (needs: ExecutionNeeds, { run, perform, active }: Walked, error: unknown): Promise<void> => {
   active.abortCause ??= await abortBehind(needs, error, run.id);
   if (active.abortCause !== undefined) return;
-  if (!(error instanceof ExecutionLost) || error.reason !== 'invalid') throw error;
+  if (!(error instanceof ExecutionLost) || error.why !== 'invalid') throw error;
   needs.logger.warn({ execution: active.key, err: error }, 'a report was refused as invalid; the execution fails');
   await finishRefused(run, perform, error);
 };

@@ -129,7 +129,7 @@ const engineOf = (fixture: string, refuse: (report: string) => CallError | undef
 };
 
 /** The errors of a walk that has ended because the execution is lost for this reason. */
-const isLost = (reason: string) => [expect.objectContaining({ name: 'ExecutionLost', reason }) as unknown];
+const isLost = (reason: string) => [expect.objectContaining({ name: 'ExecutionLost', why: reason }) as unknown];
 
 describe('an engine', () => {
   it('whose lease is lost sends nothing more, also while the execution waits', async () => {
