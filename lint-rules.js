@@ -50,12 +50,30 @@ const NAMES = new Map(
   ),
 );
 
-/** Refuses names of variables and parameters that do not say what they hold. Names inside patterns are not checked. */
+/** The identifiers that a declaration or a parameter names; not those that are the name of a property, as in `{ own }`. */
+const namedIn = (node) => {
+  switch (node?.type) {
+    case 'Identifier':
+      return [node];
+    case 'AssignmentPattern':
+      return namedIn(node.left);
+    case 'RestElement':
+      return namedIn(node.argument);
+    case 'ArrayPattern':
+      return node.elements.flatMap(namedIn);
+    case 'ObjectPattern':
+      return node.properties.flatMap((each) => (each.shorthand ? [] : namedIn(each.value ?? each)));
+    default:
+      return [];
+  }
+};
+
+/** Refuses names of variables and parameters that do not say what they hold. */
 const names = {
   create: (context) => {
     const check = (node) => {
-      if (node.type === 'Identifier' && NAMES.has(node.name))
-        context.report({ node, message: `"${node.name}": say ${NAMES.get(node.name)}.` });
+      for (const { name } of namedIn(node).filter((each) => NAMES.has(each.name)))
+        context.report({ node, message: `"${name}" does not say what it holds; say ${NAMES.get(name)}.` });
     };
     const checkParameters = ({ params }) => params.forEach(check);
     return {
@@ -63,6 +81,8 @@ const names = {
       FunctionDeclaration: checkParameters,
       FunctionExpression: checkParameters,
       ArrowFunctionExpression: checkParameters,
+      TSFunctionType: checkParameters,
+      TSMethodSignature: checkParameters,
     };
   },
 };

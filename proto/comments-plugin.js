@@ -51,8 +51,8 @@ const commentsOf = (file) =>
   });
 
 const request = fromBinary(CodeGeneratorRequestSchema, readFileSync(0));
-const isShown = ({ package: of, service }) =>
-  /^platformidl\.(admin|core|event|service)$/.test(of) || service.length > 0;
+const isShown = ({ package: packageName, service }) =>
+  /^platformidl\.(admin|core|event|service)$/.test(packageName) || service.length > 0;
 const files = request.protoFile.filter(isShown);
 const entries = files.flatMap(commentsOf).sort(([a], [b]) => (a < b ? -1 : 1));
 const content = [
