@@ -29,13 +29,13 @@ const issuerOf = async (plane: ControlPlane, tokenUrl: string | undefined): Prom
   const signal = AbortSignal.timeout(ANSWER_MS);
   const client = createClient({ ...plane, getToken: undefined, concurrency: 2, signal });
   try {
-    const [server, own] = await Promise.all([
+    const [server, publicClient] = await Promise.all([
       client.call(getOAuth2Metadata, {}),
       client.call(getPublicClientConfig, {}),
     ]);
     const url = tokenUrl ?? server.tokenEndpoint;
     if (url === '') throw new Error('the control plane names no address that issues tokens');
-    return { url, scopes: own.scopes, audience: own.audience };
+    return { url, scopes: publicClient.scopes, audience: publicClient.audience };
   } catch (cause) {
     if (!(cause instanceof EngineStopped)) throw cause;
     throw new Error(`${plane.endpoint} has not named the issuer of its tokens within ${ANSWER_MS / MS} s`, { cause });

@@ -123,7 +123,7 @@ const compare = async (
   for (let at = 0; at < subjects.length && found.length <= limitOf(request); at += CHUNK) {
     const chunk = subjects.slice(at, at + CHUNK);
     for (const kind of kinds.entries()) {
-      const keys = chunk.flatMap(([of, key]) => (of === kind[0] ? [key] : []));
+      const keys = chunk.flatMap(([subjectKind, key]) => (subjectKind === kind[0] ? [key] : []));
       if (keys.length > 0) found.push(...(await differingOf(sides, kind, { keys, request })));
     }
   }
@@ -138,11 +138,11 @@ const sidesOf = async (moments: Moments, request: DiffRequest): Promise<Sides> =
   const otherUntil = momentOf(request.otherAsOf, 'other_as_of', moments.logId);
   const before = await moments.at(id, until);
   const after = await moments.at(other, otherUntil);
-  for (const [side, of] of [
+  for (const [side, executionId] of [
     [before, id],
     [after, other],
   ] as const)
-    if (side.position === 0n) throw executionNotFound('execution', executionText(of));
+    if (side.position === 0n) throw executionNotFound('execution', executionText(executionId));
   return { before, after };
 };
 

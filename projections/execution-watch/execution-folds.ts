@@ -104,7 +104,7 @@ export const executionFolds = (sources: ExecutionSources, executions: Collection
       // Events are missing when the execution was not kept, and when no list was open at the time of an event.
       if (execution.revision() < revision - 1n) await execution.load(position - 1n);
       const before = execution.get(executions, stream);
-      const [change] = (await execution.take(event)).slice(-1);
+      const [change] = (await execution.fold(event)).slice(-1);
       return change && { before, change };
     });
   };
@@ -127,7 +127,7 @@ export const executionFolds = (sources: ExecutionSources, executions: Collection
     },
     pass: (event) =>
       inTurn(async () => {
-        if (kept.has(event.stream)) await kept.fold(event.stream, (execution) => execution.take(event));
+        if (kept.has(event.stream)) await kept.fold(event.stream, (execution) => execution.fold(event));
       }),
     retryBy: (event, stream) => {
       const change = retries.get(event) ?? inTurn(() => retry(event, stream));

@@ -34,17 +34,17 @@ export interface FoldedExecution {
    * @throws {StreamParked} when an event cannot be read or folded.
    * @throws {StoreUnavailable} when the log cannot be read.
    */
-  take(event: RecordedEvent): Promise<readonly EventChange[]>;
+  fold(event: RecordedEvent): Promise<readonly EventChange[]>;
   /**
-   * Folds the further events that the log has of the stream, and yields the changes as `take` returns them, in pages.
+   * Folds the further events that the log has of the stream, and yields the changes as `fold` returns them, in pages.
    *
-   * @throws {Fault} as `take`.
+   * @throws {Fault} as `fold`.
    */
   catchUp(): AsyncGenerator<readonly EventChange[]>;
   /**
    * Folds the events that the log has of the stream up to a position; by default all.
    *
-   * @throws {Fault} as `take`.
+   * @throws {Fault} as `fold`.
    */
   load(until?: bigint): Promise<void>;
 }
@@ -82,7 +82,7 @@ export const openExecution = (stream: StreamName, sources: ExecutionSources): Fo
   let revision = -1n;
   let position = 0n;
 
-  const fold = async (events: readonly RecordedEvent[]): Promise<readonly FoldedDocument[]> => {
+  const foldEvents = async (events: readonly RecordedEvent[]): Promise<readonly FoldedDocument[]> => {
     const entries: Entry[] = [];
     let documents: readonly FoldedDocument[];
     try {
@@ -101,7 +101,7 @@ export const openExecution = (stream: StreamName, sources: ExecutionSources): Fo
   const changesOf = async (events: readonly RecordedEvent[]): Promise<readonly EventChange[]> => {
     const changes: EventChange[] = [];
     for (const event of events.filter((each) => each.revision > revision)) {
-      const documents = await fold([event]);
+      const documents = await foldEvents([event]);
       const { recordedAtMs } = recordedMetadata(event);
       if (documents.length > 0) changes.push({ position, type: event.type, recordedAtMs, documents });
     }
@@ -117,7 +117,7 @@ export const openExecution = (stream: StreamName, sources: ExecutionSources): Fo
     revision: () => revision,
     documents: () => [...held.all.values()],
     get: held.get,
-    take: async (event) => {
+    fold: async (event) => {
       if (event.revision <= revision + 1n) return changesOf([event]);
       const changes: EventChange[] = [];
       for await (const page of rest()) {
@@ -130,7 +130,7 @@ export const openExecution = (stream: StreamName, sources: ExecutionSources): Fo
     load: async (until) => {
       for await (const page of rest()) {
         const wanted = until === undefined ? page : page.filter((event) => event.position <= until);
-        if (wanted.length > 0) await fold(wanted);
+        if (wanted.length > 0) await foldEvents(wanted);
         if (wanted.length < page.length) return;
       }
     },

@@ -14,7 +14,7 @@ export interface Watcher {
    *
    * @throws {Error} when the topic has failed, or the watcher was too far behind.
    */
-  take(): SentAnswer | undefined;
+  next(): SentAnswer | undefined;
   /** Resolves with true when there may be an answer, or with false after `timeoutMs`. */
   changed(timeoutMs: number): Promise<boolean>;
   readonly wake: () => void;
@@ -77,7 +77,7 @@ const changedAt = (position: WatcherPosition, timeoutMs: number): Promise<boolea
   });
 
 const watcherAt = (position: WatcherPosition, leave: () => void): Watcher => ({
-  take: () => {
+  next: () => {
     if (position.failure) throw position.failure;
     const { next } = position.at;
     if (next) position.at = next;

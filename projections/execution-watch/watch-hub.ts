@@ -20,7 +20,7 @@ export interface WatchHub {
    */
   readonly answer: (question: WatchQuestion) => Promise<WatchReply>;
   /** Takes the next page of the log. */
-  readonly take: (page: LogPage) => Promise<void>;
+  readonly onPage: (page: LogPage) => Promise<void>;
 }
 
 type Reader = {
@@ -100,7 +100,7 @@ const byStream = (events: readonly RecordedEvent[]): ReadonlyMap<StreamName, rea
 };
 
 /** Opens the hub, which has no watches at first. */
-export const openWatchHub = ({ open, reach, encode, send: send }: WatchHubOptions): WatchHub => {
+export const openWatchHub = ({ open, reach, encode, send }: WatchHubOptions): WatchHub => {
   const subjects = openSubjects(open);
   const readers = openReaders(subjects, { reach, encode });
 
@@ -117,7 +117,7 @@ export const openWatchHub = ({ open, reach, encode, send: send }: WatchHubOption
   };
   const feed = async (subject: WatchedSubject, events: readonly RecordedEvent[]): Promise<void> => {
     try {
-      for (const event of events) publish(subject, await subject.opened.take(event));
+      for (const event of events) publish(subject, await subject.opened.fold(event));
     } catch (error) {
       fail(subject, error);
     }
@@ -128,7 +128,7 @@ export const openWatchHub = ({ open, reach, encode, send: send }: WatchHubOption
       if ('begin' in question) return readers.begin(question.begin, question.request, question.form);
       return 'more' in question ? readers.more(question.more) : readers.leave(question.leave);
     },
-    take: async ({ events, position }) => {
+    onPage: async ({ events, position }) => {
       const grouped = byStream(events);
       const eventsFor = ({ opened: { stream } }: WatchedSubject): readonly RecordedEvent[] =>
         stream === undefined ? events : (grouped.get(stream) ?? []);

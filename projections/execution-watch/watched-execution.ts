@@ -46,11 +46,11 @@ export const watchedExecution = (id: ExecutionId, sources: WatchedExecutionSourc
         const first = after === undefined ? stateAnswers(execution.documents(), position) : replay(after, position);
         return { position, isEnded: isEnded(), first };
       }),
-    take: (event) =>
+    fold: (event) =>
       inTurn(async () => {
         if (!isLoaded) return []; // no watcher has read the first state yet
         const wasEnded = isEnded();
-        return answersOf(await execution.take(event), wasEnded);
+        return answersOf(await execution.fold(event), wasEnded);
       }),
   };
 };

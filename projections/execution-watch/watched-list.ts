@@ -21,7 +21,7 @@ export type ListSources = {
   readonly follows: readonly string[];
   /** The stream that an event requests to retry; `undefined` for other events. */
   readonly retriedBy: (event: RecordedEvent) => StreamName | undefined;
-  /** The position up to which events were given to `take`, or are being given. */
+  /** The position up to which events were given to `fold`, or are being given. */
   readonly position: () => bigint;
 };
 
@@ -88,6 +88,6 @@ export const watchedList = ({ under, isMatch }: ListFilter, sources: ListSources
         const first = after === undefined ? [] : replay(after, position);
         return Promise.resolve({ position, isEnded: false, first });
       }),
-    take: (event) => inTurn(() => answersUnlessParked(event, sources.folds)),
+    fold: (event) => inTurn(() => answersUnlessParked(event, sources.folds)),
   };
 };

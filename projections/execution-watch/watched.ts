@@ -28,5 +28,5 @@ export interface Watched {
    *
    * @throws {Fault} as `begin`.
    */
-  take(event: RecordedEvent): Promise<readonly WatchAnswer[]>;
+  fold(event: RecordedEvent): Promise<readonly WatchAnswer[]>;
 }

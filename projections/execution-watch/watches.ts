@@ -99,7 +99,7 @@ const listed = async function* (
 };
 
 /** Yields the first answers of a watch: the state, or the changes since the position of the request. */
-const first = async function* ({ id, disconnected: disconnected, thread }: Watch): AsyncGenerator<SentAnswer> {
+const first = async function* ({ id, disconnected, thread }: Watch): AsyncGenerator<SentAnswer> {
   let isLast = false;
   while (!isLast && !disconnected.aborted) {
     const reply = await thread.ask({ more: id });
@@ -113,15 +113,15 @@ const first = async function* ({ id, disconnected: disconnected, thread }: Watch
  * yielded: its position is that of the last change, which a caller that resumes after it has already.
  */
 const live = async function* (
-  { watcher, disconnected: disconnected, form, encode, reached }: Watch,
+  { watcher, disconnected, form, encode, reached }: Watch,
   after: bigint,
   newer: Newer,
 ): AsyncGenerator<SentAnswer> {
-  const isNew = ({ kind, position: at, stream: of = '' }: SentAnswer): boolean =>
-    kind === Kind.END || (at > after && at > (newer.get(of) ?? 0n));
+  const isNew = ({ kind, position: at, stream = '' }: SentAnswer): boolean =>
+    kind === Kind.END || (at > after && at > (newer.get(stream) ?? 0n));
   let position = after;
   while (!disconnected.aborted) {
-    const next = watcher.take();
+    const next = watcher.next();
     if (next && isNew(next)) {
       yield next;
       position = next.position;
@@ -163,7 +163,7 @@ export const openWatches = ({ openThread, encode, executions }: WatchesOptions):
   const thread = openThread(onMessage, (error) => topics.failAll(error));
 
   return {
-    async *open(encoded, { form, disconnected: disconnected, readList }) {
+    async *open(encoded, { form, disconnected, readList }) {
       const request = fromBinary(WatchRequestSchema, encoded);
       if (watchers >= MAX_WATCHERS)
         throw new RpcError('RESOURCE_EXHAUSTED', `this process has ${MAX_WATCHERS} watchers already`);

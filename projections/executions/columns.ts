@@ -143,7 +143,7 @@ export const executionColumns: Columns = {
     execution_created_at: { field: 'created_at', kind: 'time' },
     execution_updated_at: { field: 'updated_at', kind: 'time' },
     started_at: { field: 'started_at', kind: 'time', follows: { field: 'created_at', by: 'start_delay' } },
-    duration: { field: 'duration', kind: 'duration', classes: { field: 'duration_class', of: durationClass } },
+    duration: { field: 'duration', kind: 'duration', classes: { field: 'duration_class', classOf: durationClass } },
     error_kind: { field: 'error_kind', kind: 'text', values: enumNames(ExecutionError_ErrorKind) },
     error_code: { field: 'error_code', kind: 'text' },
     error_message: {

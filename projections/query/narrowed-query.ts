@@ -93,8 +93,8 @@ const extremeOf = (is: Condition['is'], bound: number): number => {
 const classBound = ({ condition, column }: FilterTerm, { orderBy }: Query): readonly Condition[] => {
   if (!column?.classes || !isRange(condition) || condition.field === orderBy.field) return [];
   if (typeof condition.value !== 'number') return [];
-  const { field, of } = column.classes;
-  return [{ field, is: isLower(condition) ? '>=' : '<=', value: of(extremeOf(condition.is, condition.value)) }];
+  const { field, classOf } = column.classes;
+  return [{ field, is: isLower(condition) ? '>=' : '<=', value: classOf(extremeOf(condition.is, condition.value)) }];
 };
 
 /**

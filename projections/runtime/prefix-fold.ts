@@ -179,8 +179,8 @@ const spilling = ({ models, openStore }: PrefixSources, memory: FoldMemory, enco
   const store = (): Promise<FilledStore> => (opened ??= openStore());
   // Reads only what was written: a store that was empty has nothing else.
   const getMany: ReadStore['getMany'] = async (collection, keys) => {
-    const folded = keys.filter((key) => written.get(collection.name)?.has(key) === true);
-    return folded.length === 0 ? [] : (await store()).getMany(collection, folded);
+    const foldedKeys = keys.filter((key) => written.get(collection.name)?.has(key) === true);
+    return foldedKeys.length === 0 ? [] : (await store()).getMany(collection, foldedKeys);
   };
   const documents = folding({ getMany }, memory.cacheBytes);
   const write = async (): Promise<void> => {

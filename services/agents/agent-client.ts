@@ -11,7 +11,7 @@ import {
   status,
 } from '@grpc/grpc-js';
 
-import { type Call, callerDisconnected as callerDisconnected, RpcError, type StatusCode } from '../kernel/rpc.js';
+import { type Call, callerDisconnected, RpcError, type StatusCode } from '../kernel/rpc.js';
 import type { Agent } from './directory.js';
 import { tlsByAddress } from './tls-address.js';
 
@@ -56,8 +56,8 @@ const refusal = (agent: Agent, { code, details }: ServiceError): RpcError => {
   return new RpcError(translated, `agent ${agent.name} (${agent.endpoint}) answers ${name}: ${details}`);
 };
 
-const pathOf = ({ package: own }: Agent, method: DescMethod): string =>
-  `/${method.parent.typeName.replace(/^platformidl(?=\.)/, own)}/${method.name}`;
+const pathOf = ({ package: packageName }: Agent, method: DescMethod): string =>
+  `/${method.parent.typeName.replace(/^platformidl(?=\.)/, packageName)}/${method.name}`;
 
 /**
  * Returns a response unchanged after checking that it is a message of the method's output type.
@@ -143,12 +143,12 @@ export const agentClient = (agent: Agent, maxMessageBytes: number): AgentClient 
     agent,
     callUnary: (method, request, call) =>
       new Promise<Buffer>((resolve, reject) => {
-        const callerGone = callerDisconnected();
+        const disconnected = callerDisconnected();
         const options = { deadline: Date.now() + agent.timeout };
         const path = pathOf(agent, method);
         const answered = (error: ServiceError | null, answer?: Buffer): void => {
           if (answer && !error) resolve(answer);
-          else reject(call.isCancelled() || !error ? callerGone : refusal(agent, error));
+          else reject(call.isCancelled() || !error ? disconnected : refusal(agent, error));
         };
         const unary = client.makeUnaryRequest(path, asIs, asIs, asBuffer(request), new Metadata(), options, answered);
         call.onEnd?.(() => unary.cancel());

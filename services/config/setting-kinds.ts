@@ -122,8 +122,8 @@ const withId = <Shape extends z.ZodRawShape>(shape: Shape, keys: string) => {
   return z.preprocess((value) => (typeof value === 'string' ? { id: value } : value), z.strictObject(shape, { error }));
 };
 
-const domain = withId({ id, name: id.optional() }, 'id and name').transform(({ id: own, name = own }) => ({
-  id: own,
+const domain = withId({ id, name: id.optional() }, 'id and name').transform(({ id: givenId, name = givenId }) => ({
+  id: givenId,
   name,
 }));
 
@@ -142,7 +142,11 @@ const project = withId(
     description: atMost(MAX_PROJECT_DESCRIPTION_BYTES).optional(),
   },
   'id, name and description',
-).transform(({ id: own, name = own, description = `${own} description` }) => ({ id: own, name, description }));
+).transform(({ id: givenId, name = givenId, description = `${givenId} description` }) => ({
+  id: givenId,
+  name,
+  description,
+}));
 
 /** The projects, each once. */
 export const projects = z.array(project).refine(areDistinct, { error: 'must not have one project twice' });

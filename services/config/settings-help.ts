@@ -15,13 +15,10 @@ const widthOf = (texts: readonly string[]): number => Math.max(...texts.map(({ l
 const KEY_WIDTH = widthOf(allSettings.map(({ path }) => path.join('.')));
 const VARIABLE_WIDTH = widthOf(allSettings.map(({ variable }) => variable));
 
-const line = (
-  { path, variable, description: about, byDefault }: Setting,
-  defaults: readonly GivenSetting[],
-): string => {
+const line = ({ path, variable, description, byDefault }: Setting, defaults: readonly GivenSetting[]): string => {
   const key = path.join('.');
   const commandDefault = defaults.find((each) => each.path.join('.') === key);
-  return `  ${key.padEnd(KEY_WIDTH)}${variable.padEnd(VARIABLE_WIDTH)}${about.replaceAll('`', '')}${written(commandDefault === undefined ? byDefault : commandDefault.value)}`;
+  return `  ${key.padEnd(KEY_WIDTH)}${variable.padEnd(VARIABLE_WIDTH)}${description.replaceAll('`', '')}${written(commandDefault === undefined ? byDefault : commandDefault.value)}`;
 };
 
 /** The help text with the table of all settings; `defaults` are those of the command, over the general ones. */

@@ -39,8 +39,8 @@ const literalOf = (map: LiteralMap, name: string, { attempt }: DataAddress): Get
   // Names come from clients, and an object inherits properties such as `constructor`.
   const value = Object.hasOwn(map.literals, name) ? map.literals[name] : undefined;
   if (value) return { case: 'literal', value };
-  const whose = attempt === undefined ? 'node' : 'task';
-  throw new RpcError('INVALID_ARGUMENT', `name [${name}] not found in ${whose} execution: flyte_url`);
+  const kind = attempt === undefined ? 'node' : 'task';
+  throw new RpcError('INVALID_ARGUMENT', `name [${name}] not found in ${kind} execution: flyte_url`);
 };
 
 /**

@@ -38,9 +38,9 @@ const isFilled = (map: { readonly values: object } | undefined): boolean => Obje
 const first = <Field extends keyof ConfigLevel>(
   levels: readonly ConfigLevel[],
   field: Field,
-  says: (value: NonNullable<ConfigLevel[Field]>) => boolean,
+  isSet: (value: NonNullable<ConfigLevel[Field]>) => boolean,
 ): ConfigLevel[Field] | undefined =>
-  levels.map((level) => level[field]).find((value) => value !== undefined && says(value as NonNullable<typeof value>));
+  levels.map((level) => level[field]).find((value) => value !== undefined && isSet(value as NonNullable<typeof value>));
 
 type Role = { readonly assumableIamRole: string; readonly kubernetesServiceAccount: string };
 

@@ -30,15 +30,17 @@ export type Alias = { readonly packageName: string; readonly alias: string };
 
 type Rename = (name: string) => string;
 
-const renaming = ({ packageName: of, alias: as }: Alias): { type: Rename; file: Rename } => {
-  const path = `${of.replaceAll('.', '/')}/`;
+const renaming = ({ packageName, alias }: Alias): { type: Rename; file: Rename } => {
+  const path = `${packageName.replaceAll('.', '/')}/`;
   const starts = (name: string, prefix: string) => name === prefix.slice(0, -1) || name.startsWith(prefix);
   return {
     type: (name) => {
       const dot = name.startsWith('.') ? '.' : '';
-      return starts(name, `${dot}${of}.`) ? `${dot}${as}${name.slice(dot.length + of.length)}` : name;
+      return starts(name, `${dot}${packageName}.`)
+        ? `${dot}${alias}${name.slice(dot.length + packageName.length)}`
+        : name;
     },
-    file: (name) => (name.startsWith(path) ? `${as.replaceAll('.', '/')}/${name.slice(path.length)}` : name),
+    file: (name) => (name.startsWith(path) ? `${alias.replaceAll('.', '/')}/${name.slice(path.length)}` : name),
   };
 };
 
@@ -148,7 +150,7 @@ export const reflectedFiles = (services: readonly DescService[], aliases: readon
     extensionsOf: (message) => {
       if (!symbols.has(message)) return undefined;
       // A message outside the renamed packages is extended under both names, by the same extension.
-      return [...new Set(extensions.filter(({ extendee: of }) => of === message).map(({ number }) => number))];
+      return [...new Set(extensions.filter(({ extendee }) => extendee === message).map(({ number }) => number))];
     },
   };
 };

@@ -12,7 +12,7 @@ import { errorText } from '../kernel/error-text.js';
 const MAX_VIEWS_LAG_MS = 5_000;
 
 /** The interval between two queries of the read store. */
-const ASK_EVERY_MS = 1_000;
+const READ_EVERY_MS = 1_000;
 
 /** The checks that are defined, in their order. */
 export const presentChecks = (checks: readonly (Check | undefined)[]): readonly Check[] =>
@@ -136,7 +136,7 @@ export const watchViews = (
   {
     views,
     readStore,
-    parked: here,
+    parked: inProcess,
   }: { readonly views: Views; readonly readStore: ReadStore; readonly parked: ParkedStreams },
 ): ViewsWatch => {
   const lag = headLag(log, () => views.position());
@@ -152,12 +152,12 @@ export const watchViews = (
       problem = errorText(error);
     }
   };
-  let isAsking = false;
+  let isReading = false;
   const timer = setInterval(() => {
-    if (isAsking) return;
-    isAsking = true;
-    readingParked = readParked().finally(() => (isAsking = false));
-  }, ASK_EVERY_MS);
+    if (isReading) return;
+    isReading = true;
+    readingParked = readParked().finally(() => (isReading = false));
+  }, READ_EVERY_MS);
   timer.unref();
   const store = (): Check =>
     problem === undefined
@@ -167,7 +167,7 @@ export const watchViews = (
     checks: () => [
       store(),
       viewsCheck(lag, { building: views.building() }, 'degraded'),
-      parkedCheck({ count: parked.length, names: parked }, here),
+      parkedCheck({ count: parked.length, names: parked }, inProcess),
     ],
     parked: () => parked.length,
     close: async () => {

@@ -177,7 +177,7 @@ export type BatchStreamRoute = {
 /** The encoding in which a client follows: framed gRPC messages, or Server-Sent Events. */
 export type FollowForm = 'messages' | 'events';
 
-/** The client of an RPC without end; `gone` reports that it has disconnected. */
+/** The client of an RPC without end; `disconnected` is aborted when it has disconnected. */
 export type FollowingClient = { readonly form: FollowForm; readonly disconnected: AbortSignal };
 
 /** One RPC with one request and answers without end, and its handler. Many clients may follow the same answers. */

@@ -29,7 +29,7 @@ const assertFormat = (format: number): void => {
   );
 };
 
-const assertThere = async ({ log }: ParkedStreamServices, stream: string): Promise<void> => {
+const assertStreamExists = async ({ log }: ParkedStreamServices, stream: string): Promise<void> => {
   for await (const [event] of log.readStream(stream as StreamName, { limit: 1 })) if (event) return;
   throw new RpcError('NOT_FOUND', `there is no stream ${stream}`);
 };
@@ -43,7 +43,7 @@ const retry = async (services: ParkedStreamServices, { stream }: ParkedStreamReq
   // The binding of the embedded log ends a text at its first NUL, so it would find another stream.
   if (stream.includes('\0')) throw invalid('stream', 'it has a NUL character');
   assertFormat(services.format());
-  await assertThere(services, stream);
+  await assertStreamExists(services, stream);
   const command = { type: 'RetryParkedStream', stream } as const;
   const outcome = await services.sessions.handle(parkedStreamAggregate, RETRIES_STREAM, command, contextOf(call));
   call.answeredAt(outcome.position);

@@ -57,7 +57,7 @@ const activationFold = (changed: (plan: LaunchPlanName) => void) => {
   return {
     plans,
     category: LAUNCH_PLAN_CATEGORY,
-    take: (event: RecordedEvent): void => {
+    fold: (event: RecordedEvent): void => {
       const { type, data } = decodeEvent(launchPlanCodec, event);
       if (type === 'LaunchPlanRegistered' || data.id === undefined) return;
       const { project, domain, name, version } = data.id;
@@ -77,7 +77,7 @@ const archivalFold = (changed: (project: string) => void) => {
   return {
     spans,
     category: PROJECT_CATEGORY,
-    take: (event: RecordedEvent): void => {
+    fold: (event: RecordedEvent): void => {
       const { project } = decodeEvent(projectCodec, event).data;
       if (project === undefined) return;
       const before = spans.get(project.id) ?? [];
@@ -104,9 +104,9 @@ export const followActivations = (
     for (const { plan } of activations.plans.values()) if (plan.project === project) changed(plan);
   });
   const schedules = scheduleHolds();
-  const folds = [activations, projects, schedules].map(({ category, take }) => ({
+  const folds = [activations, projects, schedules].map(({ category, fold }) => ({
     category,
-    ...parkableFold((event) => (TYPES.has(event.type) ? take(event) : undefined), onParked),
+    ...parkableFold((event) => (TYPES.has(event.type) ? fold(event) : undefined), onParked),
   }));
   const following = followFolds(log, folds, { advancesOverAll, types: [...TYPES] });
   return {
@@ -119,7 +119,7 @@ export const followActivations = (
       throw new RpcError('UNAVAILABLE', 'the activations of launch plans are behind the log; retry later');
     },
     resume: async (stream) => {
-      await Promise.all(folds.map((fold) => fold.resume(stream, log)));
+      await Promise.all(folds.map((each) => each.resume(stream, log)));
     },
     onChange: (listener) => {
       listeners.add(listener);

@@ -17,7 +17,7 @@ export type FoldedStreams<State> = {
   isParked(stream: StreamName): boolean;
   /** @throws {StreamParked} when the stream is parked. */
   assertReadable(stream: StreamName): void;
-} & Pick<ParkableFold, 'take' | 'resume'>;
+} & Pick<ParkableFold, 'fold' | 'resume'>;
 
 type Fold<State, Event> = Pick<Decider<State, never, Event, never>, 'initial' | 'evolve'> & {
   readonly category: string;
@@ -26,7 +26,7 @@ type Fold<State, Event> = Pick<Decider<State, never, Event, never>, 'initial' | 
 
 /** Makes the fold of one category. It is empty until `followFolds` feeds it. */
 export const foldedStreams = <State, Event>(
-  fold: Fold<State, Event>,
+  folding: Fold<State, Event>,
   onParked: OnParked = () => undefined,
 ): FoldedStreams<State> => {
   const entries = new Map<StreamName, Folded<State>>();
@@ -34,14 +34,14 @@ export const foldedStreams = <State, Event>(
     const { stream, revision, position } = event;
     const before = entries.get(stream);
     if (before && revision <= before.revision) return;
-    const state = fold.evolve(before?.state ?? fold.initial(), decodeEvent(fold.codec, event));
+    const state = folding.evolve(before?.state ?? folding.initial(), decodeEvent(folding.codec, event));
     entries.set(stream, { state, revision, position });
   };
-  const { take, resume, reasonOf } = parkableFold(evolve, onParked);
+  const { fold, resume, reasonOf } = parkableFold(evolve, onParked);
   return {
-    category: fold.category,
+    category: folding.category,
     entries,
-    ...{ take, resume },
+    ...{ fold, resume },
     isParked: (stream) => reasonOf(stream) !== undefined,
     assertReadable: (stream) => {
       const error = reasonOf(stream);
@@ -109,7 +109,7 @@ export const reachAcknowledged = async (
 /** Feeds all folds from one subscription to the log. The caller closes it. */
 export const followFolds = (
   log: EventLog,
-  folds: readonly Pick<FoldedStreams<unknown>, 'category' | 'take'>[],
+  folds: readonly Pick<FoldedStreams<unknown>, 'category' | 'fold'>[],
   { advancesOverAll = false, types }: FollowLogOptions = {},
 ): LogFollower => {
   const byCategory = new Map(folds.map((fold) => [fold.category, fold]));
@@ -125,17 +125,17 @@ export const followFolds = (
    * Advances over events that the filter leaves out, which do not always wake the subscription. Events that are folded
    * come by the subscription only.
    */
-  const lookAhead = async (): Promise<void> => {
+  const readAhead = async (): Promise<void> => {
     for await (const { events, position } of log.readLog({ after: current, filter })) {
       if (events.length > 0) return;
       advance(position);
     }
   };
 
-  const waits = positionWaits({ hasReached, ...(!advancesOverAll && { lookAhead }) });
+  const waits = positionWaits({ hasReached, ...(!advancesOverAll && { readAhead }) });
 
   const subscription = log.subscribe({ after: 0n, filter }, (page, isLive) => {
-    for (const event of page.events) byCategory.get(categoryOf(event.stream))?.take(event);
+    for (const event of page.events) byCategory.get(categoryOf(event.stream))?.fold(event);
     advance(page.position);
     isCaughtUp ||= isLive;
     waits.advanced();

@@ -9,7 +9,7 @@ export type PositionWaitsOptions = {
    * Reads on towards the head of the log and advances over events that are not needed; absent where the subscription
    * brings every position.
    */
-  readonly lookAhead?: () => Promise<void>;
+  readonly readAhead?: () => Promise<void>;
   /** The number of calls that may wait at most; by default 1,000. */
   readonly maxWaiting?: number;
 };
@@ -46,7 +46,7 @@ type Wait = {
 /** Makes the waits. One read of the log serves all waiting calls. */
 export const positionWaits = ({
   hasReached,
-  lookAhead,
+  readAhead,
   maxWaiting = MAX_WAITING,
 }: PositionWaitsOptions): PositionWaits => {
   const waiting = new Set<Wait>();
@@ -57,7 +57,7 @@ export const positionWaits = ({
     for (const wait of waiting) if (hasReached(wait.position)) wait.resolve(true);
   };
 
-  const readAhead = async (ahead: () => Promise<void>): Promise<void> => {
+  const readOnce = async (ahead: () => Promise<void>): Promise<void> => {
     try {
       await ahead();
       advanced();
@@ -67,10 +67,10 @@ export const positionWaits = ({
   };
 
   const readWhileWaiting = async (): Promise<void> => {
-    if (isReading || lookAhead === undefined) return;
+    if (isReading || readAhead === undefined) return;
     isReading = true;
     while (waiting.size > 0) {
-      await readAhead(lookAhead);
+      await readOnce(readAhead);
       if (waiting.size > 0) await pause(POLL_MS);
     }
     isReading = false;

@@ -33,16 +33,16 @@ const after = (event: RecordedEvent, { isPaused, skips }: ScheduleHolds): Schedu
 export type HoldsFold = {
   readonly holds: ReadonlyMap<string, ScheduleHolds>;
   readonly category: string;
-  readonly take: (event: RecordedEvent) => void;
+  readonly fold: (event: RecordedEvent) => void;
 };
 
-/** Makes the fold; it is empty until events are taken. */
+/** Makes the fold; it is empty until events are folded. */
 export const scheduleHolds = (): HoldsFold => {
   const holds = new Map<string, ScheduleHolds>();
   return {
     holds,
     category: SCHEDULE_CATEGORY,
-    take: (event) => {
+    fold: (event) => {
       holds.set(event.stream, after(event, holds.get(event.stream) ?? NO_HOLDS));
     },
   };

@@ -153,7 +153,7 @@ export class StreamState<State, Command, Event, Refusal> {
 
   /** @throws {StreamParked} when the event cannot be decoded; nothing is folded then. */
   #foldRecorded(folded: FoldedState<State>, recorded: RecordedEvent): void {
-    const { metadata: metadata, event } = this.#decode(recorded);
+    const { metadata, event } = this.#decode(recorded);
     folded.state = this.#source.aggregate.decider.evolve(folded.state, event);
     folded.revision = recorded.revision;
     rememberKey(folded, metadata);

@@ -33,7 +33,7 @@ export const LOCK_FILES: readonly string[] = [LOCK, `${LOCK}-journal`, HOLDER];
 /** Locks of this process, kept from the garbage collector, which would release them. */
 const held = new Set<DataDirectoryLock>();
 
-const PID_LOOKS = 20;
+const PID_ATTEMPTS = 20;
 const PID_PAUSE_MS = 25;
 
 const isAlive = (pid: number): boolean => {
@@ -57,12 +57,12 @@ const pidIn = (file: string): number | undefined => {
  * Describes the process that took the lock last. It writes its process id just after it has taken the lock, so an id
  * that is missing, or of a process that has ended, is looked up again for a while.
  */
-const holderOf = async (file: string, looks = PID_LOOKS): Promise<string> => {
+const holderOf = async (file: string, attemptsLeft = PID_ATTEMPTS): Promise<string> => {
   const pid = pidIn(file);
   if (pid !== undefined) return `process ${pid}`;
-  if (looks === 0) return 'another process';
+  if (attemptsLeft === 0) return 'another process';
   await setTimeout(PID_PAUSE_MS);
-  return holderOf(file, looks - 1);
+  return holderOf(file, attemptsLeft - 1);
 };
 
 const syncFolder = (path: string): void => {

@@ -32,14 +32,14 @@ const write = (file: string, key: Uint8Array): void => {
  * it at once.
  */
 const make = (file: string): void => {
-  const written = `${file}.${randomBytes(6).toString('hex')}`;
-  write(written, randomBytes(KEY_BYTES));
+  const temporaryFile = `${file}.${randomBytes(6).toString('hex')}`;
+  write(temporaryFile, randomBytes(KEY_BYTES));
   try {
-    linkSync(written, file);
+    linkSync(temporaryFile, file);
   } catch (error) {
     if (fileErrorCode(error) !== 'EEXIST') throw error;
   } finally {
-    rmSync(written, { force: true });
+    rmSync(temporaryFile, { force: true });
   }
 };
 

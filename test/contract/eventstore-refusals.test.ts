@@ -63,7 +63,7 @@ describe('an event store that refuses calls, falls silent or gets a new log id',
       const { list, read } = PersistentSubscriptions.method;
       const listOption = { case: 'listAllSubscriptions', value: {} } as const;
       const request = Buffer.from(toBinary(ListReqSchema, create(ListReqSchema, { options: { listOption } })));
-      const asked = (): Promise<unknown> => calls.ask(rpcPath(list), request).catch((error: unknown) => error);
+      const asked = (): Promise<unknown> => calls.callUnary(rpcPath(list), request).catch((error: unknown) => error);
       if (kind === 'unary') expect(await asked()).toMatchObject({ details: 'Leader info available' });
       else {
         const call = await calls.open(rpcPath(read));

@@ -111,15 +111,15 @@ export function* walkDynamic(
 function* reportedClosure(
   run: ExecutionWalk,
   at: NodeAt,
-  made: CompiledWorkflowClosure,
+  compiled: CompiledWorkflowClosure,
 ): Walk<CompiledWorkflowClosure> {
-  if (run.known.nodes.get(at.id)?.phase !== Phase.DYNAMIC_RUNNING) return made;
+  if (run.known.nodes.get(at.id)?.phase !== Phase.DYNAMIC_RUNNING) return compiled;
   const found = yield* awaitAnswer<CompiledWorkflowClosure | undefined>((reply) => ({
     kind: 'read-dynamic',
     nodeId: at.id,
     reply,
   }));
-  return found ?? made;
+  return found ?? compiled;
 }
 
 const withClosure = (at: NodeAt, closure: CompiledWorkflowClosure): Parameters<typeof reportNode>[3] => ({

@@ -40,8 +40,8 @@ const isMatched = (characters: readonly string[], tokens: readonly PatternToken[
 };
 
 const hasPair = (value: string, where: readonly Condition[]): boolean =>
-  (JSON.parse(value) as readonly (readonly [string, string])[]).some(([key, of]) =>
-    where.every((each) => satisfies({ key, value: of }, each)),
+  (JSON.parse(value) as readonly (readonly [string, string])[]).some(([key, pairValue]) =>
+    where.every((each) => satisfies({ key, value: pairValue }, each)),
   );
 
 const textSatisfies = (text: string, condition: Condition): boolean => {

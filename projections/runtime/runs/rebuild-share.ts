@@ -75,8 +75,8 @@ export const shareBuilder = (options: ShareOptions): ShareBuilder => {
   let count = 0;
 
   const build = async (onProgress: OnRebuildProgress): Promise<number> => {
-    const writing = { readStore: store, logId: log.logId, cacheBytes, onEntry: shared.see };
-    const target = await projector({ ...options, ...writing, onPoison: 'stop' });
+    const writeOptions = { readStore: store, logId: log.logId, cacheBytes, onEntry: shared.see };
+    const target = await projector({ ...options, ...writeOptions, onPoison: 'stop' });
     const total = Number(await log.head());
     const report = (): void => onProgress({ phase: 'build', done: Number(last), total, count });
     for await (const { events, position } of log.readLog({ after: 0n })) {

@@ -67,8 +67,9 @@ const compare = async (store: ReadStore, model: ReadModel<unknown>, documents: F
     );
     const stored = new Map(found.map((each) => [each.key, each]));
     for (const [key, folded] of some) {
-      const found = difference(model, stored.get(key), folded, key);
-      if (found !== undefined) throw new Error(`the view ${model.collection.name} is wrong about ${key}: ${found}`);
+      const mismatch = difference(model, stored.get(key), folded, key);
+      if (mismatch !== undefined)
+        throw new Error(`the view ${model.collection.name} is wrong about ${key}: ${mismatch}`);
     }
   }
 };
@@ -98,7 +99,7 @@ export const verifier = (options: VerifyOptions): Verifier => {
     const all = folded;
     folded = [];
     for (const model of models) {
-      const documents = all.filter(([of]) => of === model).map(([, document]) => document);
+      const documents = all.filter(([documentModel]) => documentModel === model).map(([, document]) => document);
       await compare(options.store, model, documents);
     }
   };

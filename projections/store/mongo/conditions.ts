@@ -55,8 +55,8 @@ const operatorsOf = (condition: FieldCondition, type: FieldType): Operators => {
 
 /** Splits a filter into filters that must all hold. */
 const conjuncts = (filter: Document): readonly Document[] => {
-  const { $and: together = [], ...own } = filter as { $and?: readonly Document[] };
-  return [own, ...together];
+  const { $and: together = [], ...fieldFilter } = filter as { $and?: readonly Document[] };
+  return [fieldFilter, ...together];
 };
 
 /** Combines filters that must all hold into one; operators on the same field are merged unless they clash. */

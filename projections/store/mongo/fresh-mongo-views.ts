@@ -11,9 +11,9 @@ const dropOthers = (db: MongoConnection['db'], kept: readonly Build[]): Promise<
   dropCollections(db, (name) => isOfViews(name) && !kept.includes(buildOf(name)));
 
 const activate = async ({ db }: MongoConnection, before: DatabaseLabel, build: Build, logId: string): Promise<void> => {
-  const { format, build: current, logId: of } = before;
+  const { format, build: current, logId: currentLogId } = before;
   const { matchedCount } = await labelIn(db).updateOne(
-    { _id: 'views', format, build: current, logId: of },
+    { _id: 'views', format, build: current, logId: currentLogId },
     { $set: { build, logId } },
   );
   if (matchedCount === 0) throw new StoreUnavailable('another rebuild has put its views in place meanwhile');

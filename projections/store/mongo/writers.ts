@@ -19,26 +19,26 @@ type WriterRow = { readonly _id: UUID; readonly seen: Date };
 
 const NOTE_EVERY_MS = 600_000;
 /** A session that was not seen for this long cannot have an open transaction. */
-const GONE_MS = 3_600_000;
+const EXPIRED_AFTER_MS = 3_600_000;
 
 /** Creates the registry of a database's writing sessions, those of this process and of others. */
 export const writersIn = (db: Db): Writers => {
   const rows = db.collection<WriterRow>('writers');
-  const numbers = new Map<string, number>();
+  const notedAtMs = new Map<string, number>();
 
   const note = async (session: ClientSession): Promise<void> => {
     const id = session.id?.id as UUID | undefined;
     if (id === undefined) return;
-    const notedAt = numbers.get(id.toString('hex'));
+    const notedAt = notedAtMs.get(id.toString('hex'));
     if (notedAt !== undefined && performance.now() - notedAt < NOTE_EVERY_MS) return;
     await rows.updateOne({ _id: id }, { $currentDate: { seen: true } }, { upsert: true });
-    if (numbers.size === 0) await rows.deleteMany({ seen: { $lt: new Date(Date.now() - GONE_MS) } });
-    numbers.set(id.toString('hex'), performance.now());
+    if (notedAtMs.size === 0) await rows.deleteMany({ seen: { $lt: new Date(Date.now() - EXPIRED_AFTER_MS) } });
+    notedAtMs.set(id.toString('hex'), performance.now());
   };
 
   const endOthers = async (): Promise<void> => {
     const ids = (await rows.find().toArray()).map(({ _id }) => _id);
-    const others = ids.filter((id) => !numbers.has(id.toString('hex')));
+    const others = ids.filter((id) => !notedAtMs.has(id.toString('hex')));
     if (others.length === 0) return;
     // Every user may end their own sessions. If the server still refuses, it ends the transactions itself after a
     // minute.
@@ -50,7 +50,7 @@ export const writersIn = (db: Db): Writers => {
   };
 
   const forget = (): void => {
-    for (const id of numbers.keys()) numbers.set(id, -Infinity);
+    for (const id of notedAtMs.keys()) notedAtMs.set(id, -Infinity);
   };
 
   return { note, endOthers, forget };

@@ -101,7 +101,7 @@ const authenticationOf = ({ clientSecret }: ExternalClient): ClientAuth =>
 export const externalIssuer = (client: ExternalClient, now: () => number): IssuerClient => {
   const { issuer, clientId, scope, audience } = client;
   let known: { readonly configuration: Configuration; readonly until: number } | undefined;
-  let asking: Promise<Configuration> | undefined;
+  let discovering: Promise<Configuration> | undefined;
   const discover = async (): Promise<Configuration> => {
     const options = { execute: isPlain(issuer) ? [allowPlain] : [], timeout: DISCOVERY_SECONDS };
     try {
@@ -113,7 +113,7 @@ export const externalIssuer = (client: ExternalClient, now: () => number): Issue
       known = { ...known, until: now() + PAUSE_MS };
       return known.configuration;
     } finally {
-      asking = undefined;
+      discovering = undefined;
     }
   };
   return {
@@ -121,7 +121,7 @@ export const externalIssuer = (client: ExternalClient, now: () => number): Issue
     audience,
     configuration: () => {
       if (known && now() < known.until) return Promise.resolve(known.configuration);
-      return (asking ??= discover());
+      return (discovering ??= discover());
     },
   };
 };

@@ -86,7 +86,7 @@ type Exchange = {
   readonly address: string;
 };
 
-type Step = (asked: Exchange, options: BrowserSessionsOptions) => Promise<void>;
+type Step = (exchange: Exchange, options: BrowserSessionsOptions) => Promise<void>;
 
 const redirect = (response: ServerResponse, to: string, cookies: readonly string[]): void => {
   response.writeHead(302, { location: to, 'set-cookie': [...cookies], 'cache-control': 'no-store' }).end();

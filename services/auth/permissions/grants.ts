@@ -94,11 +94,11 @@ const placesOf = (name: string): readonly string[] => [name === '' ? ANY : name]
 
 /** The grants that the bindings of a principal give to one identity. A role that this release does not have gives none. */
 export const grantsByBindings = (
-  { issuer: own }: Pick<Identity, 'issuer'>,
+  { issuer: identityIssuer }: Pick<Identity, 'issuer'>,
   bindings: readonly RecordedBinding[],
 ): readonly Grant[] =>
   bindings.flatMap(({ role, project, domain, issuer }) =>
-    isRole(role) && (issuer === '' || issuer === own)
+    isRole(role) && (issuer === '' || issuer === identityIssuer)
       ? [{ role, projects: placesOf(project), domains: placesOf(domain) }]
       : [],
   );

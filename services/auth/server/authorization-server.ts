@@ -98,12 +98,12 @@ const pagesBelow = (issuer: string): ReturnPages => {
 };
 
 /** Answers a request for a page of signing in, or for an endpoint. */
-const answerAt = async (signIn: SignInServices, page: PageRequest): Promise<void> => {
-  const { request, response } = page;
+const answerAt = async (signIn: SignInServices, pageRequest: PageRequest): Promise<void> => {
+  const { request, response } = pageRequest;
   const { url = '' } = request;
   const isFromUpstream = signIn.upstream !== undefined && url.split('?', 1)[0] === UPSTREAM_CALLBACK;
   if (isFromUpstream) returnFromUpstream(request, response, pagesBelow(signIn.provider.issuer));
-  else if (url.startsWith(INTERACTIONS)) await answerPage(signIn, page);
+  else if (url.startsWith(INTERACTIONS)) await answerPage(signIn, pageRequest);
   else await answerEndpoint(signIn.provider, request, response);
 };
 

@@ -31,12 +31,12 @@ type Page = { readonly bindings: readonly ShownBinding[] };
  */
 export const changeBinding = async (
   command: 'grant' | 'revoke',
-  who: Pick<ShownBinding, 'principal' | 'role'>,
+  principalAndRole: Pick<ShownBinding, 'principal' | 'role'>,
   flags: AccessFlags,
 ): Promise<void> =>
   connected(flags, async (connection) => {
     const { project = '', domain = '', issuer = '' } = flags;
-    const request = { binding: { ...who, project, domain, issuer } };
+    const request = { binding: { ...principalAndRole, project, domain, issuer } };
     const { grant, revoke } = AccessService.method;
     await (command === 'grant' ? connection.call(grant, request) : connection.call(revoke, request));
   });

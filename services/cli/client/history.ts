@@ -61,10 +61,10 @@ const lineOf = (each: ShownTransition): string =>
  */
 export const history = (name: string, flags: HistoryFlags): Promise<void> =>
   connected(flags, async (connection) => {
-    const { node = '', phase = [], type = [], changesOnly, newestFirst, limit: asked = Infinity, json } = flags;
+    const { node = '', phase = [], type = [], changesOnly, newestFirst, limit = Infinity, json } = flags;
     const filters = { nodeId: node, phases: [...phase], types: [...type], changesOnly, newestFirst };
     const id = executionIdOf(name, flags);
-    let left = asked;
+    let left = limit;
     let token = '';
     do {
       const request = { id, ...filters, limit: Math.min(left, PAGE), token };

@@ -4,7 +4,7 @@ import { ExportRefused, exportFailureOf } from '../../reactors/export-to-kafka/f
 import { readPositions } from '../../reactors/export-to-kafka/positions.js';
 import { reconcile } from '../../reactors/export-to-kafka/reconcile.js';
 import { replay } from '../../reactors/export-to-kafka/replay.js';
-import { assertThere, positionsTopic, topicName } from '../../reactors/export-to-kafka/topics.js';
+import { assertTopicsExist, positionsTopic, topicName } from '../../reactors/export-to-kafka/topics.js';
 import type { Configuration } from '../../config/configuration.js';
 import { eventTypes } from '../../event-json/event-types.js';
 import { connectionOf, topicsOf } from '../../main/export/kafka-connection.js';
@@ -140,7 +140,7 @@ export const exportReconcile = (configuration: Configuration, flags: ExportFlags
     const { topic, filter: filters, from = 0n } = flags;
     assertFilters(filters);
     const names = topic === undefined ? categories.map((category) => topicName(topics.prefix, category)) : [topic];
-    await assertThere(kafka, topic === undefined ? [...names, positionsTopic(topics.prefix)] : names);
+    await assertTopicsExist(kafka, topic === undefined ? [...names, positionsTopic(topics.prefix)] : names);
     const to = flags.to ?? (topic === undefined ? await publishedUpTo(parts) : await log.head());
     const end = topic === undefined ? 'the end of what was published' : 'the end of the log';
     assertRange(from, to, flags.to === undefined ? end : '--to');

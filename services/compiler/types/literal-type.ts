@@ -90,8 +90,8 @@ const flattened = (all: readonly LiteralType[]): LiteralType | undefined => {
 
 /** The common type of the elements of a list or map: a union when they differ, NONE when there are none. */
 export const unified = (elements: readonly LiteralType[]): LiteralType => {
-  const telling = elements.filter((type) => !isEmptyCollection(type));
-  const distinct = new Map((telling.length > 0 ? telling : elements).map((type) => [typeKey(type), type]));
+  const nonEmpty = elements.filter((type) => !isEmptyCollection(type));
+  const distinct = new Map((nonEmpty.length > 0 ? nonEmpty : elements).map((type) => [typeKey(type), type]));
   const sorted = [...distinct].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, type]) => type);
   const [only] = sorted;
   if (only === undefined) return types.NONE;

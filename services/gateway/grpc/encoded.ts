@@ -78,20 +78,20 @@ const trailerOf = ({ code, message, trailers }: FailedStatus): Trailer => ({
 type Serving = Pick<EncodedHosting, 'statusOf'> & { readonly limits: RequestLimits };
 
 const handlerOf = (path: string, handle: EncodedHandler, { limits, statusOf }: Serving): GrpcHandler => {
-  const answer = async (grpcCall: GrpcCall, disconnected: AbortController): Promise<void> => {
-    const call = encodedCall({ path, grpcCall, disconnected: disconnected.signal }, limits);
+  const answer = async (grpcCall: GrpcCall, disconnection: AbortController): Promise<void> => {
+    const call = encodedCall({ path, grpcCall, disconnected: disconnection.signal }, limits);
     try {
       await withinDeadline(grpcCall.deadline, () => handle(call));
       endAnswer(grpcCall, { 'grpc-status': '0' });
     } catch (thrown) {
       if (!isGone(grpcCall)) endAnswer(grpcCall, trailerOf(statusOf(thrown, path)));
     }
-    disconnected.abort(); // after a missed deadline the handler still runs
+    disconnection.abort(); // after a missed deadline the handler still runs
   };
   return (grpcCall) => {
-    const disconnect = new AbortController();
-    grpcCall.stream.once('close', () => disconnect.abort());
-    void answer(grpcCall, disconnect);
+    const disconnection = new AbortController();
+    grpcCall.stream.once('close', () => disconnection.abort());
+    void answer(grpcCall, disconnection);
   };
 };
 

@@ -39,7 +39,7 @@ const withDependencies = (files: ReflectedFiles, file: ReflectedFile, sent: Set<
   return [file.bytes, ...further];
 };
 
-const answerOf = (files: ReflectedFiles, { messageRequest: asked }: Request, sent: Set<string>): Answer => {
+const answerOf = (files: ReflectedFiles, { messageRequest }: Request, sent: Set<string>): Answer => {
   const answerWith = (file: ReflectedFile | undefined, requested: string): Answer =>
     file
       ? {
@@ -47,19 +47,19 @@ const answerOf = (files: ReflectedFiles, { messageRequest: asked }: Request, sen
           value: { fileDescriptorProto: [...withDependencies(files, file, sent)] },
         }
       : refusal('NOT_FOUND', `${requested} is not known`);
-  switch (asked.case) {
+  switch (messageRequest.case) {
     case 'fileByFilename':
-      return answerWith(files.byName(asked.value), `file ${asked.value}`);
+      return answerWith(files.byName(messageRequest.value), `file ${messageRequest.value}`);
     case 'fileContainingSymbol':
-      return answerWith(files.bySymbol(asked.value), `symbol ${asked.value}`);
+      return answerWith(files.bySymbol(messageRequest.value), `symbol ${messageRequest.value}`);
     case 'fileContainingExtension': {
-      const { containingType, extensionNumber } = asked.value;
+      const { containingType, extensionNumber } = messageRequest.value;
       return answerWith(files.byExtension(containingType, extensionNumber), `extension ${extensionNumber}`);
     }
     case 'allExtensionNumbersOfType': {
-      const extensionNumber = files.extensionsOf(asked.value);
-      if (!extensionNumber) return refusal('NOT_FOUND', `type ${asked.value} is not known`);
-      const value = { baseTypeName: asked.value, extensionNumber: [...extensionNumber] };
+      const extensionNumber = files.extensionsOf(messageRequest.value);
+      if (!extensionNumber) return refusal('NOT_FOUND', `type ${messageRequest.value} is not known`);
+      const value = { baseTypeName: messageRequest.value, extensionNumber: [...extensionNumber] };
       return { case: 'allExtensionNumbersResponse', value };
     }
     case 'listServices':

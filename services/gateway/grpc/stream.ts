@@ -107,20 +107,20 @@ const open = (endpoint: Endpoint, { grpcCall, disconnected, shutdown, hosting }:
 
 /** Makes the handler of a streaming RPC. `shutdown` is aborted when the server begins to shut down. */
 export const streamHandler = (endpoint: Endpoint, hosting: Hosting, shutdown: AbortSignal): GrpcHandler => {
-  const answer = async (grpcCall: GrpcCall, disconnected: AbortController): Promise<void> => {
-    const streaming = { grpcCall, disconnected: disconnected.signal, shutdown, hosting };
+  const answer = async (grpcCall: GrpcCall, disconnection: AbortController): Promise<void> => {
+    const streaming = { grpcCall, disconnected: disconnection.signal, shutdown, hosting };
     try {
       await hosting.dispatch(open(endpoint, streaming), (call) => answerAll(call, streaming));
       endAnswer(grpcCall, { 'grpc-status': '0' });
     } catch (thrown) {
-      disconnected.abort(); // after a missed deadline the handler still runs
+      disconnection.abort(); // after a missed deadline the handler still runs
       refuse(grpcCall, rpcFailureOf(thrown, endpoint.method));
     }
     closeInTime(grpcCall.stream, maxStallOf(endpoint), hangUpOn(grpcCall));
   };
   return (grpcCall) => {
-    const disconnect = new AbortController();
-    grpcCall.stream.once('close', () => disconnect.abort());
-    void answer(grpcCall, disconnect);
+    const disconnection = new AbortController();
+    grpcCall.stream.once('close', () => disconnection.abort());
+    void answer(grpcCall, disconnection);
   };
 };

@@ -26,7 +26,7 @@ type Reader = { readonly disconnected: AbortSignal; readonly maxStallMs: MaxStal
 /**
  * Writes framed messages, and waits while the client does not read.
  *
- * @throws {Error} once `gone` is aborted, also because the client took too long to read.
+ * @throws {Error} once `disconnected` is aborted, also because the client took too long to read.
  */
 export const write = async (
   call: GrpcCall,

@@ -98,11 +98,11 @@ const receive = async (exchange: Exchange, hosting: Hosting): Promise<ReceivedCa
   bytes: bodyOf(exchange.request).length,
 });
 
-const disconnection = (reply: FastifyReply): AbortSignal => {
-  const disconnected = new AbortController();
-  if (reply.raw.destroyed) disconnected.abort();
-  reply.raw.once('close', () => disconnected.abort());
-  return disconnected.signal;
+const disconnectSignal = (reply: FastifyReply): AbortSignal => {
+  const controller = new AbortController();
+  if (reply.raw.destroyed) controller.abort();
+  reply.raw.once('close', () => controller.abort());
+  return controller.signal;
 };
 
 /** Sends the answers of an RPC that follows the log, as Server-Sent Events, until the client disconnects. */
@@ -111,7 +111,7 @@ const sendFollowed = (
   call: DispatchedCall,
   reply: FastifyReply,
 ): Promise<Sent> => {
-  const disconnected = disconnection(reply);
+  const disconnected = disconnectSignal(reply);
   return sendEvents(reply, follow(call.request as Uint8Array, call, { form: 'events', disconnected }), {
     disconnected,
     maxStallMs,
@@ -129,7 +129,7 @@ const streamBody = (
     ? bodyMessages(endpoint, bodyOf(request), dialects.read)
     : [readRequest(request, addressed, dialects.read)];
   const { maxMessageBytes: maxBytes } = hosting;
-  return answerStream({ endpoint, stream, messages, call, dialects, maxBytes }, disconnection(reply));
+  return answerStream({ endpoint, stream, messages, call, dialects, maxBytes }, disconnectSignal(reply));
 };
 
 const isBody = (body: Uint8Array | string | Sent): body is Uint8Array | string =>

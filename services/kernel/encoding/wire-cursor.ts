@@ -22,8 +22,8 @@ export class Malformed extends Error {
   /** Offset of the number, tag, length, value or text that is wrong; for a group, that after its tag. */
   readonly at: number;
 
-  constructor(fault: string, at: number) {
-    super(fault);
+  constructor(problem: string, at: number) {
+    super(problem);
     this.name = 'Malformed';
     this.at = at;
   }

@@ -9,7 +9,7 @@ export type OnParked = (parked: StreamParked) => void;
 /** A fold of events from a subscription in which one stream that cannot be read does not stop the others. */
 export type ParkableFold = {
   /** Folds an event. An event of a parked stream is left until the stream is resumed. */
-  readonly take: (event: RecordedEvent) => void;
+  readonly fold: (event: RecordedEvent) => void;
   /**
    * Folds the rest of a parked stream. When that cannot be read, the stream stays parked and is reported again.
    *
@@ -20,7 +20,7 @@ export type ParkableFold = {
   readonly reasonOf: (stream: StreamName) => StreamParked | undefined;
 };
 
-/** A parked stream: the revision of the first event that is not folded, and of the last that `take` has left. */
+/** A parked stream: the revision of the first event that is not folded, and of the last that `fold` has left. */
 type Parked = { error: StreamParked; next: bigint; left: bigint };
 
 /**
@@ -28,7 +28,7 @@ type Parked = { error: StreamParked; next: bigint; left: bigint };
  *
  * @param evolve folds one event. Of a resumed stream it gets every event from the one on that parked the stream, also
  * those that the subscription leaves out.
- * It parks the stream by throwing `StreamParked`; other errors are thrown by `take`.
+ * It parks the stream by throwing `StreamParked`; other errors are thrown by `fold`.
  */
 export const parkableFold = (evolve: (event: RecordedEvent) => void, onParked: OnParked): ParkableFold => {
   const parked = new Map<StreamName, Parked>();
@@ -36,8 +36,8 @@ export const parkableFold = (evolve: (event: RecordedEvent) => void, onParked: O
   const resumed = new Map<StreamName, bigint>();
 
   /**
-   * Folds the rest of a stream, with the events that `take` leaves meanwhile. The stream stops being parked in the turn
-   * of the event loop in which nothing is left: in a later turn, `take` could leave another event, which no fold gets.
+   * Folds the rest of a stream, with the events that `fold` leaves meanwhile. The stream stops being parked in the turn
+   * of the event loop in which nothing is left: in a later turn, `fold` could leave another event, which no fold gets.
    */
   const foldLeft = async (stream: StreamName, state: Parked, log: Pick<EventLog, 'readStream'>): Promise<void> => {
     while (state.next <= state.left) {
@@ -59,7 +59,7 @@ export const parkableFold = (evolve: (event: RecordedEvent) => void, onParked: O
 
   return {
     reasonOf: (stream) => parked.get(stream)?.error,
-    take: (event) => {
+    fold: (event) => {
       const { stream, revision } = event;
       const state = parked.get(stream);
       if (state && revision > state.left) state.left = revision;

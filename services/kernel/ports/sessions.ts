@@ -62,7 +62,7 @@ export interface Sessions {
 
   /**
    * Computes an answer from the committed state of a stream, in the stream's queue. Commands change this state in
-   * place: `look` must not change it, and its answer must not refer to it.
+   * place: `select` must not change it, and its answer must not refer to it.
    */
   read<State, Command, Event, Refusal, Answer>(
     aggregate: Aggregate<State, Command, Event, Refusal>,

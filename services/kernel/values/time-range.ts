@@ -54,15 +54,15 @@ const holdsTimes = (root: DescMessage): boolean => {
   return isSo;
 };
 
-const looked = new WeakMap<DescMessage, readonly DescField[]>();
+const knownFields = new WeakMap<DescMessage, readonly DescField[]>();
 
 const fieldsWithTimes = (type: DescMessage): readonly DescField[] => {
   const mayHold = (field: DescField): boolean => {
     const inner = innerOf(field);
     return inner !== undefined && !ELSEWHERE.has(inner.typeName) && holdsTimes(inner);
   };
-  const fields = looked.get(type) ?? type.fields.filter(mayHold);
-  looked.set(type, fields);
+  const fields = knownFields.get(type) ?? type.fields.filter(mayHold);
+  knownFields.set(type, fields);
   return fields;
 };
 

@@ -1,11 +1,11 @@
 import type { MessagePort } from 'node:worker_threads';
 import { RpcError } from '../../kernel/rpc.js';
-import type { Admissions, Admitted, AskingCall } from '../../streams/eventstore/guard.js';
+import type { Admissions, Admitted, AdmissionRequest } from '../../streams/eventstore/guard.js';
 import { answerOver, askOver } from '../threads/messages.js';
 
 type Question =
-  | { readonly call: AskingCall }
-  | { readonly call: AskingCall; readonly admitted: Admitted; readonly code: string };
+  | { readonly call: AdmissionRequest }
+  | { readonly call: AdmissionRequest; readonly admitted: Admitted; readonly code: string };
 
 /** The client end: asks the thread that authenticates. */
 export const relayedAdmissions = (port: MessagePort): Admissions => {

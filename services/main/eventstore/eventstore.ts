@@ -75,15 +75,15 @@ const unserved: ServedEventstore = {
  */
 export const eventstorePort = async ({
   host,
-  eventstore_port: asked,
+  eventstore_port: port,
   eventstore_mode: mode,
 }: Configuration): Promise<number | undefined> => {
   if (mode === 'off') return undefined;
   try {
-    await assertPortIsFree('EventStoreDB', host, asked ?? USUAL_EVENTSTORE_PORT);
-    return asked ?? USUAL_EVENTSTORE_PORT;
+    await assertPortIsFree('EventStoreDB', host, port ?? USUAL_EVENTSTORE_PORT);
+    return port ?? USUAL_EVENTSTORE_PORT;
   } catch (error) {
-    if (asked !== undefined) throw error;
+    if (port !== undefined) throw error;
     return undefined;
   }
 };

@@ -32,14 +32,14 @@ const readLaunchPlan: DefinitionsOptions['readLaunchPlan'] = async (stream, sele
 const payloads = await openPayloads({ directory, location });
 const definitions = registeredDefinitions({ log, payloads, readLaunchPlan });
 
-answerAll(({ id, request, ...asked }: LargeRequest<LargeRegistration>) => {
-  switch (asked.kind) {
+answerAll(({ id, request, ...registration }: LargeRequest<LargeRegistration>) => {
+  switch (registration.kind) {
     case 'task':
-      return taskFrom(id, decodeStrictly(TaskCreateRequestSchema, request), { taskTypes, limits: asked.limits });
+      return taskFrom(id, decodeStrictly(TaskCreateRequestSchema, request), { taskTypes, limits: registration.limits });
     case 'workflow':
       // Its bytes have been checked already.
       return workflowFrom(id, decode(WorkflowCreateRequestSchema, request), definitions, workflowLimits);
     case 'launch-plan':
-      return launchPlanFrom(id, decodeStrictly(LaunchPlanCreateRequestSchema, request), asked.workflow);
+      return launchPlanFrom(id, decodeStrictly(LaunchPlanCreateRequestSchema, request), registration.workflow);
   }
 });

@@ -12,7 +12,7 @@ import { type LogReaderSource, sqliteLogReader } from '../../store/log/sqlite-lo
 import type { Configuration } from '../../config/configuration.js';
 import { openLogger } from '../logger.js';
 import { forSetting } from '../../config/operator-errors.js';
-import { permanentProblem, failureLog as failureLog } from './event-store-problem.js';
+import { permanentProblem, failureLog } from './event-store-problem.js';
 
 /** The location of the log, for a process or a thread that reads it. It can be sent to any thread. */
 export type LogSource =
@@ -51,7 +51,7 @@ const ENOUGH_TIMES = 3;
 
 /**
  * Makes a function that the client calls while it waits for the event store: with each error, and without one while an
- * attempt has no answer. `say` logs it.
+ * attempt has no answer. `report` logs it.
  *
  * @throws {StoreUnavailable} from that function, to end the wait, when the same permanent problem was met
  * {@link ENOUGH_TIMES} times in a row.

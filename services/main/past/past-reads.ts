@@ -44,7 +44,7 @@ export const pastReader = (data: PastThreadData): PastReader & { close(): Promis
 type Request = MessageShape<DescMessage>;
 
 /** Makes the handler of an RPC that the reader answers; `momentIn` finds the moment that a request asks for. */
-const askedOf =
+const handlerOf =
   (reader: PastReader, { method }: Pick<Route, 'method'>, momentIn: (request: Request) => Moment | undefined) =>
   async (request: Request, call: Call): Promise<Uint8Array> => {
     const until = momentIn(request);
@@ -59,7 +59,7 @@ export const pastRoutes = (reader: PastReader): readonly Route[] =>
   HistoryService.methods.map((method) => ({
     method,
     takes: 'message',
-    handle: askedOf(reader, { method }, () => undefined),
+    handle: handlerOf(reader, { method }, () => undefined),
   }));
 
 const asOfIn = (request: Request): string => (request as Request & { readonly asOf: string }).asOf;
@@ -68,8 +68,8 @@ const asOfIn = (request: Request): string => (request as Request & { readonly as
 export const withPast = (routes: readonly Route[], reader: PastReader, logId: string): readonly Route[] =>
   routes.map((each) => {
     if (!acceptsAsOf(each)) return each;
-    const askPast = askedOf(reader, each, (request) => momentOf(asOfIn(request), 'as_of', logId));
+    const readPast = handlerOf(reader, each, (request) => momentOf(asOfIn(request), 'as_of', logId));
     const handle = (request: Request, call: Call): Promise<Answer<DescMessage>> =>
-      asOfIn(request) === '' ? each.handle(request as never, call) : askPast(request, call);
+      asOfIn(request) === '' ? each.handle(request as never, call) : readPast(request, call);
     return { ...each, handle };
   });

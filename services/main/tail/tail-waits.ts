@@ -16,9 +16,9 @@ export const tailWaits = (
 ): TailSources['reach'] => {
   let head = 0n;
   const position = (): bigint => (feed.position() > head ? feed.position() : head);
-  const lookAhead = async (): Promise<void> => {
+  const readAhead = async (): Promise<void> => {
     head = await log.head();
   };
-  const waits = positionWaits({ hasReached: (requested) => position() >= requested, lookAhead });
+  const waits = positionWaits({ hasReached: (requested) => position() >= requested, readAhead });
   return (requested) => reachPosition({ waits, position, ...(maxLagMs !== undefined && { maxLagMs }) }, requested);
 };

@@ -48,7 +48,7 @@ export interface ChannelEnd {
   on(event: string, listener: (message: unknown) => void): unknown;
 }
 
-type Asked<Question> = { readonly id: number; readonly question: Question };
+type PostedQuestion<Question> = { readonly id: number; readonly question: Question };
 
 type Answered<Answer> =
   | { readonly id: number; readonly answer: Answer }
@@ -83,7 +83,7 @@ export const askOver = <Question, Answer>(channel: ChannelEnd): Questions<Questi
       new Promise((resolve, reject) => {
         count += 1;
         waiting.set(count, { resolve, reject });
-        send({ id: count, question } satisfies Asked<Question>);
+        send({ id: count, question } satisfies PostedQuestion<Question>);
       }),
     waiting: () => waiting.size,
     failAll: (error) => {
@@ -95,7 +95,7 @@ export const askOver = <Question, Answer>(channel: ChannelEnd): Questions<Questi
 
 /** Answers questions as they come; work on them is begun in their order. A bug in `work` ends the thread. */
 export const answerOver = (channel: ChannelEnd, work: (question: never) => unknown): void => {
-  const answerTo = async ({ id, question }: Asked<never>): Promise<Answered<unknown>> => {
+  const answerTo = async ({ id, question }: PostedQuestion<never>): Promise<Answered<unknown>> => {
     try {
       return { id, answer: await work(question) };
     } catch (error) {
@@ -104,6 +104,6 @@ export const answerOver = (channel: ChannelEnd, work: (question: never) => unkno
   };
   const send = batchMessages((messages) => channel.postMessage(messages));
   channel.on('message', (message) => {
-    for (const pending of message as readonly Asked<never>[]) void answerTo(pending).then(send);
+    for (const pending of message as readonly PostedQuestion<never>[]) void answerTo(pending).then(send);
   });
 };

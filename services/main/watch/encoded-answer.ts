@@ -21,8 +21,8 @@ const eventOf = ({ kind, position, isWhole, bytes }: WatchAnswer): Buffer => {
 
 /** Encodes an answer as it is sent. */
 export const encodedAnswer: EncodeAnswer = (form, answer) => {
-  const { kind, position, stream: of } = answer;
+  const { kind, position, stream } = answer;
   const data = form === 'messages' ? frameOf(answer.bytes) : eventOf(answer);
   // The bytes are copied, because a message to another thread would contain the whole memory pool of the buffer.
-  return { kind, position, data: new Uint8Array(data), ...(of !== undefined && { stream: of }) };
+  return { kind, position, data: new Uint8Array(data), ...(stream !== undefined && { stream }) };
 };

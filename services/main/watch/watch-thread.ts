@@ -67,7 +67,7 @@ const following = log.subscribe({ after: position, filter }, (page) => {
   // Set before the page is folded: a list that is opened meanwhile starts after this page, which it does not get.
   ({ position } = page);
   waits.advanced();
-  return hub.take(page);
+  return hub.onPage(page);
 });
 answerOver(questions, (question) => hub.answer(question));
 await following.ended;

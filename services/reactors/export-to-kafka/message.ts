@@ -89,9 +89,9 @@ export const messageMaker = ({ format, logId, dataEncoder, maxBytes }: MessageOp
   const attributesOf = streamAttributes();
   return (event) => {
     const metadata = metadataIn(event);
-    const about = described(event, metadata ?? metadataWithout(event), attributesOf(event.stream), logId);
-    const { id, type } = about.attributes;
-    const { category, key } = about.stream;
+    const description = described(event, metadata ?? metadataWithout(event), attributesOf(event.stream), logId);
+    const { id, type } = description.attributes;
+    const { category, key } = description.stream;
     const message = (value: Buffer): Outgoing => ({
       category,
       key,
@@ -102,7 +102,7 @@ export const messageMaker = ({ format, logId, dataEncoder, maxBytes }: MessageOp
       position: event.position,
       recordedAtMs: metadata?.recordedAtMs ?? Date.now(),
     });
-    const referring = (): Outgoing => message(encoding.referring(about, dataRefOf(logId, event)));
+    const referring = (): Outgoing => message(encoding.referring(description, dataRefOf(logId, event)));
     const fitting = (value: Buffer): Outgoing => {
       const whole = message(value);
       return sizeOf(whole) <= maxBytes(category) ? whole : referring();
@@ -113,7 +113,7 @@ export const messageMaker = ({ format, logId, dataEncoder, maxBytes }: MessageOp
     };
     if (metadata === undefined) return referring();
     try {
-      const value = encoding.whole(event, about);
+      const value = encoding.whole(event, description);
       return value instanceof Promise ? value.then(fitting, unreadable) : fitting(value);
     } catch (error) {
       return unreadable(error);

@@ -123,8 +123,8 @@ const onceSettled = async <Found>(work: () => Promise<Found>): Promise<Found> =>
 };
 
 const makeMissing = async (admin: Admin, topics: readonly ITopicConfig[]): Promise<void> => {
-  const there = new Set(await admin.listTopics());
-  const missing = topics.filter(({ topic }) => !there.has(topic));
+  const existing = new Set(await admin.listTopics());
+  const missing = topics.filter(({ topic }) => !existing.has(topic));
   // Another process may create them at the same time; the result is checked afterwards.
   if (missing.length > 0) await admin.createTopics({ topics: missing, waitForLeaders: true }).catch(throwNotCreated);
 };
@@ -218,8 +218,8 @@ export const exportPrefixes = async (kafka: Kafka): Promise<readonly string[]> =
  *
  * @throws {ExportRefused} naming those that do not.
  */
-export const assertThere = async (kafka: Kafka, topics: readonly string[]): Promise<void> => {
-  const there = new Set(await topicNames(kafka));
-  const missing = topics.filter((topic) => !there.has(topic));
+export const assertTopicsExist = async (kafka: Kafka, topics: readonly string[]): Promise<void> => {
+  const existing = new Set(await topicNames(kafka));
+  const missing = topics.filter((topic) => !existing.has(topic));
   if (missing.length > 0) throw new ExportRefused(`there is no topic ${missing.join(', ')}`);
 };

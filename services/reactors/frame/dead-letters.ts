@@ -138,7 +138,7 @@ export const deadLetters =
 
     const fold = parkableFold(apply, (error) => parked.note(error));
     const take = (each: RecordedEvent): void => {
-      if (each.stream === stream) fold.take(each);
+      if (each.stream === stream) fold.fold(each);
     };
     const endResuming = parked.onResuming((resumed) => fold.resume(resumed, log));
 

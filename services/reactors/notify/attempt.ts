@@ -86,8 +86,8 @@ export const attempts = (options: AttemptOptions) => {
     const message = composeMessage(to.templates, key, content, { isRepeat: mayHaveArrived, digest: names });
     const outcome = await to.channel.send(message, AbortSignal.any([closing, AbortSignal.timeout(timeoutMs)]));
     const nowMs = timers.now();
-    const asked = outcome.kind === 'failed' ? (outcome.retryAfterMs ?? 0) : 0;
-    const nextAttemptAtMs = nowMs + Math.max(asked, retryDelayMs(retry, count, random()));
+    const requestedDelayMs = outcome.kind === 'failed' ? (outcome.retryAfterMs ?? 0) : 0;
+    const nextAttemptAtMs = nowMs + Math.max(requestedDelayMs, retryDelayMs(retry, count, random()));
     const giveUpAtMs = sinceMs + retry.giveUpAfterMs;
     const ended = { messageId: key.id, attempt, outcome, nowMs, nextAttemptAtMs, giveUpAtMs };
     await handle(due, { type: 'EndNotification', ...ended }, `${attempt}-end`);
@@ -107,11 +107,11 @@ export const attempts = (options: AttemptOptions) => {
    *
    * @returns when the message is to be looked at again; `undefined` when it is finished.
    */
-  return async (asked: DueMessage): Promise<WorkResult> => {
-    const { key } = asked;
+  return async (queued: DueMessage): Promise<WorkResult> => {
+    const { key } = queued;
     const { isKnown, refusal, requestedAtMs } = await known(key);
     // After a restart, the event that the message is about may be read before the request to send it again.
-    const due = { ...asked, sinceMs: Math.max(asked.sinceMs, requestedAtMs) };
+    const due = { ...queued, sinceMs: Math.max(queued.sinceMs, requestedAtMs) };
     if (refusal?.kind === 'finished') return afterRefusal(due, refusal);
     const to = channels.get(key.channel);
     if (!to) return giveUp(due, `there is no channel ${key.channel}`);

@@ -115,8 +115,8 @@ export const openDigests = ({ after, windowMs }: DigestLimits): Digests => {
 
   return {
     place: (key, content, nowMs) => {
-      const own = digests.get(key.id);
-      if (own?.isClosed === true) return sendFor(own);
+      const ownDigest = digests.get(key.id);
+      if (ownDigest?.isClosed === true) return sendFor(ownDigest);
       if (after === 0 || !FAILED.includes(content.phase)) return SEND;
       if (isInClosed(key.id)) return later(nowMs + AFTER_MS);
       tidy(nowMs);

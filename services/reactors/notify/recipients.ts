@@ -69,8 +69,8 @@ const ofRules = (content: MessageContent, { rules, isMail }: Routing): readonly 
 /** The id of a message: the same for every attempt, and another one for every event, channel and recipient. */
 const messageIdOf = ({ eventId, runningLongerThanMs }: MessageContent, { channel, recipient }: Recipient): string => {
   const digits = eventId.replaceAll('-', ''); // as in the ids of recorded messages
-  const about = runningLongerThanMs === undefined ? [digits] : [digits, 'long-running'];
-  return sha256Hex(JSON.stringify([...about, channel, recipient])).slice(0, 32);
+  const subject = runningLongerThanMs === undefined ? [digits] : [digits, 'long-running'];
+  return sha256Hex(JSON.stringify([...subject, channel, recipient])).slice(0, 32);
 };
 
 /** The keys, each id once. */

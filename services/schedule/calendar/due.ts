@@ -112,7 +112,7 @@ const skipReason = (
 const mostCaughtUp = ({ policy, max }: CatchUp): number => Math.min(max, policy === 'last' ? 1 : MAX_OPEN);
 
 /** The end of the time around a tick for which no tick is fired, at least the tick itself. */
-const barredUntil = (
+const skippedUntil = (
   { atMs, segment }: Tick,
   { nowMs, archived, catchUp }: DueFacts,
   { paused }: DecidedFacts,
@@ -122,7 +122,7 @@ const barredUntil = (
   return segment.isDeactivated === true ? Infinity : Math.max(atMs, nowMs - catchUp.maxAgeMs - 1);
 };
 
-/** The number of missed ticks after an instant that may be fired late, up to `most`. Passes over barred times. */
+/** The number of missed ticks after an instant that may be fired late, up to `most`. Passes over times that are skipped. */
 const missedAfter = (facts: DueFacts, decided: DecidedFacts, afterMs: number, most: number): number => {
   const { segments, ticksOf, nowMs } = facts;
   let count = 0;
@@ -132,9 +132,9 @@ const missedAfter = (facts: DueFacts, decided: DecidedFacts, afterMs: number, mo
     while (fromMs < endMs && count < most) {
       const atMs = ticksOf(segment).after(fromMs);
       if (atMs === undefined || atMs > endMs) break;
-      const isBarred = skipReason({ atMs, segment }, facts, decided) !== undefined;
-      if (!isBarred) count += 1;
-      fromMs = isBarred ? barredUntil({ atMs, segment }, facts, decided) : atMs;
+      const isSkipped = skipReason({ atMs, segment }, facts, decided) !== undefined;
+      if (!isSkipped) count += 1;
+      fromMs = isSkipped ? skippedUntil({ atMs, segment }, facts, decided) : atMs;
     }
   }
   return count;

@@ -113,7 +113,7 @@ export class SharedWriter<State, Command, Event, Refusal> implements Writer<Stat
   ): Promise<void> {
     const { state } = this.#parts;
     const ticket = state.lastTicket;
-    const { encoded, metadata: metadata } = state.encode(turn, decided);
+    const { encoded, metadata } = state.encode(turn, decided);
     const appended = await this.#appendOnce(folded.revision, encoded);
     if (appended === undefined) return this.#afterConflict(turn);
     state.apply(folded, decided.events, metadata, appended.revision);

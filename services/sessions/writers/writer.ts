@@ -51,7 +51,7 @@ export const foldInFlight = <S, C, E, R>(
 ): InFlight<C, R> => {
   const expected = folded.revision < 0n ? 'no-stream' : folded.revision;
   const revision = folded.revision + BigInt(decided.events.length);
-  const { encoded, metadata: metadata } = state.encode(by, decided);
+  const { encoded, metadata } = state.encode(by, decided);
   state.apply(folded, decided.events, metadata, revision);
   const entry: InFlight<C, R> = {
     by,

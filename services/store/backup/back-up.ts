@@ -136,8 +136,8 @@ const copyPayloads = async (backingUp: BackUp, writer: Writer, events: readonly 
     ]),
   );
   let copied = 0;
-  await limitConcurrency(MAX_CONCURRENT_COPIES, [...new Map(named)], async ([path, of]) => {
-    if (await copyPayload(backingUp, writer, payloadObject(path), of)) copied += 1;
+  await limitConcurrency(MAX_CONCURRENT_COPIES, [...new Map(named)], async ([path, payload]) => {
+    if (await copyPayload(backingUp, writer, payloadObject(path), payload)) copied += 1;
   });
   return copied;
 };

@@ -40,7 +40,7 @@ export type Restore = {
   readonly codecs: ReadonlyMap<string, EventCodec<unknown>>;
   /** Categories of other applications that wrote to the same event store; their events refer to no payloads. */
   readonly foreign: ReadonlySet<string>;
-  readonly onProgress: (events: number, of: number) => void;
+  readonly onProgress: (events: number, total: number) => void;
 };
 
 /** Counts of what was restored, the identity of the log before and after, and the time of the backup (ISO 8601). */

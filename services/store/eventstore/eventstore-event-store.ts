@@ -34,7 +34,7 @@ export type EventstoreOptions = {
   readonly onDrop?: () => void;
   /**
    * Is called while the start waits for the store: with the error of each failed attempt, and without argument while
-   * an attempt has no answer. If it rejects with a fault, the start fails with it. By default `onTrouble` is called.
+   * an attempt has no answer. If it rejects with a fault, the start fails with it. By default `onFailure` is called.
    */
   readonly onWait?: (error?: unknown) => Promise<void>;
 };
@@ -157,7 +157,7 @@ export const eventstoreEventStore = async ({
       yield* readLogUpTo(reads, options, await head());
     },
     subscribe: (options, onPage) => {
-      const read = (from: typeof options, upTo: bigint) => readLogUpTo(reads, from, upTo);
+      const read = (readOptions: typeof options, upTo: bigint) => readLogUpTo(reads, readOptions, upTo);
       const subscription = subscribe({ head, read, feed, onFailure }, options, onPage);
       const forget = (): boolean => subscriptions.delete(subscription);
       subscriptions.add(subscription);

@@ -19,7 +19,7 @@ export interface GroupCalls {
    *
    * @throws {StoreUnavailable} when there is no leader; otherwise the gRPC error of the call.
    */
-  ask(path: string, request: Buffer): Promise<Buffer>;
+  callUnary(path: string, request: Buffer): Promise<Buffer>;
   /**
    * Opens a bidirectional RPC, which ends with the gRPC error of the call.
    *
@@ -67,7 +67,7 @@ export const groupCalls = (url: string): GroupCalls => {
     (client as unknown as Internals).callArguments({ requiresLeader: true }, { deadline });
 
   return {
-    ask: async (path, request) => {
+    callUnary: async (path, request) => {
       const { stub, client } = await leader();
       const [metadata, options] = callArguments(client, Date.now() + settings.deadlineMs);
       return new Promise((resolve, reject) => {

@@ -71,7 +71,7 @@ export const liveFeed = (connection: NodeConnection, { onFailure, onDrop }: Feed
     }
   };
 
-  const take = async (from: bigint): Promise<void> => {
+  const receive = async (from: bigint): Promise<void> => {
     let receivedCount = 0;
     const onReceived = (): void => void (receivedCount += 1);
     const fresh = (read = await openRead(connection, { from: readStart(from), isSubscription: true, isLive: true }));
@@ -87,7 +87,7 @@ export const liveFeed = (connection: NodeConnection, { onFailure, onDrop }: Feed
     let pauseMs: number = PAUSE_MS.first;
     while (isOpen()) {
       const before = position;
-      const failure: unknown = await take(position ?? 0n).catch((error: unknown) => error);
+      const failure: unknown = await receive(position ?? 0n).catch((error: unknown) => error);
       if (isSlowConsumer(failure)) onDrop();
       else if (isOpen()) onFailure(failure);
       read?.close();

@@ -101,9 +101,9 @@ export const appendQueue = (writer: Worker, onCommit: OnCommit = () => undefined
     writer.once('error', reject);
   });
   const ended = endOf(writer).then((cause) => {
-    const wasTold = end !== undefined;
+    const hadEnded = end !== undefined;
     fail(cause);
-    if (!wasTold) throw new StoreUnavailable('the writer of the log has ended', cause);
+    if (!hadEnded) throw new StoreUnavailable('the writer of the log has ended', cause);
   });
   ended.catch(() => undefined); // callers that ignore `ended` get the error at the next append
 

@@ -54,9 +54,9 @@ export const assertLogNotLost = (directory: string, witnesses: readonly string[]
   assertNotRestoring(directory);
   const witness = ['log.db-wal', ...witnesses].find((file) => (bytesOf(join(directory, file)) ?? 0) > 0);
   if (witness === undefined) return;
-  const fault = bytesOf(path) === undefined ? 'missing' : 'empty';
+  const condition = bytesOf(path) === undefined ? 'missing' : 'empty';
   throw new DataDirectoryUnusable(
-    `log ${path} is ${fault}, and ${witness} shows that there was one: put back a backup of it, ` +
+    `log ${path} is ${condition}, and ${witness} shows that there was one: put back a backup of it, ` +
       `or choose an empty directory to start afresh`,
   );
 };

@@ -14,14 +14,14 @@ const PAGE = 256;
 /**
  * Awaits a file operation that another process may have made impossible.
  *
- * @returns false when it failed with the error code `unless`; other errors are thrown.
+ * @returns false when it failed with the error code `ignoredCode`; other errors are thrown.
  */
-const did = async (work: Promise<unknown>, unless = 'ENOENT'): Promise<boolean> => {
+const did = async (work: Promise<unknown>, ignoredCode = 'ENOENT'): Promise<boolean> => {
   try {
     await work;
     return true;
   } catch (error) {
-    if (fileErrorCode(error) === unless) return false;
+    if (fileErrorCode(error) === ignoredCode) return false;
     throw error;
   }
 };

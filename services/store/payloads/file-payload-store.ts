@@ -10,12 +10,12 @@ import { payloadPath, quarantinePrefix } from './object-name.js';
 import { errorText } from '../../kernel/error-text.js';
 
 /** Converts file system errors into faults. */
-const faulty = async <Result>(what: string, path: string, work: () => Promise<Result>): Promise<Result> => {
+const faulty = async <Result>(attempted: string, path: string, work: () => Promise<Result>): Promise<Result> => {
   try {
     return await work();
   } catch (error) {
     const reason = errorText(error);
-    throw new StoreUnavailable(`payload ${path} cannot be ${what}: ${reason}`, error);
+    throw new StoreUnavailable(`payload ${path} cannot be ${attempted}: ${reason}`, error);
   }
 };
 
@@ -25,8 +25,8 @@ const faulty = async <Result>(what: string, path: string, work: () => Promise<Re
  * @returns true when the file is still there afterwards.
  */
 const renewed = async (path: string, sizeBytes: number): Promise<boolean> => {
-  const there = await ifExists(stat(path));
-  if (there?.size !== sizeBytes) return false;
+  const found = await ifExists(stat(path));
+  if (found?.size !== sizeBytes) return false;
   const now = new Date();
   await ifExists(utimes(path, now, now));
   // The cleanup renames a file before it checks its time, so a file that is still here has kept the new time.

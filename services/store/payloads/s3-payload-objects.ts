@@ -43,22 +43,22 @@ export const s3PayloadObjects = (
   const { bucket: Bucket } = location;
   const base = `${location.prefix}${PAYLOADS}`;
 
-  const asked = <Result>(path: string, work: () => Promise<Result>): Promise<Result | undefined> =>
+  const callCleanup = <Result>(path: string, work: () => Promise<Result>): Promise<Result | undefined> =>
     fromS3(`the cleanup of payload ${base}${path} has failed`, work);
 
   const copy = async (from: string, to: string): Promise<boolean> => {
     const CopySource = sourceOf(Bucket, `${base}${from}`);
-    const copied = await asked(from, () =>
+    const copied = await callCleanup(from, () =>
       client.send(new CopyObjectCommand({ Bucket, CopySource, Key: `${base}${to}` })),
     );
     return copied !== undefined;
   };
 
   const remove = (path: string): Promise<unknown> =>
-    asked(path, () => client.send(new DeleteObjectCommand({ Bucket, Key: `${base}${path}` })));
+    callCleanup(path, () => client.send(new DeleteObjectCommand({ Bucket, Key: `${base}${path}` })));
 
   const wasPutSince = async (path: string, cutoffMs: number): Promise<boolean> => {
-    const found = await asked(path, () => client.send(new HeadObjectCommand({ Bucket, Key: `${base}${path}` })));
+    const found = await callCleanup(path, () => client.send(new HeadObjectCommand({ Bucket, Key: `${base}${path}` })));
     return (found?.LastModified?.getTime() ?? Number.MAX_SAFE_INTEGER) >= cutoffMs;
   };
 

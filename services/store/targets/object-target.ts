@@ -68,10 +68,10 @@ const entriesOf = async function* (folder: string, followsLinks: boolean): Async
  * to and that contains a folder around it: it has other files than those of the walk, and would be a walk without end.
  */
 const enter = async (folder: string, above: readonly string[]): Promise<readonly string[] | undefined> => {
-  const entered = await ifExists(realpath(folder));
-  if (entered === undefined) return undefined;
-  const isInside = (path: string): boolean => relative(entered, path).split(sep)[0] !== '..';
-  return above.some(isInside) ? undefined : [...above, entered];
+  const realFolder = await ifExists(realpath(folder));
+  if (realFolder === undefined) return undefined;
+  const isInside = (path: string): boolean => relative(realFolder, path).split(sep)[0] !== '..';
+  return above.some(isInside) ? undefined : [...above, realFolder];
 };
 
 /**

@@ -54,7 +54,7 @@ export class KnownSessions {
   }
 
   /** Folds an event; returns the session that the event ends, if any. */
-  take(recorded: RecordedEvent): KnownSession | undefined {
+  fold(recorded: RecordedEvent): KnownSession | undefined {
     const { type, data } = decodeEvent(engineSessionCodec, recorded);
     if (type === 'EngineSessionOpened') this.opened({ group: data.group, engine: data.engine, session: data.session });
     const known = this.#sessions.get(data.session);

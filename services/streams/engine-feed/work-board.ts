@@ -83,8 +83,8 @@ export class WorkBoard {
       distribute: () => this.distribute(),
     });
     const onBroken = (error: unknown): void => this.#broken(error);
-    this.#fold = parkableFold((event) => this.#take(event), services.onParked);
-    this.#log = new WorkSubscription({ log: services.log, take: this.#fold.take, onBroken });
+    this.#fold = parkableFold((event) => this.#foldEvent(event), services.onParked);
+    this.#log = new WorkSubscription({ log: services.log, fold: this.#fold.fold, onBroken });
     const isParked = (id: EngineSessionId): boolean => this.#fold.reasonOf(engineSessionStream(id)) !== undefined;
     this.#silent = new SilentSessions({ ...services, known: this.sessions, engines: this.engines, isParked });
   }
@@ -205,13 +205,13 @@ export class WorkBoard {
    *
    * @throws {StreamParked} when this release cannot read it.
    */
-  #take(event: RecordedEvent): void {
-    if (categoryOf(event.stream) === ENGINE_SESSION_CATEGORY) this.#takeOfSession(event);
-    else this.#changed(this.#items.take(event));
+  #foldEvent(event: RecordedEvent): void {
+    if (categoryOf(event.stream) === ENGINE_SESSION_CATEGORY) this.#foldSessionEvent(event);
+    else this.#changed(this.#items.fold(event));
   }
 
-  #takeOfSession(event: RecordedEvent): void {
-    const over = this.sessions.take(event);
+  #foldSessionEvent(event: RecordedEvent): void {
+    const over = this.sessions.fold(event);
     if (over === undefined) return;
     const engine = this.engines.get(over.id.session);
     if (engine) this.#lose(engine);

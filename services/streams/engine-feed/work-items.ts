@@ -112,7 +112,7 @@ export class WorkItems {
    *
    * @throws {StreamParked} when this release cannot read it.
    */
-  take(recorded: RecordedEvent): WorkChange | undefined {
+  fold(recorded: RecordedEvent): WorkChange | undefined {
     if (!FOLDED.has(recorded.type)) return undefined;
     const event = decodeEvent(executionCodec, recorded);
     if (event.type === 'ExecutionCreated') return this.#created(recorded, event.data);

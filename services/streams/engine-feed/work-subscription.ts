@@ -5,11 +5,11 @@ import { RpcError } from '../../kernel/rpc.js';
 import { WORK_TYPES } from './work-items.js';
 import { EXECUTION_CATEGORY } from '../../kernel/execution-id.js';
 
-/** The log, and the functions that take its events and its failures. */
+/** The log, and the functions that fold its events and get its failures. */
 export type WorkSubscriptionServices = {
   readonly log: Pick<EventLog, 'subscribe' | 'head'>;
   /** Folds an event. */
-  readonly take: (event: RecordedEvent) => void;
+  readonly fold: (event: RecordedEvent) => void;
   /** Called when a complete subscription fails: the folded state is stale until the next `start` has resolved. */
   readonly onBroken: (error: unknown) => void;
 };
@@ -71,19 +71,19 @@ export class WorkSubscription {
 
   /** Subscribes to executions and sessions after the last folded event, and to renewals of sessions from now on. */
   async #subscribe(): Promise<void> {
-    const { log, take } = this.#services;
+    const { log, fold } = this.#services;
     const head = await log.head();
     if (this.#isClosed) throw closed();
     await new Promise<void>((resolve, reject) => {
       const work = log.subscribe({ after: this.#position, filter: WORK }, ({ events, position }, isLive) => {
         for (const event of events) {
-          take(event);
+          fold(event);
           this.#position = event.position;
         }
         this.#position = position;
         if (isLive) resolve();
       });
-      const renewals = log.subscribe({ after: head, filter: RENEWALS }, ({ events }) => events.forEach(take));
+      const renewals = log.subscribe({ after: head, filter: RENEWALS }, ({ events }) => events.forEach(fold));
       this.#subscriptions = [work, renewals];
       for (const { ended } of this.#subscriptions) ended.then(() => reject(closed()), reject);
     });

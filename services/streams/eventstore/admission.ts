@@ -1,7 +1,7 @@
 import { denied, refusesCaller } from '../../kernel/permitted.js';
 import type { AuditTrail } from '../../kernel/ports/audit-trail.js';
 import type { Authentication, Caller, PasswordAuthentication } from '../../kernel/ports/authentication.js';
-import type { Admissions, Admitted, AskingCall } from './guard.js';
+import type { Admissions, Admitted, AdmissionRequest } from './guard.js';
 
 const EVERYWHERE = { project: '', domain: '' };
 
@@ -34,13 +34,13 @@ export type AdmissionServices = {
   readonly audit: AuditTrail | undefined;
 };
 
-const forwardedIn = ({ forwardedFor }: AskingCall): string | undefined => forwardedFor?.split(',').at(-1)?.trim();
+const forwardedIn = ({ forwardedFor }: AdmissionRequest): string | undefined => forwardedFor?.split(',').at(-1)?.trim();
 
 /**
  * The caller of a call: by a token, also one in place of a password; by a user name and password; without any of these,
  * by a client certificate.
  */
-const callerOf = async (call: AskingCall, services: AdmissionServices): Promise<Caller> => {
+const callerOf = async (call: AdmissionRequest, services: AdmissionServices): Promise<Caller> => {
   const { authentication, passwords, isBehindProxy } = services;
   const { authorization, peer } = call;
   const basic = basicOf(authorization);
@@ -59,7 +59,11 @@ const UNKNOWN: Admitted = { principal: '', issuer: '', clientId: '', expiresAt: 
 /** Admits callers with valid credentials and the permission in every project. */
 export const admitting = (services: AdmissionServices): Admissions => {
   const { isBehindProxy, audit } = services;
-  const record = (call: AskingCall, { principal, issuer, clientId }: Admitted, { code, reason }: Result): void => {
+  const record = (
+    call: AdmissionRequest,
+    { principal, issuer, clientId }: Admitted,
+    { code, reason }: Result,
+  ): void => {
     const address = (isBehindProxy ? forwardedIn(call) : undefined) ?? call.peer;
     const now = Date.now();
     audit?.record({

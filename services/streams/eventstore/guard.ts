@@ -13,7 +13,7 @@ import { rpcPath } from './codec.js';
 export type StreamsPermission = 'read' | 'admin';
 
 /** A call that asks to be admitted. */
-export type AskingCall = {
+export type AdmissionRequest = {
   readonly authorization: string | undefined;
   readonly permission: StreamsPermission;
   /** The path of the RPC, such as `/event_store.client.streams.Streams/Read`. */
@@ -41,9 +41,9 @@ export interface Admissions {
    * @throws {RpcError} UNAUTHENTICATED or PERMISSION_DENIED when the caller may not make the call; RESOURCE_EXHAUSTED
    * after too many wrong passwords; UNAVAILABLE when the issuer of the token or a store cannot be asked.
    */
-  admit(call: AskingCall): Promise<Admitted>;
+  admit(call: AdmissionRequest): Promise<Admitted>;
   /** Notes the status with which an admitted call has ended, such as `OK`. */
-  ended(call: AskingCall, admitted: Admitted, code: string): void;
+  ended(call: AdmissionRequest, admitted: Admitted, code: string): void;
 }
 
 const { read, append, batchAppend, delete: remove, tombstone } = Streams.method;
@@ -65,7 +65,7 @@ const expired = (): RpcError => new RpcError('UNAUTHENTICATED', 'the credentials
 
 /** An admitted call that has not ended. */
 type OpenCall = {
-  readonly request: AskingCall;
+  readonly request: AdmissionRequest;
   /** The caller as it was admitted last. */
   admitted: Admitted;
   /** Ends the call with the error. */
@@ -123,7 +123,10 @@ const openCalls = (admissions: Admissions) => {
   };
 };
 
-const askingCall = ({ path, header, peer, certificate }: EncodedCall, permission: StreamsPermission): AskingCall => ({
+const admissionRequest = (
+  { path, header, peer, certificate }: EncodedCall,
+  permission: StreamsPermission,
+): AdmissionRequest => ({
   path,
   permission,
   authorization: header('authorization'),
@@ -149,7 +152,7 @@ const refusal = () => {
 export const guarding = (admissions: Admissions): ((path: string, handle: EncodedHandler) => EncodedHandler) => {
   const open = openCalls(admissions);
 
-  const run = async (call: EncodedCall, request: AskingCall, handle: EncodedHandler): Promise<void> => {
+  const run = async (call: EncodedCall, request: AdmissionRequest, handle: EncodedHandler): Promise<void> => {
     const admitted = await admissions.admit(request);
     assertNotExpired(admitted);
     const { refuse, refused } = refusal();
@@ -170,6 +173,6 @@ export const guarding = (admissions: Admissions): ((path: string, handle: Encode
   return (path, handle) => {
     const permission = required.get(path);
     if (permission === undefined) throw new Error(`no permission is declared for ${path}`);
-    return permission === 'none' ? handle : (call) => run(call, askingCall(call, permission), handle);
+    return permission === 'none' ? handle : (call) => run(call, admissionRequest(call, permission), handle);
   };
 };

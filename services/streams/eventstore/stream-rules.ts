@@ -18,7 +18,7 @@ export interface StreamRulesTable {
   /** Rules that are not in memory are read from the log. */
   of(stream: string): StreamRules | Promise<StreamRules>;
   /** Applies an event that is recorded; only metadata events and tombstones change rules. */
-  take(event: RuleEvent): void;
+  apply(event: RuleEvent): void;
 }
 
 /** The fields of an event that rules are made from. */
@@ -93,7 +93,7 @@ const rulesOfMetadata = (ofMetadata: StreamRules, ofStream: StreamRules): Stream
 });
 
 /** No rules, for a log in which all events are visible. */
-export const noStreamRules: StreamRulesTable = { of: () => NO_RULES, take: () => undefined };
+export const noStreamRules: StreamRulesTable = { of: () => NO_RULES, apply: () => undefined };
 
 /** Options of {@link openStreamRules}. */
 export type StreamRulesOptions = {
@@ -175,7 +175,7 @@ class KeptRules implements StreamRulesTable {
       : rulesOfMetadata(rules, ofStream);
   }
 
-  take(event: RuleEvent): void {
+  apply(event: RuleEvent): void {
     const stream = ruledBy(event);
     if (stream === undefined || !this.#isRuled(stream)) return;
     this.#reads.delete(stream); // a read in flight may have missed the event
@@ -210,6 +210,6 @@ class KeptRules implements StreamRulesTable {
 export const openStreamRules = async (log: EventLog, options: StreamRulesOptions = {}): Promise<StreamRulesTable> => {
   const rules = new KeptRules(log, options);
   for await (const { events } of log.readLog({ after: 0n, filter: { types: [STREAM_METADATA, TOMBSTONE] } }))
-    for (const event of events) rules.take(event);
+    for (const event of events) rules.apply(event);
   return rules;
 };

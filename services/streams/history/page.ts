@@ -117,7 +117,7 @@ const search = async (
   return { found, isThere };
 };
 
-const assertThere = async ({ log }: HistorySources, request: TransitionListRequest): Promise<void> => {
+const assertExecutionExists = async ({ log }: HistorySources, request: TransitionListRequest): Promise<void> => {
   for await (const page of log.readStream(streamOf(request), { limit: 1 })) if (page.length > 0) return;
   const { project = '', domain = '', name = '' } = request.id ?? {};
   throw new RpcError('NOT_FOUND', `execution ${project}/${domain}/${name} does not exist`);
@@ -136,7 +136,7 @@ export const listTransitions = async (
 ): Promise<TransitionList> => {
   const limit = limitOf(request);
   const { found, isThere } = await search(sources, request);
-  if (!isThere) await assertThere(sources, request);
+  if (!isThere) await assertExecutionExists(sources, request);
   const shown = found.slice(0, limit);
   const [first] = shown;
   const last = shown.at(-1);

@@ -18,7 +18,7 @@ export interface EventsInFlight {
    *
    * @param onAnswer is called with the answer; events of one execution are answered in the order of the calls.
    */
-  take(event: ReportedEvent, onAnswer: OnAnswer): Promise<void> | undefined;
+  dispatch(event: ReportedEvent, onAnswer: OnAnswer): Promise<void> | undefined;
   /** Resolves when no event is in flight. */
   settled(): Promise<void>;
 }
@@ -35,7 +35,11 @@ export const openInFlight = ({ answerItem }: Call): EventsInFlight => {
   const nextAnswer = (): Promise<void> => new Promise((resolve) => (onAnswered = resolve));
   const isFull = (size: number): boolean => events >= MAX_EVENTS || (events > 0 && bytes + size > MAX_BYTES);
 
-  const dispatch = ({ method, request }: ReportedEvent, onAnswer: OnAnswer, onQueued: () => void): Promise<void> => {
+  const answerInOrder = (
+    { method, request }: ReportedEvent,
+    onAnswer: OnAnswer,
+    onQueued: () => void,
+  ): Promise<void> => {
     const { target, answer } = answerItem({ method, request, onQueued });
     const before = lastAnswers.get(target);
     const answered = (before ? before.then(() => answer) : answer).then((given) => {
@@ -53,7 +57,7 @@ export const openInFlight = ({ answerItem }: Call): EventsInFlight => {
     events += 1;
     bytes += event.request.length;
     const queue = { isIn: false, note: (): void => void (queue.isIn = true) };
-    const answered = dispatch(event, onAnswer, () => queue.note());
+    const answered = answerInOrder(event, onAnswer, () => queue.note());
     if (queue.isIn) return undefined;
     const queued = new Promise<void>((resolve) => (queue.note = resolve));
     return Promise.race([queued, answered]); // the event may fail before it is queued
@@ -65,7 +69,8 @@ export const openInFlight = ({ answerItem }: Call): EventsInFlight => {
   };
 
   return {
-    take: (event, onAnswer) => (isFull(event.request.length) ? beginLater(event, onAnswer) : begin(event, onAnswer)),
+    dispatch: (event, onAnswer) =>
+      isFull(event.request.length) ? beginLater(event, onAnswer) : begin(event, onAnswer),
     settled: async () => {
       while (events > 0) await nextAnswer();
     },

@@ -15,7 +15,7 @@ const takeAll = async (
       const event = reportedEvent(request);
       if (answers.isFull()) await answers.writable();
       if (isOver()) return;
-      const queued = inFlight.take(event, (answer) => answers.put(encodeResponse(event.sequence, answer)));
+      const queued = inFlight.dispatch(event, (answer) => answers.put(encodeResponse(event.sequence, answer)));
       if (queued) await queued;
     }
   }
@@ -90,7 +90,7 @@ const reportBatch = async (batch: Uint8Array, call: Call): Promise<Uint8Array> =
   const responses: Uint8Array[] = [];
   const inFlight = openInFlight(call);
   for (const [index, event] of events.entries())
-    await inFlight.take(event, (answer) => {
+    await inFlight.dispatch(event, (answer) => {
       responses[index] = encodeResponse(event.sequence, answer);
     });
   await inFlight.settled();

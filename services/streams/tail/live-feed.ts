@@ -42,7 +42,7 @@ const throttled = (run: () => void, everyMs: number) => {
     run();
   };
   return {
-    ask: (): void => {
+    runSoon: (): void => {
       if (timer !== undefined) return;
       const waitMs = ranAt + everyMs - performance.now();
       if (waitMs <= 0) start();
@@ -71,7 +71,7 @@ export const openLiveFeed = async (
   const subscription = log.subscribe({ after: head }, (page) => {
     events.push(page.events);
     if (page.position > received) received = page.position;
-    publishing.ask();
+    publishing.runSoon();
   });
 
   return {

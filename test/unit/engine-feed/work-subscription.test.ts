@@ -70,7 +70,7 @@ describe('the log subscription of the waiting work', () => {
           return store.head();
         },
       },
-      ...{ take: () => undefined, onBroken: unused },
+      ...{ fold: () => undefined, onBroken: unused },
     });
     await expect(subscription.start()).rejects.toMatchObject({ code: 'UNAVAILABLE' });
     await closing;
@@ -84,7 +84,7 @@ describe('the log subscription of the waiting work', () => {
     const broken = new Promise<unknown>((resolve) => (breakWith = resolve));
     const subscription = new WorkSubscription({
       log: store,
-      take: ({ stream }) => {
+      fold: ({ stream }) => {
         if (isAway && folded.length === 2) throw away;
         folded.push(stream.split(':').at(-1) ?? '');
       },

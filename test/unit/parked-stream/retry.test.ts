@@ -261,7 +261,7 @@ describe('a fold of parked streams', () => {
       await append(...types);
       const events: RecordedEvent[] = [];
       for await (const page of store.readStream(stream)) events.push(...page);
-      for (const event of events.slice(-types.length)) fold.take(event);
+      for (const event of events.slice(-types.length)) fold.fold(event);
       return events.at(-1)!;
     };
     await appendAndTake('Unknown', 'Known');
@@ -299,7 +299,7 @@ describe('a fold of parked streams', () => {
     const events: RecordedEvent[] = [];
     for await (const page of store.readStream(stream)) events.push(...page);
     const [first, late] = events as [RecordedEvent, RecordedEvent];
-    fold.take(first);
+    fold.fold(first);
     isReadable = true;
     /** Yields the first event; when it ends, the second comes right after the reader has seen the end. */
     const upToFirst = (): AsyncIterableIterator<RecordedEvent[]> => {
@@ -312,7 +312,7 @@ describe('a fold of parked streams', () => {
           const end = new Promise<IteratorReturnResult<undefined>>((resolve) =>
             setImmediate(() => resolve({ done: true, value: undefined })),
           );
-          queueMicrotask(() => void end.then(() => fold.take(late)));
+          queueMicrotask(() => void end.then(() => fold.fold(late)));
           return end;
         },
       };
@@ -331,7 +331,7 @@ describe('a fold of parked streams', () => {
       () => undefined,
     );
     await append('Known');
-    for await (const page of store.readStream(stream)) for (const event of page) fold.take(event);
+    for await (const page of store.readStream(stream)) for (const event of page) fold.fold(event);
     isBroken = true;
     await expect(fold.resume(stream, store)).rejects.toThrow('a defect');
     expect(fold.reasonOf(stream)).toBeDefined();

@@ -11,7 +11,7 @@ it('reads a project from its own stream until the events that were recorded at t
   const project = { id: 'flytesnacks', state: State.ACTIVE };
   const registered = create(ProjectRegisteredSchema, { project });
   const fold = projectFold();
-  fold.take({
+  fold.fold({
     ...newEvent('ProjectRegistered', toBinary(ProjectRegisteredSchema, registered)),
     stream: projectStream(project.id),
     revision: 0n,

@@ -15,7 +15,7 @@ it('keeps a skip of a late tick when many skips of earlier ticks are requested a
       ScheduleTickSkipRequestedSchema,
       create(ScheduleTickSkipRequestedSchema, { at: timestampFromMs(atMs) }),
     );
-    fold.take({ ...newEvent('ScheduleTickSkipRequested', data), stream, revision, position: revision + 1n });
+    fold.fold({ ...newEvent('ScheduleTickSkipRequested', data), stream, revision, position: revision + 1n });
   };
   skip(1_000_000, 0n);
   for (let number = 1; number <= 1_000; number += 1) skip(number * 100, BigInt(number));

@@ -49,7 +49,7 @@ const columns: Columns = {
     phase: { field: 'phase', kind: 'text' },
     at: number('at'),
     started: { ...number('started'), follows: { field: 'at', by: 'delay' } },
-    lasted: { ...number('lasted'), classes: { field: 'class', of: (value) => (value >= 1_000 ? 1 : 0) } },
+    lasted: { ...number('lasted'), classes: { field: 'class', classOf: (value) => (value >= 1_000 ? 1 : 0) } },
   },
 };
 

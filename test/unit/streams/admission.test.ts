@@ -5,12 +5,12 @@ import type { AuditEntry } from '../../../services/kernel/ports/audit-trail.js';
 import type { Caller, Credentials } from '../../../services/kernel/ports/authentication.js';
 import { RpcError } from '../../../services/kernel/rpc.js';
 import { type AdmissionServices, admitting } from '../../../services/streams/eventstore/admission.js';
-import type { AskingCall } from '../../../services/streams/eventstore/guard.js';
+import type { AdmissionRequest } from '../../../services/streams/eventstore/guard.js';
 
 const identity = { principal: 'ada', issuer: 'us', clientId: '', scopes: [], claims: {}, expiresAt: 7 };
 const admitted = { principal: 'ada', issuer: 'us', clientId: '', expiresAt: 7 };
 
-const call: AskingCall = {
+const call: AdmissionRequest = {
   authorization: 'Bearer good',
   permission: 'read',
   path: '/event_store.client.streams.Streams/Read',

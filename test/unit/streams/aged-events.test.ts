@@ -21,7 +21,7 @@ const stream = streamName('counted', ['aged']);
 /** Events older than a second are too old. */
 const rules: StreamRulesTable = {
   of: () => ({ isTombstoned: false, truncateBefore: 0n, maxCount: undefined, maxAgeMs: 1_000 }),
-  take: () => undefined,
+  apply: () => undefined,
 };
 
 const recordedAt = (recordedAtMs: number): NewEvent => ({

@@ -127,7 +127,7 @@ describe('a NUL in a text of a request on the EventStoreDB port', () => {
   describe('where the log is in an event store', () => {
     const sent: Buffer[] = [];
     const calls: GroupCalls = {
-      ask: (_path, request) => Promise.resolve(request),
+      callUnary: (_path, request) => Promise.resolve(request),
       open: () => {
         const answers = new PassThrough();
         const cancel = (): void => void answers.destroy(new Error('cancelled'));

@@ -38,7 +38,7 @@ const event = (type: string, data = ''): NewEvent => ({
 const record = async (name: string, recorded: NewEvent, tables: readonly StreamRulesTable[]): Promise<void> => {
   const stream = name as StreamName;
   await store.append(stream, 'any', [recorded]);
-  for (const table of tables) table.take({ ...recorded, stream });
+  for (const table of tables) table.apply({ ...recorded, stream });
 };
 
 /** Records new metadata of a stream. */
@@ -96,7 +96,7 @@ describe('the rules of streams', () => {
     const metadata = event(STREAM_METADATA, JSON.stringify({ $tb: 2 }));
     const stream = metadataStreamOf(streams[0]!) as StreamName;
     await store.append(stream, 'any', [metadata]);
-    rules.take({ ...metadata, stream });
+    rules.apply({ ...metadata, stream });
     await before;
     expect(await rules.of(streams[0]!)).toMatchObject({ truncateBefore: 2n });
   });

@@ -17,10 +17,10 @@ describe('an execution in memory', () => {
     const damaged = { ...second, type };
     const sources = { payloads: noPayloads, codecs: new Map([['tally', tallyCodec]]), models: [tallies] };
     const execution = openExecution(second.stream, { ...sources, log: logIn([first, damaged]) });
-    expect(await execution.take(first)).toHaveLength(1);
-    await expect(execution.take(damaged)).rejects.toThrow(StreamParked);
+    expect(await execution.fold(first)).toHaveLength(1);
+    await expect(execution.fold(damaged)).rejects.toThrow(StreamParked);
     expect(execution.position()).toBe(1n);
-    const [change] = await execution.take(second);
+    const [change] = await execution.fold(second);
     expect(change!.documents[0]!.document.fields['sum']).toBe(2);
   });
 });

@@ -14,7 +14,7 @@ const change = (position: number, bytes = 0): SentAnswer => ({
 /** The positions of all answers that the watcher has not taken yet. */
 const taken = (watcher: Watcher): readonly number[] => {
   const positions: number[] = [];
-  for (let next = watcher.take(); next; next = watcher.take()) positions.push(Number(next.position));
+  for (let next = watcher.next(); next; next = watcher.next()) positions.push(Number(next.position));
   return positions;
 };
 
@@ -45,7 +45,7 @@ describe('the answers of a topic', () => {
       topics.publish('a', [change(position, 4_000)]);
       expect(taken(reading)).toEqual([position]);
     }
-    expect(() => stalled.take()).toThrow('dropped, because more than 10000 bytes of changes were not read');
+    expect(() => stalled.next()).toThrow('dropped, because more than 10000 bytes of changes were not read');
   });
 
   it('that are published together reach a watcher, although they exceed its limit together', () => {
@@ -61,6 +61,6 @@ describe('the answers of a topic', () => {
     const waiting = watcher.changed(60_000);
     topics.failAll(new Error('shutting down'));
     expect(await waiting).toBe(true);
-    expect(() => watcher.take()).toThrow('shutting down');
+    expect(() => watcher.next()).toThrow('shutting down');
   });
 });

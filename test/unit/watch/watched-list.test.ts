@@ -104,7 +104,7 @@ const shown = (bytes: Uint8Array): string => {
 /** The answers of a list to the events that it takes. */
 const take = async (list: List, events: readonly RecordedEvent[]): Promise<readonly string[]> => {
   const answers: string[] = [];
-  for (const event of events) for (const { bytes } of await list.take(event)) answers.push(shown(bytes));
+  for (const event of events) for (const { bytes } of await list.fold(event)) answers.push(shown(bytes));
   return answers;
 };
 

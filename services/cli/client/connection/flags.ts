@@ -22,10 +22,10 @@ export const withConnection = (command: Command): Command =>
     .option('--token-file <file>', 'file with an access token; otherwise FLIGHTLOG_TOKEN_FILE');
 
 /** Adds also the project and the domain of what the command is about. */
-export const withScope = (command: Command, of = 'the execution'): Command =>
+export const withScope = (command: Command, subject = 'the execution'): Command =>
   withConnection(command)
-    .option('-p, --project <id>', `project of ${of}`, 'flytesnacks')
-    .option('-d, --domain <id>', `domain of ${of}`, 'development');
+    .option('-p, --project <id>', `project of ${subject}`, 'flytesnacks')
+    .option('-d, --domain <id>', `domain of ${subject}`, 'development');
 
 /** Adds the flag of the form of the answer. */
 export const withForm = (command: Command): Command =>

@@ -48,7 +48,7 @@ const singularOf = (kind: ListedKind): string => kind.slice(0, -1);
 
 const addList = (program: Command): void => {
   const list = program.command('list').description('print a list of what there is');
-  for (const [kind, { description: description, examples }] of Object.entries(LISTED) as [
+  for (const [kind, { description, examples }] of Object.entries(LISTED) as [
     ListedKind,
     (typeof LISTED)[ListedKind],
   ][]) {

@@ -83,8 +83,8 @@ const LISTS = {
     const page = await connection.call(AdminService.method.listTasks, request);
     return listed(TaskListSchema, page, { elements: page.tasks, columns: TASK_COLUMNS, name: versionName });
   },
-  projects: async (connection: Connection, { id: _, ...asked }: ListRequestFields) => {
-    const page = await connection.call(AdminService.method.listProjects, asked);
+  projects: async (connection: Connection, { id: _, ...request }: ListRequestFields) => {
+    const page = await connection.call(AdminService.method.listProjects, request);
     const { projects: elements } = page;
     const shown = { elements, columns: PROJECT_COLUMNS, name: ({ id }: (typeof elements)[0]) => id };
     return listed(ProjectsSchema, page, shown);
@@ -100,7 +100,7 @@ const sortOf = (text: string): { key: string; direction: Sort_Direction } =>
     ? { key: text.slice(1), direction: Sort_Direction.DESCENDING }
     : { key: text, direction: Sort_Direction.ASCENDING };
 
-const askedOf = (kind: ListedKind, name: string, flags: ListFlags): ListRequestFields => {
+const requestOf = (kind: ListedKind, name: string, flags: ListFlags): ListRequestFields => {
   const { project, domain, filter: filters = [], limit, token = '' } = flags;
   const sort = flags.sort ?? (kind === 'projects' ? undefined : '-created_at');
   return {
@@ -120,7 +120,7 @@ const askedOf = (kind: ListedKind, name: string, flags: ListFlags): ListRequestF
  */
 export const list = (kind: ListedKind, name: string, flags: ListFlags): Promise<void> =>
   connected(flags, async (connection) => {
-    const page = await LISTS[kind](connection, askedOf(kind, name, flags));
+    const page = await LISTS[kind](connection, requestOf(kind, name, flags));
     const { output: form } = flags;
     if (form === 'table') print(page.table());
     else if (form === 'name') for (const each of page.names()) print(each);

@@ -96,9 +96,9 @@ export const nodeConnection = (settings: NodeSettings): NodeConnection => {
     if (ending.signal.aborted) client.abandon();
     return client;
   };
-  const next = (pauseMs: number, looked: Omit<Search, 'round'>): Search => {
+  const next = (pauseMs: number, searched: Omit<Search, 'round'>): Search => {
     const round = pause(pauseMs, undefined, { signal: ending.signal }).then(connect);
-    const going: Search = { ...looked, round };
+    const going: Search = { ...searched, round };
     round.then(
       (client) => {
         present = client;
@@ -108,7 +108,7 @@ export const nodeConnection = (settings: NodeSettings): NodeConnection => {
         watchNode(client, settings, (leader) => lose(client, leader));
       },
       (failure: unknown) => {
-        if (!ending.signal.aborted) search = next(settings.discoveryIntervalMs, { sinceMs: looked.sinceMs, failure });
+        if (!ending.signal.aborted) search = next(settings.discoveryIntervalMs, { sinceMs: searched.sinceMs, failure });
       },
     );
     return going;

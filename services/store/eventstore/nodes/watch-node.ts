@@ -8,7 +8,7 @@ import { serverVersion } from './server-version.js';
 import type { NodeSettings } from './settings.js';
 
 /** The pause between two checks, and the time within which the node must answer, in milliseconds. */
-const ASK_EVERY_MS = 2_000;
+const CHECK_EVERY_MS = 2_000;
 const ANSWER_MS = 3_000;
 
 /** Asks a node for the leader; a single node that answers is its own leader. */
@@ -37,6 +37,6 @@ export const watchNode = (client: NodeClient, settings: NodeSettings, onLoss: (l
       onLoss();
     }
   };
-  const checkLater = (): void => void setTimeout(() => void check(), ASK_EVERY_MS).unref();
+  const checkLater = (): void => void setTimeout(() => void check(), CHECK_EVERY_MS).unref();
   checkLater();
 };

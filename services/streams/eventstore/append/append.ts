@@ -94,7 +94,7 @@ const appendMetadata = async (
   const event = ownEvent(writing, STREAM_METADATA, { data: JSON.stringify(metadata) });
   const stream = metadataStreamOf(target) as StreamName;
   const appended = await writing.store.append(stream, expected, [event]);
-  writing.rules.take({ ...event, stream });
+  writing.rules.apply({ ...event, stream });
   return appended;
 };
 
@@ -134,7 +134,7 @@ const outcomeOf = async (
   const { stream, events } = request;
   try {
     const written = await appended;
-    for (const event of events) writing.rules.take({ ...event, stream });
+    for (const event of events) writing.rules.apply({ ...event, stream });
     return written;
   } catch (error) {
     throw error instanceof RevisionConflict ? await wrongVersion(writing, request) : errorOfStore(stream, error);

@@ -27,7 +27,7 @@ export interface GroupCalls {
    *
    * @throws the gRPC error of the call, or a fault when the event store cannot be reached.
    */
-  ask(path: string, request: Buffer): Promise<Buffer>;
+  callUnary(path: string, request: Buffer): Promise<Buffer>;
   /**
    * Opens a bidirectional call, which ends with its gRPC error.
    *
@@ -64,7 +64,7 @@ export const forwardedAdministration = (
         if (method !== getInfo && method !== list) access.assertGroupsAdministered();
         decodedRequest(method.input, request);
         try {
-          return await calls.ask(rpcPath(method), Buffer.from(request));
+          return await calls.callUnary(rpcPath(method), Buffer.from(request));
         } catch (error) {
           throw failureOf(error);
         }

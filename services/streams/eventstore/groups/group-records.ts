@@ -117,5 +117,5 @@ export const hideLinksBefore = async (services: GroupServices, group: GroupName,
   const stream = metadataStreamOf(parked) as StreamName;
   const event = ownEvent(services, STREAM_METADATA, { data: JSON.stringify({ $tb: Number(before) }) });
   await services.append(stream, 'any', [event]);
-  services.rules.take({ ...event, stream });
+  services.rules.apply({ ...event, stream });
 };

@@ -95,8 +95,8 @@ async function* shownEvents(
  * comes, also when a count ended the read. When a read forwards found no event, the next revision to read from comes
  * before it, unless the read began there.
  */
-function* endsOf({ direction, from, supportsRange: saysEnds }: CountedPlan, { first, last }: Extent, isEmpty: boolean) {
-  if (!saysEnds) return;
+function* endsOf({ direction, from, supportsRange }: CountedPlan, { first, last }: Extent, isEmpty: boolean) {
+  if (!supportsRange) return;
   const begin = from === 'start' ? 0n : from;
   const next = begin !== 'end' && begin < first ? first : last + 1n;
   if (isEmpty && direction === 'forwards' && begin !== next)
