@@ -1,4 +1,5 @@
 import { durationMs } from '@bufbuild/protobuf/wkt';
+import type { WorkflowExecution_Phase as Phase } from '../../../proto/gen/platformidl/core/execution_pb.js';
 import { executionCodec } from '../../execution/events.js';
 import { decodeEvent, recordedMetadata } from '../../kernel/decode-event.js';
 import type { RecordedEvent } from '../../kernel/event.js';
@@ -40,12 +41,17 @@ const resentIn = (event: RecordedEvent): Item | undefined => {
 export const notify = (options: NotifyOptions): MeasuredReactor => {
   const { routing, send, reactorOf } = sending(options);
   const phases = phasesWithMessages(routing.rules);
+  const startedAtMs = options.timers.now();
+
+  /** Before this process started, a message may have been begun by a rule that has been removed since. */
+  const mayHaveMessages = (phase: Phase, sinceMs: number): boolean => phases.has(phase) || sinceMs <= startedAtMs;
 
   const itemOf = (event: RecordedEvent): Item | undefined => {
     if (event.stream.startsWith(`${NOTIFICATION_CATEGORY}-`)) return resentIn(event);
     const phase = phaseBrought(decodeEvent(executionCodec, event));
-    if (phase === undefined || !phases.has(phase)) return undefined;
-    return { cause: { stream: event.stream, revision: event.revision }, sinceMs: recordedMetadata(event).recordedAtMs };
+    const sinceMs = recordedMetadata(event).recordedAtMs;
+    if (phase === undefined || !mayHaveMessages(phase, sinceMs)) return undefined;
+    return { cause: { stream: event.stream, revision: event.revision }, sinceMs };
   };
 
   const work = async ({ cause, sinceMs, resent }: Item): Promise<WorkResult> => {

@@ -454,6 +454,18 @@ describe('the messages about an execution', () => {
     expect(hooks.posts).toHaveLength(2);
   });
 
+  it('are tried again also after the only rule about their phase was removed', async () => {
+    const entries = { email: 'mail', slack: 'mail', pagerDuty: 'mail' };
+    start(['/broken'], { routing: { entries, rules: [rule('/broken', [Phase.RUNNING])] } });
+    await failFor();
+    await untilTypes('Started', 'Failed');
+    await reactor?.close();
+    start(['/broken'], { routing: { entries, rules: [] } });
+    await untilWaiting(1);
+    timers.advance(FIRST_RETRY_MS);
+    await untilTypes('Started', 'Failed', 'Started', 'Failed');
+  });
+
   it('are sent once by two processes', async () => {
     const other = openSessions({ store, payloads, now: () => timers.now() });
     start();
