@@ -24,6 +24,7 @@ export type RecordsFile<Entry> = {
 
 const OWNER_ONLY = 0o600;
 const PERMISSIONS = 0o777;
+const PERMISSIONS_WITHOUT_GROUP = 0o707;
 
 const codeOf = (error: unknown): string | undefined => (error as NodeJS.ErrnoException).code;
 
@@ -46,12 +47,28 @@ const versionOf = async (path: string): Promise<string | undefined> => {
   return found && `${found.ino}:${found.size}:${found.mtimeMs}`;
 };
 
-/** Gives a file the permissions of the one that it replaces and, as root, its owner: servers must still be able to read it. */
+/** Gives a file an owner and a group. Only root can give any; others a group of their own. */
+const changeOwner = async (handle: FileHandle, uid: number, gid: number): Promise<void> => {
+  const { uid: presentUid, gid: presentGid } = await handle.stat();
+  if (uid !== presentUid || gid !== presentGid) await handle.chown(uid, gid);
+};
+
+/**
+ * Gives a file the permissions and the group of the one that it replaces and, as root, its owner: servers must still be
+ * able to read it. Where the group cannot be given, no group gets permissions, as the file has hashes of passwords.
+ */
 const takeOver = async (handle: FileHandle, path: string): Promise<void> => {
   const before = await ifPresent(path, stat(path));
   if (!before) return;
-  await handle.chmod(before.mode & PERMISSIONS);
-  if (process.getuid?.() === 0) await handle.chown(before.uid, before.gid);
+  const ownUid = process.geteuid?.() ?? 0;
+  const isKept = await changeOwner(handle, ownUid === 0 ? before.uid : ownUid, before.gid).then(
+    () => true,
+    (error: unknown) => {
+      if (ownUid === 0 || codeOf(error) !== 'EPERM') throw error;
+      return false;
+    },
+  );
+  await handle.chmod(before.mode & (isKept ? PERMISSIONS : PERMISSIONS_WITHOUT_GROUP));
 };
 
 /**

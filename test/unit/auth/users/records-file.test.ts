@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
   chownSync,
@@ -18,6 +19,10 @@ import { recordsFile } from '../../../../services/auth/users/records-file.js';
 
 const directory = mkdtempSync(join(tmpdir(), 'flightlog-records-'));
 let files = 0;
+
+const isRoot = process.getuid?.() === 0;
+/** An account that is in one group only. */
+const OPERATOR = { uid: 1_234, gid: 5_678 };
 
 const newPath = (): string => join(directory, `records-${(files += 1)}.json`);
 const open = (path: string) => recordsFile(path, 'users', z.strictObject({ hash: z.string() }));
@@ -46,11 +51,26 @@ describe('a file of records', () => {
     const path = newPath();
     writeFileSync(path, '{"users":{}}');
     chmodSync(path, 0o640);
-    if (process.getuid?.() === 0) chownSync(path, 1_234, 5_678);
+    if (isRoot) chownSync(path, 1_234, 5_678);
     const ofFile = () => [statSync(path).mode & 0o777, statSync(path).uid, statSync(path).gid];
     const before = ofFile();
     await open(path).change(() => new Map([['alice', { hash: 'a' }]]));
     expect(ofFile()).toEqual(before);
+  });
+
+  it.runIf(isRoot)('can be read by no other group than before when an operator outside its group changes it', () => {
+    const shared = mkdtempSync(join(directory, 'shared-'));
+    const path = join(shared, 'users.json');
+    writeFileSync(path, '{"users":{}}');
+    chmodSync(path, 0o640);
+    chmodSync(directory, 0o755);
+    for (const each of [shared, path]) chownSync(each, OPERATOR.uid, OPERATOR.gid + 1);
+    const module = new URL('../../../../services/auth/users/records-file.js', import.meta.url).href;
+    const change = `import * as z from '${import.meta.resolve('zod')}';
+      const { recordsFile } = await import('${module}');
+      await recordsFile('${path}', 'users', z.string()).change(() => new Map());`;
+    execFileSync(process.execPath, ['--input-type=module', '--eval', change], OPERATOR);
+    expect([statSync(path).gid, statSync(path).mode & 0o777]).toEqual([OPERATOR.gid, 0o600]);
   });
 
   it.runIf(process.platform === 'linux')(
