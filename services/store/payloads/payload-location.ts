@@ -37,7 +37,8 @@ const urlProblem = (url: URL): string | undefined => {
   if (!BUCKET.test(url.hostname)) return 'has no valid bucket: s3://BUCKET/PREFIX';
   if (hasCredentials(url)) return NO_CREDENTIALS;
   if (url.port !== '') return `has port ${url.port} after its bucket: name a server with ?endpoint=http://HOST:PORT`;
-  if (url.hash !== '') return 'has a #, which would end its prefix: write %23';
+  if (url.hash !== '')
+    return 'has a #, which ends its prefix: leave it out with what follows, or write %23 where it is part of the prefix';
   const unknown = [...url.searchParams.keys()].find((name) => !PARAMETERS.includes(name));
   if (unknown !== undefined)
     return `has an unknown parameter ${JSON.stringify(unknown)}; there are endpoint and region`;

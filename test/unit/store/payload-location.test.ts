@@ -32,7 +32,10 @@ describe('the location of payloads', () => {
     ['s3://bucket?endpoint=here', 'no http or https address'],
     ['s3://bucket?endpoint=ftp://here', 'no http or https address'],
     ['s3://bucket/%ff', 'percent-encoding'],
-    ['s3://bucket/team#1', 'has a #, which would end its prefix: write %23'],
+    [
+      's3://bucket/team#1',
+      'has a #, which ends its prefix: leave it out with what follows, or write %23 where it is part of the prefix',
+    ],
   ])('is refused with the reason: %j', (text, reason) => {
     expect(payloadLocation(text)).toContain(reason);
   });
