@@ -52,6 +52,17 @@ describe('a table', () => {
     expect(shortened('😀😀😀', 5)).toBe('😀😀…');
   });
 
+  it('is not wider than the terminal where characters take two columns', () => {
+    const [, row] = tableText(COLUMNS, [{ name: '日本語', why: '東京'.repeat(20) }], 40).split('\n');
+    expect(row).toBe(`日本語  ${'東京'.repeat(7)}東…`); // 6 columns, a gap of 2, and 31 of the 32 that are left
+    expect(cell('日本', 6)).toBe('日本  ');
+  });
+
+  it('is shortened to the terminal also when it has very many rows', () => {
+    const rows = Array.from({ length: 130_000 }, () => ({ name: 'a', why: 'b'.repeat(100) }));
+    expect(tableText(COLUMNS, rows, 40)).toHaveLength('NAME  WHY'.length + 130_000 * '\n'.length + 130_000 * 40);
+  });
+
   it('has no character that a terminal would obey', () => {
     const hostile = [{ name: '\u001b[2Jred\u0007', why: '\u009b5A\r' }];
     expect(tableText(COLUMNS, hostile)).toBe('NAME    WHY\n[2Jred  5A');

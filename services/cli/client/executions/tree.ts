@@ -3,7 +3,7 @@ import type { Execution } from '../../../../proto/gen/platformidl/admin/executio
 import type { NodeExecution } from '../../../../proto/gen/platformidl/admin/node_execution_pb.js';
 import { NodeExecution_Phase } from '../../../../proto/gen/platformidl/core/execution_pb.js';
 import { phaseOf, errorOrCause } from '../entities/columns.js';
-import { cell, coloured, colourOf, oneLine, shortened } from '../output/text.js';
+import { cell, coloured, colourOf, oneLine, shortened, widthOf } from '../output/text.js';
 import { lengthText } from '../output/times.js';
 
 /** An execution with its nodes; those inside the same node are in the order in which they were created. */
@@ -124,7 +124,7 @@ export const treeText = ({ execution, nodes }: ExecutionState, width = Infinity)
   const all = [head, ...rows];
   const nameWidth = Math.min(
     40,
-    all.reduce((widest, { name }) => Math.max(widest, name.length), 0),
+    all.reduce((widest, { name }) => Math.max(widest, widthOf(name)), 0),
   );
   return all.map((row) => rowText(row, nameWidth, width));
 };

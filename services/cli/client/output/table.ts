@@ -1,5 +1,4 @@
-import Table from 'cli-table3';
-import { type Colour, coloured, oneLine, shortened } from './text.js';
+import { cell, type Colour, oneLine, shortened, widthOf } from './text.js';
 
 /** A column of a table: its header, the text of an element, and its colour. */
 export type Column<Element> = {
@@ -8,26 +7,17 @@ export type Column<Element> = {
   readonly colour?: (element: Element) => Colour | undefined;
 };
 
-const NO_LINES = Object.fromEntries(
-  ['top', 'bottom', 'left', 'right', 'mid']
-    .flatMap((line) => [line, `${line}-left`, `${line}-right`, `${line}-mid`])
-    .concat('middle')
-    .map((line) => [line, '']),
-);
-
-/** The spaces between two columns. */
-const GAP = 2;
-/** The least width of the last column, in characters. */
+/** The space between two columns. */
+const GAP = '  ';
+/** The least width of the last column on a terminal. */
 const LEAST = 20;
 
 /** The width that is left for the last column on a terminal; without a terminal nothing is shortened. */
-const widthOfLast = (rows: readonly (readonly string[])[], terminal: number | undefined): number => {
+const widthOfLast = (widths: readonly number[], terminal: number | undefined): number => {
   if (terminal === undefined) return Infinity;
-  const columns = (rows[0]?.length ?? 1) - 1;
-  const widths = Array.from({ length: columns }, (_, at) => Math.max(...rows.map((row) => row[at]?.length ?? 0)) + GAP);
   return Math.max(
     LEAST,
-    widths.reduce((left, width) => left - width, terminal),
+    widths.slice(0, -1).reduce((left, width) => left - width - GAP.length, terminal),
   );
 };
 
@@ -42,21 +32,20 @@ export const tableText = <Element>(
   terminal: number | undefined = process.stdout.isTTY ? process.stdout.columns : undefined,
 ): string => {
   const headers = columns.map(({ header }) => header);
-  const plain = elements.map((element) => columns.map(({ text }) => oneLine(text(element)) || '-'));
-  const last = widthOfLast([headers, ...plain], terminal);
-  const table = new Table({
-    chars: NO_LINES,
-    head: headers.map((header) => coloured(header, 'bold')),
-    style: { head: [], border: [], 'padding-left': 0, 'padding-right': GAP },
-  });
-  for (const [at, texts] of plain.entries()) {
-    const element = elements[at];
-    const cells = columns.map(({ colour }, column) => {
-      const text = texts[column] ?? '';
-      const shown = column === columns.length - 1 ? shortened(text, last) : text;
-      return element === undefined ? shown : coloured(shown, colour?.(element));
-    });
-    table.push(cells);
-  }
-  return table.toString().replace(/ +$/gmu, '');
+  const texts = elements.map((element) => columns.map(({ text }) => oneLine(text(element)) || '-'));
+  const widths = columns.map((_, at) =>
+    [headers, ...texts].reduce((widest, row) => Math.max(widest, widthOf(row[at] ?? '')), 0),
+  );
+  const last = widthOfLast(widths, terminal);
+  const line = (row: readonly string[], colourOf: (column: Column<Element>) => Colour | undefined): string =>
+    columns
+      .map((column, at) => {
+        const [text, width] = [row[at] ?? '', widths[at] ?? 0];
+        return at === columns.length - 1
+          ? cell(shortened(text, last), 0, colourOf(column))
+          : cell(text, width, colourOf(column));
+      })
+      .join(GAP);
+  const rows = elements.map((element, at) => line(texts[at] ?? [], ({ colour }) => colour?.(element)));
+  return [line(headers, () => 'bold'), ...rows].join('\n');
 };

@@ -1,5 +1,5 @@
 import { styleText } from 'node:util';
-
+import stringWidth from 'string-width';
 import { visible } from '../../../kernel/values/visible-text.js';
 
 /** The colours of texts; `grey` is for what matters less. */
@@ -22,9 +22,14 @@ const BY_PHASE: Readonly<Record<string, Colour>> = {
 /** The colour of a phase; `undefined` for the other phases. */
 export const colourOf = (phase: string): Colour | undefined => BY_PHASE[phase];
 
-/** Pads a text to a width and colours it; a longer text stays whole. Characters that a terminal obeys become spaces. */
-export const cell = (text: string, width: number, colour?: Colour): string =>
-  coloured(visible(text), colour) + ' '.repeat(Math.max(0, width - text.length));
+/** The columns of a terminal that a text takes: most characters of Chinese, Japanese and Korean, and emoji, take two. */
+export const widthOf = (text: string): number => stringWidth(text);
+
+/** Pads a text to a width in columns and colours it; a longer text stays whole. Characters that a terminal obeys become spaces. */
+export const cell = (text: string, width: number, colour?: Colour): string => {
+  const shown = visible(text);
+  return coloured(shown, colour) + ' '.repeat(Math.max(0, width - widthOf(shown)));
+};
 
 const TIME_WIDTH = '2026-03-02T09:58:16.000Z'.length;
 
@@ -36,9 +41,17 @@ export const timeCell = (at: string): string => cell(at, TIME_WIDTH, 'grey');
 /** Makes one line of a text, without the characters that a terminal would obey. */
 export const oneLine = (text: string): string => visible(text).replace(/\s+/gu, ' ').trim();
 
-/** The first half of a character of two UTF-16 units, such as an emoji, without its second half. */
-const HALF_CHARACTER = /[\uD800-\uDBFF]$/u;
+const characters = new Intl.Segmenter();
 
-/** Shortens a text to a width, with an ellipsis where something is left out. */
-export const shortened = (text: string, width: number): string =>
-  text.length <= width ? text : `${text.slice(0, Math.max(0, width - 1)).replace(HALF_CHARACTER, '')}…`;
+/** Shortens a text to a width in columns, with an ellipsis where something is left out. */
+export const shortened = (text: string, width: number): string => {
+  if (widthOf(text) <= width) return text;
+  let kept = '';
+  let left = width - 1;
+  for (const { segment } of characters.segment(text)) {
+    left -= widthOf(segment);
+    if (left < 0) break;
+    kept += segment;
+  }
+  return `${kept}…`;
+};
