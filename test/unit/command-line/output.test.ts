@@ -4,7 +4,8 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { ExecutionSchema } from '../../../proto/gen/platformidl/admin/execution_pb.js';
 import { LaunchPlanSchema } from '../../../proto/gen/platformidl/admin/launch_plan_pb.js';
 import { type NodeExecution, NodeExecutionSchema } from '../../../proto/gen/platformidl/admin/node_execution_pb.js';
-import { LAUNCH_PLAN_COLUMNS } from '../../../services/cli/client/entities/columns.js';
+import { ProjectSchema } from '../../../proto/gen/platformidl/admin/project_pb.js';
+import { LAUNCH_PLAN_COLUMNS, PROJECT_COLUMNS } from '../../../services/cli/client/entities/columns.js';
 import { linesOf, treeText } from '../../../services/cli/client/executions/tree.js';
 import { listBindings } from '../../../services/cli/client/access.js';
 import { lineOf } from '../../../services/cli/client/notifications.js';
@@ -76,6 +77,7 @@ describe('a launch plan in a table', () => {
     [{ cronSchedule: { schedule: '@daily' } }, '@daily'],
     [{ cronExpression: '0 6 * * *' }, '0 6 * * *'],
     [{ rate: { value: 3, unit: 'HOUR' } }, 'every 3 hour'],
+    [{ rate: { value: 3, unit: 77 } }, 'every 3 77'], // a unit of a newer server
   ])('has its schedule and its next fire time: %j', (schedule, text) => {
     const plan = fromJson(LaunchPlanSchema, {
       id: { name: 'report', version: 'v1' },
@@ -88,6 +90,15 @@ describe('a launch plan in a table', () => {
     ]);
     expect(tableText(LAUNCH_PLAN_COLUMNS, [plan])).toContain(`  ${text}  `);
     expect(tableText(LAUNCH_PLAN_COLUMNS, [plan])).toContain('  2026-03-02T06:00:00Z  ');
+  });
+});
+
+describe('a state that this release does not know', () => {
+  it('is shown as its number', () => {
+    const plan = fromJson(LaunchPlanSchema, { id: { name: 'a', version: 'v1' }, closure: { state: 77 } });
+    expect(tableText(LAUNCH_PLAN_COLUMNS, [plan])).toMatch(/^a +v1 +77 /mu);
+    const project = fromJson(ProjectSchema, { id: 'a', state: 77 });
+    expect(tableText(PROJECT_COLUMNS, [project])).toMatch(/^a +- +77 /mu);
   });
 });
 

@@ -9,6 +9,9 @@ import type { Column } from '../output/table.js';
 import { colourOf } from '../output/text.js';
 import { lengthText, momentText } from '../output/times.js';
 
+/** The name of a value of an enum; its number when a newer server has sent one that this release does not know. */
+const nameIn = (names: Readonly<Record<number, string>>, value: number): string => names[value] ?? String(value);
+
 /** The name of the phase of an execution, such as `TIMED_OUT`. */
 export const phaseOf = ({ closure }: Execution): string => WorkflowExecution_Phase[closure?.phase ?? 0] ?? '';
 
@@ -60,11 +63,12 @@ const scheduleOf = ({ spec }: LaunchPlan): string => {
   // oxlint-disable-next-line typescript/no-deprecated -- clients in the field still send it
   if (expression?.case === 'cronExpression') return expression.value;
   return expression?.case === 'rate'
-    ? `every ${expression.value.value} ${FixedRateUnit[expression.value.unit].toLowerCase()}`
+    ? `every ${expression.value.value} ${nameIn(FixedRateUnit, expression.value.unit).toLowerCase()}`
     : '';
 };
 
-const stateOf = ({ closure }: LaunchPlan): string => LaunchPlanState[closure?.state ?? LaunchPlanState.INACTIVE];
+const stateOf = ({ closure }: LaunchPlan): string =>
+  nameIn(LaunchPlanState, closure?.state ?? LaunchPlanState.INACTIVE);
 
 export const LAUNCH_PLAN_COLUMNS: readonly Column<LaunchPlan>[] = [
   NAME,
@@ -78,7 +82,7 @@ export const LAUNCH_PLAN_COLUMNS: readonly Column<LaunchPlan>[] = [
 export const PROJECT_COLUMNS: readonly Column<Project>[] = [
   { header: 'ID', text: ({ id }) => id },
   { header: 'NAME', text: ({ name }) => name },
-  { header: 'STATE', text: ({ state }) => Project_ProjectState[state] },
+  { header: 'STATE', text: ({ state }) => nameIn(Project_ProjectState, state) },
   { header: 'DOMAINS', text: ({ domains }) => domains.map(({ id }) => id).join(',') },
   { header: 'DESCRIPTION', text: ({ description }) => description },
 ];
