@@ -4,6 +4,7 @@ import { AuditListSchema, AuditService } from '../../../proto/gen/platformidl/ev
 import { connected } from './connection/connect.js';
 import type { Connection } from './connection/connection.js';
 import type { ConnectionFlags } from './connection/profile.js';
+import { isRetryable } from './connection/refusal.js';
 import { jsonOfMessage, print } from './output/documents.js';
 import { cell, coloured, oneLine, timeCell } from './output/text.js';
 
@@ -69,15 +70,19 @@ const pageAfter = async (
 };
 
 /**
- * Prints the entries of the audit trail, one a line; with `follow` until Ctrl-C.
+ * Prints the entries of the audit trail, one a line; with `follow` until Ctrl-C, also while the server restarts.
  *
+ * @throws {Unreachable} when the server cannot be reached at the start.
  * @throws {Refused} when the server refuses; the message has its reason.
  */
 export const audit = (flags: AuditFlags): Promise<void> =>
   connected(flags, async (connection) => {
     const { since = Date.now() - DAY_MS } = flags;
-    for (let after = 0n; ;) {
-      const entries = await pageAfter(connection, { after, since }, flags);
+    for (let after = 0n, hasBegun = false; ; hasBegun = true) {
+      const entries = await pageAfter(connection, { after, since }, flags).catch((error: unknown) => {
+        if (!flags.follow || !hasBegun || !isRetryable(error)) throw error;
+        return [];
+      });
       for (const entry of entries) print(flags.json ? JSON.stringify(entry) : lineOf(entry));
       after = BigInt(entries.at(-1)?.id ?? after);
       if (entries.length === 0 && !flags.follow) return;
