@@ -173,6 +173,15 @@ describe('an engineer on call', () => {
     await list.said(/^(?:names\n){2,}$/u);
   });
 
+  it('learns that an execution whose signals it asks for does not exist', async () => {
+    const missing = /^flightlog: NOT_FOUND: missing entity of type execution [^\n]*name:"nope"[^\n]*\n$/u;
+    for (const rest of [[], ['approved', '--value', 'true']]) {
+      const { code, stdout, stderr } = await runCommand('signal', 'execution', 'nope', ...rest);
+      expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+      expect(stderr).toMatch(missing);
+    }
+  });
+
   it('gets one line with code, reason and what to do from a refusal', async () => {
     const { code, stderr } = await runCommand('get', 'execution', 'missing');
     expect(code).toBe(1);

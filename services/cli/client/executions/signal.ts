@@ -1,6 +1,7 @@
 import { jsonOf } from '../../../../interface/values/json-of.js';
 import { typeInWords } from '../../../../interface/values/type-text.js';
-import { type Signal, SignalListSchema } from '../../../../proto/gen/platformidl/admin/signal_pb.js';
+import { type Signal, type SignalList, SignalListSchema } from '../../../../proto/gen/platformidl/admin/signal_pb.js';
+import { AdminService } from '../../../../proto/gen/platformidl/service/admin_pb.js';
 import { SignalService } from '../../../../proto/gen/platformidl/service/signal_pb.js';
 import { OperatorError } from '../../../config/operator-errors.js';
 import { connected } from '../connection/connect.js';
@@ -23,13 +24,19 @@ const COLUMNS: readonly Column<Signal>[] = [
 /** The most signals of an execution that are read. */
 const MAX_SIGNALS = 1_000;
 
-const listSignals = (connection: Connection, workflowExecutionId: ExecutionId) =>
-  connection.call(SignalService.method.listSignals, { workflowExecutionId, limit: MAX_SIGNALS });
+/** Lists the signals of an execution. @throws {Refused} NOT_FOUND when there is no such execution. */
+const listSignals = async (connection: Connection, id: ExecutionId): Promise<SignalList> => {
+  const request = { workflowExecutionId: id, limit: MAX_SIGNALS };
+  const page = await connection.call(SignalService.method.listSignals, request);
+  // The server gives an empty list for an execution that does not exist.
+  if (page.signals.length === 0) await connection.call(AdminService.method.getExecution, { id });
+  return page;
+};
 
 /**
  * Prints the signals of an execution: those that its gates wait for, and those that have got their value.
  *
- * @throws {Refused} when the server refuses; the message has its reason.
+ * @throws {Refused} when there is no such execution, or the server refuses; the message has its reason.
  */
 export const signals = (execution: string, { output: form, ...flags }: SignalFlags): Promise<void> =>
   connected(flags, async (connection) => {
