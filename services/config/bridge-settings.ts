@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { count, duration, flag, id, oneOrMore, port, publicUrl, scope } from './setting-kinds.js';
+import { count, duration, flag, id, oneOrMore, port, publicUrl, scope, timeLimit } from './setting-kinds.js';
 
 const NAMESPACE = /^(?:[a-z0-9-]|\{\{\s*(?:project|domain)\s*\}\})+$/u;
 const LABEL_VALUE = /^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$/u;
@@ -57,7 +57,7 @@ export const bridge = z.strictObject({
     .describe('template of the namespace of the object of an execution'),
   capacity: oneOrMore.default(1_000).describe('executions that the bridge holds at a time'),
   concurrency: oneOrMore.default(16).describe('objects that are worked on at a time'),
-  call_timeout: duration
+  call_timeout: timeLimit
     .prefault('10s')
     .describe('longest time that an API server may take to answer, and a credential command of a kubeconfig to end'),
   keep_finished: duration.prefault('10m').describe('time after which the object of a finished execution is deleted'),

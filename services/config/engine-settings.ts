@@ -1,9 +1,9 @@
 import * as z from 'zod';
-import { duration, flag, id, integer, weight } from './setting-kinds.js';
+import { flag, id, integer, timeLimit, weight } from './setting-kinds.js';
 
 /** The settings of the engine feed. */
 export const engineFeed = z.strictObject({
-  lease_duration: duration
+  lease_duration: timeLimit
     .prefault('30s')
     .refine((ms) => ms >= 1_000, 'must be 1s or longer')
     .describe(
@@ -28,8 +28,8 @@ const agent = z.strictObject({
   endpoint: z.string().regex(/^\S+:\d+$/u, { error: 'must be HOST:PORT' }),
   tls: flag.default(false),
   package: z.enum(['flyteidl', 'platformidl'], { error: 'must be flyteidl or platformidl' }).default('flyteidl'),
-  timeout: duration.prefault('10s'),
-  stream_timeout: duration.prefault('10m'),
+  timeout: timeLimit.prefault('10s'),
+  stream_timeout: timeLimit.prefault('10m'),
   task_types: z.array(taskType).default([]),
 });
 

@@ -1,7 +1,6 @@
 import * as z from 'zod';
 import { WorkflowExecution_Phase as Phase } from '../../proto/gen/platformidl/core/execution_pb.js';
-import { MAX_TIMER_MS } from '../kernel/ports/timers.js';
-import { count, duration, flag, httpAddress, id, oneOrMore, port, texts } from './setting-kinds.js';
+import { count, duration, flag, httpAddress, id, oneOrMore, port, texts, timeLimit } from './setting-kinds.js';
 
 /** The name of the channel for mail. */
 export const MAIL_CHANNEL = 'mail';
@@ -80,9 +79,6 @@ const SUBJECT = 'Execution {{ name }} in {{ project }}/{{ domain }}: {{ phase }}
 const BODY =
   'Execution {{ name }} of {{ workflow.name }} ({{ workflow.version }}) in {{ project }}/{{ domain }} has {{ phase }} after {{ duration }}.{{ failing_node }}{{ error }}';
 
-/** The time of an attempt: a longer timer than the longest one would end it at once. */
-const attemptTime = duration.refine((ms) => ms > 0 && ms <= MAX_TIMER_MS, 'must be above 0, and at most 24 days');
-
 const shape = z.strictObject({
   smtp: smtp.prefault({}),
   outbox: z
@@ -129,7 +125,7 @@ const shape = z.strictObject({
       window: duration.prefault('1m').describe('time for which messages are collected for a digest'),
     })
     .prefault({}),
-  timeout: attemptTime.prefault('30s').describe('longest time that one attempt to send may take'),
+  timeout: timeLimit.prefault('30s').describe('longest time that one attempt to send may take'),
   give_up_after: duration
     .prefault('1d')
     .describe('time after an event for which sending its message is retried; older events are not notified'),

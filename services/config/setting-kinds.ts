@@ -4,6 +4,7 @@ import { eventstoreAddress } from '../store/eventstore/address.js';
 import { payloadLocation } from '../store/payloads/payload-location.js';
 import { parseQuantity } from '../compiler/resources/quantity.js';
 import { assertLabels } from '../kernel/values/labels.js';
+import { MAX_TIMER_MS } from '../kernel/ports/timers.js';
 import { RpcError } from '../kernel/rpc.js';
 import {
   isProjectId,
@@ -14,6 +15,9 @@ import {
 
 const UNITS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
+/** The longest duration of protobuf, about 10,000 years, in milliseconds. */
+const MAX_DURATION_MS = 315_576_000_000_000;
+
 /** A duration such as `90s`, `10m` or `1h30m`; the parsed value is in milliseconds, rounded to a whole number. */
 export const duration = z
   .string({ error: 'must be a duration such as 90s, 10m or 1h30m' })
@@ -21,7 +25,9 @@ export const duration = z
     const parts = [...text.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h|d)/gu)];
     if (parts.length > 0 && parts.map(([part]) => part).join('') === text) {
       const ms = parts.reduce((sum, [, number, unit]) => sum + Number(number) * UNITS[unit as keyof typeof UNITS], 0);
-      return Math.round(ms);
+      if (ms <= MAX_DURATION_MS) return Math.round(ms);
+      context.addIssue({ code: 'custom', message: `must be at most ${MAX_DURATION_MS / 1_000}s` });
+      return z.NEVER;
     }
     context.addIssue({
       code: 'custom',
@@ -29,6 +35,9 @@ export const duration = z
     });
     return z.NEVER;
   });
+
+/** A duration above 0 that a timer can wait for: one above the longest would fire at once. */
+export const timeLimit = duration.refine((ms) => ms > 0 && ms <= MAX_TIMER_MS, 'must be above 0, and at most 24 days');
 
 export const integer = (max: number, error: string): z.ZodType<number> =>
   z
