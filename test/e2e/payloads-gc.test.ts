@@ -3,6 +3,8 @@ import { utimes } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { markIncomplete } from '../../services/store/log/presence.js';
+import { sqliteEventStore } from '../../services/store/log/sqlite-event-store.js';
 import { filePayloadObjects } from '../../services/store/payloads/file-payload-objects.js';
 import { filePayloadStore } from '../../services/store/payloads/file-payload-store.js';
 import { payloadPath } from '../../services/store/payloads/object-name.js';
@@ -47,6 +49,18 @@ describe('payloads gc', () => {
     const { code, stderr } = await gc(['--data', directory]);
     expect(code).toBe(1);
     expect(stderr).toContain('flightlog: ');
+    for await (const page of filePayloadObjects({ directory }).list()) expect(page).toHaveLength(1);
+  });
+
+  it('removes nothing while the log is an unfinished copy, which lacks events that name payloads', async () => {
+    const directory = mkdtempSync(join(tmpdir(), 'flightlog-garbage-'));
+    await (await sqliteEventStore({ directory })).close();
+    await markIncomplete(directory);
+    const { scope, sha256 } = await filePayloadStore({ directory }).put('definitions/a', Uint8Array.of(1));
+    await makeOlder(directory, payloadPath(scope, sha256));
+    const { code, stderr } = await gc(['--data', directory]);
+    expect(code).toBe(1);
+    expect(stderr).toContain(`flightlog: data: ${directory} has part of a log`);
     for await (const page of filePayloadObjects({ directory }).list()) expect(page).toHaveLength(1);
   });
 

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import type { EventLog } from '../../kernel/ports/event-store.js';
 import type { PayloadObjects } from '../../kernel/ports/payload-objects.js';
+import { assertLogComplete } from '../../store/log/presence.js';
 import { payloadReferences } from '../../store/payloads/payload-references.js';
 import {
   type StoreContents,
@@ -9,7 +10,7 @@ import {
   type SweepResult,
 } from '../../store/payloads/sweep-payloads.js';
 import type { Configuration } from '../../config/configuration.js';
-import { openOwnLog } from '../../main/log/log-source.js';
+import { logKey, logSource, openOwnLog } from '../../main/log/log-source.js';
 import { codecs } from '../../main/models.js';
 import { openPayloadObjects } from '../../main/payloads.js';
 import { progressBar, throughLog } from '../progress-bar.js';
@@ -33,6 +34,12 @@ const leastAge = (): number => Number(process.env['FLIGHTLOG_TEST_GC_LEAST_AGE_M
 const assertAge = (olderThan: number): void => {
   if (olderThan >= leastAge()) return;
   throw new OperatorError('--older-than must be an hour or more: a payload is put before the event that names it');
+};
+
+/** Refuses a log that `log copy` has not finished: the events that it lacks name payloads, too. */
+const assertWhole = (configuration: Configuration): void => {
+  const directory = resolve(configuration.data);
+  if (logSource({ directory, eventStore: configuration.event_store }).kind === 'embedded') assertLogComplete(directory);
 };
 
 /** Refuses a store with garbage and without any payload of this log: it seems to belong to another log. */
@@ -71,14 +78,17 @@ const swept = async (
  * may run meanwhile.
  *
  * @throws {Fault} when the log or the payload store fails, or the type of an event is unknown here.
- * @throws {OperatorError} when the age is too short, the log or the payload store cannot be opened, or the store seems
- * to belong to another log.
+ * @throws {OperatorError} when the age is too short, the log or the payload store cannot be opened, the log is an
+ * unfinished copy, or the store seems to belong to another log.
  */
 export const collectGarbage = async (configuration: Configuration, flags: GarbageFlags): Promise<void> => {
   assertAge(flags.olderThan);
   const started = performance.now();
   const { data, payload_store: location } = configuration;
-  const log = await openOwnLog(configuration);
+  const log = await forSetting(logKey(configuration), () => {
+    assertWhole(configuration);
+    return openOwnLog(configuration);
+  });
   const bar = progressBar();
   let objects: PayloadObjects | undefined;
   try {
