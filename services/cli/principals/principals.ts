@@ -117,8 +117,8 @@ export const addUser = async (settings: Settings, name: string, flags: UserFlags
     ...(flags.email !== undefined && { email: flags.email }),
   };
   await users.change((before) => withNew(before, [name, entry], 'user'));
-  await recordChange(settings, 'flightlog user add', name);
   print(`${name} can sign in (${paths.users})`);
+  await recordChange(settings, 'flightlog user add', name);
 };
 
 /**
@@ -131,15 +131,15 @@ export const changePassword = async (settings: Settings, name: string): Promise<
   userIn(await users.read(), name); // before a person types a password in vain
   const password = await newPassword();
   await users.change((before) => without(before, name, 'user').set(name, { ...userIn(before, name), password }));
-  await recordChange(settings, 'flightlog user passwd', name);
   print(`the password of ${name} is changed`);
+  await recordChange(settings, 'flightlog user passwd', name);
 };
 
 /** Removes a user. @throws {OperatorError} when there is none of this name, or no directory of users. */
 export const removeUser = async (settings: Settings, name: string): Promise<void> => {
   await filesOfExisting(settings, 'users').users.change((before) => without(before, name, 'user'));
-  await recordChange(settings, 'flightlog user remove', name);
   print(`${name} can sign in no longer`);
+  await recordChange(settings, 'flightlog user remove', name);
 };
 
 const line = (name: string, roles: readonly string[]): string => `${name}  ${roles.join(', ')}`.trimEnd();
@@ -172,16 +172,16 @@ export const addClient = async (settings: Settings, id: string, flags: ClientFla
     ...(secret !== undefined && { secret_hash: hashSecret(secret) }),
   };
   await filesOf(settings).clients.change((before) => withNew(before, [id, entry], 'client'));
-  await recordChange(settings, 'flightlog client add', id);
   if (secret !== undefined) process.stderr.write(`the secret of ${id}, which is not shown again:\n`);
   print(secret ?? `${id} is added, without a secret`);
+  await recordChange(settings, 'flightlog client add', id);
 };
 
 /** Removes a client. @throws {OperatorError} when the clients file has none of this id, or its directory is missing. */
 export const removeClient = async (settings: Settings, id: string): Promise<void> => {
   await filesOfExisting(settings, 'clients').clients.change((before) => without(before, id, 'client'));
-  await recordChange(settings, 'flightlog client remove', id);
   print(`${id} gets no more tokens`);
+  await recordChange(settings, 'flightlog client remove', id);
 };
 
 /**

@@ -6,7 +6,9 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { hashPassword } from '../../../services/auth/users/password-hash.js';
 import { usersFile } from '../../../services/auth/users/users.js';
+import { clientsFile } from '../../../services/auth/server/clients.js';
 import {
+  addClient,
   addUser,
   changePassword,
   listClients,
@@ -45,6 +47,20 @@ describe.each<[string, 'users' | 'clients', (settings: Configuration) => Promise
     const done = run(withData(data));
     await (command.endsWith('list') ? done : expect(done).rejects.toThrow(/^there is no (user|client) ada$/u));
   });
+});
+
+it('prints the secret of a new client also when the audit cannot be written, and says that the client is added', async () => {
+  const written = vi.spyOn(process.stdout, 'write').mockReturnValue(true);
+  try {
+    mkdirSync(join(root, 'audit.db')); // in the place of the file
+    await expect(addClient(withData(root), 'app', { roles: [], public: false })).rejects.toThrow(
+      /^the change is made, but not recorded in the audit: the audit store .*audit\.db cannot be used/u,
+    );
+    expect(written.mock.calls).toEqual([[expect.stringMatching(/^\S{20,}\n$/u)]]);
+    expect((await clientsFile(join(root, 'clients.json')).read()).has('app')).toBe(true);
+  } finally {
+    written.mockRestore();
+  }
 });
 
 describe('another command that changes the users while a password is typed', () => {
