@@ -282,5 +282,12 @@ describe('a backup of a server that is killed in the middle of load', () => {
       /^flightlog: --to: .*daily is in the data directory .*data: choose a folder outside/u,
     );
     expect(existsSync(join(data, 'backups'))).toBe(false);
+    const bucket = 's3://backups/daily?endpoint=http://127.0.0.1:1&region=eu-central-1';
+    const mixing = ['restore', '--from', bucket, '--data-dir', join(folder, 'mixed'), '--payload-store', bucket];
+    const mixed = await flightlog(mixing).ended;
+    expect(mixed).toMatchObject({ code: 1, stdout: '' });
+    expect(mixed.stderr).toMatch(
+      /^flightlog: --from: s3:.* would be mixed with the payloads and uploads of the payload/u,
+    );
   });
 });

@@ -67,11 +67,11 @@ const assertOutside = (to: string, directory: string): void => {
 };
 
 /** Refuses a backup in the folders of the payload store's bucket: both have a folder `payloads`. */
-const assertApart = (target: string, payloads: PayloadLocation): void => {
+const assertApart = (flag: '--to' | '--from', target: string, payloads: PayloadLocation): void => {
   const location = payloadLocation(target);
   if (typeof location === 'string' || !isMixedWithBackup(payloads, location)) return;
   throw new OperatorError(
-    `--to: ${target} would be mixed with the payloads and uploads of the payload store: choose another bucket or prefix`,
+    `${flag}: ${target} would be mixed with the payloads and uploads of the payload store: choose another bucket or prefix`,
   );
 };
 
@@ -89,7 +89,7 @@ export const backup = async (configuration: Configuration, { to, foreign = [] }:
   const started = performance.now();
   const directory = resolve(configuration.data);
   assertOutside(to, directory);
-  assertApart(to, configuration.payload_store);
+  assertApart('--to', to, configuration.payload_store);
   const log = await forSetting('data', () => {
     assertLogComplete(directory); // a backup of a part of a log would not be marked as such
     return openOwnLog(configuration);
@@ -121,11 +121,13 @@ const withFlag = (error: unknown): never => {
  * Restores a backup into an empty directory, its payloads and uploads into a bucket if one is named, and prints a
  * summary as a JSON object.
  *
- * @throws {OperatorError} when a bucket cannot be used, or the directory cannot be created, is not empty or is in use.
+ * @throws {OperatorError} when a bucket cannot be used, the backup is where the payloads go, or the directory cannot be
+ * created, is not empty or is in use.
  * @throws {Fault} when there is no backup, or it cannot be read, is damaged or incomplete.
  */
 export const restore = async ({ from, dataDir, payloadStore, foreign = [] }: RestoreFlags): Promise<void> => {
   const started = performance.now();
+  assertApart('--from', from, payloadStore);
   const bar = progressBar();
   const directory = resolve(dataDir);
   const target = await openTarget('--from', from, 'backup');
