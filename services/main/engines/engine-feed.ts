@@ -53,6 +53,12 @@ const engineSessions = (sessions: Sessions): EngineSessions => {
   };
 };
 
+/** The weight of each project, 1 where the settings name none. A project may be named `constructor`. */
+export const projectWeights = (settings: Readonly<Record<string, number>>): ((project: string) => number) => {
+  const weights = new Map(Object.entries(settings));
+  return (project) => weights.get(project) ?? 1;
+};
+
 /** Opens the engine feed of a process; the caller closes it. */
 export const openFeed = (parts: FeedParts): EngineFeed => {
   const { configuration, store, payloads, sessions, executions, definitions, isShared, parked, logger } = parts;
@@ -67,7 +73,7 @@ export const openFeed = (parts: FeedParts): EngineFeed => {
     }),
     sessions: engineSessions(sessions),
     positionToken: (position) => positionTokens(store.logId).format(position),
-    weightOf: (project) => weights[project] ?? 1,
+    weightOf: projectWeights(weights),
     ...{ leaseMs, isShared, now: Date.now, newSession: randomUUID, onParked: parked.note },
     onFailure: (error) => logger.warn({ err: error }, 'an operation of the engine feed has failed; the feed continues'),
   });

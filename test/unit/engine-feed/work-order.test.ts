@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import { QualityOfService_Tier as Tier } from '../../../proto/gen/platformidl/core/execution_pb.js';
+import { projectWeights } from '../../../services/main/engines/engine-feed.js';
 import { type QueuedExecution, WorkOrder } from '../../../services/streams/engine-feed/work-order.js';
 
 type Item = QueuedExecution & { readonly name: string };
@@ -96,6 +97,13 @@ describe('the order of executions that wait', () => {
       );
     expect([next(), next()]).toEqual([plain, undefined]);
     expect(order.size()).toBe(2);
+  });
+
+  it('takes turns with a project whose name is that of a property of every object', () => {
+    const order = new WorkOrder<Item>(projectWeights({}));
+    for (const project of ['constructor', 'constructor', 'a', 'a']) order.add(item(project));
+    const turns = Array.from({ length: 4 }, () => order.next(anyLane, 0)?.lane.project);
+    expect(turns).toEqual(['constructor', 'a', 'constructor', 'a']);
   });
 
   it('gives each execution once, and none that was removed', () => {
