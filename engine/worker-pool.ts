@@ -15,6 +15,8 @@ export interface WorkerPool {
    * given up.
    */
   abort(execution: Execution): void;
+  /** The message of the error for which an execution was given up; `undefined` for the others. */
+  givenUpFor(key: string): string | undefined;
   /** Ends the walk of an execution, without further reports; the execution is not queued any longer either. */
   lose(key: string, lost: ExecutionLost): void;
   /** Starts queued executions, as many as there is capacity for. */
@@ -98,6 +100,7 @@ export const createWorkerPool = ({ active, retries, capacity, walk, onEnd }: Wor
       const walked = active.all.get(key) ?? (retries.isPutOff(key) ? undefined : take(key, execution));
       if (walked) abortWalk(walked, abortCauseOf(execution));
     },
+    givenUpFor: (key) => retries.dropped.get(key),
     lose: (key, lost) => {
       backlog.delete(key);
       endWalk(active.all.get(key), lost);

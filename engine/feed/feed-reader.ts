@@ -203,14 +203,26 @@ export class FeedReader implements Poller {
   }
 
   /**
-   * Starts a walk for each leased execution without a running one: its walk has failed, or waits for capacity. Then it
-   * states the free capacity and, where the engine is to end without work, asks for other work.
+   * Returns the leases of executions that were given up, and starts a walk for each other one without a running walk: it
+   * has failed, or waits for capacity. Then it states the free capacity and, where the engine is to end without work,
+   * asks for other work.
    */
   #checkLeases(): void {
-    const { active, untilIdle } = this.#options;
-    for (const [key, lease] of this.#leases) if (!active.all.has(key)) this.#walk(lease);
-    if (this.#leases.size > 0) this.hurry();
+    const { active, untilIdle, workers } = this.#options;
+    for (const [key, lease] of this.#leases) {
+      const reason = workers.givenUpFor(key);
+      if (reason !== undefined) this.#return(key, lease, reason);
+      else if (!active.all.has(key)) this.#walk(lease);
+    }
+    this.hurry();
     if (untilIdle && this.#hasNoWork()) this.#beat();
+  }
+
+  /** Returns a lease, so that another engine can continue the execution. */
+  #return(key: string, lease: WorkLease, reason: string): void {
+    this.#leases.delete(key);
+    this.#positions.delete(key);
+    this.#send({ case: 'return', value: { lease, reason } });
   }
 
   /** Renews the leases, and asks whether there is other work where the engine is to end without it. */

@@ -1,9 +1,10 @@
-import { create, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
+import { create, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
 import { type ServerDuplexStream, Server, ServerCredentials } from '@grpc/grpc-js';
 import { afterEach, expect, it, vi } from 'vitest';
 import { WorkflowExecution_Phase as Phase } from '../../../proto/gen/platformidl/core/execution_pb.js';
-import { WorkResponseSchema } from '../../../proto/gen/platformidl/eventlog/engine_work_pb.js';
+import { WorkRequestSchema, WorkResponseSchema } from '../../../proto/gen/platformidl/eventlog/engine_work_pb.js';
 import { createActiveExecutions } from '../../../engine/active-executions.js';
+import { ExecutionLost } from '../../../engine/execution-lost.js';
 import { FeedReader } from '../../../engine/feed/feed-reader.js';
 import { createRetries } from '../../../engine/retries.js';
 import { createWorkerPool } from '../../../engine/worker-pool.js';
@@ -113,6 +114,32 @@ it.each<[string, Message, string]>([
   await vi.waitFor(() => expect(active.all.size).toBe(1));
   call!.write(encoded(update));
   await vi.waitFor(() => expect(active.all.get('p/d/run')?.lost?.message).toBe(reason));
+  stop.abort();
+  call!.end();
+  expect(await ended).toBe('stopped');
+});
+
+it('returns the lease of an execution that it has given up, and states its free place again', async () => {
+  const { endpoint, received, calls } = await silentServer();
+  const stop = new AbortController();
+  const active = createActiveExecutions();
+  const walk = (): Promise<void> => Promise.reject(new ExecutionLost('unknown', 'there is no such execution'));
+  const pool = { active, capacity: 1, walk, onEnd: () => undefined };
+  const workers = createWorkerPool({ ...pool, retries: createRetries(logger) });
+  const ended = new FeedReader({
+    ...{ plane: { endpoint }, group: 'engines', name: 'one', workers, active, capacity: 1 },
+    ...{ untilIdle: false, signal: stop.signal, logger },
+  }).run();
+  await vi.waitFor(() => expect(calls).toHaveLength(1));
+  const [call] = calls;
+  call!.write(encoded({ case: 'joined', value: { session: 'one', leases: [] } }));
+  call!.write(encoded({ case: 'launch', value: { lease: LEASE, position: '7' } }));
+  await vi.waitFor(() => {
+    const messages = received.map((bytes) => fromBinary(WorkRequestSchema, bytes).message);
+    expect(messages.map((message) => message.case)).toEqual(['join', 'accept', 'return', 'places']);
+    expect(messages[2]?.value).toMatchObject({ lease: LEASE, reason: 'unknown: there is no such execution' });
+    expect(messages[3]?.value).toMatchObject({ free: 1 });
+  });
   stop.abort();
   call!.end();
   expect(await ended).toBe('stopped');
