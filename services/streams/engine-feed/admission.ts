@@ -127,7 +127,7 @@ const admission = (services: FeedServices, board: WorkBoard): Admit => {
     for (const send of aborting.values()) send();
     // Only now: an execution may have ended, or its abort have been requested, since its lease was read.
     sendMissed(services, board, { engine, kept, aborting });
-    board.giveBackUnheld(engine);
+    board.giveBackUnknown(engine);
     engine.free = joining.places;
     board.distribute();
     return engine;

@@ -11,7 +11,7 @@ import { categoryOf, type StreamName } from '../../kernel/stream.js';
 import { KnownSessions } from './known-sessions.js';
 import { type EngineSessions, leaseOf, type WorkLeases } from './ports.js';
 import { IDLE_FACTOR, SilentSessions } from './silent-sessions.js';
-import { type JoinedEngine, RETRY_MS, sendRequestedAbort, WorkOffers } from './work-offers.js';
+import { type JoinedEngine, sendRequestedAbort, WorkOffers } from './work-offers.js';
 import { type WorkChange, type WorkItem, WorkItems } from './work-items.js';
 import { WorkSubscription } from './work-subscription.js';
 import { WorkOrder } from './work-order.js';
@@ -79,7 +79,6 @@ export class WorkBoard {
     this.#offers = new WorkOffers({
       ...{ ...services, order: this.#order, engines: this.engines },
       waitAgain: (item) => this.#waitAgain(item),
-      giveBackUnknown: (item) => this.#giveBackUnknown(item),
       distribute: () => this.distribute(),
     });
     const onBroken = (error: unknown): void => this.#broken(error);
@@ -147,6 +146,7 @@ export class WorkBoard {
     if (isDue) engine.renewedAtMs = now();
     if (isDue && !(await sessions.renew(engine.id))) this.#lose(engine);
     else {
+      this.giveBackUnknown(engine);
       const other = askOtherWork ? { hasOtherWork: this.#hasOtherWork(engine) } : {};
       engine.sendQueue.send({ case: 'renewed', value: { leaseUntil, ...other } });
     }
@@ -160,10 +160,19 @@ export class WorkBoard {
     );
   }
 
-  /** Gives back the leases of the session of an engine that the engine itself does not hold. */
-  giveBackUnheld(engine: JoinedEngine): void {
-    for (const item of this.sessions.of(engine.id.session)?.leased ?? [])
-      if (!engine.held.has(item.stream)) this.#giveBack(engine, item);
+  /**
+   * Gives back the leases that the session of an engine has and the engine does not know: their launches were lost with a
+   * connection, or the answers to their leases were. Called when the engine has just sent a message. In a process whose
+   * connection to the engine is broken without notice, another process may have sent the launch; no message comes there.
+   */
+  giveBackUnknown(engine: JoinedEngine): void {
+    const { deciding, held, id } = engine;
+    if (this.engines.get(id.session) !== engine) return; // another stream has taken over the session
+    for (const { stream, id: execution, lease } of this.sessions.of(id.session)?.leased ?? []) {
+      if (lease === undefined || deciding.has(stream) || held.get(stream)?.number === lease.number) continue;
+      const unknown = { id: execution, number: lease.number, session: id.session };
+      this.#services.leases.giveBack(unknown, 'the engine does not hold it').catch(this.#services.onFailure);
+    }
   }
 
   /** True when the creation of the execution has been folded, and no end. */
@@ -247,8 +256,7 @@ export class WorkBoard {
   }
 
   /**
-   * Notes the session of a new lease. A lease that its engine does not know is given back: another process gave it
-   * before the engine moved to this one. A lease to an engine that is not connected here shows that it is elsewhere.
+   * Notes the session of a new lease. A lease to an engine that is not connected here shows that it is elsewhere.
    */
   #leased(item: WorkItem): void {
     this.#forget(item);
@@ -258,30 +266,7 @@ export class WorkBoard {
       return;
     }
     session.leased.add(item);
-    if (this.engines.has(session.id.session)) this.#giveBackUnknown(item);
-    else this.sessions.seen(session.id.session);
-  }
-
-  /** Gives back the lease of an execution when its engine is connected to this process and does not know the lease. */
-  #giveBackUnknown(item: WorkItem): void {
-    const engine = item.lease && this.engines.get(item.lease.session);
-    if (engine === undefined || this.#items.of(item.stream) !== item) return;
-    const isKnown = engine.deciding.has(item.stream) || engine.held.get(item.stream)?.number === item.lease?.number;
-    if (!isKnown) this.#giveBack(engine, item);
-  }
-
-  /** Gives a lease back, again after a pause when that fails: no engine would get the execution otherwise. */
-  #giveBack({ id: { session } }: JoinedEngine, item: WorkItem): void {
-    const { leases, onFailure } = this.#services;
-    const { id, lease } = item;
-    if (lease === undefined) return;
-    leases.giveBack({ id, number: lease.number, session }, 'the engine does not hold it').catch((error: unknown) => {
-      onFailure(error);
-      const retry = (): void => {
-        if (this.#log.isComplete()) this.#giveBackUnknown(item);
-      };
-      setTimeout(retry, RETRY_MS).unref();
-    });
+    if (!this.engines.has(session.id.session)) this.sessions.seen(session.id.session);
   }
 
   #aborting(item: WorkItem): void {

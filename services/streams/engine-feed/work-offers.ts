@@ -47,8 +47,6 @@ export type OfferServices = {
   readonly onFailure: (error: unknown) => void;
   /** Puts an execution back into the order if it may be leased. */
   readonly waitAgain: (item: WorkItem) => void;
-  /** Gives a lease back that the session of an engine has without the engine's knowledge, as after a lost answer. */
-  readonly giveBackUnknown: (item: WorkItem) => void;
   /**
    * Offers executions again, unless the list of work is incomplete. Called when a place has become free, or the pause
    * after a fault is over.
@@ -82,8 +80,8 @@ export const sendRequestedAbort = async (
   }
 };
 
-/** The pause after a fault before an execution is offered again, or a lease is given back again. */
-export const RETRY_MS = 1_000;
+/** The pause after a fault before an execution is offered again. */
+const RETRY_MS = 1_000;
 
 /**
  * The times for which an engine is not offered an execution whose launch could not be composed: at first, and at most.
@@ -127,7 +125,7 @@ export class WorkOffers {
   }
 
   async #offer(engine: JoinedEngine, item: WorkItem): Promise<void> {
-    const { onFailure, waitAgain, giveBackUnknown, distribute } = this.#services;
+    const { onFailure, waitAgain, distribute } = this.#services;
     engine.free -= 1;
     engine.deciding.add(item.stream);
     const outcome = await this.#give(engine, item).catch((error: unknown) => {
@@ -138,7 +136,6 @@ export class WorkOffers {
     if (outcome === true) return;
     engine.free += 1;
     const offerNext = (): void => {
-      giveBackUnknown(item); // while the offer was decided, an earlier lease may have been folded
       if (outcome === 'failed') waitAgain(item);
       distribute(); // another execution may have waited for the place
     };

@@ -121,7 +121,7 @@ describe('an engine of the feed', () => {
     ...{ renew: () => Promise.resolve(true), renewals: () => Promise.resolve(0) },
   };
 
-  /** Joins with free places; returns what the engine gets, its end, and a function that sends a message. */
+  /** Joins with free places; returns what the engine gets, its end, and functions that send messages. */
   const join = (freePlaces: number) => {
     const waiting: Request[] = [{ case: 'join', value: { group: 'default', engine: 'e', freePlaces } }];
     let wake = (): void => undefined;
@@ -151,7 +151,12 @@ describe('an engine of the feed', () => {
         () => Promise.resolve(received.filter((message) => message.case === kind)),
         ({ length }) => length >= count,
       );
-    return { received, send, gets, ended: read() };
+    /** Sends heartbeats until the engine has got a message of this kind. */
+    const beatUntil = async (kind: Response['case']): Promise<void> => {
+      const heartbeats = setInterval(() => send({ case: 'heartbeat', value: {} }), 20);
+      await gets(kind).finally(() => clearInterval(heartbeats));
+    };
+    return { received, send, gets, beatUntil, ended: read() };
   };
 
   beforeEach(async () => {
@@ -203,7 +208,7 @@ describe('an engine of the feed', () => {
       if (engines.length > 0 && (losses -= 1) >= 0) throw away;
     };
     await launch('e1');
-    await join(1).gets('launch');
+    await join(1).beatUntil('launch');
     expect(failures).toEqual([away]);
   });
 
@@ -216,7 +221,7 @@ describe('an engine of the feed', () => {
       );
     };
     await launch('e1');
-    await join(1).gets('launch');
+    await join(1).beatUntil('launch');
     expect(failures).toEqual([]);
   });
 
@@ -231,8 +236,28 @@ describe('an engine of the feed', () => {
     };
     onGiveBack = () => ((losses -= 1) > 0 ? Promise.reject(away) : Promise.resolve());
     await launch('e1');
-    await join(1).gets('launch');
+    await join(1).beatUntil('launch');
     expect(failures).toEqual([away, away]);
+  });
+
+  it('keeps a lease that another process gave it, until a heartbeat shows that it has lost the launch', async () => {
+    let returns = 0;
+    onGiveBack = () => Promise.resolve(void (returns += 1));
+    const { gets, beatUntil } = join(0);
+    await gets('joined');
+    await launch('e1');
+    const leased = create(WorkLeasedSchema, { id: idOf('e1'), number: 7n, session: 's1' });
+    await append('e1', 'WorkLeased', toBinary(WorkLeasedSchema, leased));
+    await until(
+      () => feed.known(),
+      ({ engines }) => engines.some((engine) => engine.leased.length > 0),
+    );
+    expect(returns).toBe(0);
+    await beatUntil('renewed');
+    await until(
+      () => feed.known(),
+      ({ waiting }) => waiting === 1,
+    );
   });
 
   it('gets neither the launch nor the end of an execution that has ended before the launch is sent', async () => {

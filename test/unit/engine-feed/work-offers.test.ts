@@ -51,7 +51,7 @@ const firstLaunch = async (
       ...leases,
     },
     ...{ order, engines: new Map([[SESSION.session, engine]]), leaseMs: 30_000, positionToken: String, now: () => 0 },
-    ...{ onFailure: unused, waitAgain: unused, giveBackUnknown: () => undefined },
+    ...{ onFailure: unused, waitAgain: unused },
     ...{ distribute: () => offers.distribute(), ...services },
   });
   offers.distribute();
@@ -120,7 +120,7 @@ describe('an engine with one free place', () => {
         },
         ...{ order, engines: new Map([[SESSION.session, engine]]), leaseMs: 30_000, positionToken: String },
         ...{ now: () => 0, onFailure: () => undefined, waitAgain: (each) => order.add(each) },
-        ...{ giveBackUnknown: () => undefined, distribute: () => offers.distribute() },
+        distribute: () => offers.distribute(),
       });
       offers.distribute();
       await vi.advanceTimersByTimeAsync(59_000);
