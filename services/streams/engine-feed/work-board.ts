@@ -289,9 +289,9 @@ export class WorkBoard {
   /** Removes an engine whose session has ended, and ends its stream. */
   #lose(engine: JoinedEngine): void {
     this.engines.delete(engine.id.session);
-    for (const [stream, { number }] of engine.held) {
+    for (const [stream, { number, isSent }] of engine.held) {
       const id = this.#items.of(stream)?.id;
-      if (id === undefined) continue;
+      if (id === undefined || !isSent) continue;
       const change = { case: 'lost', value: { cause: SESSION_OVER } } as const;
       engine.sendQueue.send({ case: 'update', value: { lease: leaseOf({ id, number }), change } });
     }

@@ -260,6 +260,19 @@ describe('an engine of the feed', () => {
     );
   });
 
+  it('gets no message about a launch that was not sent when its session ends', async () => {
+    onLaunch = () => new Promise(() => undefined);
+    await launch('e1');
+    const first = join(1);
+    await until(
+      () => feed.known(),
+      ({ engines }) => engines.some(({ leased }) => leased.length > 0),
+    );
+    join(0);
+    expect(await first.ended).toMatchObject({ code: 'FAILED_PRECONDITION' });
+    expect(first.received.map((message) => message.case)).toEqual(['joined']);
+  });
+
   it('gets neither the launch nor the end of an execution that has ended before the launch is sent', async () => {
     onLaunch = async (name) => {
       if (name !== 'e1') return;
