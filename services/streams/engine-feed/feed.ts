@@ -12,7 +12,7 @@ import type { JoinedEngine } from './work-offers.js';
 /** The engine feed: gives executions to the engines that are connected to this process. */
 export interface EngineFeed {
   /**
-   * Serves the stream of an engine until the engine ends its requests or the signal is aborted.
+   * Serves the stream of an engine until the engine leaves or ends its requests, or the signal is aborted.
    *
    * @throws {RpcError} INVALID_ARGUMENT for an invalid message; PERMISSION_DENIED when the engine may not report in a
    *   scope; FAILED_PRECONDITION when the session has ended; ABORTED when another stream takes the session over;
@@ -40,11 +40,19 @@ export const openEngineFeed = (services: FeedServices): EngineFeed => {
   const admit = engineAdmission(services, board);
   const { leases, sessions, now } = services;
   const { engines } = board;
+
+  /** Ends the session of an engine, and then its stream, without an error. */
+  const leave = async (engine: JoinedEngine): Promise<void> => {
+    if (engines.get(engine.id.session) === engine) engines.delete(engine.id.session); // the board would lose it
+    await sessions.end(engine.id, 'the engine has left');
+    engine.sendQueue.end();
+  };
+
   const handle = engineMessages({
     ...{ leases, now },
     distribute: () => board.distribute(),
     renew: (engine, heartbeat) => board.renew(engine, heartbeat),
-    leave: ({ id }) => sessions.end(id, 'the engine has left'),
+    leave,
   });
 
   /** Detaches an engine from its stream. Its leases last for the lease duration, in which the engine may join again. */

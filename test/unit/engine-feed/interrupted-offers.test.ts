@@ -273,6 +273,19 @@ describe('an engine of the feed', () => {
     expect(first.received.map((message) => message.case)).toEqual(['joined']);
   });
 
+  it('leaves with a stream that ends without an error', async () => {
+    await launch('e1');
+    const { received, send, gets, ended } = join(1);
+    await gets('launch');
+    send({ case: 'leave', value: {} });
+    expect(await ended).toBeUndefined();
+    expect(received.map((message) => message.case)).toEqual(['joined', 'launch']);
+    await until(
+      () => feed.known(),
+      ({ engines, waiting }) => engines.length === 0 && waiting === 1,
+    );
+  });
+
   it('gets neither the launch nor the end of an execution that has ended before the launch is sent', async () => {
     onLaunch = async (name) => {
       if (name !== 'e1') return;
