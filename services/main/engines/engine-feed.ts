@@ -74,7 +74,14 @@ export const openFeed = (parts: FeedParts): EngineFeed => {
     sessions: engineSessions(sessions),
     positionToken: (position) => positionTokens(store.logId).format(position),
     weightOf: projectWeights(weights),
-    ...{ leaseMs, isShared, now: Date.now, newSession: randomUUID, onParked: parked.note },
+    ...{
+      leaseMs,
+      isShared,
+      now: Date.now,
+      steadyMs: () => performance.now(),
+      newSession: randomUUID,
+      onParked: parked.note,
+    },
     onFailure: (error) => logger.warn({ err: error }, 'an operation of the engine feed has failed; the feed continues'),
   });
   parked.onResuming((stream) => feed.resume(stream));

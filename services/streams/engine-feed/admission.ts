@@ -72,7 +72,7 @@ const inTurn = () => {
 type Admit = (join: WorkJoin, joining: JoinParameters, arrived: OpenedStream) => Promise<JoinedEngine>;
 
 const admission = (services: FeedServices, board: WorkBoard): Admit => {
-  const { leases, sessions, leaseMs, now, newSession } = services;
+  const { leases, sessions, leaseMs, steadyMs, newSession } = services;
   const resumes = async (id: EngineSessionId): Promise<boolean> => {
     board.sessions.seen(id.session); // first, so that a check for silent sessions that runs now does not end it
     return id.session !== '' && (await sessions.renewals(id)) !== undefined && sessions.renew(id);
@@ -113,7 +113,7 @@ const admission = (services: FeedServices, board: WorkBoard): Admit => {
     const id = await sessionOf({ group, engine: name, session: join.session }, call.principal);
     const engine: JoinedEngine = {
       ...joining,
-      ...{ group, engine: name, id, sendQueue, free: 0, seenAtMs: now(), renewedAtMs: now() },
+      ...{ group, engine: name, id, sendQueue, free: 0, seenAtMs: steadyMs(), renewedAtMs: steadyMs() },
       ...{ deciding: new Set(), held: new Map(), rejected: new Set() },
     };
     const { kept, aborting } = id.session === join.session ? await keepLeases(engine, join.leases) : NONE_KEPT;

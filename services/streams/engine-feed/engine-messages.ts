@@ -14,7 +14,8 @@ import { type JoinedEngine, unsentLaunches } from './work-offers.js';
 /** The services that the handler of an engine's messages uses. */
 export type MessageServices = {
   readonly leases: WorkLeases;
-  readonly now: () => number;
+  /** Milliseconds since the start of the process, by a clock that cannot be set. */
+  readonly steadyMs: () => number;
   /** Offers executions to engines; called when an engine has reported its free capacity. */
   readonly distribute: () => void;
   /** Renews the leases of an engine, and answers its heartbeat. */
@@ -46,7 +47,7 @@ export const namedLease = (
 type LeaseMessage = { readonly lease?: WorkLease | undefined };
 
 /** Handles the messages of an engine after its first. Callers await each message before they pass the next. */
-export const engineMessages = ({ leases, now, distribute, renew, leave }: MessageServices) => {
+export const engineMessages = ({ leases, steadyMs, distribute, renew, leave }: MessageServices) => {
   const holds = (engine: JoinedEngine, { id, number }: HeldLease): boolean =>
     engine.held.get(executionStream(id))?.number === number;
 
@@ -88,7 +89,7 @@ export const engineMessages = ({ leases, now, distribute, renew, leave }: Messag
   };
 
   return async (engine: JoinedEngine, { message }: WorkRequest): Promise<void> => {
-    engine.seenAtMs = now();
+    engine.seenAtMs = steadyMs();
     switch (message.case) {
       case 'accept':
         return accept(engine, message.value);

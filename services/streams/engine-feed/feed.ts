@@ -38,7 +38,7 @@ type Stream = { readonly call: Call; readonly sendQueue: SendQueue; engine: Join
 export const openEngineFeed = (services: FeedServices): EngineFeed => {
   const board = new WorkBoard(services);
   const admit = engineAdmission(services, board);
-  const { leases, sessions, now } = services;
+  const { leases, sessions, steadyMs } = services;
   const { engines } = board;
 
   /** Ends the session of an engine, and then its stream, without an error. */
@@ -49,7 +49,7 @@ export const openEngineFeed = (services: FeedServices): EngineFeed => {
   };
 
   const handle = engineMessages({
-    ...{ leases, now },
+    ...{ leases, steadyMs },
     distribute: () => board.distribute(),
     renew: (engine, heartbeat) => board.renew(engine, heartbeat),
     leave,

@@ -7,8 +7,8 @@ import type { WorkItem } from './work-items.js';
 export type KnownSession = {
   readonly id: EngineSessionId;
   /**
-   * Time of the last sign of life of the engine, by the clock of this process, in milliseconds since 1970. While the
-   * engine is connected here, its messages are noted in `JoinedEngine` instead.
+   * Time of the last sign of life of the engine, in milliseconds since the start of this process. While the engine is
+   * connected here, its messages are noted in `JoinedEngine` instead.
    */
   seenAtMs: number;
   /**
@@ -22,10 +22,10 @@ export type KnownSession = {
 /** The open sessions of all engines, by the log and by the engines that join and leave this process. */
 export class KnownSessions {
   readonly #sessions = new Map<string, KnownSession>();
-  readonly #now: () => number;
+  readonly #steadyMs: () => number;
 
-  constructor(now: () => number) {
-    this.#now = now;
+  constructor(steadyMs: () => number) {
+    this.#steadyMs = steadyMs;
   }
 
   all(): Iterable<KnownSession> {
@@ -44,13 +44,13 @@ export class KnownSessions {
   /** Adds a session; does nothing when it is known, such as when the event of its opening comes from the log. */
   opened(id: EngineSessionId): void {
     if (this.#sessions.has(id.session)) return;
-    this.#sessions.set(id.session, { id, seenAtMs: this.#now(), renewals: undefined, leased: new Set() });
+    this.#sessions.set(id.session, { id, seenAtMs: this.#steadyMs(), renewals: undefined, leased: new Set() });
   }
 
   /** Notes a sign of life of an engine; does nothing for a session that is not open. */
   seen(session: string): void {
     const known = this.#sessions.get(session);
-    if (known) known.seenAtMs = this.#now();
+    if (known) known.seenAtMs = this.#steadyMs();
   }
 
   /** Folds an event; returns the session that the event ends, if any. */

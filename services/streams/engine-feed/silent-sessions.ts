@@ -16,8 +16,8 @@ export type CheckedSessions = {
   readonly isShared: boolean;
   /** True when the stream of a session is parked, so that its end cannot be recorded. */
   readonly isParked: (id: EngineSessionId) => boolean;
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
+  /** Milliseconds since the start of the process, by a clock that cannot be set. */
+  readonly steadyMs: () => number;
   /** Called with each failure to end a session. */
   readonly onFailure: (error: unknown) => void;
 };
@@ -37,7 +37,7 @@ export class SilentSessions {
   readonly #checked: CheckedSessions;
   /** The sessions whose end has begun and has neither been recorded nor failed. */
   readonly #ending = new Set<KnownSession>();
-  /** The times from which sessions whose end has failed are tried again, in milliseconds since 1970. */
+  /** The times from which sessions whose end has failed are tried again, in milliseconds since the start of the process. */
   readonly #retryAtMs = new WeakMap<KnownSession, number>();
 
   constructor(checked: CheckedSessions) {
@@ -59,9 +59,9 @@ export class SilentSessions {
    * while this process does not know yet that the old one is broken; the renewals of its session then show that it lives.
    */
   #detachSilentEngines(): void {
-    const { engines, known, leaseMs, now } = this.#checked;
+    const { engines, known, leaseMs, steadyMs } = this.#checked;
     for (const { id, seenAtMs, sendQueue } of engines.values()) {
-      if (now() - seenAtMs < leaseMs) continue;
+      if (steadyMs() - seenAtMs < leaseMs) continue;
       engines.delete(id.session);
       const session = known.of(id.session);
       if (session) session.seenAtMs = Math.max(session.seenAtMs, seenAtMs);
@@ -70,15 +70,15 @@ export class SilentSessions {
   }
 
   #isDue(session: KnownSession): boolean {
-    const { isParked, now } = this.#checked;
-    const isSilent = this.#isSilent(session) && now() >= (this.#retryAtMs.get(session) ?? 0);
+    const { isParked, steadyMs } = this.#checked;
+    const isSilent = this.#isSilent(session) && steadyMs() >= (this.#retryAtMs.get(session) ?? 0);
     return isSilent && !this.#ending.has(session) && !isParked(session.id);
   }
 
   #isSilent(session: KnownSession): boolean {
-    const { engines, now } = this.#checked;
+    const { engines, steadyMs } = this.#checked;
     const lastMessageAtMs = engines.get(session.id.session)?.seenAtMs ?? 0;
-    return now() - Math.max(session.seenAtMs, lastMessageAtMs) >= this.#silenceMs(session);
+    return steadyMs() - Math.max(session.seenAtMs, lastMessageAtMs) >= this.#silenceMs(session);
   }
 
   /** The time without a message after which a session ends, in milliseconds. */
@@ -89,13 +89,13 @@ export class SilentSessions {
   }
 
   async #tryToEnd(session: KnownSession): Promise<void> {
-    const { leaseMs, now, onFailure } = this.#checked;
+    const { leaseMs, steadyMs, onFailure } = this.#checked;
     this.#ending.add(session);
     try {
       await this.#endUnlessRenewed(session);
     } catch (error) {
       const pauseMs = session.leased.size > 0 ? leaseMs : IDLE_FACTOR * leaseMs;
-      this.#retryAtMs.set(session, now() + pauseMs);
+      this.#retryAtMs.set(session, steadyMs() + pauseMs);
       onFailure(error);
     } finally {
       this.#ending.delete(session);
@@ -104,12 +104,12 @@ export class SilentSessions {
 
   /** Ends a session, unless another process has renewed it or its engine has given a sign of life meanwhile. */
   async #endUnlessRenewed(session: KnownSession): Promise<void> {
-    const { isShared, now, sessions } = this.#checked;
+    const { isShared, steadyMs, sessions } = this.#checked;
     const cause = `no heartbeat for ${this.#silenceMs(session) / 1_000} s`;
     const renewals = await sessions.renewals(session.id);
     if (!this.#isSilent(session)) return; // its engine has joined again
     // Renewed since the last check, or checked for the first time: without another renewal it ends after the same time.
-    if (isShared && renewals !== session.renewals) Object.assign(session, { renewals, seenAtMs: now() });
+    if (isShared && renewals !== session.renewals) Object.assign(session, { renewals, seenAtMs: steadyMs() });
     else await sessions.end(session.id, cause, renewals);
   }
 }

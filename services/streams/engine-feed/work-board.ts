@@ -31,6 +31,8 @@ export type BoardServices = {
   readonly isShared: boolean;
   /** Milliseconds since 1970. */
   readonly now: () => number;
+  /** Milliseconds since the start of the process, by a clock that cannot be set. It measures the silence of engines. */
+  readonly steadyMs: () => number;
   /** Called with each stream that cannot be read. */
   readonly onParked: OnParked;
   /** Called with each failure that the feed survives. */
@@ -74,7 +76,7 @@ export class WorkBoard {
 
   constructor(services: BoardServices) {
     this.#services = services;
-    this.sessions = new KnownSessions(services.now);
+    this.sessions = new KnownSessions(services.steadyMs);
     this.#order = new WorkOrder(services.weightOf);
     this.#offers = new WorkOffers({
       ...{ ...services, order: this.#order, engines: this.engines },
@@ -118,6 +120,7 @@ export class WorkBoard {
 
   /** Describes the sessions that are open, in no order. */
   known(): KnownWork {
+    const startedAtMs = this.#services.now() - this.#services.steadyMs();
     const engines = [...this.sessions.all()].map(({ id, leased, seenAtMs }): DescribedEngine => {
       const engine = this.engines.get(id.session);
       const { free = 0, seenAtMs: lastMessageAtMs = seenAtMs } = engine ?? {};
@@ -125,7 +128,7 @@ export class WorkBoard {
       return {
         ...id,
         isConnected,
-        seenAtMs: lastMessageAtMs,
+        seenAtMs: Math.round(startedAtMs + lastMessageAtMs),
         free: Math.max(0, free),
         leased: [...leased].map((item) => item.id),
       };
@@ -140,10 +143,10 @@ export class WorkBoard {
 
   /** Renews the leases of an engine and, when that is due, its session in a log that other processes write too. */
   async renew(engine: JoinedEngine, { askOtherWork }: WorkHeartbeat): Promise<void> {
-    const { leaseMs, now, sessions } = this.#services;
+    const { leaseMs, now, steadyMs, sessions } = this.#services;
     const leaseUntil = timestampFromMs(now() + leaseMs);
     const isDue = this.#isRenewalDue(engine);
-    if (isDue) engine.renewedAtMs = now();
+    if (isDue) engine.renewedAtMs = steadyMs();
     if (isDue && !(await sessions.renew(engine.id))) this.#lose(engine);
     else {
       this.giveBackUnknown(engine);
@@ -197,9 +200,9 @@ export class WorkBoard {
   }
 
   #isRenewalDue({ renewedAtMs, held }: JoinedEngine): boolean {
-    const { isShared, leaseMs, now } = this.#services;
+    const { isShared, leaseMs, steadyMs } = this.#services;
     const factor = held.size > 0 ? 1 : IDLE_FACTOR;
-    return isShared && now() - renewedAtMs >= (factor * leaseMs) / HEARTBEATS / 2;
+    return isShared && steadyMs() - renewedAtMs >= (factor * leaseMs) / HEARTBEATS / 2;
   }
 
   /** Ends all streams, because the list of work is stale. The next call of `start` resumes the subscription. */

@@ -21,9 +21,9 @@ export type JoinedEngine = JoinParameters & {
    * stated fewer than are being decided.
    */
   free: number;
-  /** Time of its last message, in milliseconds since 1970. */
+  /** Time of its last message, in milliseconds since the start of the process. */
   seenAtMs: number;
-  /** Time of the last renewal of its session in the log, in milliseconds since 1970. */
+  /** Time of the last renewal of its session in the log, in milliseconds since the start of the process. */
   renewedAtMs: number;
   /** Executions that are being leased to it, until their launch is sent. */
   readonly deciding: Set<StreamName>;

@@ -166,7 +166,7 @@ describe('an engine of the feed', () => {
     [onLeased, onGiveBack, onLaunch, onOpen] = [atOnce, atOnce, atOnce, atOnce];
     feed = openEngineFeed({
       ...{ log: store, leases, sessions, positionToken: String, weightOf: () => 1 },
-      ...{ leaseMs: 30_000, isShared: false, now: () => 0, newSession: () => `s${(numbers += 1)}` },
+      ...{ leaseMs: 30_000, isShared: false, now: () => 0, steadyMs: () => 0, newSession: () => `s${(numbers += 1)}` },
       ...{ onParked: unused, onFailure: (error: unknown) => void failures.push(error) },
     });
   });

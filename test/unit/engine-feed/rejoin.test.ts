@@ -100,7 +100,14 @@ describe('an engine that joins again', () => {
         renew: () => Promise.resolve(true),
         renewals: () => Promise.resolve(0),
       },
-      ...{ positionToken: String, weightOf: () => 1, leaseMs: 30_000, isShared: false, now: () => 0 },
+      ...{
+        positionToken: String,
+        weightOf: () => 1,
+        leaseMs: 30_000,
+        isShared: false,
+        now: () => 0,
+        steadyMs: () => 0,
+      },
       ...{ newSession: unused, onParked: unused, onFailure: unused },
     };
     board = new WorkBoard(services);

@@ -64,6 +64,8 @@ describe('the session of an engine that is silent', () => {
   let board: WorkBoard;
   /** The time of the clock, in milliseconds. */
   let atMs: number;
+  /** The time since 1970 at which that clock is 0. */
+  let setAtMs: number;
   /** The number of times that the clock was read. */
   let clockReads: number;
   /** `<session>: <cause>` for each call that ends a session. */
@@ -112,7 +114,8 @@ describe('the session of an engine that is silent', () => {
     ...{ leaseMs: LEASE_MS, isShared },
     onParked: () => (parked += 1),
     onFailure: (error) => failures.push(error),
-    now: () => ((clockReads += 1), atMs),
+    now: () => setAtMs + atMs,
+    steadyMs: () => ((clockReads += 1), atMs),
   });
 
   /** A board on a log that other processes write too (`isShared`), or that only this process writes. */
@@ -141,7 +144,7 @@ describe('the session of an engine that is silent', () => {
   beforeEach(async () => {
     ({ directory, store } = await openEmptyLog());
     [atMs, clockReads, ended, renewed, renewalReads, renewals, parked, failures] = [0, 0, [], [], [], 0, 0, []];
-    [mayRead, mayRenew] = [Promise.resolve(), Promise.resolve()];
+    [mayRead, mayRenew, setAtMs] = [Promise.resolve(), Promise.resolve(), 0];
     for (const session of ['a', 'b']) {
       const data = toBinary(EngineSessionOpenedSchema, create(EngineSessionOpenedSchema, idOf(session)));
       await store.append(engineSessionStream(idOf(session)), 'any', [newEvent('EngineSessionOpened', data)]);
@@ -163,6 +166,17 @@ describe('the session of an engine that is silent', () => {
     await untilOpen('b');
     // A session may be ended again before its recorded end has been read, so each cause may come several times.
     expect(new Set(ended)).toEqual(new Set(['a: no heartbeat for 0.03 s']));
+  });
+
+  it('neither ends nor lasts longer when the clock of the machine is set', async () => {
+    board = opened(false);
+    await board.start();
+    setAtMs = 3_600_000;
+    await passTime(LEASE_MS - 1);
+    expect(ended).toEqual([]);
+    setAtMs = -3_600_000;
+    atMs += 1;
+    await untilOpen();
   });
 
   it('without leases ends, on a shared log, an idle time after the first look at its renewals when none is new', async () => {

@@ -48,7 +48,7 @@ describe('the log subscription of the waiting work', () => {
       sessions: { open: unused, renew: unused, renewals: unused, end: unused },
       positionToken: String,
       weightOf: () => 1,
-      ...{ leaseMs: 30_000, isShared: false, now: Date.now, onParked: unused, onFailure: unused },
+      ...{ leaseMs: 30_000, isShared: false, now: Date.now, steadyMs: Date.now, onParked: unused, onFailure: unused },
     });
     await expect(board.start()).rejects.toBe(away);
     await board.start();

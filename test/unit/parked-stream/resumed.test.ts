@@ -77,7 +77,7 @@ describe('the list of work', () => {
       sessions: { open: unused, renew: unused, renewals: unused, end: unused },
       positionToken: String,
       weightOf: () => 1,
-      ...{ leaseMs: 30_000, isShared: false, now: Date.now, onParked, onFailure: unused },
+      ...{ leaseMs: 30_000, isShared: false, now: Date.now, steadyMs: Date.now, onParked, onFailure: unused },
     });
   });
   afterEach(() => board.close());
