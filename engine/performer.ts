@@ -101,9 +101,9 @@ const waiters = (
       return value ? 'done' : 'gate';
     },
     'await-time': (effect) => {
-      const begun = since.get(effect.nodeId) ?? Date.now();
+      const begun = since.get(effect.nodeId) ?? performance.now();
       since.set(effect.nodeId, begun);
-      const isOver = Date.now() - begun >= effect.milliseconds;
+      const isOver = performance.now() - begun >= effect.milliseconds;
       if (isOver) effect.reply();
       return Promise.resolve(isOver ? 'done' : 'gate');
     },

@@ -73,7 +73,7 @@ export const createPoller = (needs: PollerOptions): Poller => {
   const { client, workers, active, signal, untilIdle, isWoken } = needs;
   const findWork = createFindWork(client);
   let pauseMs = SHORTEST_PAUSE_MS;
-  let lastThorough = 0;
+  let lastThorough = Number.NEGATIVE_INFINITY;
   let quietPolls = 0;
   let isAwake = false;
   const wakeSignal = createWakeSignal(signal);
@@ -96,8 +96,8 @@ export const createPoller = (needs: PollerOptions): Poller => {
    */
   const pollOnce = async (): Promise<boolean> => {
     const before = workers.activity();
-    const isThorough = (untilIdle && active.busy() === 0) || Date.now() - lastThorough > THOROUGH_POLL_MS;
-    if (isThorough) lastThorough = Date.now();
+    const isThorough = (untilIdle && active.busy() === 0) || performance.now() - lastThorough > THOROUGH_POLL_MS;
+    if (isThorough) lastThorough = performance.now();
     if (!(await tryPoll(isThorough))) return false;
     return isThorough && workers.activity() === before && workers.pending() === 0 && active.busy() === 0;
   };

@@ -41,7 +41,7 @@ const forgetOldest = (remembered: Map<string, unknown>): void => {
 export const createRetries = (logger: EngineLogger): WalkRetries => {
   /** The numbers of failures. */
   const failures = new Map<string, number>();
-  /** The times, in milliseconds since 1970, before which executions are not retried. */
+  /** The times, in milliseconds since the start of the process, before which executions are not retried. */
   const waiting = new Map<string, number>();
   const dropped = new Map<string, string>();
   const forget = (key: string): void => {
@@ -56,7 +56,7 @@ export const createRetries = (logger: EngineLogger): WalkRetries => {
       if (isExpected(error)) return;
       if (!isPermanent(error, count)) {
         failures.set(key, count);
-        waiting.set(key, Date.now() + BACKOFF_MS * 2 ** count);
+        waiting.set(key, performance.now() + BACKOFF_MS * 2 ** count);
         forgetOldest(failures);
         logger.warn({ execution: key, err: error }, 'the walk of an execution has failed and will be retried');
         return;
@@ -66,9 +66,9 @@ export const createRetries = (logger: EngineLogger): WalkRetries => {
       logger.warn({ execution: key, err: error }, 'execution given up');
     },
     forget,
-    isPutOff: (key) => dropped.has(key) || (waiting.get(key) ?? 0) > Date.now(),
+    isPutOff: (key) => dropped.has(key) || (waiting.get(key) ?? 0) > performance.now(),
     pending: () => {
-      const now = Date.now();
+      const now = performance.now();
       for (const [key, notBefore] of waiting) if (notBefore <= now) waiting.delete(key);
       return waiting.size;
     },

@@ -232,7 +232,7 @@ class Bridge {
 
   /** Keeps the object of a finished execution for a while, so that people can inspect it. */
   #keep(managed: ManagedExecution): void {
-    managed.keptUntilMs = Date.now() + this.#options.keepFinishedMs;
+    managed.keptUntilMs = performance.now() + this.#options.keepFinishedMs;
     managed.aim = 'over';
     this.#queue.addAfter(executionKey(managed.id), this.#options.keepFinishedMs);
   }
@@ -274,7 +274,7 @@ class Bridge {
     const managed = this.#managed.get(key);
     if (managed === undefined) return this.#checkStray(key);
     if ((await this.#reconciler.reconcile(managed)) === 'wait') {
-      const keptMs = managed.keptUntilMs - Date.now();
+      const keptMs = managed.keptUntilMs - performance.now();
       if (managed.aim !== 'run') this.#queue.addAfter(key, keptMs > 0 ? keptMs : RECHECK_MS);
       return;
     }

@@ -21,7 +21,7 @@ export type ManagedExecution = {
   aim: DesiredState;
   /** The acceptance of the launch. `sent`: the control plane has not answered yet. */
   accepted: 'no' | 'sent' | 'yes';
-  /** Time until which the object of a finished execution is kept, in milliseconds since 1970. */
+  /** Time until which the object of a finished execution is kept, in milliseconds since the start of the process. */
   keptUntilMs: number;
 };
 

@@ -76,7 +76,7 @@ export class Reconciler {
       isAccepted: managed.accepted !== 'no',
       isFirstLease: managed.lease?.number === 1n,
       isStarted: isStarted(managed.work),
-      isKept: managed.keptUntilMs > Date.now(),
+      isKept: managed.keptUntilMs > performance.now(),
     };
   }
 

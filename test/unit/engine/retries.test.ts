@@ -36,6 +36,15 @@ it('an execution waits for a retry only until its backoff has passed, also when 
   expect([retries.pending(), retries.isPutOff('a')]).toEqual([0, false]);
 });
 
+it('an execution waits for a retry no longer when the clock of the machine is set back', () => {
+  vi.useFakeTimers();
+  const retries = createRetries(logger);
+  retries.note('a', new Error('no'));
+  vi.setSystemTime(Date.now() - 3_600_000);
+  vi.advanceTimersByTime(400);
+  expect([retries.pending(), retries.isPutOff('a')]).toEqual([0, false]);
+});
+
 it('an execution that fails again after its backoff waits twice as long, and is given up at the fifth failure', () => {
   vi.useFakeTimers();
   const retries = createRetries(logger);
