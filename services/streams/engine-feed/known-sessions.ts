@@ -53,6 +53,11 @@ export class KnownSessions {
     if (known) known.seenAtMs = this.#steadyMs();
   }
 
+  /** Notes a sign of life of every engine. */
+  allSeen(): void {
+    for (const session of this.#sessions.keys()) this.seen(session);
+  }
+
   /** Folds an event; returns the session that the event ends, if any. */
   fold(recorded: RecordedEvent): KnownSession | undefined {
     const { type, data } = decodeEvent(engineSessionCodec, recorded);

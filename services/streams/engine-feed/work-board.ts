@@ -96,7 +96,9 @@ export class WorkBoard {
    * @throws {Fault} when the log cannot be read; the next call tries again.
    */
   async start(): Promise<void> {
+    const wasComplete = this.#log.isComplete();
     await this.#log.start();
+    if (!wasComplete) this.sessions.allSeen(); // until now, no engine could join
     const check = (): void => {
       if (this.#log.isComplete()) this.#silent.check();
     };

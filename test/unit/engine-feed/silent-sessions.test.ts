@@ -168,6 +168,26 @@ describe('the session of an engine that is silent', () => {
     expect(new Set(ended)).toEqual(new Set(['a: no heartbeat for 0.03 s']));
   });
 
+  it('lasts for the lease duration after the log was read, however long the engine could not join before', async () => {
+    const log: BoardServices['log'] = {
+      head: () => store.head(),
+      readStream: (...given) => store.readStream(...given),
+      subscribe: (options, onPage) =>
+        store.subscribe(options, (page, isLive) => {
+          const folded = onPage(page, isLive);
+          if (page.events.length > 0 && atMs === 0) atMs = LEASE_MS;
+          return folded;
+        }),
+    };
+    board = new WorkBoard({ ...servicesOf(false), log });
+    await board.start();
+    expect(atMs).toBe(LEASE_MS);
+    await passTime(LEASE_MS - 1);
+    expect(ended).toEqual([]);
+    atMs += 1;
+    await untilOpen();
+  });
+
   it('neither ends nor lasts longer when the clock of the machine is set', async () => {
     board = opened(false);
     await board.start();
