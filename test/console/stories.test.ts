@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { LabelsSchema } from '../../proto/gen/platformidl/admin/common_pb.js';
 import { ExecutionCreateRequestSchema } from '../../proto/gen/platformidl/admin/execution_pb.js';
 import { NodeExecutionListSchema } from '../../proto/gen/platformidl/admin/node_execution_pb.js';
+import { LiteralSchema } from '../../proto/gen/platformidl/core/literals_pb.js';
 import { NodeExecution_Phase as NodePhase } from '../../proto/gen/platformidl/core/execution_pb.js';
 import { ScheduleService } from '../../proto/gen/platformidl/eventlog/schedule_service_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
@@ -17,7 +18,7 @@ import { chromiumPath, startChromium } from '../support/browser/chromium.js';
 import { barriersInLooks, PICTURES, watchedPage } from '../support/browser/console-page.js';
 import { type ControlPlane, register, startControlPlane } from '../support/processes/control-plane.js';
 import { fixtureBytes, withNeeds } from '../support/requests/fixtures.js';
-import { helloRequest, launchHello } from '../support/requests/hello.js';
+import { helloRequest, launchHello, literal } from '../support/requests/hello.js';
 import { nodeReport } from '../support/requests/reports.js';
 import { type ServerProcess, startServerProcess } from '../support/processes/server-process.js';
 import { until } from '../support/until.js';
@@ -206,6 +207,23 @@ describe.skipIf(chromiumPath === undefined)('the web console', () => {
     await page.getByRole('link', { name: 'Inputs and outputs' }).click();
     await page.getByText('console', { exact: true }).waitFor();
     await page.getByRole('heading', { name: 'Outputs' }).waitFor();
+  });
+
+  it('keeps the line breaks of a text that is changed in the form of a relaunch', async () => {
+    const before = helloRequest('two-lines', ({ inputs }) => {
+      inputs!.literals['name'] = create(LiteralSchema, literal('select 1\nfrom a'));
+    });
+    await plane.grpc.call(AdminService.method.createExecution, before);
+    await open(`${SCOPE}/launch/launch_plans/hello.hello?version=v1&from=two-lines`);
+    await page.getByLabel('Name of the execution').fill('three-lines');
+    await page.getByLabel(/^name/u).press('ControlOrMeta+End');
+    await page.keyboard.type('\nwhere b');
+    await page.getByRole('button', { name: 'Launch' }).click();
+    await page.getByRole('heading', { name: 'three-lines' }).waitFor();
+    const id = { ...ID, name: 'three-lines' };
+    const { fullInputs } = await plane.grpc.call(AdminService.method.getExecutionData, { id });
+    expect(fullInputs?.literals['name']).toEqual(create(LiteralSchema, literal('select 1\nfrom a\nwhere b')));
+    await plane.run();
   });
 
   it('opens the form of the newest version where the address has none', async () => {

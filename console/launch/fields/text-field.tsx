@@ -6,13 +6,21 @@ import { type LiteralType, SimpleType } from '../../../proto/gen/platformidl/cor
 import { jsonText } from '../../values/display-value.js';
 import { type Entry, entryOfJson, type FieldProps } from './entry.js';
 
-/** The input for values of a type. */
-const inputOf = ({ type }: LiteralType): 'choice' | 'line' | 'nothing' => {
-  if (type.case === 'enumType') return 'choice';
-  if (type.case !== 'simple') return 'line';
-  if (type.value === SimpleType.BOOLEAN) return 'choice';
-  return type.value === SimpleType.NONE ? 'nothing' : 'line';
+/** The inputs for values of simple types that are not written in one line. */
+const INPUTS: Readonly<Partial<Record<SimpleType, 'choice' | 'lines' | 'nothing'>>> = {
+  [SimpleType.BOOLEAN]: 'choice',
+  [SimpleType.STRING]: 'lines',
+  [SimpleType.NONE]: 'nothing',
 };
+
+/** The input for values of a type. */
+const inputOf = ({ type }: LiteralType): 'choice' | 'line' | 'lines' | 'nothing' => {
+  if (type.case === 'enumType') return 'choice';
+  return (type.case === 'simple' ? INPUTS[type.value] : undefined) ?? 'line';
+};
+
+/** The most lines of a text that its field shows at once. */
+const MAX_ROWS = 12;
 
 /** An example of what is written for a type that has several ways to write it. */
 const EXAMPLES: Readonly<Partial<Record<SimpleType, string>>> = {
@@ -34,7 +42,7 @@ const textOf = (literal: Literal | undefined, isJson: boolean): string => {
 
 const isText = ({ type }: LiteralType): boolean => type.case === 'simple' && type.value === SimpleType.STRING;
 
-/** The entry for a line of text; an empty one is no value, except where the type is text. */
+/** The entry for a text that is written as it is; an empty one is no value, except where the type is text. */
 const entryOfLine = (type: LiteralType, text: string): Entry =>
   text === '' && !isText(type) ? {} : entryOfJson(type, text);
 
@@ -66,7 +74,7 @@ export const JsonField = ({ id, label, type, initial, change }: FieldProps): Rea
   );
 };
 
-/** A value that is written in one line, or chosen. */
+/** A value that is written as it is, or chosen. A field for text keeps its line breaks, which an `input` would remove. */
 export const TextField = ({ id, label, type, initial, change }: FieldProps): ReactNode => {
   const input = inputOf(type);
   const [text, setText] = useState(() => textOf(initial, false));
@@ -81,6 +89,15 @@ export const TextField = ({ id, label, type, initial, change }: FieldProps): Rea
       <input
         {...common}
         placeholder={exampleOf(type)}
+        spellCheck={false}
+        onChange={(event) => typed(event.target.value)}
+      />
+    );
+  if (input === 'lines')
+    return (
+      <textarea
+        {...common}
+        rows={Math.min(text.split('\n').length, MAX_ROWS)}
         spellCheck={false}
         onChange={(event) => typed(event.target.value)}
       />
