@@ -116,16 +116,17 @@ const versionOf = async (kind: Kind, { version, ...id }: Versioned, signal: Abor
 
 /**
  * Reads what a form of a launch asks for. A workflow is launched by its default launch plan, which has the name and
- * version of the workflow. With `from`, the launch is a relaunch of this execution, and the inputs begin with its own.
+ * version of the workflow. With `from`, the launch is a relaunch of this execution: the inputs begin with its own, and
+ * the launch plan or task is that of its project and domain, which need not be those of the execution.
  */
 export const readLaunchable = async (
   { kind, id, from }: { readonly kind: Kind; readonly id: Versioned; readonly from: Named | undefined },
   signal: AbortSignal,
 ): Promise<Launchable> => {
-  const [{ given, spec }, version] = await Promise.all([
-    from ? relaunchOf(from, signal) : MANUAL,
-    versionOf(kind, id, signal),
-  ]);
+  const { given, spec } = from ? await relaunchOf(from, signal) : MANUAL;
+  const { project, domain } = spec.launchPlan ?? id;
+  const launched = { ...id, project, domain };
+  const version = await versionOf(kind, launched, signal);
   const targetOf = KINDS[kind].resourceType === ResourceType.TASK ? ofTask : ofPlan;
-  return { ...(await targetOf({ ...id, version }, given, signal)), spec };
+  return { ...(await targetOf({ ...launched, version }, given, signal)), spec };
 };

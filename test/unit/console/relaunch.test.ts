@@ -34,15 +34,18 @@ const SPEC = {
 
 const SCOPE = { project: 'p', domain: 'd' };
 
-/** Reads the form of a relaunch of an execution whose data come with these headers. */
-const readRelaunch = async (headers: Readonly<Record<string, string>>) => {
+/** Reads the form of a relaunch of an execution with this spec, whose data come with these headers. */
+const readRelaunch = async (
+  headers: Readonly<Record<string, string>>,
+  spec: MessageInitShape<typeof ExecutionSpecSchema> = SPEC,
+) => {
   vi.stubGlobal('document', { baseURI: 'http://127.0.0.1/console/' });
   vi.stubGlobal('window', { addEventListener: () => undefined });
   vi.stubGlobal('fetch', ({ pathname }: URL) => {
     if (pathname.includes('/data/'))
       return Promise.resolve(answerOf(WorkflowExecutionGetDataResponseSchema, {}, headers));
     return Promise.resolve(
-      pathname.includes('/executions/') ? answerOf(ExecutionSchema, { spec: SPEC }) : answerOf(LaunchPlanSchema, PLAN),
+      pathname.includes('/executions/') ? answerOf(ExecutionSchema, { spec }) : answerOf(LaunchPlanSchema, PLAN),
     );
   });
   const { readLaunchable } = await import('../../../console/launch/asked-inputs.js');
@@ -61,6 +64,11 @@ it('a relaunch keeps the labels of the execution, but neither its inputs in the 
     labels: { values: { team: 'a' } },
     metadata: { mode: 'RELAUNCH', referenceExecution: { ...SCOPE, name: 'before' } },
   });
+});
+
+it('a relaunch has the launch plan of the execution, also one of another project and domain', async () => {
+  const launchPlan = { project: 'other', domain: 'production', name: 'plan', version: 'v1' };
+  expect((await readRelaunch({}, { launchPlan })).target).toMatchObject(launchPlan);
 });
 
 it('a relaunch fails when the inputs of the execution cannot be read', async () => {
