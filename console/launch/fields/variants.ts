@@ -1,7 +1,9 @@
+import { equals } from '@bufbuild/protobuf';
+
 import { literalOf, unionLiteral } from '../../../interface/values/literal-of.js';
 import { typeInWords } from '../../../interface/values/type-text.js';
 import type { Literal } from '../../../proto/gen/platformidl/core/literals_pb.js';
-import { type LiteralType, SimpleType } from '../../../proto/gen/platformidl/core/types_pb.js';
+import { type LiteralType, LiteralTypeSchema, SimpleType } from '../../../proto/gen/platformidl/core/types_pb.js';
 import type { Entry } from './entry.js';
 
 const isNone = ({ type }: LiteralType): boolean => type.case === 'simple' && type.value === SimpleType.NONE;
@@ -16,8 +18,9 @@ export const valueInUnion = (literal: Literal | undefined): Literal | undefined 
     : literal;
 
 /**
- * The index of the variant of a value; a value that is none may be without a union around it. Without a value, the first
- * variant that is not none: an empty field is not the value none, which is chosen.
+ * The index of the variant of a value: the same type, such as one of two dataclasses, or else the first that reads like
+ * it, because a value may have its type without metadata. A value that is none may be without a union around it.
+ * Without a value, the first variant that is not none: an empty field is not the value none, which is chosen.
  */
 export const variantIndex = (variants: readonly LiteralType[], literal: Literal | undefined): number => {
   if (!literal)
@@ -28,7 +31,9 @@ export const variantIndex = (variants: readonly LiteralType[], literal: Literal 
   if (isNoneValue(valueInUnion(literal))) return Math.max(0, variants.findIndex(isNone));
   if (literal.value.case !== 'scalar' || literal.value.value.value.case !== 'union') return 0;
   const { type } = literal.value.value.value.value;
-  return Math.max(0, type ? variants.findIndex((variant) => typeInWords(variant) === typeInWords(type)) : 0);
+  if (!type) return 0;
+  const same = variants.findIndex((variant) => equals(LiteralTypeSchema, variant, type));
+  return Math.max(0, same === -1 ? variants.findIndex((variant) => typeInWords(variant) === typeInWords(type)) : same);
 };
 
 /** The entry when a variant is chosen, for which the field then shows an initial value, nothing, or that it is none. */

@@ -215,6 +215,16 @@ describe('a union in a form', () => {
     expect(variantIndex([none], undefined)).toBe(0);
   });
 
+  it('begins with the variant of its value among several that read the same, such as two dataclasses', () => {
+    const [first, second] = ['First', 'Second'].map((title) =>
+      create(LiteralTypeSchema, { type: { case: 'simple', value: SimpleType.STRUCT }, metadata: { title } }),
+    ) as [LiteralType, LiteralType];
+    const value = entryOfJson(second, { count: 7 }).literal!;
+    expect(variantIndex([first, second], unionLiteral(second, value))).toBe(1);
+    const { metadata: _metadata, ...withoutMetadata } = second;
+    expect(variantIndex([integer, second], unionLiteral(withoutMetadata, value))).toBe(1);
+  });
+
   it('has its initial value again when the variant of it is chosen again', () => {
     expect(entryOfVariant(integer, undefined)).toEqual({});
     expect(entryOfVariant(integer, seven)).toEqual({ literal: seven });
