@@ -30,14 +30,16 @@ const stateOf = (failure: ServerFailure | undefined): 'invalid' | 'refused' | 'l
 /**
  * Follows a stream of Server-Sent Events until the returned function is called. A browser connects again by itself
  * after a connection was lost; it gives up after an answer that is no event stream, such as the 503 of a proxy whose
- * server is starting, or a refusal. Then the stream is opened again after a pause, which grows from 1 s to 30 s, and
- * continues after its last event.
+ * server is starting, or a refusal. Then the stream is opened again after a pause, which grows from 1 s to 30 s.
+ *
+ * @param url gets the position that the stream has reached, so that a stream of the same URL continues there.
  */
 export const followStream = (url: URL, listener: StreamListener): (() => void) => {
   const closing = new AbortController();
   let source: EventSource;
   let timer: ReturnType<typeof setTimeout> | undefined;
   let pauseMs = FIRST_PAUSE_MS;
+  const reached = ({ lastEventId }: MessageEvent<string>): void => url.searchParams.set('last_event_id', lastEventId);
   const explain = async (): Promise<void> => {
     const failure = await streamFailure(url, closing.signal);
     if (closing.signal.aborted) return;
@@ -57,9 +59,10 @@ export const followStream = (url: URL, listener: StreamListener): (() => void) =
       setConnection('live');
     });
     source.addEventListener('event', (message: MessageEvent<string>) => {
-      url.searchParams.set('last_event_id', message.lastEventId);
+      reached(message);
       listener.event(message);
     });
+    source.addEventListener('checkpoint', reached); // its id is the position up to which nothing else matches
     source.addEventListener('error', () => {
       if (source.readyState === EventSource.CLOSED) void explain();
       else {

@@ -5,6 +5,7 @@ import { followStream } from './event-stream.js';
 import { serverAddress } from './root.js';
 import type { Scope } from './ids.js';
 import { type Refresh, settling } from './settling.js';
+import { whileVisible } from './while-visible.js';
 
 /** The part of the log that a page follows: everything, a project, a domain of it, or one execution. */
 export type Followed = Partial<Scope> & { readonly name?: string };
@@ -53,25 +54,14 @@ const follow = (followed: Followed, refresh: Refresh, listener?: LiveListener): 
   };
 };
 
-/** Follows while the page is looked at: browsers allow few open connections to a server, for all tabs together. */
+/** Follows while the page is looked at, and refreshes at once when it is looked at again. */
 const followWhileVisible = (followed: Followed, refresh: Refresh, listener?: LiveListener): (() => void) => {
-  let stop: (() => void) | undefined;
-  const adjust = (): void => {
-    if (document.visibilityState === 'visible') {
-      if (stop === undefined) void refresh();
-      stop ??= follow(followed, refresh, listener);
-    } else {
-      stop?.();
-      stop = undefined;
-    }
-  };
-  stop = follow(followed, refresh, listener);
-  adjust();
-  document.addEventListener('visibilitychange', adjust);
-  return () => {
-    document.removeEventListener('visibilitychange', adjust);
-    stop?.();
-  };
+  let isAgain = false;
+  return whileVisible(() => {
+    if (isAgain) void refresh();
+    isAgain = true;
+    return follow(followed, refresh, listener);
+  });
 };
 
 /** Reads again what the view shows when events of it are recorded: the log is followed, lists are not polled. */

@@ -3,6 +3,7 @@ import { type ServerFailure, ServerUnreachable } from './failure.js';
 import type { Scope } from './ids.js';
 import { serverAddress } from './root.js';
 import { isRefusal, streamFailure } from './stream-failure.js';
+import { whileVisible } from './while-visible.js';
 
 /** An event of the log, as the tail sends it; `text` is the whole event as JSON. */
 export type TailedEvent = {
@@ -50,18 +51,23 @@ type TailListener = {
 
 /**
  * Follows the log by the parameters of the tail, each of one or more values with commas between, until the returned
- * function is called.
+ * function is called. It follows while the page is looked at, and continues where it was when the page is looked at
+ * again.
  */
 export const followTail = (
   parameters: Readonly<Record<string, string>>,
   { event, refused }: TailListener,
-): (() => void) =>
-  followStream(addressOf(parameters), {
-    event: (message) => event(eventOf(message)),
-    open: () => refused(undefined),
-    lost: () => undefined,
-    givenUp: refused,
-  });
+): (() => void) => {
+  const url = addressOf(parameters);
+  return whileVisible(() =>
+    followStream(url, {
+      event: (message) => event(eventOf(message)),
+      open: () => refused(undefined),
+      lost: () => undefined,
+      givenUp: refused,
+    }),
+  );
+};
 
 const failureOfStream = async (url: URL, signal: AbortSignal): Promise<Error> => {
   const failure = await streamFailure(url, signal);

@@ -34,6 +34,11 @@ const FOLLOWED_NODES = 20;
 /** The limit for the files of the console that its first page loads, each compressed with gzip. */
 const MAX_FIRST_LOAD_KB = 300;
 
+/** Hides the tab of a page or shows it again, as another tab in front of it would. */
+const turnTab = (page: Page, state: 'hidden' | 'visible'): Promise<unknown> =>
+  page.evaluate(`Object.defineProperty(document, 'visibilityState', { configurable: true, value: '${state}' });
+    document.dispatchEvent(new Event('visibilitychange'));`);
+
 describe.skipIf(chromiumPath === undefined)('the web console', () => {
   let plane: ControlPlane;
   let browser: Browser;
@@ -491,6 +496,21 @@ describe.skipIf(chromiumPath === undefined)('the web console', () => {
     await page.getByRole('button', { name: 'Follow' }).click();
     await page.getByRole('list', { name: 'Events' }).waitFor();
     expect(await page.getByRole('alert').count()).toBe(0);
+  });
+
+  it('ends the stream of events while its tab is hidden, and then shows the events of that time', async () => {
+    await open('/events?from=start');
+    const list = page.getByRole('list', { name: 'Events' });
+    await list.waitFor();
+    const ended = page.waitForEvent('requestfailed', (request) => request.url().includes('/api/v1/tail?'));
+    await turnTab(page, 'hidden');
+    await ended;
+    await launchHello(plane.grpc, 'while-hidden');
+    await plane.run();
+    await turnTab(page, 'visible');
+    await list.locator('summary', { hasText: 'while-hidden' }).first().waitFor();
+    const positions = await list.locator('summary code').allTextContents();
+    expect(new Set(positions).size).toBe(positions.length);
   });
 
   it('runs no script in the texts of users', async () => {
