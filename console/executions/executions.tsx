@@ -4,16 +4,27 @@ import { getRouteApi, Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 
 import { QueryResult } from '../look/query-result.js';
-import { Empty } from '../look/notes.js';
+import { Empty, FailureNote } from '../look/notes.js';
 import { Page } from '../look/page.js';
 import { useLive } from '../server/live.js';
 import type { ExecutionList } from './execution-list.js';
 import { Filters } from './filters.js';
 import { Rows } from './rows.js';
 import { Starts } from './starts.js';
-import { useExecutionList } from './use-execution-list.js';
+import { type FailedPage, useExecutionList } from './use-execution-list.js';
 
 const route = getRouteApi('/projects/$project/domains/$domain/executions');
+
+/** The note below a list whose next page could not be read, so that the list does not look whole. */
+const Unread = ({ error, readAgain }: FailedPage): ReactNode => (
+  <>
+    <p>Older executions could not be read:</p>
+    <FailureNote error={error} />
+    <button type="button" className="button" onClick={readAgain}>
+      Read older executions
+    </button>
+  </>
+);
 
 /** The executions of a project and domain, the newest first, by the filters of the address. */
 export const Executions = (): ReactNode => {
@@ -22,7 +33,7 @@ export const Executions = (): ReactNode => {
   const navigate = route.useNavigate();
   const setFilters = (next: string): void =>
     void navigate({ search: next === '' ? {} : { filters: next }, replace: true });
-  const { query, ...list } = useExecutionList(scope, filters);
+  const { query, failed, ...list } = useExecutionList(scope, filters);
   useLive(scope);
   const launchPlans = (
     <Link className="button main" to="/projects/$project/domains/$domain/launch_plans" params={scope}>
@@ -40,6 +51,7 @@ export const Executions = (): ReactNode => {
             <>
               <Starts executions={executions} filters={filters} setFilters={setFilters} />
               <Rows executions={executions} {...list} />
+              {failed && <Unread {...failed} />}
             </>
           )
         }

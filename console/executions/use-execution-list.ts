@@ -37,11 +37,16 @@ const readRange = async (request: ListRequest, range: CreatedRange): Promise<Exe
   return { executions, token };
 };
 
+/** A page that could not be read. */
+export type FailedPage = { readonly error: unknown; readonly readAgain: () => void };
+
 /** A list of executions that grows at its end, and whose rows in view are kept current. */
 export type ListOfExecutions = {
   readonly query: UseQueryResult<ExecutionList>;
   /** Reads the next page; `undefined` while one is read, after it could not be read, and at the end. */
   readonly more: (() => void) | undefined;
+  /** The failure to read the next page, and a function that reads it again; `undefined` without a failure. */
+  readonly failed: FailedPage | undefined;
   /** The range of the rows in view, to be set by the table. */
   readonly inView: RefObject<CreatedRange>;
   /** Reads the rows in view again. */
@@ -61,7 +66,7 @@ export const useExecutionList = (scope: Scope, filters: string): ListOfExecution
     queryKey,
     queryFn: ({ signal }) => readPage({ scope, filters, signal }),
     staleTime: Infinity,
-    meta: { fixed: true },
+    enabled: ({ state }) => state.data === undefined, // events make it read again only as long as it could not be read
   });
   const isEmpty = query.data?.executions.length === 0;
   const inView = useRef<CreatedRange>({});
@@ -81,10 +86,12 @@ export const useExecutionList = (scope: Scope, filters: string): ListOfExecution
     ...RETRIED,
   });
   const token = query.data?.token ?? '';
-  const isRefused = next.isError && next.variables === token;
+  const readNext = (): void => next.mutate(token);
+  const failed = next.isError && next.variables === token ? { error: next.error, readAgain: readNext } : undefined;
   return {
     query,
-    more: token === '' || next.isPending || isRefused ? undefined : () => next.mutate(token),
+    more: token === '' || next.isPending || failed ? undefined : readNext,
+    failed,
     inView,
     readAgain: useCallback(() => void refetch(), [refetch]),
   };

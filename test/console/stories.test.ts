@@ -31,6 +31,9 @@ const HOSTILE = `<img src=x onerror="window.ran=1"><script>window.ran=1</script>
 /** The number of nodes of the execution `followed`. A test checks how many of them each read of the page returns. */
 const FOLLOWED_NODES = 20;
 
+/** The number of executions that the list of executions reads at first. */
+const FIRST_ROWS = 100;
+
 /** The limit for the files of the console that its first page loads, each compressed with gzip. */
 const MAX_FIRST_LOAD_KB = 300;
 
@@ -593,6 +596,34 @@ describe.skipIf(chromiumPath === undefined)('the web console', () => {
     expect(keys!.y).toBeLessThan(brand!.y + brand!.height); // both are in one line
     await narrow.close();
     page = await watchedPage(context, errors);
+  });
+
+  it('says that older executions could not be read, and reads them again', async () => {
+    for (let count = 0; count <= FIRST_ROWS; count += 1) {
+      const inStaging = helloRequest(`row-${count}`, (request) => Object.assign(request, { domain: 'staging' }));
+      await plane.grpc.call(AdminService.method.createExecution, inStaging);
+    }
+    const nextPage = /\/api\/v1\/executions\/.*[?&]token=/u;
+    await page.route(nextPage, (route) => route.fulfill({ status: 500, body: '' }));
+    await open('/projects/flytesnacks/domains/staging/executions');
+    await page.getByRole('alert').getByText('the server answered 500').waitFor();
+    await page.getByText(`${FIRST_ROWS} listed`).waitFor();
+    await page.unroute(nextPage);
+    await page.getByRole('button', { name: 'Read older executions' }).click();
+    await page.getByText(`${FIRST_ROWS} listed`).waitFor({ state: 'detached' });
+    expect(await page.getByRole('alert').count()).toBe(0);
+  });
+
+  it('reads executions with the next event when they could not be read at first', async () => {
+    const list = /\/api\/v1\/executions\//u;
+    await page.route(list, (route) => route.fulfill({ status: 500, body: '' }));
+    await open('/projects/flytesnacks/domains/production/executions');
+    await page.getByRole('alert').getByText('the server answered 500').waitFor();
+    await page.getByRole('status').getByText('Live').waitFor();
+    await page.unroute(list);
+    const launched = helloRequest('afterwards', (request) => Object.assign(request, { domain: 'production' }));
+    await plane.grpc.call(AdminService.method.createExecution, launched);
+    await page.getByRole('row', { name: /afterwards/u }).waitFor();
   });
 
   it('is live again by itself after a proxy has answered 503 for a time', async () => {
