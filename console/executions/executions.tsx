@@ -7,6 +7,7 @@ import { QueryResult } from '../look/query-result.js';
 import { Empty, FailureNote } from '../look/notes.js';
 import { Page } from '../look/page.js';
 import { useLive } from '../server/live.js';
+import { useMay } from '../server/permissions.js';
 import type { ExecutionList } from './execution-list.js';
 import { Filters } from './filters.js';
 import { Rows } from './rows.js';
@@ -35,11 +36,11 @@ export const Executions = (): ReactNode => {
     void navigate({ search: next === '' ? {} : { filters: next }, replace: true });
   const { query, failed, ...list } = useExecutionList(scope, filters);
   useLive(scope);
-  const launchPlans = (
+  const launchPlans = useMay('execute', scope) ? (
     <Link className="button main" to="/projects/$project/domains/$domain/launch_plans" params={scope}>
       Launch …
     </Link>
-  );
+  ) : undefined;
   return (
     <Page title="Executions" above={`${scope.project} / ${scope.domain}`} beside={launchPlans}>
       <Filters filters={filters} setFilters={setFilters} />

@@ -109,6 +109,17 @@ describe.skipIf(chromiumPath === undefined)('signing in to the web console', () 
     expect(await note.innerText()).toMatch(/execute.*flytesnacks.*\s+Ask an operator for the permission/u);
   });
 
+  it('leads from the executions to a launch only people with the permission', async () => {
+    const alices = await signedIn(ALICE, LIST);
+    await alices.getByRole('link', { name: 'Launch …' }).waitFor();
+    const veras = await signedIn(VERA, LIST);
+    const answered = veras.waitForResponse((answer) => answer.url().includes('/api/v1/access/permissions'));
+    await veras.reload();
+    await answered;
+    await veras.getByText('No execution matches').waitFor();
+    expect(await veras.getByRole('link', { name: 'Launch …' }).count()).toBe(0);
+  });
+
   it('shows the actions on a launch plan only to people with the permission', async () => {
     const plan = LIST.replace('executions', 'launch_plans/hello.hello');
     const alicesPage = await signedIn(ALICE, plan);
