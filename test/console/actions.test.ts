@@ -5,7 +5,7 @@ import { chromiumPath, startChromium } from '../support/browser/chromium.js';
 import { openPage } from '../support/browser/console-page.js';
 import { type ControlPlane, register, startControlPlane } from '../support/processes/control-plane.js';
 import { withNeeds } from '../support/requests/fixtures.js';
-import { launchHello } from '../support/requests/hello.js';
+import { launchHello, literal } from '../support/requests/hello.js';
 import { workflowReport } from '../support/requests/reports.js';
 import { LaunchPlanState } from '../../proto/gen/platformidl/admin/launch_plan_pb.js';
 import { ResourceType } from '../../proto/gen/platformidl/core/identifier_pb.js';
@@ -17,6 +17,8 @@ import { SignalService } from '../../proto/gen/platformidl/service/signal_pb.js'
 
 const SCOPE = '/console/projects/flytesnacks/domains/development';
 const ID = { project: 'flytesnacks', domain: 'development' };
+/** One more than the signals that the page of an execution reads. */
+const MANY_SIGNALS = 101;
 /** Settings: mail about executions that fail, by a mail server that does not exist. */
 const MAIL = {
   FLIGHTLOG_NOTIFICATIONS_SMTP_HOST: '127.0.0.1',
@@ -180,6 +182,36 @@ describe.skipIf(chromiumPath === undefined)('an action of the web console', () =
     await dialog.getByText('cannot be undone').waitFor();
     await dialog.getByRole('button', { name: 'Send again' }).click();
     await page.getByRole('status', { name: 'Recorded event' }).getByText('NotificationResendRequested').waitFor();
+  });
+
+  it('gives a signal to a gate of an execution whose gates have got more than a hundred before', async () => {
+    const id = await launchHello(plane.grpc, 'many-gates');
+    const signals = SignalService.method;
+    const type = { type: { case: 'simple', value: SimpleType.STRING } } as const;
+    for (let count = 0; count < MANY_SIGNALS; count += 1) {
+      const signalId = { signalId: `gate-${count}`, executionId: id };
+      await plane.grpc.call(signals.getOrCreateSignal, { id: signalId, type });
+      await plane.grpc.call(signals.setSignal, { id: signalId, value: literal('open') });
+    }
+    await plane.grpc.call(signals.getOrCreateSignal, { id: { signalId: 'last-gate', executionId: id }, type });
+    await open('executions/many-gates');
+    await page.getByRole('button', { name: 'Signal last-gate …' }).waitFor();
+    expect(await page.getByRole('button', { name: 'Signal gate-' }).count()).toBe(0);
+  });
+
+  it('is not sent with a value that was typed before its dialog was closed', async () => {
+    const executionId = await launchHello(plane.grpc, 'closed-dialog');
+    const type = { type: { case: 'simple', value: SimpleType.INTEGER } } as const;
+    await plane.grpc.call(SignalService.method.getOrCreateSignal, { id: { signalId: 'approve', executionId }, type });
+    await open('executions/closed-dialog');
+    const dialog = page.getByRole('dialog');
+    await page.getByRole('button', { name: 'Signal approve …' }).click();
+    await dialog.getByRole('textbox').fill('3');
+    expect(await dialog.getByRole('button', { name: 'Signal approve' }).isEnabled()).toBe(true);
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    await page.getByRole('button', { name: 'Signal approve …' }).click();
+    expect(await dialog.getByRole('textbox').inputValue()).toBe('');
+    expect(await dialog.getByRole('button', { name: 'Signal approve' }).isEnabled()).toBe(false);
   });
 
   it('leaves the focus at the heading of the page when the button that had it is gone', async () => {

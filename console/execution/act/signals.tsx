@@ -1,7 +1,9 @@
 import { useQuery } from '@tanstack/react-query';
-import { type ReactNode, useState } from 'react';
+import { type ReactNode, useEffect, useState } from 'react';
 
+import { Sort_Direction } from '../../../proto/gen/platformidl/admin/common_pb.js';
 import type { Signal } from '../../../proto/gen/platformidl/admin/signal_pb.js';
+import type { LiteralType } from '../../../proto/gen/platformidl/core/types_pb.js';
 import { SignalService } from '../../../proto/gen/platformidl/service/signal_pb.js';
 import type { Entry } from '../../launch/fields/entry.js';
 import { Field } from '../../launch/fields/field.js';
@@ -12,6 +14,25 @@ import { typeInWords } from '../../../interface/values/type-text.js';
 import { Confirm } from '../../look/confirm.js';
 
 const MAX_SIGNALS = 100;
+
+type ValueProps = {
+  readonly name: string;
+  readonly type: LiteralType;
+  readonly problem: string | undefined;
+  readonly change: (entry: Entry) => void;
+};
+
+/** The field for the value of a signal. It is empty when the dialog opens: what was typed before does not count. */
+const Value = ({ name, type, problem, change }: ValueProps): ReactNode => {
+  useEffect(() => change({}), [change]);
+  return (
+    <>
+      <label htmlFor={`signal-${name}`}>Value: {typeInWords(type)}</label>
+      <Field id={`signal-${name}`} label={`Value of ${name}`} type={type} initial={undefined} change={change} />
+      {problem !== undefined && <p className="problem">{problem}</p>}
+    </>
+  );
+};
 
 type SetSignalProps = { readonly execution: Named; readonly signal: Signal };
 
@@ -33,27 +54,24 @@ const SetSignal = ({ execution, signal }: SetSignalProps): ReactNode => {
         act(SignalService.method.setSignal, { ...(id && { id }), ...(entry.literal && { value: entry.literal }) })
       }
     >
-      <label htmlFor={`signal-${name}`}>Value: {typeInWords(signal.type)}</label>
-      <Field
-        id={`signal-${name}`}
-        label={`Value of ${name}`}
-        type={signal.type}
-        initial={undefined}
-        change={setEntry}
-      />
-      {entry.problem !== undefined && <p className="problem">{entry.problem}</p>}
+      <Value name={name} type={signal.type} problem={entry.problem} change={setEntry} />
     </Confirm>
   );
 };
 
 type SignalsProps = { readonly id: Named };
 
-/** The signals that gates still wait for, among the first 100 of an execution. */
+/** The signals that gates still wait for, among the newest 100 of an execution, in the order of their creation. */
 export const Signals = ({ id }: SignalsProps): ReactNode => {
   const { data } = useQuery(
-    rpcQuery(SignalService.method.listSignals, { workflowExecutionId: id, limit: MAX_SIGNALS }),
+    rpcQuery(SignalService.method.listSignals, {
+      workflowExecutionId: id,
+      limit: MAX_SIGNALS,
+      sortBy: { key: 'created_at', direction: Sort_Direction.DESCENDING },
+    }),
   );
   return data?.signals
+    .toReversed()
     .filter(({ value }) => value === undefined)
     .map((signal) => <SetSignal key={signal.id?.signalId} execution={id} signal={signal} />);
 };
