@@ -153,6 +153,11 @@ const DefinitionPage = ({ kind, id }: DefinitionProps): ReactNode => {
         const above = `${id.project} / ${id.domain} / ${KINDS[kind].title.toLowerCase()} · version ${chosen.version}`;
         return (
           <Page title={id.name} above={above} beside={<PageActions kind={kind} id={id} chosen={chosen} />}>
+            {version !== undefined && version !== chosen.version && !versions.isPlaceholderData && (
+              <p className="note tone-bad" role="alert">
+                There is no version {version}; this is the newest one, {chosen.version}.
+              </p>
+            )}
             {chosen.plan && <PlanFacts plan={chosen.plan} />}
             {comparedWith !== undefined && (
               <VersionDifferences kind={kind} id={id} version={chosen.version} comparedWith={comparedWith} />

@@ -132,6 +132,11 @@ describe.skipIf(chromiumPath === undefined)('the pages of launch plans, workflow
     expect(await barriersInLooks(page, 'fixed inputs')).toEqual([]);
   });
 
+  it('say that the version of the address does not exist', async () => {
+    await open(`${SCOPE}/workflows/hello.hello?version=unknown`);
+    await page.getByRole('alert').getByText('There is no version unknown; this is the newest one, v1.').waitFor();
+  });
+
   it('show descriptions as Markdown, of which nothing runs or is loaded from elsewhere', async () => {
     await registerTask(plane.grpc, { name: 'described' }, ({ spec }) => {
       spec!.description = create(DescriptionEntitySchema, {
