@@ -64,14 +64,19 @@ const Counts = ({ scope, hours, now }: PeriodProps): ReactNode => {
   );
 };
 
-/** The number of schedules of a domain, up to 100, and of their ticks that are due; nothing without a schedule. */
+/**
+ * The number of schedules of a domain and of their ticks that are due, both of the first 100 schedules; nothing without
+ * a schedule.
+ */
 const Due = ({ scope }: Pick<DomainCardProps, 'scope'>): ReactNode => {
   const { data } = useQuery(rpcQuery(ScheduleService.method.listSchedules, scope));
   if (!data || data.schedules.length === 0) return null;
   const due = data.schedules.reduce((sum, { open }) => sum + open, 0);
   const count = data.schedules.length;
+  const least = data.token === '' ? '' : 'at least ';
   return (
     <Link to="/projects/$project/domains/$domain/schedules" params={scope} className="quiet">
+      {least}
       {count} {count === 1 ? 'schedule' : 'schedules'}
       {due > 0 && `, ${due} due`}
     </Link>

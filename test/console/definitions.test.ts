@@ -6,6 +6,7 @@ import { DescriptionEntitySchema, DescriptionFormat } from '../../proto/gen/plat
 import {
   type LaunchPlanCreateRequest,
   LaunchPlanCreateRequestSchema,
+  LaunchPlanMetadataSchema,
   LaunchPlanState,
 } from '../../proto/gen/platformidl/admin/launch_plan_pb.js';
 import { LiteralMapSchema } from '../../proto/gen/platformidl/core/literals_pb.js';
@@ -25,6 +26,10 @@ const PLAN = { project: 'flytesnacks', domain: 'development', name: 'hello.hello
  * neither of these.
  */
 const NEWER_VERSIONS = 101;
+
+/** One more than the schedules that Home reads. */
+const MANY_SCHEDULES = 101;
+const YEARLY = { ScheduleExpression: { case: 'cronSchedule', value: { schedule: '0 0 1 1 *' } } } as const;
 
 const DESCRIPTION = `# Greets
 
@@ -130,6 +135,23 @@ describe.skipIf(chromiumPath === undefined)('the pages of launch plans, workflow
     const defaults = page.locator('.card', { has: page.getByRole('heading', { name: 'Default inputs' }) });
     expect(await defaults.locator('dt').allTextContents()).toEqual(['name text']);
     expect(await barriersInLooks(page, 'fixed inputs')).toEqual([]);
+  });
+
+  it('have schedules that Home counts up to a hundred, and then says that there may be more', async () => {
+    for (let count = 0; count < MANY_SCHEDULES; count += 1) {
+      const name = `scheduled-${count}`;
+      await registerPlan('v1', ({ id, spec }) => {
+        id!.name = name;
+        spec!.entityMetadata = create(LaunchPlanMetadataSchema, { schedule: YEARLY });
+      });
+      const id = { ...PLAN, name, version: 'v1' };
+      await plane.grpc.call(AdminService.method.updateLaunchPlan, { id, state: LaunchPlanState.ACTIVE });
+      if (count === 0) {
+        await open('');
+        await page.getByRole('link', { name: '1 schedule', exact: true }).waitFor();
+      }
+    }
+    await page.getByRole('link', { name: 'at least 100 schedules', exact: true }).waitFor();
   });
 
   it('say that the version of the address does not exist', async () => {
