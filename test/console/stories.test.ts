@@ -578,7 +578,12 @@ describe.skipIf(chromiumPath === undefined)('the web console', () => {
   it('fits a screen that is 320 px wide', async () => {
     const narrow = await browser.newContext({ viewport: { width: 320, height: 640 } });
     page = await watchedPage(narrow, errors);
-    for (const path of ['', `${SCOPE}/executions`, `${SCOPE}/executions/broken?view=life`]) {
+    for (const path of [
+      '',
+      `${SCOPE}/launch/launch_plans/hello.hello?version=${'v'.repeat(100)}`,
+      `${SCOPE}/executions`,
+      `${SCOPE}/executions/broken?view=life`,
+    ]) {
       await open(path);
       await page.getByRole('heading', { level: 1 }).waitFor();
       expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(320);
