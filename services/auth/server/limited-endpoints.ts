@@ -28,8 +28,8 @@ const COUNTED: Readonly<Record<string, Counted>> = {
   [ROUTES.code_verification]: 'all',
 };
 
-/** Endpoints that store a sign-in or a session for each browser without one. */
-const STORING: readonly string[] = [ROUTES.authorization, ROUTES.code_verification, ROUTES.end_session];
+/** Endpoints for browsers: they store a sign-in or a session for each browser without one. */
+const BROWSER_ENDPOINTS: readonly string[] = [ROUTES.authorization, ROUTES.code_verification, ROUTES.end_session];
 
 /** Answers with which a client that polls is asked to wait; they are no failures. */
 const PENDING = ['authorization_pending', 'slow_down'];
@@ -70,7 +70,7 @@ const hasEmptySecret = (request: IncomingMessage): boolean => basicOf(request)?.
 const countedAs = ({ method, path, req }: KoaContextWithOIDC): Counted | undefined => {
   const endpoint = endpointOf(path);
   const counted = method === 'POST' ? COUNTED[endpoint] : undefined;
-  if (counted === undefined) return STORING.includes(endpoint) ? 'strangers' : undefined;
+  if (counted === undefined) return BROWSER_ENDPOINTS.includes(endpoint) ? 'strangers' : undefined;
   return counted === 'failures' && hasEmptySecret(req) ? undefined : counted;
 };
 
@@ -98,7 +98,8 @@ const refuse = (context: KoaContextWithOIDC, seconds: number): void => {
   context.status = TOO_MANY_REQUESTS;
   context.set('retry-after', String(seconds));
   context.body = { error: 'temporarily_unavailable', error_description: `too many attempts, wait ${seconds} seconds` };
-  if (context.accepts('json', 'html') !== 'html') return;
+  // The other endpoints answer in JSON (RFC 6749, section 5.2), whatever the HTTP library of a client accepts by default.
+  if (!BROWSER_ENDPOINTS.includes(endpointOf(context.path)) || context.accepts('json', 'html') !== 'html') return;
   context.set({ ...pageHeaders() });
   context.body = failurePage('Too many attempts', `Try again in ${seconds} seconds.`);
 };

@@ -460,6 +460,22 @@ describe('limits of failed attempts', () => {
     },
   );
 
+  it('answer programs in JSON, also those whose HTTP library prefers HTML by default, as that of Java', async () => {
+    const requestToken = () =>
+      fetch(`${issuer}/oauth2/token`, {
+        method: 'POST',
+        headers: {
+          accept: 'text/html, image/gif, image/jpeg, */*; q=.2',
+          authorization: `Basic ${btoa('engine:wrong')}`,
+        },
+        body: new URLSearchParams({ grant_type: 'client_credentials' }),
+      });
+    for (let each = 0; each < 5; each += 1) expect((await requestToken()).status).toBe(401);
+    const refused = await requestToken();
+    expect(refused.status).toBe(429);
+    expect(await refused.json()).toMatchObject({ error: 'temporarily_unavailable' });
+  });
+
   it('do not count the sign-ins of a browser that is signed in', async () => {
     const browser = openBrowser();
     await browser.submit(await browser.open(begin(issuer).url), '/login', ALICE);
