@@ -1,3 +1,4 @@
+import { create } from '@bufbuild/protobuf';
 import { jsonOf } from '../../../../interface/values/json-of.js';
 import { typeInWords } from '../../../../interface/values/type-text.js';
 import { type Signal, type SignalList, SignalListSchema } from '../../../../proto/gen/platformidl/admin/signal_pb.js';
@@ -21,16 +22,21 @@ const COLUMNS: readonly Column<Signal>[] = [
   { header: 'VALUE', text: ({ value }) => (value ? JSON.stringify(jsonOf(value)) : '') },
 ];
 
-/** The most signals of an execution that are read. */
-const MAX_SIGNALS = 1_000;
+const PAGE = 1_000;
 
-/** Lists the signals of an execution. @throws {Refused} NOT_FOUND when there is no such execution. */
+/** Lists all signals of an execution. @throws {Refused} NOT_FOUND when there is no such execution. */
 const listSignals = async (connection: Connection, id: ExecutionId): Promise<SignalList> => {
-  const request = { workflowExecutionId: id, limit: MAX_SIGNALS };
-  const page = await connection.call(SignalService.method.listSignals, request);
+  const list = create(SignalListSchema);
+  let token = '';
+  do {
+    const request = { workflowExecutionId: id, limit: PAGE, token };
+    const page = await connection.call(SignalService.method.listSignals, request);
+    list.signals.push(...page.signals);
+    ({ token } = page);
+  } while (token !== '');
   // The server gives an empty list for an execution that does not exist.
-  if (page.signals.length === 0) await connection.call(AdminService.method.getExecution, { id });
-  return page;
+  if (list.signals.length === 0) await connection.call(AdminService.method.getExecution, { id });
+  return list;
 };
 
 /**
