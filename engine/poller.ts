@@ -38,7 +38,10 @@ export interface Poller {
   hurry(): void;
   /** Called when there is work, or will be in a moment: an engine that polls does so soon, and often for a while. */
   wake(): void;
-  /** The position of the log at which the engine got the lease of an execution, where it has leases. */
+  /**
+   * The position of the log at which the engine got the lease of an execution, where it has leases: what is read of the
+   * execution must include the events up to it.
+   */
   leasedAt?(key: string): string | undefined;
   /** Resolves when the engine is idle and may end, or was stopped. */
   run(): Promise<'idle' | 'stopped'>;

@@ -3,7 +3,10 @@ import { abortCauseOf, executionKey, type ActiveExecution, type ActiveExecutions
 import { type ExecutionLost } from './execution-lost.js';
 import { type WalkRetries } from './retries.js';
 
-/** Walks executions in the order in which they were found, as many at a time as there is capacity. */
+/**
+ * Walks executions in the order in which they were found, as many at a time as there is capacity; those that wait for a
+ * child or a gate use none.
+ */
 export interface WorkerPool {
   /**
    * Queues an execution until `fill` finds capacity for it. Ignores executions that are queued or being walked, wait

@@ -25,6 +25,7 @@ export type FeedReaderOptions = {
   readonly name: string;
   readonly workers: WorkerPool;
   readonly active: ActiveExecutions;
+  /** The most executions that are walked at a time, without those that wait for a child or a gate. */
   readonly capacity: number;
   /** Ends when there is no work for this engine, nor for others that it could take over from. */
   readonly untilIdle: boolean;

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 /** The reading end of a connection: the answers that it has to read, and its progress. */
 export type Reader = {
   readonly socket: Socket;
-  /** Memory that is held for the calls of the connection, in bytes. */
+  /** Memory that the calls of the connection hold in the budget of this watch: that of requests or of answers, in bytes. */
   heldBytes: number;
   /** The share of `heldBytes` that is answers in flight. */
   sendingBytes: number;
@@ -18,7 +18,7 @@ export type Reader = {
 
 /** Closes connections that do not read their answers (slow consumers). */
 export interface SlowConsumerWatch {
-  /** Returns the reader of a connection, always the same one. */
+  /** Returns the reader of a connection, which is always the same one of this watch. */
   of(socket: Socket): Reader;
   /** Adds an answer in flight; while a connection has one, it is checked. */
   sends(reader: Reader, bytes: number): void;

@@ -45,7 +45,7 @@ export const histograms = {
 export const counters = {
   shed: {
     name: 'flightlog_requests_shed_total',
-    help: 'Requests that were rejected because the process is overloaded (RESOURCE_EXHAUSTED with a time to retry).',
+    help: 'Requests that were rejected because the process, or the connection of the caller, has too much in flight (RESOURCE_EXHAUSTED with a time to retry).',
     labelNames: ['rpc', 'transport'],
   },
   notifications: {
@@ -104,12 +104,12 @@ export const gauges = {
   },
   reactorRetrying: {
     name: 'flightlog_reactor_retrying',
-    help: 'Work that has failed at least once and is not given up, by reactor.',
+    help: 'Work that has failed at least once and is not given up, by reactor; an attempt may be running.',
     labelNames: ['reactor'],
   },
   reactorDead: {
     name: 'flightlog_reactor_given_up',
-    help: 'Dead letters of a reactor: work that it gave up, kept for an operator. For fire-schedules: ticks that it has given up since this process started it.',
+    help: 'Dead letters of a reactor: work that it gave up, kept for an operator. For fire-schedules: ticks that were given up since the reactor was last started in this process.',
     labelNames: ['reactor'],
   },
   reactorLag: {

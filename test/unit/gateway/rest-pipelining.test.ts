@@ -16,7 +16,10 @@ let release: () => void = () => undefined;
 let toy: Awaited<ReturnType<typeof overHttp>>;
 const sockets: Socket[] = [];
 
-/** Serves a write and a read named `slow`, which wait for `release`, and other reads. A request may take `handshakeMs` to arrive. */
+/**
+ * Serves a write and a read named `slow`, which wait for `release`, and other reads. The headers of a request may take
+ * `handshakeMs`; after a wait behind other requests, a body of which nothing comes for as long is late, too.
+ */
 const open = (handshakeMs = 10_000) => {
   steps = [];
   const released = new Promise<void>((resolve) => (release = resolve));
@@ -66,7 +69,7 @@ const padded = read(1)
   .slice(0, 4_092)
   .concat('\r\n\r\n');
 
-/** True when the bytes leave the process within a second. */
+/** True when the bytes leave this process within a second: they are read by the server, or buffered by the system. */
 const isTaken = (socket: Socket, bytes: Buffer): Promise<boolean> =>
   new Promise((resolve) => {
     socket.write(bytes, () => resolve(true));

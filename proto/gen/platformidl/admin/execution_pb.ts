@@ -364,7 +364,7 @@ export type ExecutionClosure = Message<"platformidl.admin.ExecutionClosure"> & {
   phase: WorkflowExecution_Phase;
 
   /**
-   * Of the earliest RUNNING.
+   * The earliest time at which a report says RUNNING.
    *
    * @generated from field: google.protobuf.Timestamp started_at = 5;
    */

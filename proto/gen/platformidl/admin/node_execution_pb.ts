@@ -312,7 +312,7 @@ export type NodeExecutionClosure = Message<"platformidl.admin.NodeExecutionClosu
   phase: NodeExecution_Phase;
 
   /**
-   * Of the earliest RUNNING.
+   * The earliest time at which a report says RUNNING.
    *
    * @generated from field: google.protobuf.Timestamp started_at = 4;
    */

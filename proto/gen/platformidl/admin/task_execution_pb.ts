@@ -210,7 +210,7 @@ export type TaskExecutionClosure = Message<"platformidl.admin.TaskExecutionClosu
   logs: TaskLog[];
 
   /**
-   * Of the earliest RUNNING.
+   * The earliest time at which a report says RUNNING.
    *
    * @generated from field: google.protobuf.Timestamp started_at = 5;
    */

@@ -83,7 +83,8 @@ export type Reactor = Message<"platformidl.eventlog.Reactor"> & {
   name: string;
 
   /**
-   * The process that runs it, as `host/pid/…`; empty where none does, or it is not known.
+   * The process that runs it, as `host/pid/…`, or `this process` where reactors are not divided among processes; empty
+   * where none does, or it is not known.
    *
    * @generated from field: string worker = 2;
    */
