@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 /** The reading end of a connection: the answers that it has to read, and its progress. */
 export type Reader = {
   readonly socket: Socket;
-  /** Memory that the calls of the connection hold in the budget of this watch: that of requests or of answers, in bytes. */
+  /** Memory, in bytes, that calls of the connection hold in the budget of this watch: of requests, or of answers. */
   heldBytes: number;
   /** The share of `heldBytes` that is answers in flight. */
   sendingBytes: number;
