@@ -6,7 +6,7 @@ export type TlsAdvice = {
   readonly untrusted: string;
 };
 
-// Texts of OpenSSL, as drivers pass them on.
+// Texts of OpenSSL, and of Node.js for names that do not match, as drivers pass them on.
 const PLAIN = /wrong version number|packet length too long/;
 const UNTRUSTED =
   /self-signed certificate|unable to (?:verify the first|get (?:local )?issuer) certificate|certificate has expired|does not match certificate's altnames/;

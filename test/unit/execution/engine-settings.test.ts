@@ -50,7 +50,7 @@ const platform = platformOf(
 
 const quality = (init: Quality | undefined) => init && create(QualityOfServiceSchema, init);
 
-/** The settings of an execution, from levels that are given from the highest precedence to the lowest. */
+/** The settings of an execution from the levels that can have them; each test says which level comes first. */
 const settings = (given: {
   readonly request?: MessageInitShape<typeof ExecutionSpecSchema>;
   readonly plan?: MessageInitShape<typeof LaunchPlanSpecSchema>;
