@@ -96,7 +96,6 @@ describe.skipIf(mongoUrl === undefined)('a database of views', () => {
       documents: [{ collection: things, document: { ...thing('large', 77), position, ...bytes } }],
       checkpoints: [{ name: `large ${position}`, from: undefined, to: { logId: 'log', position } }],
     });
-    /** The number of documents in the collection `parts`, which has the bytes of large documents. */
     /** The number of chunks of large documents: 8 MiB each, of all fields together, in the collection `parts`. */
     const countChunks = (): Promise<number> => client.db(location.database).collection('parts').countDocuments();
     const sameBytes = (found: Uint8Array | undefined, wanted: Uint8Array): void =>
