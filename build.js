@@ -108,7 +108,8 @@ const placed = (path) => {
   const translation = relative(PROGRAM, outputOf(relative(ROOT, path)));
   return readFileSync(path, 'utf8').replace(
     /new URL\('[^']*?([\w-]+-thread\.js)', import\.meta\.url\)|import\.meta\.url/gu,
-    (_, thread) => (thread ? `new URL('./${thread}', import.meta.url)` : `new URL('${translation}', import.meta.url).href`),
+    (_, thread) =>
+      thread ? `new URL('./${thread}', import.meta.url)` : `new URL('${translation}', import.meta.url).href`,
   );
 };
 

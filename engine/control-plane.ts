@@ -7,10 +7,9 @@ export type ControlPlane = {
   /** `HOST:PORT` of gRPC. */
   readonly endpoint: string;
   /**
-   * Set where connections are encrypted. `ca` has the certificates to trust, in PEM; by default those that
-   * Node.js trusts.
-   * With `isUnverified` any certificate is taken, of the control plane and of an issuer on its host: only for a control
-   * plane of this process.
+   * Set where connections are encrypted. `ca` has the certificates to trust, in PEM; by default those that Node.js
+   * trusts. With `isUnverified` any certificate is taken, of the control plane and of an issuer on its host: only for a
+   * control plane of this process.
    */
   readonly tls?: { readonly ca?: Buffer; readonly isUnverified?: true } | undefined;
   /** Gets the token of each call; absent for a control plane without authentication. */

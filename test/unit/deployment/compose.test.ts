@@ -44,6 +44,13 @@ const flagsIn = (args: readonly string[]): readonly GivenSetting[] =>
     return [{ path, value: args[at + 1], origin: flag }];
   });
 
+/** True for a service that other programs call: the engine only calls, and one that runs mongosh ends. */
+const servesCalls = ({ command }: ComposeService): boolean => command?.[0] !== 'engine' && command?.[0] !== 'mongosh';
+
+/** True for a service with a health check, its own or that of the image of flightlog. */
+const isWatched = ({ healthcheck, ...service }: ComposeService): boolean =>
+  healthcheck?.disable !== true && (healthcheck?.test !== undefined || isOurs(service));
+
 const dockerfile = fileText('Dockerfile').replaceAll(/^#.*$/gmu, '');
 
 /** The environment variables that the image sets. */
@@ -119,13 +126,10 @@ describe('docker-compose.yml', () => {
 
   it('pins the version of every image, limits every service, and checks the health of each that serves calls', () => {
     for (const [name, service] of services) {
-      const { image, deploy, healthcheck, command } = service;
+      const { image, deploy } = service;
       expect(image, name).toMatch(/:\d+\.\d+\.\d+(?:-[a-z]+)*$/u);
       expect(Object.keys(deploy?.resources?.limits ?? {}), name).toEqual(['cpus', 'memory']);
-      // The image of flightlog has a health check; the engine serves no calls, and a service that runs mongosh ends.
-      const servesCalls = command?.[0] !== 'engine' && command?.[0] !== 'mongosh';
-      const isWatched = healthcheck?.disable !== true && (isOurs(service) || healthcheck?.test !== undefined);
-      expect(isWatched, name).toBe(servesCalls);
+      expect(isWatched(service), name).toBe(servesCalls(service));
     }
   });
 
