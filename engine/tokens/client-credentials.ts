@@ -59,7 +59,7 @@ const issue = async (plane: ControlPlane, { id, secret, tokenUrl }: ClientCreden
   const scope = scopes.filter((each) => !OF_PEOPLE.has(each)).join(' ');
   const request = { scope, ...(audience !== '' && { audience }) };
   const { access_token: token, expires_in: seconds = LIFE_S } = await oauth.clientCredentialsGrant(issuer, request);
-  return { token, renewAtMs: Date.now() + (seconds * MS) / 2, expiresAtMs: Date.now() + seconds * MS };
+  return { token, renewAfterMs: (seconds * MS) / 2, lifeMs: seconds * MS };
 };
 
 /** Gets tokens by client credentials, each renewed after half of its life. */
