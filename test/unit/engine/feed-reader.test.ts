@@ -132,7 +132,8 @@ it('returns the lease of an execution that it has given up, and states its free 
   }).run();
   await vi.waitFor(() => expect(calls).toHaveLength(1));
   const [call] = calls;
-  call!.write(encoded({ case: 'joined', value: { session: 'one', leases: [] } }));
+  const heartbeatInterval = { seconds: 60n }; // no heartbeat comes between the messages below
+  call!.write(encoded({ case: 'joined', value: { session: 'one', leases: [], heartbeatInterval } }));
   call!.write(encoded({ case: 'launch', value: { lease: LEASE, position: '7' } }));
   await vi.waitFor(() => {
     const messages = received.map((bytes) => fromBinary(WorkRequestSchema, bytes).message);
