@@ -37,7 +37,7 @@ export interface Watches {
    * @throws {StreamParked} when an event of the watched execution cannot be read.
    * @throws {StoreUnavailable} when the log cannot be read, and when the thread has ended.
    */
-  open(request: Uint8Array, requestedAfter: WatchOptions): AsyncIterable<SentAnswer>;
+  open(request: Uint8Array, options: WatchOptions): AsyncIterable<SentAnswer>;
   close(): Promise<void>;
 }
 

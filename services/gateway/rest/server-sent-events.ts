@@ -34,7 +34,7 @@ const HEADERS = {
 export const sendEvents = async (
   reply: FastifyReply,
   events: AsyncIterable<Uint8Array>,
-  { disconnected: disconnected, maxStallMs }: { readonly disconnected: AbortSignal; readonly maxStallMs: MaxStall },
+  { disconnected, maxStallMs }: { readonly disconnected: AbortSignal; readonly maxStallMs: MaxStall },
 ): Promise<Sent> => {
   const hangUp = (): void => void reply.raw.destroy();
   const begin = (): void => {
