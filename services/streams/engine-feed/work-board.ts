@@ -148,10 +148,10 @@ export class WorkBoard {
     const { leaseMs, now, steadyMs, sessions } = this.#services;
     const leaseUntil = timestampFromMs(now() + leaseMs);
     const isDue = this.#isRenewalDue(engine);
+    this.giveBackUnknown(engine); // before the renewal, in which time the engine may move to another process
     if (isDue) engine.renewedAtMs = steadyMs();
     if (isDue && !(await sessions.renew(engine.id))) this.#lose(engine);
     else {
-      this.giveBackUnknown(engine);
       const other = askOtherWork ? { hasOtherWork: this.#hasOtherWork(engine) } : {};
       engine.sendQueue.send({ case: 'renewed', value: { leaseUntil, ...other } });
     }

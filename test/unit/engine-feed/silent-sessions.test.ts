@@ -229,6 +229,26 @@ describe('the session of an engine that is silent', () => {
     expect(renewed).toEqual(Array(3).fill('a')); // at the heartbeats after 10, 20 and 30 ms
   });
 
+  it('gives back only those unknown leases at a heartbeat that were there when it came', async () => {
+    const returned: string[] = [];
+    const services = servicesOf(true);
+    const giveBack: BoardServices['leases']['giveBack'] = ({ id }) => Promise.resolve(returned.push(id.name) > 0);
+    board = new WorkBoard({ ...services, leases: { ...services.leases, giveBack } });
+    await board.start();
+    const engine = { ...engineOf('a', 0), renewedAtMs: -IDLE_MS };
+    board.engines.set('a', engine);
+    const heartbeat = create(WorkHeartbeatSchema);
+    const renewing = gate();
+    mayRenew = renewing.passed;
+    const first = board.renew(engine, heartbeat);
+    board.sessions.of('a')!.leased.add(leasedBy('a')); // by another process, to which the engine may have moved
+    renewing.open();
+    await first;
+    expect([renewed, returned]).toEqual([['a'], []]);
+    await board.renew(engine, heartbeat);
+    expect(returned).toEqual(['e']);
+  });
+
   it('stays open while another process renews it, but its silent connection ends', async () => {
     board = opened(true);
     await board.start();
