@@ -36,8 +36,14 @@ export const duration = z
     return z.NEVER;
   });
 
-/** A duration above 0 that a timer can wait for: one above the longest would fire at once. */
-export const timeLimit = duration.refine((ms) => ms > 0 && ms <= MAX_TIMER_MS, 'must be above 0, and at most 24 days');
+/** The whole days that a timer can wait for; some callers add minutes to a time limit, and a longer timer fires at once. */
+const MAX_TIME_LIMIT_MS = Math.floor(MAX_TIMER_MS / UNITS.d) * UNITS.d;
+
+/** A duration above 0 that a timer can wait for. */
+export const timeLimit = duration.refine(
+  (ms) => ms > 0 && ms <= MAX_TIME_LIMIT_MS,
+  'must be above 0, and at most 24 days',
+);
 
 export const integer = (max: number, error: string): z.ZodType<number> =>
   z

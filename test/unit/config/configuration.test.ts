@@ -104,6 +104,8 @@ describe('the configuration', () => {
     ['abort.timeout', '315576000001s', 'must be at most 315576000000s'],
     ['abort.timeout', `${'9'.repeat(400)}s`, 'must be at most 315576000000s'],
     ['engine_feed.lease_duration', '25d', 'must be above 0, and at most 24 days'],
+    ['bridge.call_timeout', '24d1s', 'must be above 0, and at most 24 days'],
+    ['bridge.call_timeout', '0s', 'must be above 0, and at most 24 days'],
     ['agents.0.timeout', { name: 'a', endpoint: 'a:1', timeout: '25d' }, 'must be above 0, and at most 24 days'],
     ['agents.0.stream_timeout', { name: 'a', endpoint: 'a:1', stream_timeout: '25d' }, 'must be above 0, and at most'],
     ['kafka.brokers.0', 'kafka-1:99999', 'must be HOST:PORT, with a port from 1 to 65535'],
