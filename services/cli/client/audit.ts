@@ -4,7 +4,7 @@ import { AuditListSchema, AuditService } from '../../../proto/gen/platformidl/ev
 import { connected } from './connection/connect.js';
 import type { Connection } from './connection/connection.js';
 import type { ConnectionFlags } from './connection/profile.js';
-import { isRetryable } from './connection/refusal.js';
+import { isForLater } from './connection/refusal.js';
 import { jsonOfMessage, print } from './output/documents.js';
 import { cell, coloured, oneLine, timeCell } from './output/text.js';
 
@@ -70,7 +70,7 @@ const pageAfter = async (
 };
 
 /**
- * Prints the entries of the audit trail, one a line; with `follow` until Ctrl-C, also while the server restarts.
+ * Prints the entries of the audit trail, one a line; with `follow` until Ctrl-C, also while the server restarts or is overloaded.
  *
  * @throws {Unreachable} when the server cannot be reached at the start.
  * @throws {Refused} when the server refuses; the message has its reason.
@@ -80,7 +80,7 @@ export const audit = (flags: AuditFlags): Promise<void> =>
     const { since = Date.now() - DAY_MS } = flags;
     for (let after = 0n, hasBegun = false; ; hasBegun = true) {
       const entries = await pageAfter(connection, { after, since }, flags).catch((error: unknown) => {
-        if (!flags.follow || !hasBegun || !isRetryable(error)) throw error;
+        if (!flags.follow || !hasBegun || !isForLater(error)) throw error;
         return [];
       });
       for (const entry of entries) print(flags.json ? JSON.stringify(entry) : lineOf(entry));

@@ -16,11 +16,15 @@ const serving = async (answers: readonly { readonly status: number; readonly bod
 };
 
 const unavailable = { status: 503, body: { code: 14, message: 'shutting down' } };
+const overloaded = { status: 429, body: { code: 8, message: 'retry later' } };
 const refused = { status: 403, body: { code: 7, message: 'enough' } };
 const entry = (id: number) => ({ status: 200, body: { entries: [{ id, at: '2026-03-02T09:58:16Z' }] } });
 
-it('a followed audit continues when the server is away after the first answer', async () => {
-  const { url, close } = await serving([entry(1), unavailable, entry(2), refused]);
+it.each([
+  ['away', unavailable],
+  ['overloaded', overloaded],
+])('a followed audit continues when the server is %s after the first answer', async (_, failure) => {
+  const { url, close } = await serving([entry(1), failure, entry(2), refused]);
   const written = vi.spyOn(process.stdout, 'write').mockReturnValue(true);
   try {
     await expect(audit({ server: url, follow: true, json: true })).rejects.toThrow('PERMISSION_DENIED: enough');

@@ -15,7 +15,7 @@ import { EventLogService } from '../../../../proto/gen/platformidl/eventlog/tail
 import { type Headers, type Transport, UNREAD } from './connection.js';
 import type { ChannelSettings, GrpcAddress, Profile, RetryPolicy } from './profile.js';
 import { proxyHeaders } from './proxy-headers.js';
-import { ConnectionLost, ForeignAnswer, isRetryable, Refused, TimedOut, Unreachable } from './refusal.js';
+import { ConnectionLost, ForeignAnswer, isForLater, Refused, TimedOut, Unreachable } from './refusal.js';
 import { neededCertificates } from '../../needed-file.js';
 
 const optionsOf = ({ maxMessageBytes = -1, serviceConfig }: ChannelSettings): ChannelOptions => ({
@@ -71,11 +71,6 @@ const reasonIn = ({ details }: ServiceError): string =>
   (UNRESOLVED.test(details) ? 'its name cannot be resolved' : '');
 
 const FIRST_PAUSE_MS = 100;
-
-const LATER: ReadonlySet<string> = new Set(['RESOURCE_EXHAUSTED', 'DEADLINE_EXCEEDED']);
-
-const isForLater = (error: unknown): boolean =>
-  isRetryable(error) || error instanceof TimedOut || (error instanceof Refused && LATER.has(error.code));
 
 /** Tries again as the policy says, after pauses that double, where no answer came or the server says to try later. */
 const retried = async <Answer>(

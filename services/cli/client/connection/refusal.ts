@@ -79,3 +79,9 @@ export const isRetryable = (error: unknown): boolean =>
   error instanceof Unreachable ||
   error instanceof ConnectionLost ||
   (error instanceof Refused && error.code === 'UNAVAILABLE');
+
+const LATER_CODES: ReadonlySet<string> = new Set(['RESOURCE_EXHAUSTED', 'DEADLINE_EXCEEDED']);
+
+/** True when a call that may be sent twice is worth another attempt: also after no answer in time, and under load. */
+export const isForLater = (error: unknown): boolean =>
+  isRetryable(error) || error instanceof TimedOut || (error instanceof Refused && LATER_CODES.has(error.code));
