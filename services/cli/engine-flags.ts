@@ -18,7 +18,7 @@ export const withEngineFlags = (command: Command): Command =>
     .option('--endpoint <host:port>', 'gRPC address of the control plane', hostAndPort, '127.0.0.1:8081')
     .option('--tls', 'connect with TLS', false)
     .option('--ca-file <file>', 'certificates to trust, in PEM, in place of those that Node.js trusts; implies --tls')
-    .option('--token-file <file>', 'file with an access token, which is read again when it changes')
+    .option('--token-file <file>', 'file with an access token, which is read again every 5 seconds')
     .option('--client-id <id>', 'get tokens as this client, with --client-secret-file')
     .option('--client-secret-file <file>', 'file with the secret of the client')
     .option('--token-url <url>', 'address that issues tokens (default: as the control plane says)')

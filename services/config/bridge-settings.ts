@@ -25,7 +25,7 @@ export const bridge = z.strictObject({
     .string()
     .default('')
     .describe('certificates of the control plane to trust, in PEM, in place of those that Node.js trusts; implies TLS'),
-  token_file: z.string().default('').describe('file with an access token, which is read again when it changes'),
+  token_file: z.string().default('').describe('file with an access token, which is read again every 5 seconds'),
   client_id: z.string().default('').describe('client that gets tokens, with `bridge.client_secret_file`'),
   client_secret_file: z.string().default('').describe('file with the secret of the client'),
   token_url: publicUrl.default('').describe('address that issues tokens; by default the control plane names it'),
@@ -81,5 +81,9 @@ export const bridge = z.strictObject({
     .default(128 * 1024)
     .describe('size above which a closure, or the inputs, go to `bridge.offload_to`'),
   metrics_port: port.default(0).describe('port of metrics and health checks on `host`; 0 serves none'),
-  console_url: publicUrl.default('').describe('address of the web console, for links'),
+  console_url: publicUrl
+    .default('')
+    .describe(
+      'address of the web console, written into the objects, from which engines such as propeller make links to executions',
+    ),
 });

@@ -169,7 +169,7 @@ describe('a backup of a server that is killed in the middle of load', () => {
     for (const name of CONTROL_PLANE_FILES) expect(statSync(join(copy, name)).mode & 0o777).toBe(0o600);
     const server = await startServerProcess({ data: copy, args: EMBEDDED });
     expect(await differencesAt(server.ready, restored.head, restored.model)).toEqual([]);
-    const nativeUrl = `file://${data}/${UPLOAD}`; // the URL in the events
+    const nativeUrl = `file://${data}/${UPLOAD}`; // as events have it, with the directory of the original
     const grpc = overGrpc(server.ready);
     const { signedUrl } = await grpc.call(DataProxyService.method.createDownloadLocation, { nativeUrl });
     expect(Buffer.from(await (await fetch(signedUrl)).arrayBuffer()).equals(readFileSync(join(data, UPLOAD)))).toBe(

@@ -39,7 +39,11 @@ const withSelection = (command: Command, { withData, ownSettings }: DataCommands
   withData(command)
     .option('--kafka <brokers>', 'HOST:PORT,… of Kafka')
     .option('--from <position>', 'from this position on (default: the first)', position)
-    .option('--to <position>', 'up to this position (default: the last)', position)
+    .option(
+      '--to <position>',
+      'up to this position (default: the last, for a comparison the last that was published)',
+      position,
+    )
     .option('--filter <field=value>', 'category, type, stream or entity; all that are given have to match', filter, [])
     .addHelpText('after', ownSettings);
 

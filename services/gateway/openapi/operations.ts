@@ -23,7 +23,7 @@ const described = (text: string | undefined): OpenApiSchema => (text === undefin
 
 /** True for messages whose JSON form is one text, number or boolean, so that a query parameter can give them. */
 const isOneValue = ({ typeName }: DescMessage): boolean =>
-  /^google\.protobuf\.(Timestamp|Duration|FieldMask|\w+Value)$/.test(typeName);
+  /^google\.protobuf\.(Timestamp|Duration|FieldMask|(?!List)\w+Value)$/.test(typeName);
 
 const queryParameter = (path: readonly DescField[], schemas: Schemas): OpenApiSchema | undefined => {
   const field = path.at(-1);
