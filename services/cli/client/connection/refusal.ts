@@ -82,6 +82,11 @@ export const isRetryable = (error: unknown): boolean =>
 
 const LATER_CODES: ReadonlySet<string> = new Set(['RESOURCE_EXHAUSTED', 'DEADLINE_EXCEEDED']);
 
+/** The text of gRPC clients for an answer above their limit, which has the code of an overload. */
+const TOO_LARGE = /larger than max/u;
+
 /** True when a call that may be sent twice is worth another attempt: also after no answer in time, and under load. */
-export const isForLater = (error: unknown): boolean =>
-  isRetryable(error) || error instanceof TimedOut || (error instanceof Refused && LATER_CODES.has(error.code));
+export const isForLater = (error: unknown): boolean => {
+  if (isRetryable(error) || error instanceof TimedOut) return true;
+  return error instanceof Refused && LATER_CODES.has(error.code) && !TOO_LARGE.test(error.message);
+};

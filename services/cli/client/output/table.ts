@@ -22,7 +22,7 @@ const widthOfLast = (widths: readonly number[], terminal: number | undefined): n
 };
 
 /**
- * A table as text, with a header and without lines, so that programs can cut it at spaces.
+ * A table as text, with a header and without lines: two or more spaces separate columns.
  *
  * @param terminal the width of the terminal; the last column is shortened to it.
  */
