@@ -53,8 +53,9 @@ const signalIdOf = (sent: SignalIdentifier | undefined): SignalId => {
 
 const typeOf = (type: LiteralType | undefined): LiteralType => {
   if (type?.type.case === undefined) throw missing('type');
-  if (hasManyParts(type) || toBinary(LiteralTypeSchema, type).length > MAX_INLINE_BYTES)
-    throw invalid('type', 'it has too many parts');
+  if (hasManyParts(type)) throw invalid('type', 'it has too many parts');
+  if (toBinary(LiteralTypeSchema, type).length > MAX_INLINE_BYTES)
+    throw invalid('type', `it has more than ${MAX_INLINE_BYTES} bytes`);
   return type;
 };
 

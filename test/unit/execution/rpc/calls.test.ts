@@ -287,7 +287,7 @@ describe('signals', () => {
     [
       'a large type',
       { id: signalId, type: { ...INTEGER, metadata: { text: 'x'.repeat(70_000) } } },
-      'invalid value for type: it has too many parts',
+      'invalid value for type: it has more than 65536 bytes',
     ],
   ])('are refused in an incomplete or invalid request: %s', async (_, request, reason) => {
     await expect(ask(request)).rejects.toThrow(reason);
@@ -299,7 +299,7 @@ describe('signals', () => {
       create(LiteralTypeSchema, { ...INTEGER, structure: { tag: 'x'.repeat(length) } });
     const overheadBytes = toBinary(LiteralTypeSchema, typeOf(60_000)).length - 60_000;
     const largest = MAX_INLINE_BYTES - overheadBytes;
-    await expect(ask({ id: signalId, type: typeOf(largest + 1) })).rejects.toThrow('it has too many parts');
+    await expect(ask({ id: signalId, type: typeOf(largest + 1) })).rejects.toThrow('it has more than 65536 bytes');
     await ask({ id: signalId, type: typeOf(largest) });
     expect(answered).toEqual([2n]);
   });
