@@ -109,9 +109,8 @@ const isSignedIn = ({ oidc }: EarlyContext): boolean => oidc?.session?.accountId
 type Taken = { readonly wait: number; readonly name: string | undefined };
 
 /**
- * Takes an attempt for the address and the client that the Basic credentials name. A client that sends its right secret
- * is not held back by the failed attempts of others under its id. A wrong one counts for the address alone then, so that
- * guesses stay limited.
+ * Takes an attempt for the address and the client that the Basic credentials name. The right secret cannot be guessed: a
+ * client that sends it is not held back by the failed attempts of others under its id.
  */
 const takeAttempt = async (
   { limits, clients }: EndpointLimits,
@@ -120,9 +119,8 @@ const takeAttempt = async (
 ): Promise<Taken> => {
   const wait = limits.take(address, basic?.id);
   if (wait === 0 || basic === undefined) return { wait, name: basic?.id };
-  const ofAddress = limits.take(address);
   const isRight = isSecretOf(await clients.find(basic.id), basic.secret);
-  return { wait: isRight ? ofAddress : wait, name: undefined };
+  return { wait: isRight ? limits.take(address) : wait, name: undefined };
 };
 
 /**
