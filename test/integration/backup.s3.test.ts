@@ -120,7 +120,7 @@ describe.skipIf(s3Url === undefined)('with an S3 server', () => {
     expect(await backup()).toMatchObject({ copiedPayloads: 0, copiedBytes: 0, copiedFiles: 0, files: 1 });
     const intoOwnBucket = await flightlog(['backup', ...from, '--to', original]).ended;
     expect(intoOwnBucket).toMatchObject({ code: 1, stdout: '' });
-    expect(intoOwnBucket.stderr).toContain('would be mixed with the payloads and uploads of the payload store: choose');
+    expect(intoOwnBucket.stderr).toContain('has the bucket and prefix of the payload store');
     grpc.close();
     await server.kill();
 

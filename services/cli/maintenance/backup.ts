@@ -66,12 +66,13 @@ const assertOutside = (to: string, directory: string): void => {
   throw new OperatorError(`--to: ${resolve(to)} is in the data directory ${directory}: choose a folder outside of it`);
 };
 
-/** Refuses a backup in the folders of the payload store's bucket: both have a folder `payloads`. */
+/** Refuses to write or restore a backup in the folders of the payload store's bucket: both have a folder `payloads`. */
 const assertApart = (flag: '--to' | '--from', target: string, payloads: PayloadLocation): void => {
   const location = payloadLocation(target);
   if (typeof location === 'string' || !isMixedWithBackup(payloads, location)) return;
   throw new OperatorError(
-    `${flag}: ${target} would be mixed with the payloads and uploads of the payload store: choose another bucket or prefix`,
+    `${flag}: ${target} has the bucket and prefix of the payload store, so that payloads and uploads would be mixed ` +
+      'with those of the backup: choose others for one of them',
   );
 };
 

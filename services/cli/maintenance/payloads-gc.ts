@@ -74,8 +74,9 @@ const swept = async (
 };
 
 /**
- * Removes payloads that no event refers to and that are old enough, and prints the counts as one JSON object. Servers
- * may run meanwhile.
+ * Removes payloads that no event refers to and that are old enough, and prints the counts as one JSON object; with
+ * `dryRun` it only counts. In a bucket they are quarantined first, and removed by a later run; a quarantined payload to
+ * which an event refers is restored. Servers may run meanwhile.
  *
  * @throws {Fault} when the log or the payload store fails, or the type of an event is unknown here.
  * @throws {OperatorError} when the age is too short, the log or the payload store cannot be opened, the log is an
