@@ -7,7 +7,8 @@ export type Bucket<Kind extends string> = {
 };
 
 /**
- * Divides the time from the first moment to the last into slices of the same length, and counts the moments in each.
+ * Divides the time from the first moment to the last into slices of the same length, in whole milliseconds rounded up,
+ * and counts the moments in each; the last slices may be after the last moment.
  *
  * @returns the slices in ascending order; empty when there are no moments.
  */

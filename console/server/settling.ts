@@ -1,10 +1,10 @@
-/** The shortest time from a change to the refresh after it, in milliseconds. */
+/** The time from the first change on an idle page to its refresh, in milliseconds. */
 const SETTLE_MS = 600;
 
-/** The pause after a refresh, as a multiple of the time that the refresh took. */
+/** The time from a change to the next refresh, as a multiple of the time that the last one took. */
 const PAUSE_FACTOR = 3;
 
-/** The longest pause after a refresh: one that waits until an unreachable server answers takes as long as the outage. */
+/** The longest time from a change to its refresh: one that waits until an unreachable server answers takes as long as the outage. */
 const MAX_PAUSE_MS = 30_000;
 
 /** Reads what a page shows again. It resolves when that is done, also when a read has failed; it must not reject. */
@@ -19,8 +19,8 @@ export type Settling = {
 };
 
 /**
- * Refreshes some hundred milliseconds after a change, once for all changes until then. A refresh never begins before
- * the one before it has ended, and those that take long come less often, so that many events do not keep the page busy.
+ * Refreshes after a change, once for all changes until then: after 600 ms, or later where refreshes take long, so that
+ * many events do not keep the page busy. A refresh never begins before the one before it has ended.
  */
 export const settling = (refresh: Refresh): Settling => {
   let state: 'idle' | 'waiting' | 'refreshing' | 'outdated' | 'stopped' = 'idle';

@@ -36,7 +36,7 @@ export const duration = z
     return z.NEVER;
   });
 
-/** The whole days that a timer can wait for; some callers add minutes to a time limit, and a longer timer fires at once. */
+/** The whole days that a timer can wait for: callers may add minutes to a time limit, and a longer timer fires at once. */
 const MAX_TIME_LIMIT_MS = Math.floor(MAX_TIMER_MS / UNITS.d) * UNITS.d;
 
 /** A duration above 0 that a timer can wait for. */

@@ -65,7 +65,7 @@ export const tlsOf = (configuration: Settings): Tls | undefined => {
 const readAgain = ({ tls }: Settings): Promise<readonly Buffer[]> =>
   Promise.all(FILES.map((key) => (tls[key] === '' ? Promise.resolve(Buffer.alloc(0)) : readFile(tls[key]))));
 
-/** Certificates in files, which are read again when they change. */
+/** Certificates in files, which are read every 2 seconds, and used when they have changed. */
 export type TlsFiles = TlsSource & { close(): void };
 
 type Watching = {

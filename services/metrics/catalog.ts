@@ -45,7 +45,7 @@ export const histograms = {
 export const counters = {
   shed: {
     name: 'flightlog_requests_shed_total',
-    help: 'Requests that were rejected because the process, or the connection of the caller, has too much in flight (RESOURCE_EXHAUSTED with a time to retry).',
+    help: 'Requests that were rejected because the process, or the connection of the caller, has too much in flight, or a limit of failed sign-ins holds them back (RESOURCE_EXHAUSTED with a time to retry).',
     labelNames: ['rpc', 'transport'],
   },
   notifications: {

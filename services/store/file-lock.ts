@@ -12,8 +12,8 @@ export interface FileLock {
   close(): void;
 }
 
-// A read takes SQLite's shared lock, which keeps out an exclusive one. A connection that waits for the exclusive lock
-// keeps out new readers.
+// A read takes SQLite's shared lock, which keeps out an exclusive one. An attempt at the exclusive lock that fails keeps
+// new readers out while it lasts, a moment: no connection waits here.
 const BEGIN: Readonly<Record<LockMode, string>> = {
   alone: 'BEGIN EXCLUSIVE',
   together: 'BEGIN; SELECT count(*) FROM sqlite_schema',

@@ -41,7 +41,7 @@ const withSelection = (command: Command, { withData, ownSettings }: DataCommands
     .option('--from <position>', 'from this position on (default: the first)', position)
     .option(
       '--to <position>',
-      'up to this position (default: the last, for a comparison the last that was published)',
+      'up to this position (default: the last; for `reconcile` without --topic, the last that was published)',
       position,
     )
     .option('--filter <field=value>', 'category, type, stream or entity; all that are given have to match', filter, [])

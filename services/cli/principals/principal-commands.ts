@@ -57,7 +57,7 @@ const addClientCommands = (program: Command, { withData, ownSettings, configurat
   const client = program.command('client').description('the programs that get tokens');
   withData(client.command('add'))
     .argument('<id>')
-    .description('let a program get tokens; prints its secret, once')
+    .description('let a program get tokens; prints its secret, once, unless it is --public')
     .addOption(roles())
     .option(
       '--redirect-uri <url...>',

@@ -69,8 +69,8 @@ const answer = (socket: Socket, code: string | undefined): void => {
  * slowly: it answers in the form of every other error and closes the connection, after the answers to the requests
  * before it. What follows a request that closes the connection is ignored.
  *
- * @param handshakeMs the time that the headers of a request may take; after a wait behind other requests, also the time
- * without a byte of its body.
+ * @param handshakeMs the time that the headers of a request may take; for a request that waited behind others, also the
+ * longest pause in its body.
  */
 export const answerBroken = (
   { whenAnswered, whenLate, isBehind }: RequestOrder,

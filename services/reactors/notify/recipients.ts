@@ -6,7 +6,7 @@ import type { MessageContent } from './message-content.js';
 /** A channel and an e-mail address; the address is empty where the channel itself is the recipient. */
 export type Recipient = { readonly channel: string; readonly recipient: string };
 
-/** Messages for executions that match in project, domain, labels and phase, or that run for a long time. */
+/** Messages about executions of these projects, domains and labels that are in one of the phases, or run for long. */
 export type RoutingRule = {
   /** Ids; `*` stands for all. */
   readonly projects: readonly string[];
@@ -35,7 +35,7 @@ export type Routing = {
 /** The phases in which an execution has ended. */
 const TERMINAL_PHASES: readonly Phase[] = [Phase.SUCCEEDED, Phase.FAILED, Phase.ABORTED, Phase.TIMED_OUT];
 
-/** The phases that messages about a phase may be about: entries name only terminal ones. */
+/** The phases that a message may be about, except one about a long run. Entries name only terminal phases. */
 export const phasesWithMessages = (rules: readonly RoutingRule[]): ReadonlySet<Phase> =>
   new Set([...TERMINAL_PHASES, ...rules.flatMap(({ phases }) => phases)]);
 

@@ -148,7 +148,8 @@ export class WorkBoard {
     const { leaseMs, now, steadyMs, sessions } = this.#services;
     const leaseUntil = timestampFromMs(now() + leaseMs);
     const isDue = this.#isRenewalDue(engine);
-    this.giveBackUnknown(engine); // before the renewal, in which time the engine may move to another process
+    // First: during the renewal, the engine may move to another process and get leases there.
+    this.giveBackUnknown(engine);
     if (isDue) engine.renewedAtMs = steadyMs();
     if (isDue && !(await sessions.renew(engine.id))) this.#lose(engine);
     else {

@@ -24,7 +24,7 @@ import { EXECUTION_CATEGORY } from '../../../services/kernel/execution-id.js';
 const NAME = { project: 'PROJECT', domain: 'DOMAIN', name: 'NAME' } as const;
 const VERSION = { ...NAME, version: 'VERSION' } as const;
 
-/** Each category: an example of the name of its streams, and the sentence of the page that says what they are about. */
+/** Each category: an example of the name of its streams, and what the page says that they are about. */
 const STREAMS: readonly { readonly stream: StreamName; readonly about: string }[] = [
   {
     stream: streamName(EXECUTION_CATEGORY, Object.values(NAME)),
@@ -64,7 +64,7 @@ const STREAMS: readonly { readonly stream: StreamName; readonly about: string }[
   },
   {
     stream: engineSessionStream({ group: 'GROUP', engine: 'ENGINE', session: 'SESSION' }),
-    about: 'One session of an engine: the time in which it gets executions in a stream and has leases on them.',
+    about: 'One session of an engine: the time in which it is connected, gets executions and has leases on them.',
   },
   { stream: projectStream('PROJECT'), about: 'One project.' },
   {
@@ -105,9 +105,10 @@ const MEMBERS: Readonly<
   node: 'of an event about a node or a task: the id of the node',
   attempt: 'of an event about a task: the attempt, from 0',
   phase: 'of an event that brings an execution, a node or a task to a phase: its name',
-  datacontenttype: '`application/json`',
-  dataschema: 'names the JSON schema of `data`; its last part is the version of the shape',
-  data: 'the event, in the JSON of the samples',
+  datacontenttype: '`application/json`; in the format `protobuf`, `application/protobuf`',
+  dataschema:
+    'names the JSON schema of `data`; its last part is the version of the shape. In the format `protobuf` it names the type of the message',
+  data: 'the event, in the JSON of the samples; in the format `protobuf`, as `google.protobuf.Any`',
   dataref:
     'in place of `data` where the event is too large for its topic or cannot be read: names it by log, stream and revision',
 };
@@ -191,7 +192,7 @@ const catSample = async (types: readonly SampledType[]): Promise<string> => {
   return `A line of \`log cat\`, here over several:\n\n${await jsonBlock(shown?.catLine)}`;
 };
 
-const MEMBER_TABLE = `In Kafka each message is a CloudEvent 1.0 in structured mode; the samples below are such messages. Its members:
+const MEMBER_TABLE = `In Kafka each message is a CloudEvent 1.0 in structured mode; the samples below are messages in the format \`json\` (\`kafka.format\`). Its members:
 
 ${table(
   ['member', 'what it is'],

@@ -69,7 +69,7 @@ const padded = read(1)
   .slice(0, 4_092)
   .concat('\r\n\r\n');
 
-/** True when the bytes leave this process within a second: they are read by the server, or buffered by the system. */
+/** True when the socket has passed the bytes to the operating system within a second. */
 const isTaken = (socket: Socket, bytes: Buffer): Promise<boolean> =>
   new Promise((resolve) => {
     socket.write(bytes, () => resolve(true));

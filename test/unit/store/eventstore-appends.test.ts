@@ -149,7 +149,7 @@ describe('the answer to an append', () => {
     expect(permanentFault(refused(any))).toBeInstanceOf(fault);
   });
 
-  it('leaves no outcome unknown for an error that the client library has no class for', () => {
+  it('leaves no outcome unknown for a bad request, whatever the text of its status', () => {
     const error = refused(details(BadRequestSchema), 'BadRequest');
     expect(permanentFault(error)).toMatchObject({ code: 'store-unavailable' });
     expect(isOutcomeUnknown(refused(details(BadRequestSchema), 'NotReady'))).toBe(false);
