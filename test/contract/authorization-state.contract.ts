@@ -82,6 +82,20 @@ export const authorizationStateContract = (name: string, open: () => Promise<Aut
       expect(found.map((each) => each !== undefined)).toEqual([false, false, true, true]);
     });
 
+    it('removes the objects of an account, and no other', async () => {
+      const account = `upstream:${randomUUID()}.("ada"\\`;
+      const ofAccount = (accountId: string) => ({ content: JSON.stringify({ iat: 1, accountId }) });
+      const [token, session] = [object(ofAccount(account)), object({ ...ofAccount(account), kind: 'Session' })];
+      const [longer, quoting] = [
+        object(ofAccount(`${account}a`)),
+        object(ofAccount(JSON.stringify(ofAccount(account)))),
+      ];
+      for (const each of [token, session, longer, quoting]) await one.put(each);
+      await other.removeAccount(account);
+      const found = await Promise.all([token, session, longer, quoting].map(({ kind, key }) => one.find(kind, key)));
+      expect(found.map((each) => each !== undefined)).toEqual([false, false, true, true]);
+    });
+
     it('removes what has expired, and nothing that has no end', async () => {
       const [old, young, endless] = [object({ expiresAt: 1_000 }), object({ expiresAt: 2_000 }), object()];
       for (const each of [old, young, endless]) await one.put(each);

@@ -3,6 +3,7 @@ import type { AuthorizationState, FoundObject, StoredKey } from '../../../servic
 import { connect } from './connection.js';
 import { DUPLICATE_KEY } from './driver-faults.js';
 import type { MongoLocation } from './location.js';
+import { containing } from './regular-expressions.js';
 
 type ObjectRow = {
   /** Kind and key. */
@@ -86,6 +87,12 @@ export const mongoAuthorizationState = async (
     removeGrant: (kinds, grant) =>
       guarded(async () => {
         await objects.deleteMany({ grant, kind: { $in: [...kinds] } });
+      }),
+    removeAccount: (account) =>
+      guarded(async () => {
+        // The content is stored as text. A quotation mark within a value has a backslash before it, so only a field matches.
+        const content = { $regex: containing(`"accountId":${JSON.stringify(account)}`) };
+        await objects.deleteMany({ content });
       }),
     removeExpired: (before) =>
       guarded(async () => {

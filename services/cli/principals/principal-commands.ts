@@ -29,7 +29,7 @@ const addUserCommands = (program: Command, { withData, ownSettings, configuratio
     });
   withData(user.command('passwd'))
     .argument('<name>')
-    .description('change a password')
+    .description('change a password, and end the sign-ins with the old one; access tokens stay valid until they expire')
     .addHelpText('after', PASSWORD_HELP)
     .addHelpText('after', ownSettings)
     .action(async (name: string, options: Options) => {
@@ -38,7 +38,7 @@ const addUserCommands = (program: Command, { withData, ownSettings, configuratio
     });
   withData(user.command('remove'))
     .argument('<name>')
-    .description('remove a person, for signing in; tokens that were given stay valid until they expire')
+    .description('remove a person, and end the sign-ins; access tokens stay valid until they expire')
     .addHelpText('after', ownSettings)
     .action(async (name: string, options: Options) => {
       const { removeUser } = await import('./principals.js');

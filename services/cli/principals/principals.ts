@@ -10,6 +10,7 @@ import { OperatorError } from '../../config/operator-errors.js';
 import { redirectAddress } from '../../config/setting-kinds.js';
 import { principalPaths } from '../../main/access/authorization-server.js';
 import { recordChange } from './audited-change.js';
+import { endSignIns } from './end-sign-ins.js';
 import { createInterface } from 'node:readline/promises';
 import { askForSecret } from '../question.js';
 
@@ -121,10 +122,19 @@ export const addUser = async (settings: Settings, name: string, flags: UserFlags
   await recordChange(settings, 'flightlog user add', name);
 };
 
+const endAndRecord = async (settings: Settings, command: string, name: string): Promise<void> => {
+  try {
+    await endSignIns(settings, name);
+  } finally {
+    await recordChange(settings, command, name);
+  }
+};
+
 /**
- * Changes the password of a user to one that it asks for.
+ * Changes the password of a user to one that it asks for, and ends the sign-ins of the user.
  *
- * @throws {OperatorError} when there is no such user or no directory of users, or the password is not allowed.
+ * @throws {OperatorError} when there is no such user or no directory of users, the password is not allowed, or the
+ *   sign-ins cannot be ended.
  */
 export const changePassword = async (settings: Settings, name: string): Promise<void> => {
   const { users } = filesOfExisting(settings, 'users');
@@ -132,14 +142,18 @@ export const changePassword = async (settings: Settings, name: string): Promise<
   const password = await newPassword();
   await users.change((before) => without(before, name, 'user').set(name, { ...userIn(before, name), password }));
   print(`the password of ${name} is changed`);
-  await recordChange(settings, 'flightlog user passwd', name);
+  await endAndRecord(settings, 'flightlog user passwd', name);
 };
 
-/** Removes a user. @throws {OperatorError} when there is none of this name, or no directory of users. */
+/**
+ * Removes a user, and ends the sign-ins of the user: a user of the same name that is added later gets none of them.
+ *
+ * @throws {OperatorError} when there is no such user or no directory of users, or the sign-ins cannot be ended.
+ */
 export const removeUser = async (settings: Settings, name: string): Promise<void> => {
   await filesOfExisting(settings, 'users').users.change((before) => without(before, name, 'user'));
   print(`${name} can sign in no longer`);
-  await recordChange(settings, 'flightlog user remove', name);
+  await endAndRecord(settings, 'flightlog user remove', name);
 };
 
 const line = (name: string, roles: readonly string[]): string => `${name}  ${roles.join(', ')}`.trimEnd();

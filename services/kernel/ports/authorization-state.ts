@@ -46,6 +46,8 @@ export interface AuthorizationState {
   remove(kind: string, key: string): Promise<void>;
   /** Removes the objects of these kinds that belong to a grant. */
   removeGrant(kinds: readonly string[], grant: string): Promise<void>;
+  /** Removes the objects whose content has this `accountId`: the sessions, grants and tokens of a person. */
+  removeAccount(account: string): Promise<void>;
   /** Removes what expired before this time, in seconds since 1970. */
   removeExpired(before: number): Promise<void>;
   /** All keys, the newest first. */

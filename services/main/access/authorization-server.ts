@@ -98,8 +98,12 @@ export const attemptRecorder =
     });
   };
 
-/** Opens the state in the data directory, or in a database that processes of several machines share. */
-const openState = async ({ data, auth: { server } }: Settings): Promise<AuthorizationState> => {
+/**
+ * Opens the state in the data directory, or in a database that processes of several machines share.
+ *
+ * @throws {OperatorError} naming the setting, when the database cannot be used.
+ */
+export const openState = async ({ data, auth: { server } }: Settings): Promise<AuthorizationState> => {
   const { state_store: location } = server;
   if (location.kind === 'sqlite') return sqliteAuthorizationState(resolve(data));
   const { mongoAuthorizationState } = await import('../../../projections/store/mongo/mongo-authorization-state.js');

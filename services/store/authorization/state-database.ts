@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
 import type {
   AuthorizationState,
@@ -47,11 +46,10 @@ const written = <Arguments extends readonly unknown[], Result>(write: (...given:
 };
 
 /**
- * Opens the state of the authorization server in a data directory, and creates it if missing. Every method blocks the
- * thread until the disk has answered.
+ * Opens the state of the authorization server in a file, and creates it if missing. Every method blocks the thread
+ * until the disk has answered.
  */
-export const stateDatabase = (directory: string): Blocking<AuthorizationState> => {
-  const path = join(directory, 'authorization.db');
+export const stateDatabase = (path: string): Blocking<AuthorizationState> => {
   createPrivately(path);
   const db = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });
   db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; ${SCHEMA}`);
@@ -63,6 +61,7 @@ export const stateDatabase = (directory: string): Blocking<AuthorizationState> =
   );
   const remove = db.prepare('DELETE FROM objects WHERE kind = ? AND key = ?');
   const removeGrant = db.prepare('DELETE FROM objects WHERE grant_id = ? AND kind IN (SELECT value FROM json_each(?))');
+  const removeAccount = db.prepare("DELETE FROM objects WHERE json_extract(content, '$.accountId') = ?");
   const removeExpired = db.prepare('DELETE FROM objects WHERE expires_at < ?');
   const keys = db.prepare('SELECT id, jwk, created_at AS createdAt FROM keys ORDER BY created_at DESC, id');
   const addKey = db.prepare('INSERT INTO keys (id, jwk, created_at) VALUES (?, ?, ?)');
@@ -82,6 +81,7 @@ export const stateDatabase = (directory: string): Blocking<AuthorizationState> =
     removeGrant: written((kinds: readonly string[], grant: string): void => {
       removeGrant.run(grant, JSON.stringify(kinds));
     }),
+    removeAccount: written((account: string): void => void removeAccount.run(account)),
     removeExpired: written((before: number): void => void removeExpired.run(before)),
     keys: () => keys.all() as readonly StoredKey[],
     addKey: written(({ id, jwk, createdAt }: StoredKey): void => void addKey.run(id, jwk, createdAt)),

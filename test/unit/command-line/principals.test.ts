@@ -16,6 +16,7 @@ import {
   removeClient,
   removeUser,
 } from '../../../services/cli/principals/principals.js';
+import { sqliteAuthorizationState } from '../../../services/store/authorization/sqlite-authorization-state.js';
 import { type Configuration, configure } from '../../../services/config/configuration.js';
 
 let root: string;
@@ -61,6 +62,39 @@ it('prints the secret of a new client also when the audit cannot be written, and
   } finally {
     written.mockRestore();
   }
+});
+
+describe('a command that changes or removes a user', () => {
+  afterEach(() => void vi.restoreAllMocks());
+
+  it.each<[string, (settings: Configuration) => Promise<void>]>([
+    ['user passwd', (settings) => changePassword(settings, 'ada')],
+    ['user remove', (settings) => removeUser(settings, 'ada')],
+  ])('ends the sign-ins of this user alone: %s', async (_command, run) => {
+    const password = await hashPassword('an earlier password');
+    const entry = { password, roles: [] };
+    await usersFile(join(root, 'users.json')).change(() => new Map([['ada', entry]]));
+    const state = sqliteAuthorizationState(root);
+    const token = (accountId: string) => ({
+      kind: 'RefreshToken',
+      key: accountId,
+      content: JSON.stringify({ accountId }),
+    });
+    for (const account of ['ada', 'ada2'])
+      await state.put({ ...token(account), grant: undefined, alias: undefined, expiresAt: undefined });
+    vi.spyOn(process, 'stdin', 'get').mockReturnValue(Readable.from(['a password of a test\n']) as never);
+    await run(withData(root));
+    expect(await state.find('RefreshToken', 'ada')).toBeUndefined();
+    expect(await state.find('RefreshToken', 'ada2')).toBeDefined();
+    await state.close();
+  });
+
+  it('makes no state of an authorization server where none has run', async () => {
+    const entry = { password: await hashPassword('an earlier password'), roles: [] };
+    await usersFile(join(root, 'users.json')).change(() => new Map([['ada', entry]]));
+    await removeUser(withData(root), 'ada');
+    expect(existsSync(join(root, 'authorization.db'))).toBe(false);
+  });
 });
 
 describe('another command that changes the users while a password is typed', () => {

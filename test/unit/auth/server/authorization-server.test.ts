@@ -257,6 +257,15 @@ describe('refresh tokens', () => {
     expect(answers.filter(({ status }) => status === 200).length).toBeLessThanOrEqual(1);
   });
 
+  it('are refused after the account is removed from the state, as by `flightlog user passwd`', async () => {
+    const before = await signIn();
+    const state = sqliteAuthorizationState(directory);
+    await state.removeAccount(ALICE.name);
+    await state.close();
+    expect((await refresh(issuer, before)).status).toBe(400);
+    expect((await refresh(issuer, await signIn())).status).toBe(200);
+  });
+
   it('are not given without the scope offline, and are refused once revoked', async () => {
     expect((await redeem(issuer, await getCode(issuer, ALICE, 'all'))).body['refresh_token']).toBeUndefined();
     const token = await signIn();
