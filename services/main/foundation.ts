@@ -4,11 +4,13 @@ import { VIEWS_FILE } from '../../projections/store/sqlite/sqlite-read-store.js'
 import { type ParkedStreams, parkedStreams } from '../kernel/log-readers/parked-streams.js';
 import type { PayloadStore } from '../kernel/ports/payload-store.js';
 import { followFormat, type FormatInForce } from '../reference/format-in-force.js';
+import type { Check } from '../gateway/readiness.js';
 import type { RetryRequests } from '../reference/retry-requests.js';
 import { type OpenSessions, openSessions } from '../sessions/sessions.js';
 import { openMetrics, type ProcessMetrics } from '../metrics/process-metrics.js';
 import { lockDataDirectory } from '../store/data-directory.js';
 import type { Configuration } from '../config/configuration.js';
+import { watchAppends } from '../health/append-watch.js';
 import { type DirectoryWatch, watchDirectory } from '../health/directory-watch.js';
 import { retryParkedStreams } from './log/parked-retries.js';
 import { logKey, logSource, openWritableLog, type WritableLog } from './log/log-source.js';
@@ -36,6 +38,8 @@ export type Foundation = {
   /** The data that threads of this process are started with. */
   readonly source: ViewsThreadData;
   readonly watch: DirectoryWatch;
+  /** Degraded while appends to the log fail. */
+  readonly appends: () => Check | undefined;
   readonly metrics: ProcessMetrics;
   /** Closes all of these parts; the parts that use them must be closed before. */
   readonly close: () => Promise<void>;
@@ -77,7 +81,8 @@ export const openFoundation = async (configuration: Configuration, logger: Logge
       onDrop: metrics.subscriptionDropped,
     }),
   );
-  const log = { ...opened, store: measuredAppends(opened.store, metrics) };
+  const appends = watchAppends(measuredAppends(opened.store, metrics));
+  const log = { ...opened, store: appends.store };
   const source = { directory, location, source: log.source, views };
   const payloads = await forSetting('payload_store', () => openPayloads(source));
   const { store } = log;
@@ -104,6 +109,7 @@ export const openFoundation = async (configuration: Configuration, logger: Logge
     retries,
     source,
     watch,
+    appends: appends.check,
     metrics,
     close: async () => {
       watch.close();

@@ -128,7 +128,7 @@ export const startServer = async (configuration: Configuration, logger: Logger):
   const eventstoreAt = await checkedPorts(configuration);
   const duties = dutiesOf(configuration.role);
   const foundation = await openFoundation(configuration, logger);
-  const { directory, log, payloads, sessions, source, watch, format, parked, metrics } = foundation;
+  const { directory, log, payloads, sessions, source, watch, appends, format, parked, metrics } = foundation;
   const { store } = log;
   const uploads = await openUploads(configuration, directory);
   const isEmpty = await isUnused(store);
@@ -160,7 +160,9 @@ export const startServer = async (configuration: Configuration, logger: Logger):
   const egress = duties.reactor ? await startExport(configuration, source, logger) : undefined;
   const health = watchViews(store, { ...current, parked });
   const checks = (): readonly Check[] =>
-    presentChecks([logLag.check(), ...logChecks(store, format), watch.check(), ...health.checks(), egress?.check()]);
+    presentChecks([
+      ...[logLag.check(), appends(), ...logChecks(store, format), watch.check(), ...health.checks(), egress?.check()],
+    ]);
   const gauges = { parked, parkedInViews: health.parked, building: () => views.building(), reactors: reactors.figures };
   const commands = { followers: [following, ...(warm ? [warm] : [])], admission: sessions.admission };
   const hosting = { store, logId: store.logId, logger, uploads, checks, ...commands, metrics, bindings, audit };

@@ -107,11 +107,12 @@ export const startWorker = async (configuration: Configuration, logger: Logger):
     ...(views ? [projectorComponent(views, foundation)] : []),
     ...(dutiesOf(configuration.role).reactor ? [await reactorComponent(configuration, foundation, logger)] : []),
   ];
-  const { directory, log, watch, format, parked, metrics, sessions } = foundation;
+  const { directory, log, watch, appends, format, parked, metrics, sessions } = foundation;
   const { logId, copyOf } = log.store;
   const checks = (): readonly Check[] =>
     presentChecks([
       watch.check(),
+      appends(),
       ...parts.flatMap((part) => part.checks()),
       parkedCheck({ count: views?.parked() ?? 0 }, parked),
       ...logChecks(log.store, format),
