@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { connected } from './connection/connect.js';
 import type { Connection, TailedEvent, TailInit } from './connection/connection.js';
 import type { ConnectionFlags } from './connection/profile.js';
-import { isRetryable } from './connection/refusal.js';
+import { isForLater } from './connection/refusal.js';
 import { print } from './output/documents.js';
 import { cell, colourOf, oneLine, timeCell } from './output/text.js';
 
@@ -67,8 +67,8 @@ const requestOf = ({ from, project, domain, name, node, category, type, phase, l
 });
 
 /**
- * Yields events of the log and checkpoints without end. After a lost connection it reconnects, and resumes after the
- * last position that the server has sent. The server sends a checkpoint at the start of a tail, so there is such a
+ * Yields events of the log and checkpoints without end. After a lost connection, or a refusal of an overloaded server,
+ * it connects again, and resumes after the last position that the server has sent. The server sends a checkpoint at the start of a tail, so there is such a
  * position soon; a connection that is lost before is an error, because events could be missed.
  */
 const eventsOf = async function* (connection: Connection, request: TailInit): AsyncIterable<TailedEvent> {
@@ -81,7 +81,7 @@ const eventsOf = async function* (connection: Connection, request: TailInit): As
         yield event;
       }
     } catch (error) {
-      if (lastEventId === '' || !isRetryable(error)) throw error;
+      if (lastEventId === '' || !isForLater(error)) throw error;
     }
     await pause(RETRY_MS);
   }

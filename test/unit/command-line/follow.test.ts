@@ -3,8 +3,11 @@ import { describe, expect, it } from 'vitest';
 
 import { WatchResponse_Kind as Kind, WatchResponseSchema } from '../../../proto/gen/platformidl/eventlog/watch_pb.js';
 import type { Connection } from '../../../services/cli/client/connection/connection.js';
-import { ConnectionLost, Unreachable } from '../../../services/cli/client/connection/refusal.js';
+import { ConnectionLost, Refused, Unreachable } from '../../../services/cli/client/connection/refusal.js';
 import { answersOf } from '../../../services/cli/client/executions/follow.js';
+
+/** The status of gRPC. */
+const RESOURCE_EXHAUSTED = 8;
 
 type Answer = MessageInitShape<typeof WatchResponseSchema>;
 
@@ -67,6 +70,16 @@ describe('a watch whose stream ends early', () => {
     );
     expect(await namesIn(connection)).toEqual(['first', 'second']);
     expect(askedAfter).toEqual(['', '', '']);
+  });
+
+  it('opens the watch again when the server has ended it because it was read too slowly, or has too many', async () => {
+    const { askedAfter, connection } = connectionWith(
+      [page('first', false), new Refused(RESOURCE_EXHAUSTED, 'the client reads too slowly')],
+      [new Refused(RESOURCE_EXHAUSTED, 'this process has 5000 watchers already')],
+      [{ kind: Kind.END, position: 9n }],
+    );
+    expect(await namesIn(connection)).toEqual(['first']);
+    expect(askedAfter).toEqual(['', '7', '7']);
   });
 
   it('fails when no server has ever answered', async () => {

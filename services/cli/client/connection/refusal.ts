@@ -74,19 +74,16 @@ export class ForeignAnswer extends OperatorError {
   }
 }
 
-/** True when the server may answer later: a stream is opened again then, a gRPC call with retries is tried again. */
-export const isRetryable = (error: unknown): boolean =>
-  error instanceof Unreachable ||
-  error instanceof ConnectionLost ||
-  (error instanceof Refused && error.code === 'UNAVAILABLE');
-
-const LATER_CODES: ReadonlySet<string> = new Set(['RESOURCE_EXHAUSTED', 'DEADLINE_EXCEEDED']);
+const LATER_CODES: ReadonlySet<string> = new Set(['UNAVAILABLE', 'RESOURCE_EXHAUSTED', 'DEADLINE_EXCEEDED']);
 
 /** The text of gRPC clients for an answer above their limit, which has the code of an overload. */
 const TOO_LARGE = /larger than max/u;
 
-/** True when a call that may be sent twice is worth another attempt: also after no answer in time, and under load. */
+/**
+ * True when the server may answer later, because it is away, overloaded or slow: a stream that had begun is then opened
+ * again, and a call that may be sent twice is sent again.
+ */
 export const isForLater = (error: unknown): boolean => {
-  if (isRetryable(error) || error instanceof TimedOut) return true;
+  if (error instanceof Unreachable || error instanceof ConnectionLost || error instanceof TimedOut) return true;
   return error instanceof Refused && LATER_CODES.has(error.code) && !TOO_LARGE.test(error.message);
 };

@@ -8,7 +8,7 @@ import {
   WatchResponse_Kind as Kind,
 } from '../../../../proto/gen/platformidl/eventlog/watch_pb.js';
 import type { Connection } from '../connection/connection.js';
-import { ConnectionLost, isRetryable } from '../connection/refusal.js';
+import { ConnectionLost, isForLater } from '../connection/refusal.js';
 import { errorOrCause, phaseOf } from '../entities/columns.js';
 import type { ExecutionId } from './execution-id.js';
 import type { ExecutionState } from './tree.js';
@@ -45,7 +45,7 @@ const wholeAnswers = async function* (stream: AsyncIterable<WatchResponse>): Asy
  *
  * @param lost called when the connection was lost, and after each further attempt that has failed.
  * @throws {Unreachable} when the server has never begun to answer; later the watch waits for the server.
- * @throws {Refused} when the server refuses, but not when it is UNAVAILABLE after it has begun to answer.
+ * @throws {Refused} when the server refuses, but not when it is UNAVAILABLE or overloaded after it has begun to answer.
  */
 export const answersOf = async function* (
   connection: Connection,
@@ -68,7 +68,7 @@ export const answersOf = async function* (
       }
     } catch (error) {
       hasBegun ||= error instanceof ConnectionLost;
-      if (!hasBegun || !isRetryable(error)) throw error;
+      if (!hasBegun || !isForLater(error)) throw error;
       lost();
     }
     if (!isOver) await pause(RETRY_MS);
