@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { ACCESS_ROLES } from '../auth/permissions/roles.js';
+import { BROWSER_CLIENT } from '../auth/server/browser-client.js';
 import { duration, flag, isHttpAddress, oneOrMore, readStore, redirectAddress } from './setting-kinds.js';
 
 /** Segments of a path that stand for themselves in a URL and in the path of a cookie. */
@@ -21,7 +22,10 @@ export const baseUrl = z.string().refine((text) => text === '' || isBaseUrl(text
 });
 
 const client = z.strictObject({
-  id: z.string().regex(/^[ -~]+$/u, 'must have one or more printable ASCII characters'),
+  id: z
+    .string()
+    .regex(/^[ -~]+$/u, 'must have one or more printable ASCII characters')
+    .refine((id) => id !== BROWSER_CLIENT, `must not be ${BROWSER_CLIENT}, the client of the console`),
   secret: z.string().min(16, 'must have 16 characters or more').optional(),
   redirect_uris: z.array(redirectAddress).default([]),
   roles: z.array(z.enum(ACCESS_ROLES, { error: `must be among ${ACCESS_ROLES.join(', ')}` })).default([]),

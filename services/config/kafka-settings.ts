@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { EXPORT_FORMATS } from '../reactors/export-to-kafka/message.js';
-import { count, flag, oneOrMore } from './setting-kinds.js';
+import { flag, integer, oneOrMore } from './setting-kinds.js';
 
 /** The Kafka client splits the text at its first colon, so that no IPv6 address can be in it. */
 const BROKER = /^[^\s:/]+:(?<port>\d{1,5})$/u;
@@ -22,6 +22,10 @@ const brokers = z.preprocess(
 
 const MECHANISMS = ['plain', 'scram-sha-256', 'scram-sha-512'] as const;
 
+/** Kafka's protocol has 32 bits with a sign for the partitions of a topic, and 16 for the replicas of a partition. */
+const MAX_PARTITIONS = 2 ** 31 - 1;
+const MAX_REPLICAS = 2 ** 15 - 1;
+
 /** The settings of the export to Kafka. */
 export const kafka = z.strictObject({
   brokers: brokers.default([]).describe('`HOST:PORT` of the brokers to which events are published; empty is no export'),
@@ -34,8 +38,11 @@ export const kafka = z.strictObject({
     .regex(/^[A-Za-z0-9._-]{1,180}$/u, { error: 'must be letters, digits, dots, dashes and underscores, at most 180' })
     .default('flightlog')
     .describe('prefix of the names of all topics'),
-  topic_partitions: oneOrMore.default(6).describe('partitions of each topic of events'),
-  replication_factor: count
+  topic_partitions: integer(MAX_PARTITIONS, `must be from 1 to ${MAX_PARTITIONS}`)
+    .refine((partitions) => partitions > 0, { error: `must be from 1 to ${MAX_PARTITIONS}` })
+    .default(6)
+    .describe('partitions of each topic of events'),
+  replication_factor: integer(MAX_REPLICAS, `must be from 0 to ${MAX_REPLICAS}`)
     .default(0)
     .describe('replicas of each partition of a created topic; 0 is the default of the cluster'),
   export_partitions: oneOrMore

@@ -112,6 +112,9 @@ describe('the configuration', () => {
     ['kafka.brokers.0', 'kafka-1:0', 'must be HOST:PORT, with a port from 1 to 65535'],
     ['kafka.brokers.0', '[::1]:9092', 'must be HOST:PORT, with a port from 1 to 65535; for an IPv6 address'],
     ['kafka.brokers.0', 'kafka://kafka-1:9092', 'must be HOST:PORT'],
+    ['kafka.topic_partitions', 0, 'must be from 1 to 2147483647'],
+    ['kafka.topic_partitions', 2_147_483_648, 'must be from 1 to 2147483647'],
+    ['kafka.replication_factor', 32_768, 'must be from 0 to 32767'],
     ['auth.server.issuer', 'https://example.com/', 'must be http://HOST:PORT or https://HOST'],
     ['auth.server.issuer', 'https://example.com/tools/../flightlog', 'must be http://HOST:PORT or https://HOST'],
     ['auth.browser.address', 'https://example.com/tools?a', 'must be http://HOST:PORT or https://HOST'],
@@ -125,6 +128,11 @@ describe('the configuration', () => {
 
   it.each([
     ['auth.server', { clients: [{ id: 'äpp' }] }, '.clients.0.id (from test): must have one or more printable ASCII'],
+    [
+      'auth.server.clients',
+      [{ id: 'flightlog-console' }],
+      '.0.id (from test): must not be flightlog-console, the client of the console',
+    ],
     [
       'auth.server.clients',
       [{ id: 'app', redirect_uris: ['com.example.app:/end'] }],
