@@ -12,7 +12,7 @@ import type {
   ReadStore,
   ValueCounts,
 } from '../runtime/read-store.js';
-import { pageStart, pageToken } from './token.js';
+import { isOffset, pageStart, pageToken } from './token.js';
 
 /** The fields that every list request has; the generated request messages can be passed as they are. */
 export type ListRequest = {
@@ -101,11 +101,14 @@ const queryOf = async (listed: Listed, scope: ListScope, request: ListRequest): 
   return narrowQuery(store, collection, { terms: filters.terms, where: implied(scope, filters), ...rest });
 };
 
-const tooSlow = ({ rpc }: Listed, { filters, sortBy }: ListRequest): RpcError => {
-  const parts = [filters && `filters ${filters.slice(0, SHOWN)}`, sortBy && `sort key '${sortBy.key}'`]
-    .filter(Boolean)
-    .join(' and ');
-  return new RpcError('DEADLINE_EXCEEDED', `${rpc} with ${parts || 'this offset'} takes too long: narrow it down`);
+const tooSlow = ({ rpc }: Listed, { filters, sortBy, token }: ListRequest): RpcError => {
+  const parts = [
+    filters && `filters ${filters.slice(0, SHOWN)}`,
+    sortBy && `sort key '${sortBy.key}'`,
+    isOffset(token) && 'this offset',
+  ].filter(Boolean);
+  const named = parts.length > 0 ? ` with ${parts.join(' and ')}` : '';
+  return new RpcError('DEADLINE_EXCEEDED', `${rpc}${named} takes too long: narrow it down`);
 };
 
 const inTime = async <Result>(listed: Listed, request: ListRequest, found: Promise<Result>): Promise<Result> => {
@@ -119,8 +122,8 @@ const inTime = async <Result>(listed: Listed, request: ListRequest, found: Promi
 /**
  * Answers a list request with a page of a collection.
  *
- * @throws {RpcError} INVALID_ARGUMENT for an invalid filter, sort key or token; DEADLINE_EXCEEDED, naming the filters
- * and the sort key, when the page would take too long to find.
+ * @throws {RpcError} INVALID_ARGUMENT for an invalid filter, sort key or token; DEADLINE_EXCEEDED, naming the filters,
+ * the sort key and an offset, when the page would take too long to find.
  */
 export const listPage = async (listed: Listed, scope: ListScope, request: ListRequest): Promise<ListPage> => {
   const query = await inTime(listed, request, queryOf(listed, scope, request));

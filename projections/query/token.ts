@@ -43,6 +43,9 @@ const jsonOf = (text: string): unknown => {
   }
 };
 
+/** True for a token that is an offset. */
+export const isOffset = (token: string): boolean => OFFSET.test(token);
+
 /**
  * Decodes the token of a list request: the beginning when it is empty, an offset when it is 1 to 15 digits, else the
  * cursor that it encodes.
@@ -51,7 +54,7 @@ const jsonOf = (text: string): unknown => {
  */
 export const pageStart = (order: Order, token: string, rpc: string): PageStart => {
   if (token === '') return {};
-  if (OFFSET.test(token)) return { offset: Number(token) };
+  if (isOffset(token)) return { offset: Number(token) };
   const after = cursorOf(order, token);
   if (!after) throw new RpcError('INVALID_ARGUMENT', `invalid pagination token ${token.slice(0, 100)} for ${rpc}`);
   return { after };

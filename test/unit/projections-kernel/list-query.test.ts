@@ -165,11 +165,16 @@ describe('lists', () => {
     await expect(numbers({ sortBy })).rejects.toMatchObject(refusal(message));
   });
 
-  it('name the filter when a page takes too long', async () => {
+  it.each([
+    [{ filters: 'contains(name,x)' }, ' with filters contains(name,x)'],
+    [{ filters: 'contains(name,x)', token: '5000' }, ' with filters contains(name,x) and this offset'],
+    [{ token: '5000' }, ' with this offset'],
+    [{}, ''],
+  ])('that take too long are refused, naming what was asked for of %o', async (asked, named) => {
     const slow = { ...store, find: () => Promise.reject(new QueryTooSlow('late')) };
-    await expect(numbers({ filters: 'contains(name,x)' }, { ...listed, store: slow })).rejects.toMatchObject({
+    await expect(numbers(asked, { ...listed, store: slow })).rejects.toMatchObject({
       code: 'DEADLINE_EXCEEDED',
-      message: 'ListExecutions with filters contains(name,x) takes too long: narrow it down',
+      message: `ListExecutions${named} takes too long: narrow it down`,
     });
   });
 
