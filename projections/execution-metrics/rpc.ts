@@ -10,10 +10,13 @@ import { accessOf } from '../../services/kernel/permitted.js';
 import { type Call, type Route, route } from '../../services/kernel/rpc.js';
 import { completeExecutionId } from '../query/execution-identifiers.js';
 import { apiCaller } from './api-caller.js';
-import { MAX_NODES } from './run.js';
+import { MAX_NODES } from './reads.js';
 import { workflowSpan } from './spans.js';
 
-/** Within the nesting limit of messages, because a level is at most two spans deep; executions are rarely so deep. */
+/**
+ * Maximum number of levels, which few executions have. A level is at most two spans deep, so that the answer stays
+ * within the 100 nested messages that decoders accept.
+ */
 const MAX_DEPTH = 40;
 
 const metrics = async (

@@ -15,27 +15,27 @@ import {
   type NodesOfParent,
   levelOf,
   nodesUnder,
-  type MetricsRun,
+  type MetricsReads,
   specIdOf,
   START_NODE,
   upstreamEnd,
   workflowOf,
-} from './run.js';
+} from './reads.js';
 import { spanEnd, operation, operationUnlessNegative, spanOf } from './span.js';
 
 type Spans = readonly Span[];
 
 /** A node that is being converted to a span. */
 type At = {
-  readonly run: MetricsRun;
+  readonly reads: MetricsReads;
   readonly node: NodeExecution;
   readonly closure: Partial<NodeExecutionClosure>;
   readonly level: NodesOfParent;
   readonly depth: number;
 };
 
-const childrenOf = ({ run, node }: At): Promise<readonly NodeExecution[]> =>
-  nodesUnder(run, node.id?.executionId, node.id?.nodeId ?? '');
+const childrenOf = ({ reads, node }: At): Promise<readonly NodeExecution[]> =>
+  nodesUnder(reads, node.id?.executionId, node.id?.nodeId ?? '');
 
 const allSetup = ({ closure }: At): Spans => operation('NODE_SETUP', closure.createdAt, closure.updatedAt);
 
@@ -72,17 +72,17 @@ const attemptSpans = (attempts: readonly TaskExecution[], depth: number): Spans 
 const dynamicSpans = async (at: At, taskEnd: Instant | undefined): Promise<Spans> => {
   const nodes = await childrenOf(at);
   if (nodes.length === 0) return operation('NODE_RESET', taskEnd, at.closure.updatedAt);
-  const level = levelOf(nodes, await dynamicOf(at.run, at.node));
+  const level = levelOf(nodes, await dynamicOf(at.reads, at.node));
   return [
     // Engines may report the end of the task after the start of the nodes that it has generated.
     ...operationUnlessNegative('NODE_RESET', taskEnd, beginningOf(level)),
-    ...(await nodeSpans(at.run, level, at.depth)),
+    ...(await nodeSpans(at.reads, level, at.depth)),
     ...teardown(at, upstreamEnd(level, END_NODE)),
   ];
 };
 
 const taskNodeSpans = async (at: At): Promise<Spans> => {
-  const attempts = await readAttempts(at.run, at.node.id);
+  const attempts = await readAttempts(at.reads, at.node.id);
   const last = attempts.at(-1);
   if (last === undefined) return allSetup(at);
   const end = last.closure?.updatedAt;
@@ -99,7 +99,7 @@ const branchSpans = async (at: At): Promise<Spans> => {
   const chosen = children.find(({ closure }) => closure?.phase !== NodePhase.SKIPPED) ?? children[0];
   if (chosen === undefined) return allSetup(at);
   const spans: Span[] = [];
-  for (const child of children) spans.push(await nodeSpan(at.run, child, at.level, at.depth));
+  for (const child of children) spans.push(await nodeSpan(at.reads, child, at.level, at.depth));
   return [
     ...operation('NODE_SETUP', at.closure.createdAt, chosen.closure?.createdAt),
     ...spans,
@@ -119,11 +119,11 @@ const gateSpans = (at: At): Spans => {
 };
 
 const launchPlanSpans = async (at: At): Promise<Spans> => {
-  const child = await readChild(at.run, at.node);
+  const child = await readChild(at.reads, at.node);
   if (child === undefined) return allSetup(at);
   return [
     ...operation('NODE_SETUP', at.closure.createdAt, child.closure?.createdAt),
-    await workflowSpan(at.run, child, at.depth),
+    await workflowSpan(at.reads, child, at.depth),
     ...teardown(at, child.closure?.updatedAt),
   ];
 };
@@ -139,7 +139,7 @@ const subWorkflowSpans = async (at: At, reference: Identifier): Promise<Spans> =
   const level = levelOf(nodes, closure, workflow);
   return [
     ...operation('NODE_SETUP', at.closure.createdAt, beginningOf(level)),
-    ...(await nodeSpans(at.run, level, at.depth)),
+    ...(await nodeSpans(at.reads, level, at.depth)),
     ...teardown(at, upstreamEnd(level, END_NODE)),
   ];
 };
@@ -163,20 +163,25 @@ const insideOf = async (at: At, target: Node['target'] | undefined): Promise<Spa
   }
 };
 
-const nodeSpan = async (run: MetricsRun, node: NodeExecution, level: NodesOfParent, depth: number): Promise<Span> => {
+const nodeSpan = async (
+  reads: MetricsReads,
+  node: NodeExecution,
+  level: NodesOfParent,
+  depth: number,
+): Promise<Span> => {
   const closure: Partial<NodeExecutionClosure> = node.closure ?? {};
-  const at: At = { run, node, closure, level, depth: depth - 1 };
+  const at: At = { reads, node, closure, level, depth: depth - 1 };
   const spans = depth === 0 ? [] : await insideOf(at, definitionOf(level, node)?.target);
   const id = node.id ? ({ case: 'nodeId', value: node.id } as const) : ({ case: undefined } as const);
   return spanOf(id, closure.createdAt, closure.updatedAt, spans);
 };
 
-const nodeSpans = async (run: MetricsRun, level: NodesOfParent, depth: number): Promise<Spans> => {
+const nodeSpans = async (reads: MetricsReads, level: NodesOfParent, depth: number): Promise<Spans> => {
   const spans: Span[] = [];
   for (const node of level.nodes) {
     const id = specIdOf(node);
     if (id === START_NODE || id === END_NODE) continue;
-    const span = await nodeSpan(run, node, level, depth);
+    const span = await nodeSpan(reads, node, level, depth);
     // The transition to a node is part of its span at any depth.
     span.spans.unshift(...operation('NODE_TRANSITION', upstreamEnd(level, id), node.closure?.createdAt));
     spans.push(span);
@@ -184,23 +189,23 @@ const nodeSpans = async (run: MetricsRun, level: NodesOfParent, depth: number): 
   return spans;
 };
 
-const workflowSpans = async (run: MetricsRun, execution: Execution, depth: number): Promise<Spans> => {
+const workflowSpans = async (reads: MetricsReads, execution: Execution, depth: number): Promise<Spans> => {
   const { createdAt, updatedAt } = execution.closure ?? {};
-  const nodes = await nodesUnder(run, execution.id, '');
-  const level = levelOf(nodes, await workflowOf(run, execution));
+  const nodes = await nodesUnder(reads, execution.id, '');
+  const level = levelOf(nodes, await workflowOf(reads, execution));
   const started = level.byId.get(START_NODE)?.closure?.updatedAt;
   if (started === undefined) return operation('WORKFLOW_SETUP', createdAt, updatedAt);
   return [
     ...operation('WORKFLOW_SETUP', createdAt, started),
-    ...(await nodeSpans(run, level, depth - 1)),
+    ...(await nodeSpans(reads, level, depth - 1)),
     ...operationUnlessNegative('WORKFLOW_TEARDOWN', upstreamEnd(level, END_NODE), updatedAt),
   ];
 };
 
 /** The time of an execution as a tree of spans, `depth` levels deep. */
-export const workflowSpan = async (run: MetricsRun, execution: Execution, depth: number): Promise<Span> => {
+export const workflowSpan = async (reads: MetricsReads, execution: Execution, depth: number): Promise<Span> => {
   const { createdAt, updatedAt } = execution.closure ?? {};
-  const spans = depth === 0 ? [] : await workflowSpans(run, execution, depth);
+  const spans = depth === 0 ? [] : await workflowSpans(reads, execution, depth);
   const id = execution.id ? ({ case: 'workflowId', value: execution.id } as const) : ({ case: undefined } as const);
   return spanOf(id, createdAt, updatedAt, spans);
 };

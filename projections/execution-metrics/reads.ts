@@ -18,8 +18,8 @@ const { method } = AdminService;
 export const START_NODE = 'start-node';
 export const END_NODE = 'end-node';
 
-/** The reads of one request. */
-export type MetricsRun = {
+/** The reads for one timeline. */
+export type MetricsReads = {
   readonly callApi: CallApi;
   /** True when the caller has the permission to read in a project and domain. */
   readonly mayRead: (project: string, domain: string) => boolean;
@@ -41,12 +41,15 @@ export type NodesOfParent = {
 
 const PAGE = 1_000;
 
-/** Limit of one timeline: more nodes are of no use to a reader, and this many take some tens of megabytes of memory. */
+/**
+ * Limit of the nodes and tasks of one timeline: more are of no use to a reader, and this many take some tens of
+ * megabytes of memory.
+ */
 export const MAX_NODES = 20_000;
 
-const spend = (run: MetricsRun, count: number): void => {
-  run.left -= count;
-  if (run.left < 0)
+const spend = (reads: MetricsReads, count: number): void => {
+  reads.left -= count;
+  if (reads.left < 0)
     throw new RpcError('RESOURCE_EXHAUSTED', `more than ${MAX_NODES} nodes and tasks: ask for fewer levels by depth`);
 };
 
@@ -58,7 +61,7 @@ export const specIdOf = ({ id, metadata }: NodeExecution): string => {
 
 /** The nodes under a parent; with an empty parent ID, those of the execution itself. */
 export const nodesUnder = async (
-  run: MetricsRun,
+  reads: MetricsReads,
   workflowExecutionId: WorkflowExecutionIdentifier | undefined,
   uniqueParentId: string,
 ): Promise<readonly NodeExecution[]> => {
@@ -67,8 +70,8 @@ export const nodesUnder = async (
   let token = '';
   do {
     const request = { workflowExecutionId, uniqueParentId, limit: PAGE, token };
-    const page = await run.callApi(method.listNodeExecutions, request);
-    spend(run, page.nodeExecutions.length);
+    const page = await reads.callApi(method.listNodeExecutions, request);
+    spend(reads, page.nodeExecutions.length);
     nodes.push(...page.nodeExecutions);
     token = page.token;
   } while (token !== '');
@@ -77,15 +80,15 @@ export const nodesUnder = async (
 
 /** The attempts of a node's tasks, in ascending order. */
 export const readAttempts = async (
-  run: MetricsRun,
+  reads: MetricsReads,
   nodeExecutionId: NodeExecutionIdentifier | undefined,
 ): Promise<readonly TaskExecution[]> => {
   const attempts: TaskExecution[] = [];
   if (nodeExecutionId === undefined) return attempts;
   let token = '';
   do {
-    const page = await run.callApi(method.listTaskExecutions, { nodeExecutionId, limit: PAGE, token });
-    spend(run, page.taskExecutions.length);
+    const page = await reads.callApi(method.listTaskExecutions, { nodeExecutionId, limit: PAGE, token });
+    spend(reads, page.taskExecutions.length);
     attempts.push(...page.taskExecutions);
     token = page.token;
   } while (token !== '');
@@ -103,32 +106,32 @@ const ifPresent = async <Value>(reading: Promise<Value>): Promise<Value | undefi
 
 /** The registered workflow that an execution runs; `undefined` when it cannot be found. */
 export const workflowOf = async (
-  run: MetricsRun,
+  reads: MetricsReads,
   { closure }: Execution,
 ): Promise<CompiledWorkflowClosure | undefined> => {
   if (closure?.workflowId === undefined) return undefined;
-  const found = await ifPresent(run.callApi(method.getWorkflow, { id: closure.workflowId }));
+  const found = await ifPresent(reads.callApi(method.getWorkflow, { id: closure.workflowId }));
   return found?.closure?.compiledWorkflow;
 };
 
 /** The workflow that a dynamic node has generated. */
 export const dynamicOf = async (
-  run: MetricsRun,
+  reads: MetricsReads,
   { id }: NodeExecution,
 ): Promise<CompiledWorkflowClosure | undefined> => {
   if (id === undefined) return undefined;
-  return (await ifPresent(run.callApi(method.getDynamicNodeWorkflow, { id })))?.compiledWorkflow;
+  return (await ifPresent(reads.callApi(method.getDynamicNodeWorkflow, { id })))?.compiledWorkflow;
 };
 
 /**
  * The execution that a node has started; `undefined` when there is none, or when the caller may not read it: it may be of
  * another project or domain than the node.
  */
-export const readChild = async (run: MetricsRun, { closure }: NodeExecution): Promise<Execution | undefined> => {
+export const readChild = async (reads: MetricsReads, { closure }: NodeExecution): Promise<Execution | undefined> => {
   const target = closure?.targetMetadata;
   const id = target?.case === 'workflowNodeMetadata' ? target.value.executionId : undefined;
-  if (id === undefined || !run.mayRead(id.project, id.domain)) return undefined;
-  return ifPresent(run.callApi(method.getExecution, { id }));
+  if (id === undefined || !reads.mayRead(id.project, id.domain)) return undefined;
+  return ifPresent(reads.callApi(method.getExecution, { id }));
 };
 
 /** The nodes that a branch may choose. */
