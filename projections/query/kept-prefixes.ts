@@ -22,7 +22,7 @@ export type OpenPrefix = FoldedPrefix & { readonly store: DocumentReads };
 
 /** Folded prefixes of streams. The calls come one after another. */
 export interface Prefixes {
-  /** Folds a prefix, or takes one that is kept. The result is valid until the next call but one. */
+  /** Folds a prefix, or takes one that is kept. The next call leaves the result open; the one after it may close it. */
   open(needed: NeededPrefix, until: Moment | undefined): Promise<OpenPrefix>;
 }
 
@@ -77,7 +77,7 @@ export const openPrefixes = ({ openStore, ...sources }: PrefixesOptions): Prefix
       await closeOldest();
       const opened = await fold(needed, until);
       count += 1;
-      kept.set(opened.isClosed ? name : `growing ${count}`, opened); // a prefix that may grow is folded anew each time
+      kept.set(opened.isFinal ? name : `growing ${count}`, opened); // a prefix that may grow is folded anew each time
       return opened;
     },
   };

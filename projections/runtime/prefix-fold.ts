@@ -25,7 +25,7 @@ export type FoldedPrefix = {
   /** The position of the last event of the prefix; 0n when it has none. */
   readonly position: bigint;
   /** True when the stream has events after the prefix, so that the prefix cannot change any more. */
-  readonly isClosed: boolean;
+  readonly isFinal: boolean;
   /** The keys of the documents, by the name of the collection. */
   readonly keys: ReadonlyMap<string, ReadonlySet<string>>;
   /** All documents, while they are held in memory; `undefined` once they are in the store. */
@@ -85,7 +85,10 @@ const isAfter = (event: RecordedEvent, moment: Moment | undefined): boolean => {
   return 'position' in moment ? event.position > moment.position : (ownTimeOf(event) ?? -Infinity) > moment.timeMs;
 };
 
-/** The index of the first event after a moment, or -1. Positions and times ascend, so mostly the last event tells. */
+/**
+ * The index of the first event after a moment, or -1. Positions and times ascend in a stream: where the last event of a
+ * page is not after the moment, none is.
+ */
 const endIn = (page: readonly RecordedEvent[], moment: Moment | undefined): number => {
   const last = page.at(-1);
   return last && isAfter(last, moment) ? page.findIndex((event) => isAfter(event, moment)) : -1;
@@ -110,7 +113,7 @@ const encoding =
   };
 
 /** A folded prefix apart from its end: its documents are in memory, or in a temporary store when they were too many. */
-type Documents = Omit<FoldedPrefix, 'position' | 'isClosed' | 'encoded'>;
+type Documents = Omit<FoldedPrefix, 'position' | 'isFinal' | 'encoded'>;
 
 const inStore = (store: FilledStore, keys: Keys): Documents => ({
   keys,
@@ -220,7 +223,7 @@ export const foldPrefix = async (
   const encoded = encoding(stream);
   const documents = spilling(sources, memory, encoded);
   let position = 0n;
-  let isClosed = false;
+  let isFinal = false;
 
   const take = async (events: readonly RecordedEvent[]): Promise<void> => {
     const entries: Entry[] = [];
@@ -237,10 +240,10 @@ export const foldPrefix = async (
     for await (const page of sources.log.readStream(stream)) {
       const end = endIn(page, until);
       await take(end < 0 ? page : page.slice(0, end));
-      isClosed = end >= 0;
-      if (isClosed) break;
+      isFinal = end >= 0;
+      if (isFinal) break;
     }
-    return { position, isClosed, encoded, ...(await documents.result()) };
+    return { position, isFinal, encoded, ...(await documents.result()) };
   } catch (error) {
     await documents.close();
     throw parkedBy(stream, error);

@@ -99,7 +99,7 @@ describe('a prefix of a stream', () => {
             expect(await documentsIn(folded, model)).toEqual(new Map(alone));
           }
           expect(folded.position).toBe(prefix.at(-1)?.position ?? 0n);
-          expect(folded.isClosed).toBe(prefix.length < events.length);
+          expect(folded.isFinal).toBe(prefix.length < events.length);
           await folded.close();
         },
       ),

@@ -91,7 +91,7 @@ describe('the memory of a folded prefix', () => {
       ['tallies', new Set([`${s}/a`, `${s}/b`])],
       ['counts', new Set([s])],
     ]);
-    expect([folded.position, folded.isClosed, steps]).toEqual([3n, false, []]);
+    expect([folded.position, folded.isFinal, steps]).toEqual([3n, false, []]);
     const sums = [...folded.held()!.get('tallies')!.values()].map((each) => folded.encoded(each).fields['sum']);
     expect(sums).toEqual([3, 3]);
     const [store, again] = await Promise.all([folded.toStore(), folded.toStore()]);
@@ -257,10 +257,10 @@ describe('the end of a prefix', () => {
     ['the time 3_000', { timeMs: 3_000 }, 3n, true],
     ['the time 3_999', { timeMs: 3_999 }, 3n, true],
     ['the time 5_000', { timeMs: 5_000 }, 5n, false],
-  ])('with the limit %s is found', async (_, until, position, isClosed) => {
+  ])('with the limit %s is found', async (_, until, position, isFinal) => {
     const { openStore } = stores();
     const folded = await fold(events, { openStore }, {}, { until });
-    expect([folded.position, folded.isClosed]).toEqual([position, isClosed]);
+    expect([folded.position, folded.isFinal]).toEqual([position, isFinal]);
     const count = folded.held()?.get('counts')?.get(s);
     expect(count?.document).toEqual(position === 0n ? undefined : { count: Number(position) });
   });
@@ -269,7 +269,7 @@ describe('the end of a prefix', () => {
     const { openStore } = stores();
     expect(await fold([], { openStore }, {}, { until: { position: 2n } })).toMatchObject({
       position: 0n,
-      isClosed: false,
+      isFinal: false,
     });
     const others = recorded([
       { stream: 's', parts: ['a', 'b'] },
