@@ -5,10 +5,10 @@ import type { UnwrittenEvents } from './unwritten-events.js';
 import type { ViewWriter } from './view-writer.js';
 
 /** Limits of what is gathered before it is written: folded events, changed documents, and bytes of all events taken. */
-export type Gathered = EntryBatchLimits;
+export type GatherLimits = EntryBatchLimits;
 
-/** Nothing is gathered: each batch is written by itself. */
-export const NOTHING: Gathered = { events: 0, documents: 0, bytes: 0 };
+/** Limits by which nothing is gathered: each batch is written by itself. */
+export const WRITE_AT_ONCE: GatherLimits = { events: 0, documents: 0, bytes: 0 };
 
 /** Options of the writer of batches. */
 export type BatchWriterOptions = {
@@ -31,7 +31,7 @@ export type Put = (entries: readonly Entry[], to?: bigint) => Promise<void>;
 /** Folds and writes batches. */
 export type BatchWriter = {
   /** Folds a batch, and writes all that is gathered once it is enough. */
-  readonly gather: (enough: Gathered) => Put;
+  readonly gather: (enough: GatherLimits) => Put;
   /**
    * Folds and writes a batch. An entry that fails has its stream parked, and the other entries are written; with
    * `onPoison: 'stop'` it throws. Nothing else may be gathered.
@@ -48,7 +48,7 @@ export const batchWriter = (
 ): BatchWriter => {
   let foldedEvents = 0;
 
-  const isEnough = (enough: Gathered): boolean => {
+  const isEnough = (enough: GatherLimits): boolean => {
     const [changed, held] = [documents.pending(), unwritten.size()];
     return (
       changed.documents >= enough.documents ||
@@ -57,7 +57,7 @@ export const batchWriter = (
     );
   };
 
-  const foldAndWrite = async (entries: readonly Entry[], enough: Gathered, to?: bigint): Promise<void> => {
+  const foldAndWrite = async (entries: readonly Entry[], enough: GatherLimits, to?: bigint): Promise<void> => {
     await documents.fold(entries);
     foldedEvents += entries.length;
     if (!isEnough(enough)) return;
@@ -68,21 +68,21 @@ export const batchWriter = (
   };
 
   // An event that touches ten thousand documents is written in pieces; the checkpoint passes it with the last piece.
-  const foldWide = async (entry: Entry, enough: Gathered, to?: bigint): Promise<void> => {
+  const foldWide = async (entry: Entry, enough: GatherLimits, to?: bigint): Promise<void> => {
     const pieces = narrowed(entry, limits.documents);
     for (const [index, piece] of pieces.entries())
       await foldAndWrite([piece], enough, index === pieces.length - 1 ? to : undefined);
   };
 
   const gather =
-    (enough: Gathered): Put =>
+    (enough: GatherLimits): Put =>
     async (entries, to) => {
       const [first] = entries;
       if (first && first.width > limits.documents) await foldWide(first, enough, to);
       else await foldAndWrite(entries, enough, to);
     };
 
-  const write = gather(NOTHING);
+  const write = gather(WRITE_AT_ONCE);
 
   const writeAround: Put = async (entries, to) => {
     try {

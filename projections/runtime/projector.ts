@@ -1,6 +1,6 @@
 import type { RecordedEvent } from '../../services/kernel/event.js';
 import type { StreamName } from '../../services/kernel/stream.js';
-import { type BatchWriterOptions, batchWriter, type Gathered, NOTHING, type Put } from './batch-writer.js';
+import { type BatchWriterOptions, batchWriter, type GatherLimits, WRITE_AT_ONCE, type Put } from './batch-writer.js';
 import { type Entry, eventReader, type EventSources } from './event-reader.js';
 import { folding, PoisonEntry } from './folding.js';
 import { emptyEntryBatch, type EntryBatch, ENTRY_BATCH_LIMITS } from './entry-batch.js';
@@ -13,7 +13,7 @@ export type ProjectorOptions = EventSources &
   ViewWriterOptions &
   BatchWriterOptions & {
     /** While more events follow, what was folded is written once it has reached one of these limits. */
-    readonly gathers?: Gathered;
+    readonly gathers?: GatherLimits;
     /** Bytes of documents, in stored form, that stay decoded between writes. */
     readonly cacheBytes?: number;
     /** Called with each event that a read model follows, in order, before it is folded; again when it is read again. */
@@ -48,7 +48,7 @@ export type Projector = {
 /** In stored form; decoded documents take about ten times as much memory. */
 const CACHE_BYTES = 8 * 1024 * 1024;
 
-const GATHERED: Gathered = { events: 10_000, documents: 4_000, bytes: 16 * 1024 * 1024 };
+const GATHER_LIMITS: GatherLimits = { events: 10_000, documents: 4_000, bytes: 16 * 1024 * 1024 };
 
 const endOf = ({ entries }: EntryBatch): bigint | undefined => entries.at(-1)?.event.position;
 
@@ -79,7 +79,7 @@ const batcher = (options: ProjectorOptions, views: ViewWriter) => {
  * beginning.
  */
 export const projector = async (options: ProjectorOptions): Promise<Projector> => {
-  const { readStore, gathers = GATHERED } = options;
+  const { readStore, gathers = GATHER_LIMITS } = options;
   const views = await viewWriter(options);
   const inBatches = batcher(options, views);
   const documents = folding(readStore, options.cacheBytes ?? CACHE_BYTES);
@@ -88,7 +88,7 @@ export const projector = async (options: ProjectorOptions): Promise<Projector> =
   const reached = { taken: 0n, folded: 0n };
 
   /** Folds what has been taken, and writes it once it is enough. */
-  const project = async (enough: Gathered): Promise<void> => {
+  const project = async (enough: GatherLimits): Promise<void> => {
     const { taken: to, folded } = reached;
     reached.folded = 0n; // everything that is not written is folded again, unless this succeeds
     try {
@@ -104,12 +104,12 @@ export const projector = async (options: ProjectorOptions): Promise<Projector> =
   const take: Projector['take'] = async (events, to, hasNext = false) => {
     unwritten.add(events);
     reached.taken = to;
-    await project(hasNext ? gathers : NOTHING);
+    await project(hasNext ? gathers : WRITE_AT_ONCE);
     return views.position() >= to;
   };
 
   const flush = async (): Promise<void> => {
-    if (unwritten.size().events > 0) await project(NOTHING);
+    if (unwritten.size().events > 0) await project(WRITE_AT_ONCE);
   };
 
   const resume: Projector['resume'] = async (stream, pages) => {

@@ -4,7 +4,7 @@ import { CheckpointMoved, StoreUnavailable } from '../../../services/kernel/faul
 import { categoryOf, type StreamName } from '../../../services/kernel/stream.js';
 import type { EventSources } from '../event-reader.js';
 import type { EntryBatchLimits } from '../entry-batch.js';
-import type { Gathered } from '../batch-writer.js';
+import type { GatherLimits } from '../batch-writer.js';
 import type { OneByOne } from '../one-by-one.js';
 import { type Projector, projector } from '../projector.js';
 import type { ReadStore } from '../read-store.js';
@@ -51,7 +51,7 @@ export type GroupRunOptions = EventSources & {
 const BUILDING_EVENTS = 250;
 
 /** Small, because the group in service waits for a batch of a group that is being built. */
-const BUILDING_GATHERS: Gathered = { events: BUILDING_EVENTS, documents: 4_000, bytes: 2 * 1024 * 1024 };
+const BUILDING_GATHER_LIMITS: GatherLimits = { events: BUILDING_EVENTS, documents: 4_000, bytes: 2 * 1024 * 1024 };
 
 /** The checkpoints move after this many events of the log, even if none of them belongs to the own partitions. */
 const MAX_SEEN = 20_000;
@@ -137,7 +137,9 @@ export const openViewGroup = async (options: GroupRunOptions, group: ViewGroup):
   const { name, models, partitions, takeover, isBuilding } = group;
   // The group continues from the checkpoints and parked streams of the groups that its views were in.
   if (takeover !== undefined) await readStore.write(takeover);
-  const gathers = isBuilding && { gathers: { ...BUILDING_GATHERS, events: options.buildingEvents ?? BUILDING_EVENTS } };
+  const gathers = isBuilding && {
+    gathers: { ...BUILDING_GATHER_LIMITS, events: options.buildingEvents ?? BUILDING_EVENTS },
+  };
   const identity = { name, models, partitions, logId: log.logId, onPoison: 'park', ...gathers } as const;
   const target = await projector({ ...options, ...identity });
   await serially(() => retryParked(log, target));
