@@ -42,7 +42,7 @@ export const freshMongoViews = async (location: MongoLocation, logId: string): P
   const { db, guarded } = connection;
   try {
     const before = await guarded(
-      async () => (await readLabel(db, location.shown)) ?? labelDatabase({ db, label: location.shown }, logId),
+      async () => (await readLabel(db, location.shown)) ?? labelDatabase({ db, shown: location.shown }, logId),
     );
     const build = before.build + 1;
     const inUse = [before.build - 1, before.build];

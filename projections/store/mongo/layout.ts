@@ -24,7 +24,7 @@ export type DatabaseLabel = {
 };
 
 /** A database, and its name in messages. */
-export type LabelledDatabase = { readonly db: Db; readonly label: string };
+export type ShownDatabase = { readonly db: Db; readonly shown: string };
 
 type Shape = { readonly _id: string; readonly fields: Collection['fields'] };
 
@@ -74,13 +74,13 @@ export const assertOf = ({ logId: found }: DatabaseLabel, logId: string, shown: 
  * @throws {ReadStoreUnusable} when it has the views of another log, or a newer release has written it.
  */
 export const labelDatabase = async (
-  { db, label }: LabelledDatabase,
+  { db, shown }: ShownDatabase,
   logId: string,
   build: Build = 0,
 ): Promise<DatabaseLabel> => {
   await labelIn(db).updateOne({ _id: 'views' }, { $setOnInsert: { format: FORMAT, logId, build } }, { upsert: true });
-  const stored = (await readLabel(db, label)) ?? { _id: 'views', format: FORMAT, logId, build };
-  assertOf(stored, logId, label);
+  const stored = (await readLabel(db, shown)) ?? { _id: 'views', format: FORMAT, logId, build };
+  assertOf(stored, logId, shown);
   return stored;
 };
 
@@ -109,7 +109,7 @@ const textOf = (fields: Collection['fields']): string => JSON.stringify(Object.e
  * @throws {ReadStoreUnusable} when one exists with other fields than declared.
  */
 export const makeCollections = async (
-  { db, label }: LabelledDatabase,
+  { db, shown }: ShownDatabase,
   collections: readonly Collection[],
   build: Build,
 ): Promise<void> => {
@@ -121,7 +121,7 @@ export const makeCollections = async (
     await makeCollection(db, name);
     await shapes.updateOne({ _id: name }, { $setOnInsert: { fields } }, { upsert: true });
     const stored = await shapes.findOne({ _id: name });
-    if (textOf(stored?.fields ?? {}) !== textOf(fields)) throw notAsDeclared(collection, label);
+    if (textOf(stored?.fields ?? {}) !== textOf(fields)) throw notAsDeclared(collection, shown);
   }
 };
 
@@ -132,7 +132,7 @@ export const makeCollections = async (
  * @throws {ReadStoreUnusable} when one exists with other fields.
  */
 export const makeIndexes = async (
-  { db, label }: LabelledDatabase,
+  { db, shown }: ShownDatabase,
   collections: readonly Collection[],
   build: Build,
 ): Promise<void> => {
@@ -150,7 +150,7 @@ export const makeIndexes = async (
     try {
       await db.collection(collectionName(collection, build)).createIndexes([...specifications, ...searches]);
     } catch (error) {
-      if (isCode(error, INDEX_OPTIONS_CONFLICT, INDEX_KEYS_CONFLICT)) throw notAsDeclared(collection, label, error);
+      if (isCode(error, INDEX_OPTIONS_CONFLICT, INDEX_KEYS_CONFLICT)) throw notAsDeclared(collection, shown, error);
       throw error;
     }
   }

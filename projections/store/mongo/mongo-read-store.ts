@@ -125,17 +125,17 @@ export const storeOf = (
 ): MongoReadStore => {
   const { client, db, guarded } = connection;
   const { location, onUnknown = ignored, beforeCommit } = options;
-  const labelled = { db, label: location.shown };
+  const database = { db, shown: location.shown };
   const prepared = new Map<string, Collection>();
   const writers = writersIn(db);
   let isClosed = false;
 
   const prepare = async (collections: readonly Collection[]): Promise<void> => {
     if (options.logId === undefined) return;
-    if (options.isGrowing !== true) await labelDatabase(labelled, options.logId, build); // the description may have been dropped meanwhile
+    if (options.isGrowing !== true) await labelDatabase(database, options.logId, build); // the description may have been dropped meanwhile
     for (const collection of collections) prepared.set(collectionName(collection, build), collection);
-    await makeCollections(labelled, collections, build);
-    if (options.isGrowing !== true) await makeIndexes(labelled, collections, build);
+    await makeCollections(database, collections, build);
+    if (options.isGrowing !== true) await makeIndexes(database, collections, build);
   };
 
   const write = (batch: WriteBatch): Promise<void> => {
@@ -170,7 +170,7 @@ export const storeOf = (
     ...lookups(connection, build),
     ...queries(connection, build, options.queryLimitMs ?? 2_000),
     prepare: (collections) => guarded(() => prepare(collections)),
-    finish: () => guarded(() => makeIndexes(labelled, [...prepared.values()], build)),
+    finish: () => guarded(() => makeIndexes(database, [...prepared.values()], build)),
     write: (batch) => guarded(() => write(batch)),
     clear: () => guarded(clear),
     close: async () => {
@@ -194,7 +194,7 @@ export const mongoReadStore = async (options: MongoReadStoreOptions): Promise<Mo
   try {
     const { db, guarded } = connection;
     const stored = await guarded(async () =>
-      logId === undefined ? readLabel(db, location.shown) : labelDatabase({ db, label: location.shown }, logId),
+      logId === undefined ? readLabel(db, location.shown) : labelDatabase({ db, shown: location.shown }, logId),
     );
     if (stored && readOf !== undefined) assertOf(stored, readOf, location.shown);
     return storeOf(connection, stored?.build ?? 0, options);
