@@ -9,7 +9,7 @@ import {
 import { type Call, missing, type Route, route } from '../../services/kernel/rpc.js';
 import { filtersOf } from '../query/filters/filter.js';
 import { type CountedList, valueCounts } from '../query/list-query.js';
-import { executionStreams } from '../query/execution-identifiers.js';
+import { executionStreamPrefix } from '../query/execution-identifiers.js';
 import type { Condition, ReadStore } from '../runtime/read-store.js';
 import { executionCollection, executionColumns } from './columns.js';
 import { executionScope } from './matching.js';
@@ -38,7 +38,7 @@ const count = async (
   if (!project) throw missing('project');
   if (!domain) throw missing('domain');
   const { terms } = filtersOf(executionColumns, filters, entities);
-  await freshness.waitForPrefix(call, executionStreams(project, domain), executionCollection);
+  await freshness.waitForPrefix(call, executionStreamPrefix(project, domain), executionCollection);
   const { order, also } = readBy(new Set(terms.map(({ condition }) => condition.field)));
   const listed: CountedList = {
     rpc: 'Count',

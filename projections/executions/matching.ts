@@ -3,7 +3,7 @@ import { fromBinary } from '@bufbuild/protobuf';
 import { ExecutionSchema } from '../../proto/gen/platformidl/admin/execution_pb.js';
 import { filtersOf } from '../query/filters/filter.js';
 import { type Listed, listPage, type ListScope } from '../query/list-query.js';
-import { completeExecutionId, executionStreams } from '../query/execution-identifiers.js';
+import { completeExecutionId, executionStreamPrefix } from '../query/execution-identifiers.js';
 import { satisfies } from '../query/filters/satisfies.js';
 import type { Condition, StoredDocument } from '../runtime/read-store.js';
 import { executionCollection, executionColumns } from './columns.js';
@@ -55,8 +55,8 @@ export const executionTest = (filter: ExecutionFilter): ((document: StoredDocume
 const PAGE = 100;
 
 /**
- * Reads the executions that a filter matches, in pages, the newest first. One that a change has just taken out of the list
- * is left out, also where the change came after its page was found.
+ * Reads the executions that a filter matches, in pages, the newest first. An execution that no longer matches when its
+ * document is read, after its page was found, is left out.
  *
  * @throws {RpcError} as ListExecutions.
  */
@@ -65,7 +65,7 @@ export const matchingExecutions = async function* (
   filter: ExecutionFilter,
   call: Call,
 ): AsyncGenerator<readonly StoredDocument[]> {
-  await freshness.waitForPrefix(call, executionStreams(filter.project, filter.domain), executionCollection);
+  await freshness.waitForPrefix(call, executionStreamPrefix(filter.project, filter.domain), executionCollection);
   const listed: Listed = {
     rpc: 'Watch',
     store,

@@ -10,7 +10,7 @@ import { type Listed, listPage } from '../query/list-query.js';
 import { contentsFor } from '../query/recorded-contents.js';
 import { UNSIGNED_URLS } from '../query/unsigned-urls.js';
 import type { StoredDocument } from '../runtime/read-store.js';
-import { executionNotFound, completeExecutionId, executionStreams } from '../query/execution-identifiers.js';
+import { executionNotFound, completeExecutionId, executionStreamPrefix } from '../query/execution-identifiers.js';
 import { executionCollection, executionColumns } from './columns.js';
 import { inputsOf, outputsOf } from './data.js';
 import { executionScope } from './matching.js';
@@ -35,7 +35,7 @@ const list = async (
   const { project, domain, name } = id;
   if (!project) throw missing('project');
   if (!domain) throw missing('domain');
-  await freshness.waitForPrefix(call, executionStreams(project, domain), executionCollection);
+  await freshness.waitForPrefix(call, executionStreamPrefix(project, domain), executionCollection);
   const listed: Listed = {
     rpc: 'ListExecutions',
     store,

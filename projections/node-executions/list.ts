@@ -13,7 +13,7 @@ import type { Condition } from '../runtime/read-store.js';
 import {
   executionNotFound,
   completeExecutionId,
-  executionStreams,
+  executionStreamPrefix,
   nodeExecutionKey,
   nodeText,
 } from '../query/execution-identifiers.js';
@@ -78,7 +78,7 @@ export const listNodes = async (
   const id = completeExecutionId(request.workflowExecutionId, 'execution_id'); // FlyteAdmin's name of the field
   const stream = executionStream(id);
   const parent = await parentOf(reads, stream, request, call);
-  await reads.freshness.waitForPrefix(call, executionStreams(id.project, id.domain), nodeExecutionCollection);
+  await reads.freshness.waitForPrefix(call, executionStreamPrefix(id.project, id.domain), nodeExecutionCollection);
   const page = await listPage(
     listedAs('ListNodeExecutions', reads),
     {
@@ -105,7 +105,7 @@ export const listNodesForTask = async (
 ): Promise<Uint8Array> => {
   const parentTask = await tasks.keyOf(request.taskExecutionId, call);
   const { project = '', domain = '' } = request.taskExecutionId?.nodeExecutionId?.executionId ?? {};
-  await reads.freshness.waitForPrefix(call, executionStreams(project, domain), nodeExecutionCollection);
+  await reads.freshness.waitForPrefix(call, executionStreamPrefix(project, domain), nodeExecutionCollection);
   const where: readonly Condition[] = [{ field: 'parent_task', is: '=', value: parentTask }];
   const page = await listPage(listedAs('ListNodeExecutionsForTask', reads), { where }, request);
   return listMessage(page);

@@ -24,7 +24,7 @@ export type TaskVersion = {
 const PARTS = ['project', 'domain', 'name'] as const;
 
 /** Name prefix of the streams of the executions of a project and domain. */
-export const executionStreams = (project: string, domain: string): string =>
+export const executionStreamPrefix = (project: string, domain: string): string =>
   executionStream({ project, domain, name: '' });
 
 /** The key of a node execution's document. */

@@ -5,7 +5,7 @@ import type { Freshness } from '../query/freshness.js';
 import { listMessage } from '../query/list-message.js';
 import { type Listed, listPage, type ListScope } from '../query/list-query.js';
 import type { ReadStore } from '../runtime/read-store.js';
-import { completeExecutionId, executionStreams } from '../query/execution-identifiers.js';
+import { completeExecutionId, executionStreamPrefix } from '../query/execution-identifiers.js';
 import { signalCollection, signalColumns } from './columns.js';
 import { executionStream } from '../../services/kernel/execution-id.js';
 
@@ -17,7 +17,7 @@ export type SignalReads = { readonly store: ReadStore; readonly freshness: Fresh
  */
 const list = async ({ store, freshness }: SignalReads, request: SignalListRequest, call: Call): Promise<Uint8Array> => {
   const id = completeExecutionId(request.workflowExecutionId, 'execution_id');
-  await freshness.waitForPrefix(call, executionStreams(id.project, id.domain), signalCollection);
+  await freshness.waitForPrefix(call, executionStreamPrefix(id.project, id.domain), signalCollection);
   const listed: Listed = {
     rpc: 'ListSignals',
     store,

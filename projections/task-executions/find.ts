@@ -7,7 +7,7 @@ import {
 } from '../../proto/gen/platformidl/core/identifier_pb.js';
 import { versionOf, withResourceType } from '../../services/kernel/identifier.js';
 import { type Call, missing, RpcError } from '../../services/kernel/rpc.js';
-import { findFresh, type Freshness, type FoldUnprojected } from '../query/freshness.js';
+import { findFresh, type FoldUnprojected, type FreshReads } from '../query/freshness.js';
 import type { DocumentReads, StoredDocument } from '../runtime/read-store.js';
 import {
   executionNotFound,
@@ -21,7 +21,6 @@ import {
 import { taskExecutionCollection } from './columns.js';
 import { executionStream } from '../../services/kernel/execution-id.js';
 
-type Reads = { readonly store: DocumentReads; readonly freshness: Freshness };
 type Attempt = { readonly node: NodeId; readonly taskId: TaskVersion; readonly retryAttempt: number };
 
 /**
@@ -74,7 +73,7 @@ const attemptText = ({ node, taskId: { project, domain, name, version }, retryAt
  * @throws {RpcError} INVALID_ARGUMENT naming the missing part of the identifier; NOT_FOUND.
  */
 export const findTask = async (
-  reads: Reads,
+  reads: FreshReads,
   sent: TaskExecutionIdentifier | undefined,
   call: Call,
 ): Promise<StoredDocument> => {

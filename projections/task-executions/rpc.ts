@@ -15,7 +15,7 @@ import { type Listed, listPage } from '../query/list-query.js';
 import { type CallContents, contentsFor } from '../query/recorded-contents.js';
 import { UNSIGNED_URLS } from '../query/unsigned-urls.js';
 import type { StoredDocument } from '../runtime/read-store.js';
-import { executionStreams, nodeExecutionKey, nodeIdOf } from '../query/execution-identifiers.js';
+import { executionStreamPrefix, nodeExecutionKey, nodeIdOf } from '../query/execution-identifiers.js';
 import { taskExecutionCollection, taskExecutionColumns } from './columns.js';
 import { inputsOf, outputsOf } from './data.js';
 import { findTask } from './find.js';
@@ -53,7 +53,7 @@ const list = async (
   const { nodeId, executionId } = nodeIdOf(request.nodeExecutionId, 'node_execution_id');
   await freshness.waitForPrefix(
     call,
-    executionStreams(executionId.project, executionId.domain),
+    executionStreamPrefix(executionId.project, executionId.domain),
     taskExecutionCollection,
   );
   const listed: Listed = {

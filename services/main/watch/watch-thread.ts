@@ -8,7 +8,7 @@ import { watchedList } from '../../../projections/execution-watch/watched-list.j
 import { watchedExecution } from '../../../projections/execution-watch/watched-execution.js';
 import { executionTest } from '../../../projections/executions/matching.js';
 import { executions } from '../../../projections/executions/projection.js';
-import { executionStreams } from '../../../projections/query/execution-identifiers.js';
+import { executionStreamPrefix } from '../../../projections/query/execution-identifiers.js';
 import type { WatchRequest } from '../../../proto/gen/platformidl/eventlog/watch_pb.js';
 import { PARKED_STREAM_CATEGORY } from '../../parked-stream/events.js';
 import { EXECUTION_CATEGORY, executionStream } from '../../kernel/execution-id.js';
@@ -55,7 +55,7 @@ const listSources = {
 const open = (request: WatchRequest): Opened => {
   if (!isList(request)) return { ...watchedExecution(request, executionSources), stream: executionStream(request) };
   const isMatch = executionTest(filterOf(request));
-  return watchedList({ under: executionStreams(request.project, request.domain), isMatch }, listSources);
+  return watchedList({ under: executionStreamPrefix(request.project, request.domain), isMatch }, listSources);
 };
 
 // Without reads of the log: a subscription to executions brings every position, also those of other categories.
