@@ -162,7 +162,10 @@ const diff = async (moments: Moments, request: DiffRequest): Promise<DiffRespons
   });
 };
 
-/** Route of the difference of two moments. It folds whole streams, so it must not run where requests are served. */
+/**
+ * Route of the difference of two moments. It folds whole streams, so it must not run on the thread that serves
+ * requests.
+ */
 export const executionDiffRoutes = (moments: Moments): readonly Route[] => [
   route(HistoryService.method.diff, (request) => diff(moments, request)),
 ];

@@ -30,7 +30,7 @@ export interface FoldedExecution {
   /**
    * Folds an event. Missing events before it are read from the log and folded first.
    *
-   * @returns the change of each that changes documents; empty for an event that was folded before.
+   * @returns a change for each of these events that changes documents; empty for an event that was folded before.
    * @throws {StreamParked} when an event cannot be read or folded.
    * @throws {StoreUnavailable} when the log cannot be read.
    */
@@ -86,7 +86,10 @@ export const openExecution = (stream: StreamName, sources: ExecutionSources): Fo
     const entries: Entry[] = [];
     let documents: readonly FoldedDocument[];
     try {
-      for (const event of events) entries.push(...[(await read(event)) ?? []].flat());
+      for (const event of events) {
+        const entry = await read(event);
+        if (entry) entries.push(entry);
+      }
       await folded.fold(entries);
       documents = folded.changes().map(({ collection, document }) => ({ collection, document }));
     } catch (error) {

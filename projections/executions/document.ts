@@ -26,8 +26,8 @@ export type ExecutionDocument = {
   /** Fields set when the execution was created; they never change. */
   readonly origin: Origin;
   /**
-   * The termination that was requested last, by a caller or because of a timeout; when the engine did not end the
-   * execution in time, with the cause and principal of the control plane's own end.
+   * The termination that was requested last, by a caller or because of a timeout. Where the engine did not carry it out
+   * in time and the control plane ended the execution itself, the cause and principal of this end.
    */
   abort: { readonly cause: string; readonly principal: string } | undefined;
   /**

@@ -5,7 +5,8 @@ import { isDay } from '../../services/kernel/values/calendar-day.js';
 /** Characters of a value that an error message quotes. */
 const SHOWN = 100;
 
-// The id of a log has no colon, which a time without its zone has.
+// The id of a log has no colon. A time without a zone, such as 2026-03-02T09:58:16.706, has some: without this rule it
+// would be read as a position of another log.
 const POSITION = /^(?:([^:]+)\.)?(\d{1,20})$/u;
 const MAX_POSITION = 2n ** 64n - 1n;
 // RFC 3339; `isDay` checks the date, and Date.parse the time and the offset.

@@ -95,7 +95,7 @@ export const folding = (store: Pick<ReadStore, 'getMany'>, maxBytes: number): Fo
   let bytes = 0;
 
   // The position of a document that several streams feed says nothing of one stream: another release may have folded
-  // later events of the others while it had parked this one. Such a model makes the same of an event that it sees again.
+  // later events of the others while it had parked this one. Such a model folds an event again to the same document.
   const foldOne = ({ seen, touched, poison }: Entry): void => {
     if (!seen) throw poison;
     for (const { model, keys } of touched) {

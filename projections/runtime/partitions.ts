@@ -52,8 +52,8 @@ export const viewsName = ({ models }: Pick<EventSources, 'models'>): string =>
 
 /**
  * Name of the leases on these views, for one build of them. Processes of another release, or from before a rebuild,
- * write other views, so their leases must have other names: with shared leases, each group would update only some of
- * the partitions that its clients read.
+ * write other views, so their leases must have other names: with shared leases, the processes of each release would
+ * update only some of the partitions that their clients read.
  */
 export const leasesName = (sources: Pick<EventSources, 'models'>, build = 0): string =>
   `views ${sha256Hex(viewsName(sources)).slice(0, 8)}.${build}`;

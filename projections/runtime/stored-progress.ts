@@ -18,7 +18,8 @@ export type StoredProgress = {
   /** `undefined` for a view that starts at the beginning of the log. */
   startOf(collection: string, partition: Partition): ViewStart | undefined;
   /**
-   * The checkpoint with this name, of those that were read: only those of all views, where each partition has one.
+   * The stored checkpoint with this name. Where each partition has a checkpoint of the group of all views, only these
+   * were read, and any other name gives `undefined`.
    */
   checkpoint(name: string): Checkpoint | undefined;
 };
@@ -60,7 +61,7 @@ const rankOf = ({ group, partition }: Row, all: string, layout: string): number 
   return group.endsWith(layout) ? 1 : 0;
 };
 
-/** Reads the progress of the views. The parked streams must be read after it, or one of them may be missed. */
+/** Reads the progress of the views. Callers read the parked streams after it: one read before may be missing. */
 export const storedProgress = async (
   readStore: Pick<ReadStore, 'checkpoints'>,
   { models }: Pick<EventSources, 'models'>,

@@ -26,7 +26,10 @@ const looser = (bounds: readonly Bound[]): readonly Bound[] =>
 /** True for a bound on the side at which the page begins. */
 const isBehind = (bound: Bound, { orderBy }: Query): boolean => isUpper(bound) === (orderBy.direction === 'descending');
 
-/** True when a condition `<> null` excludes documents whose sort field is empty. Bounds do so too, and do not count. */
+/**
+ * True when a condition `<> null` excludes documents whose sort field is empty. Bounds exclude them, too, but are not
+ * looked at.
+ */
 export const excludesEmpty = ({ where, orderBy }: Query): boolean =>
   where.some((each) => each.field === orderBy.field && each.is === '<>' && each.value === null);
 

@@ -88,7 +88,10 @@ const grouped = <Item>(items: readonly Item[], by: (item: Item) => string): read
   return [...groups.values()];
 };
 
-/** Filters on one label have a pair of their own; all others on a field of pairs must hold for the same pair, as a join. */
+/**
+ * The group of a filter on a field of pairs; all filters of a group must hold for one pair. Each label is a group, and
+ * the filters that name no label are another one, as a join would have it.
+ */
 const pairOf = ({ column: { field, key } }: Placed): string => JSON.stringify([field, key]);
 
 const pairTerm = (group: readonly Placed[]): FilterTerm => {

@@ -86,8 +86,8 @@ const reporter = ({ now, onProgress }: PartitionRunOptions, groups: Groups) => {
 };
 
 /**
- * Projects the log into a group up to a position, which the log has. The group must have written what it gathered:
- * pages that it was given since its checkpoint then had no event of it, so that reading them again changes nothing.
+ * Projects the log into a group up to a position that the log has. The group must have written what it gathered. Pages
+ * that it was given after its checkpoint then had no event of the group, so reading them again changes nothing.
  */
 const projectUpTo = async (options: PartitionRunOptions, { target }: GroupRun, end: bigint): Promise<void> => {
   const { log, serially, onUnavailable, isClosed } = options;

@@ -82,7 +82,7 @@ const rebuildShares = async (options: RebuildOptions): Promise<Rebuilt> => {
  * Rebuilds all views from the log, compares the documents of up to `verifiedStreams` streams with a fold of each
  * stream by itself, and replaces the views in use. When anything fails, the views in use stay as they are.
  *
- * @throws {Error} naming the event that a view cannot take, or the document that differs from a fold of its stream.
+ * @throws {Error} naming the event that a view cannot process, or the document that differs from a fold of its stream.
  */
 export const rebuildViews = async (options: RebuildOptions): Promise<Rebuilt> => {
   const { fresh, others = [] } = options;

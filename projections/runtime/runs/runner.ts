@@ -29,8 +29,9 @@ export interface RunningProjections {
   /** Retries a stream, if it is a parked one of the assigned partitions. */
   retryParked(stream: StreamName): Promise<void>;
   /**
-   * Replaces the assigned partitions. When the promise resolves, nothing more is written to the previous ones. When it
-   * rejects, the views could not be opened: this is tried again with the new partitions, or else `ended` rejects, too.
+   * Replaces the assigned partitions. When the promise resolves, nothing more is written to the previous ones. It
+   * rejects when the views could not be opened: while a store is unavailable, opening is tried again, with the new
+   * partitions; after any other error `ended` rejects, too.
    */
   assign(partitions: readonly Partition[]): Promise<void>;
   /**
@@ -67,8 +68,8 @@ const reasonToRebuild = async (options: RunnerOptions): Promise<string | undefin
 };
 
 /**
- * Warns when the log ends before a checkpoint of its own: it is read from a node that lags behind, and the views keep
- * what they have projected.
+ * Warns when the log ends before a checkpoint of the views: then the log is read from a node that lags behind, and the
+ * views keep what they have projected.
  */
 const warnIfLogIsBehind = async (options: RunnerOptions): Promise<void> => {
   const found = await ahead(options);
@@ -82,7 +83,7 @@ const prepare = ({ readStore, models }: RunnerOptions): Promise<void> =>
  * Prepares the collections and indexes again when the views were deleted while running; they are then rebuilt from the
  * log.
  */
-const prepareWhatIsGone = async (options: RunnerOptions, before: bigint): Promise<void> => {
+const prepareDeletedViews = async (options: RunnerOptions, before: bigint): Promise<void> => {
   if ((await startsOf(options)).length > 0) return;
   if (before > 0n && before < MAX_POSITION) options.onStartOver?.('the views were deleted');
   await prepare(options);
@@ -126,7 +127,7 @@ export const runProjections = async (options: RunnerOptions): Promise<RunningPro
   let run = await opening;
 
   const reopened = async (): Promise<PartitionRun> => {
-    await prepareWhatIsGone(options, run.position());
+    await prepareDeletedViews(options, run.position());
     return (opening = open());
   };
 

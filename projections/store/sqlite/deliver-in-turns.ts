@@ -1,12 +1,10 @@
-/**
- * No further message is delivered in a turn of the event loop in which messages, and what is made of them, have taken
- * this time.
- */
+/** Time for messages, and for what awaits them, in one turn of the event loop, in milliseconds. */
 const TURN_MS = 10;
 
 /**
- * Delivers messages of another thread in order. Node passes on up to 1,000 in one turn of the event loop, and what awaits
- * them runs in the same turn. After 10 ms the further messages wait for the next turn, so that other calls run in between.
+ * Delivers messages of another thread in order. Node passes on up to 1,000 in one turn of the event loop, and what
+ * awaits them runs in the same turn. After 10 ms, further messages wait for the next turn, so that other calls run in
+ * between.
  */
 export const deliverInTurns = <Message>(deliver: (message: Message) => void): ((message: Message) => void) => {
   /** Deliveries; the first one is in progress. */

@@ -55,8 +55,8 @@ const quoted = (text: string): string => `"${text.replaceAll('"', '""')}"`;
 
 /**
  * The MATCH expression for a table ordered by numbers: it finds the rows that contain all texts, or that are too long
- * to be indexed. Where several documents can share a sort value, only trigrams can be matched: when
- * two rows are written separately, a trigram that both contain is recorded at its position in the later row.
+ * to be indexed. Where several documents can share a sort value, only trigrams can be matched, and not whole texts: of
+ * two rows with one value that are written separately, a trigram in both is recorded at its position in the later row.
  */
 export const matchOf = ({ scope, texts, searched }: Search): string => {
   const matched = (searched.isUnique ? texts : queryTrigrams(texts)).map(quoted).join(' AND ');
