@@ -4,6 +4,7 @@ import type { ReactNode } from 'react';
 import type { Execution } from '../../proto/gen/platformidl/admin/execution_pb.js';
 import type { NodeExecution } from '../../proto/gen/platformidl/admin/node_execution_pb.js';
 import { type ExecutionError, ExecutionError_ErrorKind } from '../../proto/gen/platformidl/core/execution_pb.js';
+import { executionPhase, hasEnded } from '../look/phases.js';
 import { LinkOut } from '../values/link-out.js';
 
 const kindText = (kind: ExecutionError_ErrorKind): string =>
@@ -28,7 +29,7 @@ export const errorOf = ({ closure }: Execution | NodeExecution): ExecutionError 
 
 type WhyProps = { readonly execution: Execution };
 
-/** The reason for which an execution has failed or was ended; the page shows it above all its views. */
+/** The reason for which an execution has failed, was ended or is being ended; the page shows it above all its views. */
 export const Why = ({ execution }: WhyProps): ReactNode => {
   const error = errorOf(execution);
   if (error !== undefined)
@@ -49,9 +50,13 @@ export const Why = ({ execution }: WhyProps): ReactNode => {
   const result = execution.closure?.outputResult;
   if (result?.case !== 'abortMetadata') return null;
   const { cause, principal } = result.value;
+  const heading = hasEnded(executionPhase(execution.closure?.phase)) ? 'Ended' : 'Termination requested';
   return (
     <div className="note tone-stopped">
-      <h2>Ended{principal !== '' && ` by ${principal}`}</h2>
+      <h2>
+        {heading}
+        {principal !== '' && ` by ${principal}`}
+      </h2>
       <pre tabIndex={0}>{cause || 'No cause was given.'}</pre>
     </div>
   );

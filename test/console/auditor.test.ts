@@ -69,7 +69,7 @@ describe.skipIf(chromiumPath === undefined)('the story of an auditor', () => {
 
   it('finds the person that ended an execution, the cause, and the moment, while the server is killed and started again', async () => {
     await signIn(page, ALICE, address(`${EXECUTIONS}/stopped`));
-    await page.getByRole('heading', { name: 'Ended by bob' }).waitFor();
+    await page.getByRole('heading', { name: 'Termination requested by bob' }).waitFor();
     await page.getByText(CAUSE).first().waitFor();
     await story.restart(page);
     await page.getByRole('link', { name: 'History' }).click();
