@@ -9,8 +9,8 @@ export type Difference = {
 
 type Fields = ReadonlyMap<string, JsonValue>;
 
-/** The id of the version itself and the time when it was registered differ in any two versions. */
-const IS_NOISE = /^(?:(?:closure\/compiledTask\/template\/)?id\/version|closure\/createdAt)$/u;
+/** Fields that differ in any two versions: the version itself, and the times of its registration and last change. */
+const NOISE = /^(?:(?:closure\/compiledTask\/template\/)?id\/version|closure\/(?:created|updated)At)$/u;
 
 const fieldOf = (value: JsonValue | undefined, name: string): JsonValue | undefined =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? value[name] : undefined;
@@ -60,5 +60,5 @@ export const differencesOf = (
       differencesOf(first.get(name), second.get(name), path === '' ? name : `${path}/${name}`),
     );
   const [left, right] = [textOf(before), textOf(after)];
-  return left === right || IS_NOISE.test(path) ? [] : [{ path, before: left, after: right }];
+  return left === right || NOISE.test(path) ? [] : [{ path, before: left, after: right }];
 };

@@ -11,6 +11,12 @@ describe('two versions of a definition', () => {
     expect(differencesOf(before, after)).toEqual([{ path: 'closure/share', before: '0.5', after: '0.8' }]);
   });
 
+  it('of a launch plan do not differ in the times at which they were last changed', () => {
+    const before = { closure: { state: 'ACTIVE', createdAt: '1', updatedAt: '1' } };
+    const after = { closure: { state: 'INACTIVE', createdAt: '2', updatedAt: '3' } };
+    expect(differencesOf(before, after).map(({ path }) => path)).toEqual(['closure/state']);
+  });
+
   it('differ in inputs that only one has, also in one that is named like a field that always differs', () => {
     const before = { interface: { inputs: { variables: {} } } };
     const after = { interface: { inputs: { variables: { createdAt: 'time', title: 'text' } } } };
