@@ -17,6 +17,9 @@ import { leaveToSignIn } from './sign-in.js';
 const OCTETS = 'application/octet-stream';
 const UNAUTHENTICATED = 401;
 
+/** Limit of nesting when an answer is decoded: the server accepts 100 levels, and answers have some around those. */
+const MAX_DEPTH = 200;
+
 const ID_BYTES = 16;
 const HEXADECIMAL = 16;
 
@@ -82,7 +85,8 @@ export const callRpc = async <Input extends DescMessage, Output extends DescMess
   if (answer.status === UNAUTHENTICATED) leaveToSignIn();
   const requestId = requestIdIn(answer, sentId);
   if (!answer.ok) throw await failureOf(answer, requestId);
-  const message = fromBinary(method.output, new Uint8Array(await received(answer.arrayBuffer(), signal)));
+  const bytes = new Uint8Array(await received(answer.arrayBuffer(), signal));
+  const message = fromBinary(method.output, bytes, { recursionLimit: MAX_DEPTH });
   return { message, position: positionIn(answer), requestId, unread: unreadIn(answer) };
 };
 
