@@ -9,9 +9,9 @@ import { Page } from '../look/page.js';
 import { useLive } from '../server/live.js';
 import { useMay } from '../server/permissions.js';
 import type { ExecutionList } from './execution-list.js';
+import { Creations } from './creations.js';
 import { Filters } from './filters.js';
 import { Rows } from './rows.js';
-import { Starts } from './starts.js';
 import { type FailedPage, useExecutionList } from './use-execution-list.js';
 
 const route = getRouteApi('/projects/$project/domains/$domain/executions');
@@ -50,7 +50,7 @@ export const Executions = (): ReactNode => {
             <Empty>No execution matches. Remove a filter, or launch one.</Empty>
           ) : (
             <>
-              <Starts executions={executions} filters={filters} setFilters={setFilters} />
+              <Creations executions={executions} filters={filters} setFilters={setFilters} />
               <Rows executions={executions} {...list} />
               {failed && <Unread {...failed} />}
             </>

@@ -167,8 +167,8 @@ describe.skipIf(chromiumPath === undefined)('the web console', () => {
 
   it('lists the executions of a period that is chosen by dragging over the chart', async () => {
     await open(`${SCOPE}/executions`);
-    await page.getByRole('figure', { name: /Starts over time/u }).waitFor();
-    const { x, y, width } = (await page.locator('.starts-bars').boundingBox())!;
+    await page.getByRole('figure', { name: /created over time/u }).waitFor();
+    const { x, y, width } = (await page.locator('.creations-bars').boundingBox())!;
     await page.mouse.move(x + width / 2, y + 10);
     await page.mouse.down();
     await page.mouse.move(x + width - 1, y + 10, { steps: 4 });
@@ -179,11 +179,11 @@ describe.skipIf(chromiumPath === undefined)('the web console', () => {
 
   it('lists the executions of a period that is chosen in the chart by keys', async () => {
     await open(`${SCOPE}/executions`);
-    const time = page.getByRole('slider', { name: 'Time of start' });
+    const time = page.getByRole('slider', { name: 'Time of creation' });
     const chosen = () => time.getAttribute('aria-valuetext');
     await time.focus();
     await time.press('Home');
-    expect(await chosen()).toMatch(/^[1-9]\d* started from /u);
+    expect(await chosen()).toMatch(/^[1-9]\d* created from /u);
     const oldest = await chosen();
     await time.press('Escape');
     expect(await chosen()).toBe('no time is chosen');

@@ -20,7 +20,7 @@ const momentsOf = (executions: readonly Execution[]): { readonly at: number; rea
 
 const totalOf = ({ counts }: Bucket<Tone>): number => Object.values(counts).reduce((sum, count) => sum + count, 0);
 
-/** The time of some slices, and the number of starts in it. */
+/** The time of some slices, and the number of executions that were created in it. */
 type Chosen = { readonly from: number; readonly to: number; readonly total: number };
 
 const chosenOf = (buckets: readonly Bucket<Tone>[], { first, last }: SliceRange): Chosen => {
@@ -30,7 +30,7 @@ const chosenOf = (buckets: readonly Bucket<Tone>[], { first, last }: SliceRange)
 };
 
 const chosenText = ({ from, to, total }: Chosen): string =>
-  `${total} started from ${localText(from)} to ${localText(to)}`;
+  `${total} created from ${localText(from)} to ${localText(to)}`;
 
 /** The filters with a time of creation. */
 const within = (filters: string, { from, to }: Chosen): string => {
@@ -41,14 +41,17 @@ const within = (filters: string, { from, to }: Chosen): string => {
 
 const HELP = 'Arrow keys choose a time, with Shift a longer one; Enter lists its executions, Escape chooses none.';
 
-type StartsProps = {
+type CreationsProps = {
   readonly executions: readonly Execution[];
   readonly filters: string;
   readonly setFilters: (filters: string) => void;
 };
 
-/** A chart of the starts of the listed executions over time. Choosing slices of it filters the list by their time. */
-export const Starts = ({ executions, filters, setFilters }: StartsProps): ReactNode => {
+/**
+ * A chart of the times at which the listed executions were created. Choosing slices of it filters the list by their
+ * time.
+ */
+export const Creations = ({ executions, filters, setFilters }: CreationsProps): ReactNode => {
   const buckets = useMemo(() => bucketsOf(momentsOf(executions), SLICES), [executions]);
   const highest = Math.max(1, ...buckets.map(totalOf));
   const helpId = useId();
@@ -60,12 +63,12 @@ export const Starts = ({ executions, filters, setFilters }: StartsProps): ReactN
   const isBrushed = (index: number): boolean =>
     brushed !== undefined && brushed.first <= index && index <= brushed.last;
   return (
-    <figure className="card starts" aria-label="Starts over time, by phase">
+    <figure className="card creations" aria-label="Executions created over time, by phase">
       <div
-        className="starts-bars"
+        className="creations-bars"
         role="slider"
         tabIndex={0}
-        aria-label="Time of start"
+        aria-label="Time of creation"
         aria-describedby={helpId}
         aria-valuemin={1}
         aria-valuemax={buckets.length}
