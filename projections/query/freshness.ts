@@ -179,10 +179,7 @@ export type FreshReads = { readonly store: DocumentReads; readonly freshness: Fr
  */
 const assertNotParked = async (store: DocumentReads, stream: StreamName): Promise<void> => {
   if ((await store.parked()).some((each) => each.stream === stream))
-    throw new RpcError(
-      'UNAVAILABLE',
-      `the views have parked stream ${stream}: this release cannot read one of its events`,
-    );
+    throw new RpcError('UNAVAILABLE', `the views have parked stream ${stream}: they cannot process one of its events`);
 };
 
 /**

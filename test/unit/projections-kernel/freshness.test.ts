@@ -170,7 +170,7 @@ it('a Get that finds nothing is UNAVAILABLE when its stream is parked, and not w
   };
   await expect(getWhileParked(stream)).rejects.toMatchObject({
     code: 'UNAVAILABLE',
-    message: `the views have parked stream ${stream}: this release cannot read one of its events`,
+    message: `the views have parked stream ${stream}: they cannot process one of its events`,
   });
   expect(await getWhileParked(`${stream}2`)).toBeUndefined();
 });
