@@ -44,22 +44,24 @@ const home = createRoute({
   component: Home,
 });
 
-type Asked = { readonly location: { readonly pathname: string; readonly search: Readonly<Record<string, unknown>> } };
+type RouteAddress = {
+  readonly location: { readonly pathname: string; readonly search: Readonly<Record<string, unknown>> };
+};
 
 /** Redirects an older link to the address of this console that it means; any other address is not found. */
-const leadOn = ({ location: { pathname, search } }: Asked): void => {
+const redirectOlderLink = ({ location: { pathname, search } }: RouteAddress): void => {
   const address = addressOfOlderLink(pathname, search);
-  // oxlint-disable-next-line typescript/only-throw-error -- how the router is led on
+  // oxlint-disable-next-line typescript/only-throw-error -- the router takes it when it is thrown
   if (address === undefined) throw notFound();
-  // oxlint-disable-next-line typescript/only-throw-error -- how the router is led on
+  // oxlint-disable-next-line typescript/only-throw-error -- the router takes it when it is thrown
   throw redirect({ ...address, replace: true } as never);
 };
 
-const other = createRoute({ getParentRoute: () => root, path: '$', beforeLoad: leadOn });
+const other = createRoute({ getParentRoute: () => root, path: '$', beforeLoad: redirectOlderLink });
 
 const scope = createRoute({ getParentRoute: () => root, path: '/projects/$project/domains/$domain' });
 
-const scopeAlone = createRoute({ getParentRoute: () => scope, path: '/', beforeLoad: leadOn });
+const scopeAlone = createRoute({ getParentRoute: () => scope, path: '/', beforeLoad: redirectOlderLink });
 
 const executions = createRoute({
   getParentRoute: () => scope,
@@ -87,7 +89,7 @@ const launch = createRoute({
 });
 
 const names = () => import('./definitions/names.js');
-const one = () => import('./definitions/definition.js');
+const definition = () => import('./definitions/definition.js');
 const ofVersion = textParameters('version', 'with');
 
 const workflows = createRoute({
@@ -109,19 +111,19 @@ const workflow = createRoute({
   getParentRoute: () => scope,
   path: '/workflows/$name',
   validateSearch: ofVersion,
-  component: lazyRouteComponent(one, 'WorkflowView'),
+  component: lazyRouteComponent(definition, 'WorkflowView'),
 });
 const task = createRoute({
   getParentRoute: () => scope,
   path: '/tasks/$name',
   validateSearch: ofVersion,
-  component: lazyRouteComponent(one, 'TaskView'),
+  component: lazyRouteComponent(definition, 'TaskView'),
 });
 const launchPlan = createRoute({
   getParentRoute: () => scope,
   path: '/launch_plans/$name',
   validateSearch: ofVersion,
-  component: lazyRouteComponent(one, 'LaunchPlanView'),
+  component: lazyRouteComponent(definition, 'LaunchPlanView'),
 });
 
 const schedules = createRoute({

@@ -58,9 +58,9 @@ const valueOf = ({ attributes }: Configuration): unknown => {
 };
 
 /**
- * The levels that have attributes of one kind, the most specific first, as the list of the server has them. The first
- * that is set for the workflow, its domain or its project applies; for settings of executions, the project's fill in
- * what it leaves out. The cluster assignment of a workflow is never used.
+ * The levels that have attributes of one kind, in the order of the server's list: the most specific first. The first
+ * that is set for the workflow, its domain or its project applies. For settings of executions, those of the project
+ * also apply to the fields that it leaves unset. The cluster assignment of a workflow is never used.
  */
 export const levelsOf = (
   kind: Kind,

@@ -25,7 +25,7 @@ const FIELDS = [
   ['project', 'Project'],
   ['domain', 'Domain'],
   ['actor', 'Principal'],
-  ['since', 'Since: a time, or 90m, 24h, 7d'],
+  ['since', 'Since: a time, or 90m, 24h, 7d (24h by default)'],
 ] as const;
 
 type Search = Readonly<Partial<Record<(typeof FIELDS)[number][0], string | undefined>>>;
@@ -121,7 +121,7 @@ const HEADINGS = ['When', 'Result', 'Principal', 'Action', 'Target', 'Transport 
 
 const Entries = ({ entries }: { readonly entries: readonly AuditEntry[] }): ReactNode =>
   entries.length === 0 ? (
-    <Empty>Nothing since then. Only servers with authentication keep an audit.</Empty>
+    <Empty>No entry of this time matches. Only servers with authentication keep an audit.</Empty>
   ) : (
     <div className="card wide-table" tabIndex={0} role="region" aria-label="Entries of the audit">
       <table className="table">

@@ -70,7 +70,7 @@ const Names = ({ kind, scope }: NamesProps): ReactNode => {
       <QueryResult query={names}>
         {({ entities, token }) =>
           entities.length === 0 ? (
-            <Empty>{text === '' ? 'There are none yet.' : 'There are none with this name.'}</Empty>
+            <Empty>{text === '' ? 'There are none yet.' : 'No name contains this text.'}</Empty>
           ) : (
             <>
               <NameList kind={kind} scope={scope} entities={entities} />

@@ -66,7 +66,7 @@ export const Messages = ({ id }: ExecutionAsOf): ReactNode => {
     <QueryResult query={messages}>
       {({ notifications }) =>
         notifications.length === 0 ? (
-          <Empty>No message is sent about this execution.</Empty>
+          <Empty>There is no message about this execution yet.</Empty>
         ) : (
           <Card>
             <DataTable label="Messages" columns={['Phase', 'To', 'Status', 'Answer or reason', 'Since', '']}>

@@ -114,7 +114,7 @@ const AsText = ({ filters, setFilters }: FiltersProps): ReactNode => {
   );
 };
 
-/** Filters to click, and the same as the text of the interface, to type or paste. */
+/** The filters of a list: buttons and fields, and below them the same filters as text, to type or paste. */
 export const Filters = (props: FiltersProps): ReactNode => (
   <section className="filters" aria-label="Filters">
     <Phases {...props} />

@@ -94,7 +94,7 @@ export const Form = ({ scope, launchable: { target, inputs, fixed, spec } }: For
         {fixed.length > 0 && <p className="quiet">Fixed by the launch plan: {fixed.join(', ')}.</p>}
         <div className="input-row">
           <label htmlFor="execution-name">
-            Name of the execution <span className="type">made up when empty</span>
+            Name of the execution <span className="type">generated when empty</span>
           </label>
           <input id="execution-name" className="field" value={name} onChange={(event) => setName(event.target.value)} />
         </div>

@@ -16,7 +16,7 @@ const question = ({ name, isArchived }: ArchiveProps): Question => {
     title: `${action} ${name}`,
     consequence: isArchived
       ? `${name} is active again.`
-      : `${name} is marked as archived, for lists that leave such out. Nothing is deleted, and it can be unarchived.`,
+      : `${name} is marked as archived, and lists may leave it out. Nothing is deleted, and it can be unarchived.`,
   };
 };
 

@@ -8,7 +8,7 @@ const adviceFor = (error: unknown, isRepeated: boolean): string => {
       ? 'The page asks again until the server answers.'
       : 'The page does not send the request again. If it was to change something, see whether it has before you try again.';
   if (error instanceof RangeError) return 'Correct it and try again.';
-  if (!(error instanceof ServerFailure)) return 'Load the page again; if it stays, report it with this text.';
+  if (!(error instanceof ServerFailure)) return 'Load the page again. If the error stays, report it with this text.';
   if (error.status === 400) return 'Correct it and try again.';
   if (error.status === 401) return 'Sign in first.';
   if (error.status === 403) return 'Ask an operator for the permission.';

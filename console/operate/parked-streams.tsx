@@ -76,7 +76,7 @@ const Streams = ({ streams }: { readonly streams: readonly ListedParkedStream[] 
   </DataTable>
 );
 
-/** The streams with an event that cannot be read, or that a view cannot take. They can be retried. */
+/** The streams with an event that cannot be read, or that a view cannot process. They can be retried. */
 export const ParkedStreams = (): ReactNode => {
   const query = useQuery({ ...rpcQuery(listParkedStreams, {}), ...REFRESHED });
   return (

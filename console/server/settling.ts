@@ -4,7 +4,10 @@ const SETTLE_MS = 600;
 /** The time from a change to the next refresh, as a multiple of the time that the last one took. */
 const PAUSE_FACTOR = 3;
 
-/** The longest time from a change to its refresh: one that waits until an unreachable server answers takes as long as the outage. */
+/**
+ * The longest time from a change to the next refresh. A refresh that had to wait for an unreachable server would
+ * otherwise delay the next one by a multiple of the outage.
+ */
 const MAX_PAUSE_MS = 30_000;
 
 /** Reads what a page shows again. It resolves when that is done, also when a read has failed; it must not reject. */

@@ -35,7 +35,7 @@ export const streamFailure = async (url: URL, signal: AbortSignal): Promise<Serv
 
 const CLIENT_ERRORS = { first: 400, last: 499, busy: 429 } as const;
 
-/** True for a server that has read the request and refuses it: to ask again later changes nothing. */
+/** True for the answer of a server that has read the request and refuses it: the same request is refused again. */
 export const isRefusal = (failure: ServerFailure | undefined): failure is ServerFailure =>
   failure !== undefined &&
   failure.status >= CLIENT_ERRORS.first &&

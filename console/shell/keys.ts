@@ -3,6 +3,7 @@ import { useEffect, useRef } from 'react';
 
 import type { Scope } from '../server/ids.js';
 
+/** Longest time between `g` and the key after it. */
 const TOGETHER_MS = 900;
 
 /** Before any key: times of events count from the start of the page, so 0 is too late for the first keys. */
@@ -42,7 +43,7 @@ type Actions = { readonly search: () => void; readonly help: () => void };
 /** Listens for the keys of the page. */
 export const useKeys = (scope: Scope | undefined, { search, help }: Actions): void => {
   const navigate = useNavigate();
-  const wentAt = useRef(NEVER);
+  const prefixAt = useRef(NEVER); // the time of the last `g`
   useEffect(() => {
     const go = (key: string): void => {
       if (key === 'h') void navigate({ to: '/' });
@@ -54,8 +55,8 @@ export const useKeys = (scope: Scope | undefined, { search, help }: Actions): vo
     };
     const pressed = (event: KeyboardEvent): void => {
       if (isTyping(event) || event.ctrlKey || event.metaKey || event.altKey) return;
-      const isSecond = event.timeStamp - wentAt.current < TOGETHER_MS;
-      wentAt.current = event.key === 'g' ? event.timeStamp : NEVER;
+      const isSecond = event.timeStamp - prefixAt.current < TOGETHER_MS;
+      prefixAt.current = event.key === 'g' ? event.timeStamp : NEVER;
       if (isSecond) go(event.key);
       else if (event.key === '/') {
         event.preventDefault();

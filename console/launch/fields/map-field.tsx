@@ -14,7 +14,10 @@ type Row = {
 const rowsOf = (initial: Literal | undefined): readonly Row[] =>
   initial?.value.case === 'map'
     ? Object.entries(initial.value.value.literals).map(([key, literal], id) => ({
-        ...{ id, key, initial: literal, entry: { literal } },
+        id,
+        key,
+        initial: literal,
+        entry: { literal },
       }))
     : [];
 

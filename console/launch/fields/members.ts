@@ -68,7 +68,7 @@ const ofSchema = (given: Schema, root: Schema): LiteralType => {
     return create(LiteralTypeSchema, { type: { case: 'enumType', value: { values: choices } } });
   if (type === 'array' && isObject(items)) return typeOf({ case: 'collectionType', value: ofSchema(items, root) });
   if (Array.isArray(type) && type.length > 0) {
-    // One that may be null, as marshmallow writes it: `["integer", "null"]`.
+    // Marshmallow writes a member that may be null like this: `["integer", "null"]`.
     const types = type.map((each) => ofSchema({ ...schema, type: each }, root));
     return create(LiteralTypeSchema, { type: { case: 'unionType', value: { variants: types } } });
   }

@@ -18,9 +18,10 @@ export const valueInUnion = (literal: Literal | undefined): Literal | undefined 
     : literal;
 
 /**
- * The index of the variant of a value: the same type, such as one of two dataclasses, or else the first that reads like
- * it, because a value may have its type without metadata. A value that is none may be without a union around it.
- * Without a value, the first variant that is not none: an empty field is not the value none, which is chosen.
+ * The index of the variant of a value: the one with the same type, such as one of two dataclasses. A value may have its
+ * type without metadata; then it is the first variant whose type reads the same in words. A value that is none may be
+ * without a union around it. Without a value, it is the first variant that is not none: a field is empty until its
+ * value none is chosen.
  */
 export const variantIndex = (variants: readonly LiteralType[], literal: Literal | undefined): number => {
   if (!literal)
@@ -36,7 +37,7 @@ export const variantIndex = (variants: readonly LiteralType[], literal: Literal 
   return Math.max(0, same === -1 ? variants.findIndex((variant) => typeInWords(variant) === typeInWords(type)) : same);
 };
 
-/** The entry when a variant is chosen, for which the field then shows an initial value, nothing, or that it is none. */
+/** The entry of a field whose variant was just chosen: the initial value, the value none, or an empty entry. */
 export const entryOfVariant = (variant: LiteralType | undefined, initial: Literal | undefined): Entry => {
   if (initial) return { literal: initial };
   return variant && isNone(variant) ? { literal: unionLiteral(variant, literalOf(variant, null)) } : {};
