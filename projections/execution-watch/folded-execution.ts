@@ -2,7 +2,7 @@ import { recordedMetadata } from '../../services/kernel/decode-event.js';
 import type { RecordedEvent } from '../../services/kernel/event.js';
 import type { EventLog } from '../../services/kernel/ports/event-store.js';
 import type { StreamName } from '../../services/kernel/stream.js';
-import { type Entry, eventReader, type EventSources } from '../runtime/event-reader.js';
+import { type Entry, type EventReader, eventReader, type EventSources } from '../runtime/event-reader.js';
 import { folding, parkedBy } from '../runtime/folding.js';
 import type { Collection, ReadStore, StoredDocument } from '../runtime/read-store.js';
 
@@ -74,6 +74,15 @@ const memory = () => {
   return { store, put, get: (collection: Collection, key: string) => documentsOf(collection).get(key), all };
 };
 
+const entriesOf = async (read: EventReader, events: readonly RecordedEvent[]): Promise<readonly Entry[]> => {
+  const entries: Entry[] = [];
+  for (const event of events) {
+    const entry = await read(event);
+    if (entry) entries.push(entry);
+  }
+  return entries;
+};
+
 /** Opens an execution. It is folded by the same reader and folds as the views. */
 export const openExecution = (stream: StreamName, sources: ExecutionSources): FoldedExecution => {
   const read = eventReader(sources);
@@ -83,14 +92,9 @@ export const openExecution = (stream: StreamName, sources: ExecutionSources): Fo
   let position = 0n;
 
   const foldEvents = async (events: readonly RecordedEvent[]): Promise<readonly FoldedDocument[]> => {
-    const entries: Entry[] = [];
     let documents: readonly FoldedDocument[];
     try {
-      for (const event of events) {
-        const entry = await read(event);
-        if (entry) entries.push(entry);
-      }
-      await folded.fold(entries);
+      await folded.fold(await entriesOf(read, events));
       documents = folded.changes().map(({ collection, document }) => ({ collection, document }));
     } catch (error) {
       folded.forget();
