@@ -22,7 +22,7 @@ import { checkGraph } from './graph/graph-check.js';
 import { identifierText, identifierKey } from './identifier-key.js';
 import { laidOutTemplate } from './graph/layout.js';
 import { everyNode } from './graph/node-walk.js';
-import { topologicalOrder } from './graph/order.js';
+import { cycleText, topologicalOrder } from './graph/order.js';
 import { requirementsOf } from './graph/requirements.js';
 import { type Interface, interfaceOf, type LaunchPlanInterface, type Library } from './graph/scope.js';
 
@@ -80,8 +80,8 @@ const checkNesting = (templates: readonly WorkflowTemplate[], report: ReportProb
   const known = templates.flatMap((each) => (each.id ? [[identifierKey(each.id), each] as const] : []));
   const { cycle } = topologicalOrder(new Map(known.map(([key, each]) => [key, subWorkflowKeys(each)])));
   if (cycle === undefined) return;
-  const names = cycle.slice(0, 20).map((key) => (JSON.parse(key) as string[]).join(':'));
-  report('', compileProblem('CycleDetected', `sub-workflows contain each other: ${names.join(' > ')}`));
+  const names = cycle.map((key) => (JSON.parse(key) as string[]).join(':'));
+  report('', compileProblem('CycleDetected', `sub-workflows contain each other: ${cycleText(names)}`));
 };
 
 const checkSubWorkflowIds = (subWorkflows: readonly WorkflowTemplate[], report: ReportProblem): void => {

@@ -3,12 +3,9 @@ import { checkBindings } from './binding.js';
 import { type Findings, compileProblem, type ReportProblem } from '../compile-error.js';
 import { checkNode } from './node-check.js';
 import { alternativesOf, END, idInside, START, waitsFor } from './node-walk.js';
-import { topologicalOrder } from './order.js';
+import { cycleText, topologicalOrder } from './order.js';
 import type { Library, GraphScope } from './scope.js';
 import { typesOf } from '../types/types.js';
-
-/** The most nodes of a cycle that an error names. */
-const MAX_SHOWN = 20;
 
 const idsOf = (node: Node, id: string): readonly string[] =>
   node.target.case === 'branchNode'
@@ -23,10 +20,8 @@ const checkIds = ({ nodes, failureNode }: WorkflowTemplate, report: ReportProble
   }
 };
 
-const reportCycle = (cycle: readonly string[], report: ReportProblem): void => {
-  const shown = cycle.length > MAX_SHOWN ? [...cycle.slice(0, MAX_SHOWN), '…'] : cycle;
-  report(cycle[0] ?? START, compileProblem('CycleDetected', `nodes wait for each other: ${shown.join(' > ')}`));
-};
+const reportCycle = (cycle: readonly string[], report: ReportProblem): void =>
+  report(cycle[0] ?? START, compileProblem('CycleDetected', `nodes wait for each other: ${cycleText(cycle)}`));
 
 const orderOf = (nodes: ReadonlyMap<string, Node>, report: ReportProblem): readonly string[] => {
   const { sorted, cycle } = topologicalOrder(new Map([...nodes].map(([id, node]) => [id, waitsFor(node)])));

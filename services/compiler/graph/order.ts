@@ -4,6 +4,13 @@
  */
 export type Order = { readonly sorted: readonly string[]; readonly cycle?: readonly string[] };
 
+/** The most ids of a cycle that an error names. */
+const MAX_SHOWN = 20;
+
+/** Formats a cycle for people. */
+export const cycleText = (names: readonly string[]): string =>
+  [...names.slice(0, MAX_SHOWN), ...(names.length > MAX_SHOWN ? ['…'] : [])].join(' > ');
+
 type Graph = ReadonlyMap<string, ReadonlySet<string>>;
 
 const waitersOf = (graph: Graph): ReadonlyMap<string, readonly string[]> => {

@@ -1,18 +1,11 @@
-import type { Timestamp } from '@bufbuild/protobuf/wkt';
-
 import type { Literal, LiteralMap, Scalar } from '../../../proto/gen/platformidl/core/literals_pb.js';
-
-/** The first and last second of a valid timestamp: the years 1 to 9999. */
-const MIN_SECONDS = -62_135_596_800n;
-const MAX_SECONDS = 253_402_300_799n;
-
-const isTimestamp = ({ seconds, nanos }: Timestamp): boolean =>
-  seconds >= MIN_SECONDS && seconds <= MAX_SECONDS && nanos >= 0 && nanos <= 999_999_999;
+import { isTimestamp } from '../../kernel/values/time-range.js';
 
 const scalarDatesAreValid = ({ value }: Scalar): boolean => {
   if (value.case === 'union') return value.value.value === undefined || datesAreValid(value.value.value);
   if (value.case !== 'primitive' || value.value.value.case !== 'datetime') return true;
-  return isTimestamp(value.value.value.value);
+  const { seconds, nanos } = value.value.value.value;
+  return isTimestamp(Number(seconds), nanos);
 };
 
 const datesAreValid = ({ value }: Literal): boolean => {
