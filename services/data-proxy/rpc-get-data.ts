@@ -20,7 +20,8 @@ import { deckLink } from './rpc-download.js';
 const idOf = ({ project, domain, execution, node }: DataAddress): NodeExecutionIdentifier =>
   create(NodeExecutionIdentifierSchema, { nodeId: node, executionId: { project, domain, name: execution } });
 
-const workedOn = async (
+/** Reads the inputs and outputs of the node or the task attempt that an address names. */
+const inputsAndOutputsAt = async (
   { runs }: DataProxyServices,
   { attempt, ...address }: DataAddress,
   call: Call,
@@ -63,7 +64,7 @@ export const getData = async (
     const value = await deckLink(services, idOf(address), { seconds: MAX_EXPIRY_SECONDS, call });
     return create(GetDataResponseSchema, { data: { case: 'preSignedUrls', value } });
   }
-  const { fullInputs, fullOutputs } = await workedOn(services, address, call);
+  const { fullInputs, fullOutputs } = await inputsAndOutputsAt(services, address, call);
   const map = part === 'i' ? fullInputs : fullOutputs;
   if (map instanceof Fault) throw map;
   if (!map) {

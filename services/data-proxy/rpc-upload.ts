@@ -14,14 +14,16 @@ const MD5_BYTES = 16;
 const NAME_LENGTH = 20;
 const LETTERS = 'abcdefghijklmnopqrstuvwxyz0123456789';
 const BASE32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
-const BITS = 5;
+const BITS_IN_BYTE = 8;
+const BITS_IN_DIGIT = 5;
+/** The number of digits in a group, to which the text is padded. */
 const GROUP = 8;
 
 /** Base32 of RFC 4648, with padding. */
 const base32 = (bytes: Uint8Array): string => {
-  const bits = Array.from(bytes, (byte) => byte.toString(2).padStart(GROUP, '0')).join('');
+  const bits = Array.from(bytes, (byte) => byte.toString(2).padStart(BITS_IN_BYTE, '0')).join('');
   const digits = bits.match(/.{1,5}/gu) ?? [];
-  const text = digits.map((each) => BASE32[Number.parseInt(each.padEnd(BITS, '0'), 2)]).join('');
+  const text = digits.map((each) => BASE32[Number.parseInt(each.padEnd(BITS_IN_DIGIT, '0'), 2)]).join('');
   return text.padEnd(Math.ceil(text.length / GROUP) * GROUP, '=');
 };
 
