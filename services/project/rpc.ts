@@ -36,7 +36,6 @@ const assertLength = (field: string, text: string, max: number): void => {
 };
 
 const assertId = (id: string): void => {
-  if (id === '') throw missing('project_id');
   if (!isProjectId(id)) throw new RpcError('INVALID_ARGUMENT', `invalid project id [${id}]: ${PROJECT_ID_RULE}`);
 };
 
