@@ -16,7 +16,7 @@ export type TickLaunch = {
   readonly version: string;
   /** Milliseconds since 1970. */
   readonly atMs: number;
-  /** The principal that activated the version, or asked for the tick by hand; the execution is launched in this name. */
+  /** The principal that activated the version, or asked for the tick by hand. The execution is launched in its name. */
   readonly principal: string;
 };
 
@@ -35,7 +35,7 @@ export type FireByHand = {
   readonly type: 'FireByHand';
   readonly tick: TickId;
   readonly principal: string;
-  /** The request, where it has an idempotency key; a hash of its caller and key. */
+  /** A hash of the request's caller and idempotency key; absent where it has no key. */
   readonly request?: string | undefined;
 };
 

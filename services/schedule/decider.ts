@@ -45,11 +45,14 @@ const decideTicks = ({ untilMs, paused, skips, open }: ScheduleState, { due }: D
   return decided === undefined ? NOTHING_TO_DO : recorded(decidedEvent(decided));
 };
 
-/** True for a tick that was skipped or failed a short time ago: another process, or a request, may have launched it. */
+/**
+ * True for a tick whose past outcomes say only that it was skipped or has failed. Another process, or a request, may
+ * have launched it even so.
+ */
 const wasNotFired = (state: ScheduleState, tick: TickId): boolean =>
   firedTick(state, tick) === undefined && state.past.some((each) => tickKey(each) === tickKey(tick));
 
-/** Records an outcome for a tick that is open; otherwise only an execution that the recorded outcome denies. */
+/** Records the outcome of an open tick. Of another tick, it records only that it was fired, if it seemed not to be. */
 const record = (state: ScheduleState, { tick, outcome }: RecordOutcome): Verdict => {
   const isNew = state.open.has(tickKey(tick)) || (outcome.kind === 'fired' && wasNotFired(state, tick));
   if (!isNew) return NOTHING_TO_DO;

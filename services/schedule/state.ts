@@ -19,18 +19,18 @@ export type ScheduleState = {
   paused: readonly Span[];
   /** Ticks that are to be skipped and are not decided yet, ascending, in milliseconds since 1970. */
   skips: readonly number[];
-  /** The ticks fired by hand in the last day by requests with an idempotency key, by those requests. */
+  /** The ticks that requests with an idempotency key have fired by hand in the last day, by the hash of the request. */
   readonly requested: Map<string, ManualTick>;
   /** The execution of the latest tick that was fired. */
   lastFired: { readonly atMs: number; readonly name: string } | undefined;
-  /** The last outcomes, the newest last. */
+  /** The last outcomes, at most {@link MAX_PAST}, the newest last. */
   past: readonly PastTick[];
   fired: number;
   skipped: number;
   failed: number;
 };
 
-/** The outcomes that a state keeps for readers. */
+/** Maximum number of past outcomes in a state. */
 const MAX_PAST = 10;
 /** Requests are known for as long as their idempotency keys, in milliseconds. */
 const REQUESTED_MS = 24 * 60 * 60 * 1_000;
@@ -53,7 +53,7 @@ export const tickKey = ({ atMs, version }: TickId): string => `${atMs} ${version
 export const isPaused = ({ paused }: Pick<ScheduleState, 'paused'>): boolean =>
   paused.length > 0 && paused.at(-1)?.untilMs === undefined;
 
-/** A tick that was fired a short time ago: it has its execution, whether the schedule fired it or a request. */
+/** Finds a tick among the past outcomes, if it was fired: by the schedule or by a request. */
 export const firedTick = ({ past }: Pick<ScheduleState, 'past'>, tick: TickId): PastTick | undefined =>
   past.find((each) => each.outcome.kind === 'fired' && tickKey(each) === tickKey(tick));
 

@@ -3,7 +3,7 @@ import type { ScheduledPlan, Segment, Span } from './segments.js';
 
 /** The activations of launch plans and the archivals of projects. */
 export interface Activations {
-  /** All launch plans that were ever active, in no order. */
+  /** All launch plans that were ever active, in no particular order. */
   plans(): readonly ScheduledPlan[];
   /**
    * The segments of a launch plan, in the order of time; empty when it was never active. Only the last one may be of a

@@ -21,7 +21,7 @@ export type DueTick = {
   readonly principal: string;
   /** True for a tick that is fired late, because no process fired it when it was due. */
   readonly isMissed: boolean;
-  /** The request that asked for it by hand. */
+  /** The hash of the request that asked for it by hand, if that has an idempotency key. */
   readonly request?: string | undefined;
 };
 
@@ -111,7 +111,10 @@ const skipReason = (
 /** Maximum number of missed ticks of a plan that are fired late: no more can wait. */
 const mostCaughtUp = ({ policy, max }: CatchUp): number => Math.min(max, policy === 'last' ? 1 : MAX_OPEN);
 
-/** The end of the time around a tick for which no tick is fired, at least the tick itself. */
+/**
+ * The end of the period, beginning with a skipped tick, in which every tick is skipped: at least the time of the tick
+ * itself. In milliseconds since 1970.
+ */
 const skippedUntil = (
   { atMs, segment }: Tick,
   { nowMs, archived, catchUp }: DueFacts,
@@ -122,7 +125,7 @@ const skippedUntil = (
   return segment.isDeactivated === true ? Infinity : Math.max(atMs, nowMs - catchUp.maxAgeMs - 1);
 };
 
-/** The number of missed ticks after an instant that may be fired late, up to `most`. Passes over times that are skipped. */
+/** Counts the missed ticks after an instant that may be fired late, up to `most`. Passes over periods without any. */
 const missedAfter = (facts: DueFacts, decided: DecidedFacts, afterMs: number, most: number): number => {
   const { segments, ticksOf, nowMs } = facts;
   let count = 0;
