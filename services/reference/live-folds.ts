@@ -97,7 +97,12 @@ export const reachMinPosition = async (
   throw new RpcError('UNAVAILABLE', `${dataName} have not reached position ${minPosition.toString()} yet`);
 };
 
-/** Waits until the events that this process has acknowledged in a category have been folded, at most half a second. */
+/**
+ * Waits until the events that this process has acknowledged in a category have been folded, at most half a second.
+ *
+ * @throws {RpcError} RESOURCE_EXHAUSTED when too many calls wait.
+ * @throws {Fault} when the log cannot be read.
+ */
 export const reachAcknowledged = async (
   following: Pick<LogFollower, 'reached'>,
   acknowledged: Pick<Acknowledged, 'ofPrefix'>,

@@ -20,6 +20,7 @@ export type ReadAttributes = Pick<Folded<AttributesState>, 'state' | 'revision'>
  *
  * @throws {StreamParked} from `read` and `ofProject`, when the project's stream has an event that this release cannot
  * read; `ofAll` has the state before that event.
+ * @throws {RpcError} RESOURCE_EXHAUSTED from `ofProject` and `ofAll`, when too many calls wait.
  * @throws {Fault} from each method, when the log has to be read and cannot be.
  */
 export interface RecordedAttributes {
@@ -59,8 +60,8 @@ export type RecordedAttributesOptions = {
   readonly readStream: (stream: StreamName) => Promise<Folded<AttributesState>>;
 };
 
-/** The data that is read, for errors. */
-const WHAT = 'the attributes';
+/** The name of the data that is read, for errors. */
+const DATA_NAME = 'the attributes';
 
 const NONE: Folded<AttributesState> = { state: initialAttributes(), revision: -1n, position: 0n };
 
@@ -84,13 +85,13 @@ export const recordedAttributes = (options: RecordedAttributesOptions): Recorded
   return {
     read,
     ofProject: async (call, project) => {
-      await reachMinPosition(following, call, WHAT);
+      await reachMinPosition(following, call, DATA_NAME);
       const { state } = await read(project);
       call.answeredAt(following.position());
       return state;
     },
     ofAll: async (call) => {
-      await reachMinPosition(following, call, WHAT);
+      await reachMinPosition(following, call, DATA_NAME);
       await reachAcknowledged(following, acknowledged, ATTRIBUTES_CATEGORY);
       call.answeredAt(following.position());
       return [...fold.entries.values()].map(({ state }) => state);

@@ -31,7 +31,9 @@ export interface RoleBindings {
    * Reads the bindings of all principals, including the position that the caller asks for. Waits briefly for all
    * acknowledged events. Where `readerOf` gives none, as for a parked stream, there are none here either.
    *
-   * @throws {RpcError} UNAVAILABLE when the caller's position has not been reached in time, or `readerOf` would throw.
+   * @throws {RpcError} UNAVAILABLE when the caller's position has not been reached in time, or `readerOf` would throw;
+   *   RESOURCE_EXHAUSTED when too many calls wait.
+   * @throws {Fault} when the log cannot be read.
    */
   all(call: Call): Promise<readonly GrantedRole[]>;
 }
