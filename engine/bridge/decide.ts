@@ -2,9 +2,9 @@
 export type DesiredState = 'run' | 'abort' | 'over';
 
 /**
- * The object of a launch, as last read. `present`: the object exists and is not being deleted. `foreign`: an object of
- * the same name was made for another launch. `abandoned`: the object was deleted, and its engine has not removed the
- * finalizer within the grace time.
+ * The object of a launch, as last read. `unknown`: it was not read yet. `present`: the object exists and is not being
+ * deleted. `foreign`: an object of the same name was made for another launch. `abandoned`: the object was deleted, and
+ * its engine has not removed the finalizer within the grace time.
  */
 export type ObjectState = 'unknown' | 'absent' | 'present' | 'deleting' | 'abandoned' | 'foreign';
 

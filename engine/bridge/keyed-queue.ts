@@ -37,7 +37,7 @@ export const createKeyedQueue = ({ concurrency, work, onFailure }: QueueOptions)
 
   const addAfter = (key: string, milliseconds: number): void => {
     if (isClosed) return;
-    const dueMs = performance.now() + milliseconds; // no clock that people can set
+    const dueMs = performance.now() + milliseconds; // a clock that is never set
     const earlier = timers.get(key);
     if (earlier && earlier.dueMs <= dueMs) return;
     clearTimeout(earlier?.timeout);
