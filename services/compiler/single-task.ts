@@ -25,6 +25,7 @@ export type SingleTaskWorkflow = {
   readonly expectedOutputs: VariableMap | undefined;
 };
 
+/** The retries of a task that states none, as in FlyteAdmin. */
 const DEFAULT_RETRIES = 3;
 
 /** Makes a node id from a task name. Node ids become names in Kubernetes, which allows 63 of these characters. */

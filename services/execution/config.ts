@@ -63,7 +63,10 @@ const oldSecurityContext = (spec: ExecutionSpec, plan: LaunchPlanSpec | undefine
   return create(SecurityContextSchema, { runAs: { iamRole, k8sServiceAccount } });
 };
 
-/** Every execution has an execution identity, also beside others: the caller, where the context names none. */
+/**
+ * Adds the caller as the execution identity where the context names none. Every execution has one, also when it has an
+ * IAM role or a service account.
+ */
 const withRunAs = (context: SecurityContext | undefined, principal: string): SecurityContext => {
   const copy = context === undefined ? create(SecurityContextSchema) : clone(SecurityContextSchema, context);
   copy.runAs ??= create(IdentitySchema);
@@ -71,7 +74,10 @@ const withRunAs = (context: SecurityContext | undefined, principal: string): Sec
   return copy;
 };
 
-/** Merges levels: for each field the first that sets it wins, but any of them may have the cache overwritten. */
+/**
+ * Merges levels, the most important first: each field has the value of the first level that sets it. Only
+ * `overwriteCache` is true when any level sets it.
+ */
 export const mergedConfig = (levels: readonly ConfigLevel[]): WorkflowExecutionConfig => {
   const securityContext = first(levels, 'securityContext', hasIdentity);
   const raw = first(levels, 'rawOutputDataConfig', ({ outputLocationPrefix }) => outputLocationPrefix !== '');

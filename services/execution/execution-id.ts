@@ -43,7 +43,7 @@ export const generatedName = (random: Uint8Array): string =>
  * Derives the name of an execution that is launched with an idempotency key and without a name: a repeated launch gets
  * the same name.
  *
- * @param parts the key, after what it is unique within: the caller, the operation, the project and the domain.
+ * @param parts the caller, the operation, the project and the domain, within which the key is unique; and the key.
  */
 export const nameOfKey = (parts: readonly string[]): string => generatedName(sha256(JSON.stringify(parts)));
 

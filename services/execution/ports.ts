@@ -108,6 +108,7 @@ export interface LargeLaunches {
    *
    * @throws {RpcError} INVALID_ARGUMENT when the bytes are not a literal map; RESOURCE_EXHAUSTED when too many launches
    *   wait.
+   * @throws {StoreUnavailable} when the thread has failed.
    */
   inputs(given: Uint8Array, against: ExpectedInputs): Promise<LaunchInputs>;
 }

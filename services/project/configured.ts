@@ -8,7 +8,7 @@ import { projectStream } from './events.js';
 /** A project from the settings. */
 export type ConfiguredProject = { readonly id: string; readonly name: string; readonly description: string };
 
-/** The id of a project follows. */
+/** The beginning of the command id; the id of the project follows. */
 const COMMAND = 'configured project ';
 
 /** True for the command id of the registration of a project from the settings. */

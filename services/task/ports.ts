@@ -12,7 +12,7 @@ export interface Projects {
 
 /** Compiles tasks on a worker thread. */
 export interface LargeTasks {
-  /** Requests above this size are compiled by this port, in bytes. */
+  /** Requests above this size, in bytes, are compiled by this port. */
   readonly aboveBytes: number;
 
   /**
@@ -27,6 +27,7 @@ export interface LargeTasks {
    * Compiles a request on the thread.
    *
    * @throws {RpcError} the error of the request; RESOURCE_EXHAUSTED when too many requests wait to be compiled.
+   * @throws {StoreUnavailable} when the thread has failed.
    */
   registrationOf(id: Version, request: Uint8Array, limits: TaskRules['limits']): Promise<RegisterTask>;
 }

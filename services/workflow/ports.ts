@@ -28,6 +28,7 @@ export interface LargeWorkflows {
    * Compiles a request on the thread.
    *
    * @throws {RpcError} the errors of the workflow; RESOURCE_EXHAUSTED when too many requests wait to be compiled.
+   * @throws {StoreUnavailable} when the thread has failed.
    */
   registrationOf(id: Version, request: Uint8Array): Promise<RegisterWorkflow>;
 }

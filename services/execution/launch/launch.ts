@@ -205,7 +205,10 @@ const refused = (id: ExecutionId, refusal: LaunchRefusal, position?: bigint): La
   ...(position !== undefined && { position }),
 });
 
-/** The event that the launch would record, and its target. */
+/**
+ * Checks a launch, and makes the event that it will record. For a single task, registers the generated workflow and
+ * launch plan.
+ */
 const planned = async (services: LaunchServices, id: ExecutionId, { request, given }: Launch, principal: string) => {
   const { project, domain } = request;
   await assertPlace(services, { project, domain, name: request.name });

@@ -10,9 +10,9 @@ const PASSED_ON_LABELS = ['execution-id', 'project', 'domain', 'workflow-name'];
 export const isChild = ({ metadata }: ExecutionSpec): boolean => metadata?.mode === ExecutionMode.CHILD_WORKFLOW;
 
 /**
- * The keys of the labels that do not count towards limits, because the caller did not choose them: those that a child
- * has from its parent, and an execution that launches a child again has from that child. They count for no execution
- * with a reference execution: whether that one is a child is not looked up.
+ * The keys of the labels that do not count towards limits, because the caller did not choose them: a child has them
+ * from its parent, and an execution that launches a child again has them from that child. So they are not counted for
+ * any execution with a reference execution: whether that one is a child is not looked up.
  */
 export const uncountedLabels = (spec: ExecutionSpec): readonly string[] =>
   isChild(spec) || spec.metadata?.referenceExecution !== undefined ? PASSED_ON_LABELS : [];

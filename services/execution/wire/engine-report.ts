@@ -37,6 +37,7 @@ export type EngineReport = {
   readonly producerId: string;
   /** The engine's own message: event.WorkflowExecutionEvent, NodeExecutionEvent or TaskExecutionEvent. */
   readonly message: Content;
+  /** A short hash of the message as received, for readers of the log; no decision uses it. */
   readonly messageHash: bigint;
   /** An encoded `eventlog.OpenEntities`; only on the event that ends the execution, and only when some are open. */
   readonly closed: Content | undefined;

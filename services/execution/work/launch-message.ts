@@ -49,6 +49,7 @@ export type LaunchFacts = {
   readonly workflow: SizedClosure;
   /** An encoded `core.LiteralMap`. */
   readonly inputs: Uint8Array;
+  /** The workflow, and the inputs, are sent as references where they are larger than this, in bytes. */
   readonly maxInlineBytes: number;
 };
 

@@ -32,6 +32,7 @@ export type LeaseServices = {
   readonly payloads: PayloadStore;
   /** `undefined` for a version that is not registered. */
   readonly compiledWorkflow: (id: Identifier) => Promise<CompiledWorkflowClosure | undefined>;
+  /** The largest output_data in an event, in bytes. */
   readonly maxOutputBytes: number;
   /** The time limit of an execution, in milliseconds; 0 is none. */
   readonly timeoutMs: number;

@@ -30,7 +30,7 @@ const refuse = (problem: string | undefined): void => {
 const limitsConcurrency = ({ concurrencyPolicy }: LaunchPlanSpec): boolean =>
   concurrencyPolicy?.behavior === ConcurrencyLimitBehavior.SKIP;
 
-/** A limit of zero is refused: the plan could never run. */
+/** With `SKIP`, a limit of zero is refused: the plan could never run. */
 const concurrencyProblem = ({ concurrencyPolicy }: LaunchPlanSpec): string | undefined => {
   const { max = 0, behavior = 0 } = concurrencyPolicy ?? {};
   if (ConcurrencyLimitBehavior[behavior] === undefined)
