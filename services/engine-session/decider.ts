@@ -51,7 +51,7 @@ export const engineSessionDecider: Decider<
   EngineSessionRefusal
 > = { initial: initialSession, evolve: evolveSession, decide };
 
-const STATE_BYTES = 100;
+const STATE_BYTES = 50;
 
 export const engineSessionAggregate: Aggregate<
   EngineSessionState,

@@ -235,7 +235,7 @@ export const evolveExecution = (state: ExecutionState, event: ExecutionEvent): E
   return state;
 };
 
-// A test compares these sizes with the heap, here and in all aggregates.
+// A test compares these sizes with the heap, and those of all other aggregates that have many streams.
 const EMPTY_BYTES = 850;
 const NODE_BYTES = 150;
 const TASK_BYTES = 360;

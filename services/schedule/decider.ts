@@ -121,9 +121,9 @@ const scheduleDecider: Decider<ScheduleState, ScheduleCommand, ScheduleEvent, Sc
 };
 
 /** Estimated memory of a state without its ticks and skips, of a tick and of a skip, in bytes. */
-const STATE_BYTES = 400;
+const STATE_BYTES = 550;
 const TICK_BYTES = 200;
-const SKIP_BYTES = 16;
+const SKIP_BYTES = 12;
 
 export const scheduleAggregate: Aggregate<ScheduleState, ScheduleCommand, ScheduleEvent, ScheduleRefusal> = {
   category: SCHEDULE_CATEGORY,

@@ -7,7 +7,14 @@ import { AttributesUpdatedSchema } from '../../../proto/gen/platformidl/eventlog
 import { WorkflowExecution_Phase } from '../../../proto/gen/platformidl/core/execution_pb.js';
 import { LiteralTypeSchema, SimpleType } from '../../../proto/gen/platformidl/core/types_pb.js';
 import { LaunchPlanRegisteredSchema } from '../../../proto/gen/platformidl/eventlog/launch_plan_pb.js';
-import { ScheduleTicksDecidedSchema } from '../../../proto/gen/platformidl/eventlog/schedule_pb.js';
+import {
+  EngineSessionOpenedSchema,
+  EngineSessionRenewedSchema,
+} from '../../../proto/gen/platformidl/eventlog/engine_session_pb.js';
+import {
+  ScheduleTicksDecidedSchema,
+  ScheduleTickSkipRequestedSchema,
+} from '../../../proto/gen/platformidl/eventlog/schedule_pb.js';
 import { DeadLetterRecordedSchema } from '../../../proto/gen/platformidl/eventlog/dead_letter_pb.js';
 import { RoleGrantedSchema } from '../../../proto/gen/platformidl/eventlog/role_binding_pb.js';
 import { SlotTakenSchema } from '../../../proto/gen/platformidl/eventlog/launch_plan_slots_pb.js';
@@ -24,6 +31,7 @@ import {
   SignalSetSchema,
 } from '../../../proto/gen/platformidl/eventlog/execution_pb.js';
 import { attributesAggregate } from '../../../services/attributes/decider.js';
+import { engineSessionAggregate } from '../../../services/engine-session/decider.js';
 import { executionAggregate } from '../../../services/execution/aggregate.js';
 import type { ExecutionCommand } from '../../../services/execution/commands.js';
 import type { ExecutionEvent } from '../../../services/execution/events.js';
@@ -260,6 +268,31 @@ const cases: Readonly<Record<string, (size: Size) => number>> = {
         }),
       },
     ]),
+  'a schedule and the requests that fired it': (size) =>
+    ratio(
+      scheduleAggregate,
+      range(size).map((each) => ({
+        type: 'ScheduleTicksDecided',
+        data: create(ScheduleTicksDecidedSchema, {
+          fire: [
+            {
+              at: { seconds: BigInt(each) },
+              version: 'v1',
+              principal: 'ada',
+              request: sha256Hex(String(each)).slice(0, 32),
+            },
+          ],
+        }),
+      })),
+    ),
+  'a schedule and its skips': (size) =>
+    ratio(
+      scheduleAggregate,
+      range(size).map((each) => ({
+        type: 'ScheduleTickSkipRequested',
+        data: create(ScheduleTickSkipRequestedSchema, { at: { seconds: BigInt(1_700_000_000 + each) } }),
+      })),
+    ),
   'a reactor and its dead letters': (size) =>
     ratio(
       deadLetterAggregate,
@@ -335,6 +368,15 @@ const singleCases: Readonly<Record<string, () => number>> = {
     ratio(workflowAggregate, [
       { type: 'WorkflowRegistered', data: create(WorkflowRegisteredSchema, { compiled: INLINE, digest: digest() }) },
     ]),
+  'a session of an engine': () => {
+    const session = '0f1d1a52-7c39-4b0e-8d5b-000000000000';
+    const opened = create(EngineSessionOpenedSchema, { group: 'default', engine: 'engine-0', session });
+    const renewed = create(EngineSessionRenewedSchema, { session });
+    return ratio(engineSessionAggregate, [
+      { type: 'EngineSessionOpened', data: opened },
+      { type: 'EngineSessionRenewed', data: renewed },
+    ]);
+  },
   'a named entity': () =>
     ratio(namedEntityAggregate, [
       {
