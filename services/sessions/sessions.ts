@@ -26,7 +26,8 @@ type AnySession = Pick<
 
 const newerFormat = (format: number): NewerLogFormat =>
   new NewerLogFormat(
-    `the log is written in ${formatText(format)}, and this release writes formats up to ${NEWEST_FORMAT}`,
+    `the log is written in ${formatText(format)}, and this release writes formats up to ${NEWEST_FORMAT}: ` +
+      'run a newer release',
   );
 
 /** The live streams of a process, with the operations that only their owner uses. */
