@@ -99,20 +99,23 @@ export class InFlightAppends<Command, Refusal> {
   }
 
   #end(entry: InFlight<Command, Refusal>): CommandTurn<Command, Refusal>[] {
-    const { by, result, followers } = entry;
+    const { turn, result, followers } = entry;
     if (result === undefined) return [];
     if ('appended' in result) {
       this.#answer(entry, result.appended);
       return [];
     }
-    const isRetried = result.error instanceof RevisionConflict && by.attempts < MAX_RETRIES;
-    if (!isRetried) by.reject(result.error);
-    return [...(isRetried ? [{ ...by, attempts: by.attempts + 1 }] : []), ...followers.map(({ turn }) => turn)];
+    const isRetried = result.error instanceof RevisionConflict && turn.attempts < MAX_RETRIES;
+    if (!isRetried) turn.reject(result.error);
+    return [
+      ...(isRetried ? [{ ...turn, attempts: turn.attempts + 1 }] : []),
+      ...followers.map((follower) => follower.turn),
+    ];
   }
 
   #answer(entry: InFlight<Command, Refusal>, appended: Appended): void {
     this.#onDurable(appended);
-    answerCommand(entry.by, entry.refusal, appended);
+    answerCommand(entry.turn, entry.refusal, appended);
     for (const { turn, refusal } of entry.followers) answerCommand(turn, refusal, appended);
   }
 }

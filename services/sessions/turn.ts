@@ -35,7 +35,7 @@ export type Decided<Event, Refusal> = { readonly events: readonly Event[]; reado
 
 /** The events of a command in flight, and the commands whose answers depend on them. */
 export type InFlight<Command, Refusal> = {
-  readonly by: CommandTurn<Command, Refusal>;
+  readonly turn: CommandTurn<Command, Refusal>;
   readonly expected: ExpectedRevision;
   /** The revision of its last event. */
   readonly revision: bigint;

@@ -45,16 +45,16 @@ export type WriterParts<State, Command, Event, Refusal> = {
  */
 export const foldInFlight = <S, C, E, R>(
   { state, inFlight }: WriterParts<S, C, E, R>,
-  by: CommandTurn<C, R>,
+  turn: CommandTurn<C, R>,
   decided: Decided<E, R>,
   folded: FoldedState<S>,
 ): InFlight<C, R> => {
   const expected = folded.revision < 0n ? 'no-stream' : folded.revision;
   const revision = folded.revision + BigInt(decided.events.length);
-  const { encoded, metadata } = state.encode(by, decided);
+  const { encoded, metadata } = state.encode(turn, decided);
   state.apply(folded, decided.events, metadata, revision);
   const entry: InFlight<C, R> = {
-    by,
+    turn,
     refusal: decided.refusal,
     followers: [],
     result: undefined,
