@@ -21,9 +21,9 @@ const missingParentTask = (
   if (parentTask === undefined) return undefined;
   const { nodeId, taskId, retryAttempt } = parentTask;
   const parent = parentTask.execution;
-  const isHere =
+  const isInExecution =
     parent.project === execution.project && parent.domain === execution.domain && parent.name === execution.name;
-  const task = isHere ? taskAttemptIn(state.nodes.get(nodeId), taskId, retryAttempt) : undefined;
+  const task = isInExecution ? taskAttemptIn(state.nodes.get(nodeId), taskId, retryAttempt) : undefined;
   return task === undefined ? taskNotFound(nodeId, taskId, retryAttempt) : undefined;
 };
 

@@ -33,8 +33,8 @@ const assertNode = async (
   { nodeId, executionId }: NodeExecutionIdentifier,
 ): Promise<ExecutionId> => {
   const id = executionIdOf(executionId, 'spec.metadata.parent_node_execution.execution_id');
-  const isThere = await sessions.read(aggregate, executionStream(id), ({ state }) => state.nodes.has(nodeId));
-  if (!isThere) throw nodeAbsent(id, nodeId);
+  const hasNode = await sessions.read(aggregate, executionStream(id), ({ state }) => state.nodes.has(nodeId));
+  if (!hasNode) throw nodeAbsent(id, nodeId);
   return id;
 };
 

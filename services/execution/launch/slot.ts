@@ -22,8 +22,8 @@ export const slotFor = async (
   id: ExecutionId,
 ): Promise<SlotAnswer> => {
   if (target.kind === 'task' || !target.limitsConcurrency) return {};
-  const isThere = await sessions.read(aggregate, executionStream(id), ({ state }) => state.exists);
-  if (isThere) return { refusal: { kind: 'execution', refusal: { kind: 'execution-exists' } } };
+  const exists = await sessions.read(aggregate, executionStream(id), ({ state }) => state.exists);
+  if (exists) return { refusal: { kind: 'execution', refusal: { kind: 'execution-exists' } } };
   const { launchPlanId, spec } = target;
   const { max = 0, behavior } = spec.concurrencyPolicy ?? {};
   const limit = behavior === ConcurrencyLimitBehavior.SKIP ? max : undefined;

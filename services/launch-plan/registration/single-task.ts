@@ -17,10 +17,10 @@ export const registerSingleTaskPlan = async (
   context: CommandContext,
 ): Promise<void> => {
   const id = versionOf('LAUNCH_PLAN', { ...workflow, resourceType: ResourceType.LAUNCH_PLAN });
-  const isThere = await sessions.read(launchPlanAggregate, launchPlanStream(id), ({ state }) =>
+  const isRegistered = await sessions.read(launchPlanAggregate, launchPlanStream(id), ({ state }) =>
     state.versions.has(id.version),
   );
-  if (isThere) return;
+  if (isRegistered) return;
   const spec = create(LaunchPlanSpecSchema, {
     workflowId: create(IdentifierSchema, workflow),
     entityMetadata: {},
