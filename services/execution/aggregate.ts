@@ -16,12 +16,12 @@ export type ExecutionAggregate = Aggregate<ExecutionState, ExecutionCommand, Exe
  * Identifies, within the execution, the entity that an event is about: empty for the execution itself, else a key of
  * the node or task attempt.
  */
-const entityText = ({ entity, nodeId, taskId, retryAttempt }: Envelope): string =>
+const entityKey = ({ entity, nodeId, taskId, retryAttempt }: Envelope): string =>
   entity === 'workflow' ? '' : JSON.stringify([nodeId, taskId, retryAttempt]);
 
 /** The target of a command: a node, a task attempt, a signal, or (empty) the execution itself. */
 const targetOf = (command: ExecutionCommand): string => {
-  if (command.type === 'ReportPhase') return entityText(command.envelope);
+  if (command.type === 'ReportPhase') return entityKey(command.envelope);
   return command.type === 'CreateSignal' || command.type === 'SetSignal' ? JSON.stringify([command.signalId]) : '';
 };
 
