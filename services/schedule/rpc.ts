@@ -29,7 +29,7 @@ const REQUEST_DIGITS = 32;
 /** The most ticks of a schedule that may wait to be skipped. */
 const MAX_SKIPS = 1_000;
 
-const text = ({ project, domain, name }: LaunchPlanName): string => `${project}/${domain}/${name}`;
+const planText = ({ project, domain, name }: LaunchPlanName): string => `${project}/${domain}/${name}`;
 
 /** Finds a launch plan with a schedule by its name. */
 const scheduledPlan = async ({ activations }: ScheduleServices, request: LaunchPlanName): Promise<ScheduledPlan> => {
@@ -39,7 +39,7 @@ const scheduledPlan = async ({ activations }: ScheduleServices, request: LaunchP
   const plan = { project, domain, name };
   const scheduled = { plan, segments: activations.of(plan) };
   if (hasSchedule(scheduled)) return scheduled;
-  throw new RpcError('NOT_FOUND', `launch plan ${text(request)} has no schedule, or was never active`);
+  throw new RpcError('NOT_FOUND', `launch plan ${planText(request)} has no schedule, or was never active`);
 };
 
 const alreadyDecided = (): RpcError => new RpcError('FAILED_PRECONDITION', 'the tick at this time is decided already');
@@ -69,7 +69,7 @@ const setPaused = async (
 const activeOf = ({ plan, segments }: ScheduledPlan): Segment => {
   const active = activeSegment(segments);
   if (active !== undefined) return active;
-  throw new RpcError('FAILED_PRECONDITION', `no version of launch plan ${text(plan)} is active`);
+  throw new RpcError('FAILED_PRECONDITION', `no version of launch plan ${planText(plan)} is active`);
 };
 
 /** The tick of the active version at this second: executions are named by the second. */
@@ -127,7 +127,7 @@ const activeTicks = ({ timezone }: ScheduleServices, plan: LaunchPlanName, activ
   } catch (error) {
     throw new RpcError(
       'FAILED_PRECONDITION',
-      `the schedule of launch plan ${text(plan)} has no ticks: ${errorText(error)}`,
+      `the schedule of launch plan ${planText(plan)} has no ticks: ${errorText(error)}`,
     );
   }
 };
@@ -146,7 +146,7 @@ const tickToSkip = (
   if (at === undefined) {
     const [next] = nextTicks(ticks, Math.max(fromMs, services.now()), 1, skips);
     if (next !== undefined) return next;
-    throw new RpcError('FAILED_PRECONDITION', `launch plan ${text(plan)} has no next tick`);
+    throw new RpcError('FAILED_PRECONDITION', `launch plan ${planText(plan)} has no next tick`);
   }
   const atMs = timestampMs(at);
   if (atMs <= fromMs) throw alreadyDecided();
