@@ -10,7 +10,10 @@ import type { EndSession, EngineSessionCommand } from './commands.js';
 import { ENGINE_SESSION_CATEGORY, engineSessionCodec, type EngineSessionEvent } from './events.js';
 import { type EngineSessionState, evolveSession, initialSession } from './state.js';
 
-/** `session-over`: the session has ended or never began. `session-renewed`: it has more renewals than the command names. */
+/**
+ * `session-over`: the session has ended, or never began; its id is random, so no other process begins it later.
+ * `session-renewed`: it has more renewals than the command names.
+ */
 export type EngineSessionRefusal = { readonly kind: 'session-over' } | { readonly kind: 'session-renewed' };
 
 type Verdict = Decision<EngineSessionEvent, EngineSessionRefusal>;
