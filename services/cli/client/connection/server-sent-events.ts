@@ -1,17 +1,26 @@
-/** One Server-Sent Event: the values of its fields, empty where it has none. Several `data` lines are joined by `\n`. */
+/** One Server-Sent Event: the values of its fields, empty where it has none. Its `data` lines are joined by `\n`. */
 export type ServerSentEvent = { readonly id: string; readonly event: string; readonly data: string };
 
-/** The lines of a text that comes in pieces, without their ends: `\n`, `\r\n` or `\r`. A last line without an end is left out. */
+const LINE_END = /\r\n|\n|\r(?!$)/u; // a `\r` at the end may be the first half of `\r\n`
+
+/**
+ * The lines of a text that comes in chunks, without their ends: `\n`, `\r\n` or `\r`. A last line without an end is left
+ * out. A line of many chunks is searched once, at its end.
+ */
 const linesOf = async function* (response: Response): AsyncGenerator<string> {
   const decoder = new TextDecoder();
   let rest = '';
+  let endsWithReturn = false;
   for await (const chunk of response.body ?? []) {
-    rest += decoder.decode(chunk as Uint8Array, { stream: true });
-    const lines = rest.split(/\r\n|\n|\r(?!$)/u); // a `\r` at the end may be the first half of `\r\n`
+    const text = decoder.decode(chunk as Uint8Array, { stream: true });
+    rest += text;
+    if (!endsWithReturn && !/[\r\n]/u.test(text)) continue;
+    const lines = rest.split(LINE_END);
     rest = lines.pop() ?? '';
+    endsWithReturn = rest.endsWith('\r');
     yield* lines;
   }
-  if (rest.endsWith('\r')) yield rest.slice(0, -1);
+  if (endsWithReturn) yield rest.slice(0, -1);
 };
 
 const eventOf = (fields: readonly (readonly [name: string, value: string])[]): ServerSentEvent => {
