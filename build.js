@@ -1,6 +1,7 @@
 // Translates TypeScript to JavaScript, file by file, and only what has changed. Types are not checked here, but by
 // `npm run lint` and `npm run check`. The product is also bundled into few files, in `dist/program`, which are the ones
-// that are started. `node build.js` translates the product, `node build.js --all` tests and benchmarks too.
+// that are started. `node build.js` translates the product, `node build.js --all` also tests, benchmarks and the modules
+// of the web console that tests import; `console/build.js` builds the web console itself.
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -40,6 +41,7 @@ const sourcesIn = (path) => {
   return names.flatMap((name) => sourcesIn(`${path}/${name}`));
 };
 
+/** The time and size of a file, as text; `undefined` when there is no such file. */
 const markOf = (path) => {
   const stat = statOf(path);
   return stat && `${stat.mtimeMs} ${stat.size}`;
@@ -47,11 +49,15 @@ const markOf = (path) => {
 
 const toolMarks = () => TOOLS.map(markOf).join(', ');
 
-/** The record; an empty one when there is none, or other tools wrote it. */
+/** The mark of a source that was translated with other tools; no source file has it. */
+const OUTDATED = '';
+
+/** The recorded marks, by source; all are outdated when other tools wrote them. Empty when there is no record. */
 const recorded = () => {
   try {
-    const record = JSON.parse(readFileSync(RECORD, 'utf8'));
-    return record.tools === toolMarks() ? record.sources : {};
+    const { tools, sources } = JSON.parse(readFileSync(RECORD, 'utf8'));
+    if (tools === toolMarks()) return sources;
+    return Object.fromEntries(Object.keys(sources).map((source) => [source, OUTDATED]));
   } catch {
     return {};
   }
@@ -227,7 +233,8 @@ const isToolMissing = (error) => error.code === 'ERR_MODULE_NOT_FOUND';
 /**
  * Translates the sources that have changed, and says so on standard error when there are any.
  *
- * @throws when a source is not valid TypeScript; esbuild has printed the problem then.
+ * @throws when a source is not valid TypeScript; esbuild has printed the problem then. Also when esbuild is not
+ * installed.
  */
 export const bringUpToDate = async (folders = PRODUCT) => {
   copyAssets();

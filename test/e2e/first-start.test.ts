@@ -99,6 +99,15 @@ describe('the program in a checkout', () => {
     const { code, stderr } = await run();
     expect({ code, isKept: isBuilt('services/cli/word.js') }).toEqual({ code: 1, isKept: false });
     expect(stderr).toContain('Could not resolve "./word.js"');
+    word('one');
+    await run();
+  });
+
+  it('keeps nothing of a source that is gone when package-lock.json has changed, too', async () => {
+    rmSync(join(folder, WORD));
+    utimesSync(join(folder, 'package-lock.json'), 2, 2);
+    const { code } = await run();
+    expect({ code, isKept: isBuilt('services/cli/word.js') }).toEqual({ code: 1, isKept: false });
   });
 
   it('exits with the place of a syntax error, and starts when the error is corrected', async () => {
