@@ -36,10 +36,13 @@ export const duration = z
     return z.NEVER;
   });
 
-/** The whole days that a timer can wait for: callers may add minutes to a time limit, and a longer timer fires at once. */
+/**
+ * The longest time limit, 24 days: the whole days that a timer can wait for, because a longer timer fires at once. The
+ * rest of a day is left for callers that add minutes to a time limit.
+ */
 const MAX_TIME_LIMIT_MS = Math.floor(MAX_TIMER_MS / UNITS.d) * UNITS.d;
 
-/** A duration above 0 that a timer can wait for. */
+/** A duration above 0 and of at most 24 days, which a timer can wait for. */
 export const timeLimit = duration.refine(
   (ms) => ms > 0 && ms <= MAX_TIME_LIMIT_MS,
   'must be above 0, and at most 24 days',
@@ -55,7 +58,7 @@ export const count = integer(Number.MAX_SAFE_INTEGER, 'must be a whole number, 0
 export const oneOrMore = count.refine((value) => value > 0, { error: 'must be 1 or more' });
 export const flag = z.union([z.boolean(), z.stringbool()], { error: 'must be true or false' });
 
-/** A number, also as text. */
+/** A number, or the text of one; `limited` adds its limits. */
 const numeric = (error: string, limited: (number: z.ZodNumber) => z.ZodNumber) =>
   z.preprocess(
     (value) => (typeof value === 'string' && value.trim() !== '' ? Number(value) : value),
@@ -130,7 +133,7 @@ export const id = z.string().min(1);
 const areDistinct = (elements: readonly { readonly id: string }[]): boolean =>
   new Set(elements.map((element) => element.id)).size === elements.length;
 
-/** A mapping with an `id`, or the id alone. */
+/** A mapping with an `id`, or the id alone; `keys` are the keys of the mapping, for the error text. */
 const withId = <Shape extends z.ZodRawShape>(shape: Shape, keys: string) => {
   const error: z.core.$ZodErrorMap = ({ code }) =>
     code === 'invalid_type' ? `must be an id, or a mapping of ${keys}` : undefined;
@@ -181,6 +184,10 @@ export const resources = z.strictObject({
   ephemeral_storage: quantity,
 });
 
+/**
+ * A project and a domain; an empty one stands for any. For task types, an empty project stands for any domain, too, as
+ * in FlyteAdmin.
+ */
 export const scope = z.strictObject({ project: z.string().default(''), domain: z.string().default('') });
 
 /** A mapping of free names to texts; a number or a boolean of YAML counts as its text. */
@@ -243,7 +250,7 @@ export const tls = z
   })
   .refine(({ cert_file: cert, key_file: key, client_ca_file: ca }) => cert !== '' || (key === '' && ca === ''), {
     path: ['cert_file'],
-    error: 'must be given with tls.key_file',
+    error: 'must be given where tls.key_file or tls.client_ca_file is given',
   });
 
 const isZone = (name: string): boolean => {

@@ -198,6 +198,11 @@ describe('the configuration', () => {
     expect(() => together(settings)).toThrow(`${key} (from ${key}): ${reason}`);
   });
 
+  it.each(['tls.key_file', 'tls.client_ca_file'])('names the file that is missing beside %s', (key) => {
+    const reason = 'tls.cert_file: must be given where tls.key_file or tls.client_ca_file is given';
+    expect(() => together({ [key]: 'some.pem' })).toThrow(reason);
+  });
+
   it('lets engines have a prefix of their own in the bucket of the payloads', () => {
     const stores = (payloads: string) =>
       together({ payload_store: payloads, 'data_proxy.engine_stores': ['s3://bkt/metadata'] }).data_proxy.engine_stores;
