@@ -3,7 +3,7 @@ import { ACCESS_ROLES } from '../auth/permissions/roles.js';
 import { BROWSER_CLIENT } from '../auth/server/browser-client.js';
 import { duration, flag, isHttpAddress, oneOrMore, readStore, redirectAddress } from './setting-kinds.js';
 
-/** Segments of a path that stand for themselves in a URL and in the path of a cookie. */
+/** A path that is the same in a URL and in the `Path` of a cookie, because nothing in it has to be encoded. */
 const PLAIN_PATH = /^(?:\/[\w.~-]+)*$/u;
 
 const isBaseUrl = (text: string): boolean => {
@@ -45,8 +45,8 @@ const upstream = z
       .describe(
         'OpenID Connect provider at which people may sign in as well, such as https://login.example.com/realms/ml',
       ),
-    client_id: z.string().default('').describe('id of our client at that provider'),
-    client_secret: z.string().default('').describe('secret of our client at that provider; none for a public client'),
+    client_id: z.string().default('').describe('id of the client that flightlog is at that provider'),
+    client_secret: z.string().default('').describe('secret of that client; none for a public client'),
     scopes: z
       .array(z.string().min(1))
       .default(['openid', 'profile', 'email'])

@@ -72,7 +72,7 @@ export const settings = z
       .enum(EVENTSTORE_FORMATS, { error: `must be one of ${EVENTSTORE_FORMATS.join(', ')}` })
       .optional()
       .describe(
-        'format of event data for EventStoreDB clients: `json`, or `stored`; if it is not set `json`, in a log server always `stored`',
+        'format of event data for EventStoreDB clients: `json`, the default, or `stored`; a log server always gives `stored`',
       ),
     role: roles
       .prefault(['all'])
@@ -220,7 +220,7 @@ const EXPECTED: Readonly<Record<string, string>> = {
   string: 'text',
 };
 
-/** The error text for a wrong value, where its own schema gives none. */
+/** The error text for a wrong value; `undefined` for an error that has a text already. */
 const wording: z.core.$ZodErrorMap = (issue) => {
   if (issue.code === 'invalid_type' && issue.input === undefined) return 'is needed';
   if (issue.code === 'invalid_type') return `must be ${EXPECTED[issue.expected] ?? `a ${issue.expected}`}`;

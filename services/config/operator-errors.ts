@@ -27,14 +27,14 @@ export const operatorText = (error: unknown): string => {
   return text.replaceAll(/^/gmu, 'flightlog: ');
 };
 
-/** Rejects with an {@link OperatorError} as soon as one of the promises rejects; a promise that resolves has no effect. */
-export const firstFailure = (parts: readonly Promise<unknown>[]): Promise<never> => {
+/** Rejects with an {@link OperatorError} when the first of the promises rejects; one that resolves has no effect. */
+export const firstFailure = (promises: readonly Promise<unknown>[]): Promise<never> => {
   const first = new Promise<never>((_, reject) => {
     const fail = (cause: unknown): void => {
       const reason = errorText(cause);
       reject(new OperatorError(`stopped by a failure: ${reason}`, { cause }));
     };
-    for (const part of parts) part.catch(fail);
+    for (const each of promises) each.catch(fail);
   });
   first.catch(() => undefined); // not unhandled: callers may await it later
   return first;

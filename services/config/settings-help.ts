@@ -2,11 +2,12 @@ import { isDeepStrictEqual } from 'node:util';
 import type { GivenSetting } from './configuration.js';
 import { allSettings, type Setting } from './sources.js';
 
-const UNSAID: readonly unknown[] = [undefined, '', false, {}, []];
+/** The defaults that the help leaves out. */
+const UNSHOWN: readonly unknown[] = [undefined, '', false, {}, []];
 
-/** A default as it would be written in the file; empty where it means the same as leaving the setting out. */
+/** The note with a default as the file would have it; empty for the defaults that the help leaves out. */
 const written = (value: unknown): string => {
-  if (UNSAID.some((each) => isDeepStrictEqual(each, value))) return '';
+  if (UNSHOWN.some((each) => isDeepStrictEqual(each, value))) return '';
   return ` (default ${typeof value === 'string' ? value : JSON.stringify(value)})`;
 };
 
@@ -21,7 +22,7 @@ const line = ({ path, variable, description, byDefault }: Setting, defaults: rea
   return `  ${key.padEnd(KEY_WIDTH)}${variable.padEnd(VARIABLE_WIDTH)}${description.replaceAll('`', '')}${written(commandDefault === undefined ? byDefault : commandDefault.value)}`;
 };
 
-/** The help text with the table of all settings; `defaults` are those of the command, over the general ones. */
+/** The help text with the table of all settings; `defaults` of the command have precedence over those of the schema. */
 export const settingsHelp = (defaults: readonly GivenSetting[]): string => `
 Every setting can stand in the file that --config or FLIGHTLOG_CONFIG names (YAML or JSON), or in the environment;
 flags win over the environment, and the environment over the file:
@@ -29,7 +30,7 @@ flags win over the environment, and the environment over the file:
 ${allSettings.map((setting) => line(setting, defaults)).join('\n')}
 `;
 
-/** The help text with the settings of these paths, for a command that has flags for them; it may use others, too. */
+/** The help text with the settings that a command has flags for, by their paths; it may use other settings, too. */
 export const settingsOfFlags = (paths: readonly (readonly string[])[]): string => {
   const needed = allSettings.filter(({ path }) => paths.some((each) => each.join('.') === path.join('.')));
   const lines = needed.map(({ path, variable }) => `  ${path.join('.').padEnd(KEY_WIDTH)}${variable}`);

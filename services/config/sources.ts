@@ -7,7 +7,7 @@ import { InvalidConfiguration } from './operator-errors.js';
 /** The variable with the path of the configuration file, like `--config`. */
 const CONFIG = 'FLIGHTLOG_CONFIG';
 
-/** `FLIGHTLOG_…` variables that are not settings: the path of the file, those of clients, and those of tests and benchmarks. */
+/** `FLIGHTLOG_…` variables that are not settings: the path of the file, and those of clients, tests and benchmarks. */
 const NOT_SETTINGS = /^FLIGHTLOG_(?:CONFIG$|(?:SERVER|PROFILE|TOKEN_FILE)$|TEST_|FAIL_POINT$|BENCH_)/u;
 
 /**
@@ -17,7 +17,7 @@ const NOT_SETTINGS = /^FLIGHTLOG_(?:CONFIG$|(?:SERVER|PROFILE|TOKEN_FILE)$|TEST_
  */
 const SERVICE_LINK = /_SERVICE_(?:HOST|PORT(?:_[A-Z0-9_]+)?)$|_PORT_\d+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?$/u;
 
-/** The address of a Service; Kubernetes puts it in `…_PORT`, where a setting has a number. */
+/** The address of a Service. Kubernetes puts it in a variable that ends with `_PORT`, as those of port settings do. */
 const SERVICE_ADDRESS = /^(?:tcp|udp|sctp):\/\//u;
 
 const isServiceLink = (variable: string, text: string): boolean =>
@@ -150,8 +150,8 @@ export const serviceLinks = (environment: NodeJS.ProcessEnv): readonly string[] 
   ownVariables(environment).flatMap(([variable, text]) => (isServiceLink(variable, text) ? [variable] : []));
 
 /**
- * Reads the settings in `FLIGHTLOG_…` variables. Lists and mappings are YAML or JSON; for these, an empty variable is
- * an empty list or mapping.
+ * Reads the settings in `FLIGHTLOG_…` variables. Lists and mappings are YAML or JSON in brackets or braces, or a text
+ * with commas where the setting takes one; for these, an empty variable is an empty list or mapping.
  *
  * @throws {InvalidConfiguration} when a variable is not a setting, or when a list or mapping is not valid YAML.
  */

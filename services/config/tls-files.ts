@@ -76,8 +76,8 @@ type Watching = {
 };
 
 /**
- * The time between two checks of the files, in milliseconds. They are compared by content: a renewal may replace a folder that a link
- * leads to.
+ * The time between two checks of the files, in milliseconds. They are compared by content: a renewal may replace a
+ * folder that a link leads to.
  */
 const EVERY_MS = 2_000;
 
@@ -99,8 +99,9 @@ export const openTls = (
   if (!first) return undefined;
   const listeners: ((tls: Tls) => void)[] = [];
   let current = first;
-  let seen: readonly Buffer[] = [current.cert, current.key, current.clientCa ?? Buffer.alloc(0)];
-  let doubtful: readonly Buffer[] = [];
+  let used: readonly Buffer[] = [current.cert, current.key, current.clientCa ?? Buffer.alloc(0)];
+  let lastChanged: readonly Buffer[] = [];
+  /** The text of the last error that was logged; empty while the contents of the files are in use. */
   let problem = '';
 
   const fail = (error: unknown): void => {
@@ -122,20 +123,20 @@ export const openTls = (
 
   const check = async (): Promise<void> => {
     const contents = await readAgain(configuration);
-    if (isSame(contents, seen)) {
+    if (isSame(contents, used)) {
       if (problem !== '') logger.info('the files of TLS are again those in use');
       problem = '';
       return;
     }
-    const isSettled = isSame(contents, doubtful);
-    doubtful = contents;
+    const isSettled = isSame(contents, lastChanged);
+    lastChanged = contents;
     try {
       take(contents);
     } catch (error) {
-      if (isSettled) throw error; // until then, a renewal may have written one file and not yet the other
+      if (isSettled) throw error; // before the second check, a renewal may have written only one of the files
       return;
     }
-    seen = contents;
+    used = contents;
   };
 
   /** True while a check runs. Of two at once, the one that read the files earlier could report a former state last. */
