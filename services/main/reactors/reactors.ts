@@ -196,7 +196,7 @@ const startReactors = async (services: ReactorServices): Promise<RunningReactors
     onFailure: (error) =>
       logger.warn(
         { err: error },
-        'the leases of reactors cannot be read, or reactors not be started or stopped; this is tried again',
+        'the leases of reactors cannot be used, or a reactor cannot be started or stopped; retrying',
       ),
   });
   return { ended, figures, close: () => work.close() };

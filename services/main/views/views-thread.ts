@@ -21,9 +21,9 @@ export type ViewsThreadData = PayloadSource & ReadStoreSource & { readonly sourc
 export type ProjectingThreadData = ViewsThreadData & { readonly isShared: boolean };
 
 /**
- * A message of the thread: its progress, the partitions assigned to it, why the leases cannot be used or partitions not
- * be taken over, why the views start over or wait for the log, that a write was refused, or why the views cannot be
- * written now.
+ * A message of the thread: its progress, the partitions assigned to it, why the leases cannot be used or a partition
+ * cannot be taken over, why the views start over or wait for the log, that a write was refused, or why the views cannot
+ * be written now.
  */
 export type ViewsThreadMessage =
   | RunProgress

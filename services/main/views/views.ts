@@ -24,7 +24,7 @@ const CANNOT_BE_WRITTEN = 'the views cannot be written and fall behind; retrying
 const NOTABLE_LAG_MS = 5_000;
 const WARN_EVERY_MS = 10_000;
 
-/** Logs that the views are behind, at most once in {@link WARN_EVERY_MS}. */
+/** Logs that the views are behind by {@link NOTABLE_LAG_MS} or more, at most once in {@link WARN_EVERY_MS}. */
 const lagWarning = (logger: Logger): ((lagMs: number) => void) => {
   let quietUntil = 0;
   return (lagMs) => {
@@ -56,7 +56,7 @@ const logMessage = (message: Exclude<ViewsThreadMessage, RunProgress>, logger: L
   else if ('unshared' in message)
     logger.warn(
       { why: message.unshared },
-      'the leases of the views cannot be read, or partitions not be taken over; this is tried again',
+      'the leases of the views cannot be used, or a partition cannot be taken over; retrying',
     );
   else if ('partitions' in message)
     logger.info({ partitions: message.partitions }, 'this process keeps these partitions of the views');
