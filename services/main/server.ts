@@ -57,8 +57,8 @@ export type Running = {
   /** Calls `wake` when an execution is to be started or aborted; lists may show it a moment later. */
   readonly onWork: (wake: () => void) => void;
   /**
-   * Rejects with an {@link OperatorError} when a component of the process has failed permanently, such as the log or the
-   * views.
+   * Rejects with an {@link OperatorError} when a component of the process has failed permanently, such as the log or
+   * the views.
    */
   readonly failed: Promise<never>;
   /** Says in words how the data directory has changed, if it has been removed or replaced. */
@@ -77,7 +77,10 @@ const failureOf = (
     ...failing.flatMap((part) => (part ? [part.failed] : [])),
   ]);
 
-/** Checks all ports, the TLS files and the users before anything is written; returns the port of the EventStoreDB protocol. */
+/**
+ * Checks all ports, the TLS files and the users before anything is written; returns the port of the EventStoreDB
+ * protocol.
+ */
 const checkedPorts = async (configuration: Configuration): Promise<number | undefined> => {
   tlsOf(configuration); // throws when the files cannot be used
   await assertPrincipalFiles(configuration);
@@ -120,8 +123,8 @@ const openThreads = async (configuration: Configuration, { source }: Foundation)
  *
  * @throws {InvalidConfiguration} when the TLS files cannot be used; nothing has been written then.
  * @throws {OperatorError} when a port cannot be taken, no caller could sign in, a client has the name of a user, or the
- * users or clients cannot be read; nothing has been written then. Also when the data directory, the log, the payloads or
- * the views cannot be used, naming the setting.
+ * users or clients cannot be read; nothing has been written then. Also when the data directory, the log, the payloads
+ * or the views cannot be used, naming the setting.
  * @throws {Fault} when one of them fails during the start.
  */
 export const startServer = async (configuration: Configuration, logger: Logger): Promise<Running> => {

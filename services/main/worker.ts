@@ -32,8 +32,8 @@ export type RunningWorker = {
   /** The id of the log that this one is a copy of, until it takes over. */
   readonly copyOf?: string | undefined;
   /**
-   * Rejects with an {@link OperatorError} when a component of the process has failed permanently, such as the log or the
-   * views.
+   * Rejects with an {@link OperatorError} when a component of the process has failed permanently, such as the log or
+   * the views.
    */
   readonly failed: Promise<never>;
   /** Finishes the work in hand, and closes everything that the process opened. */

@@ -43,8 +43,8 @@ const issuersOf = ({ issuers }: Auth): readonly RemoteIssuer[] =>
   }));
 
 /**
- * Grants the roles that the claim `roles` names, in every project and domain: so it is for tokens and passwords of this
- * process, and for client certificates.
+ * Grants the roles that the claim `roles` names, in every project and domain. It is only for issuers whose claims the
+ * operator of this process decides: its own authorization server, and client certificates.
  */
 const rolesEverywhere = (issuer: string): readonly ClaimGrant[] =>
   ACCESS_ROLES.map((role) => ({ issuer, claim: 'roles', value: role, role, projects: [ANY], domains: [ANY] }));
@@ -85,8 +85,8 @@ const accessFor =
   };
 
 /**
- * Opens the authentication of a process, by client certificates and by tokens of the configured issuers and of the one in
- * this process; `undefined` with `insecure`, which switches it off.
+ * Opens the authentication of a process, by client certificates and by tokens of the configured issuers and of the one
+ * in this process; `undefined` with `insecure`, which switches it off.
  *
  * @param local the authorization server of this process, if it has one.
  * @param bindings absent in a process without the role `api`: there only claims give roles.
@@ -109,8 +109,8 @@ export const openAuthentication = (
 };
 
 /**
- * Opens the authentication by the passwords and secrets of the authorization server in this process; `undefined` without
- * such a server.
+ * Opens the authentication by the passwords and secrets of the authorization server in this process; `undefined`
+ * without such a server.
  */
 export const openPasswords = (
   settings: Pick<Configuration, 'data' | 'auth'>,
@@ -127,8 +127,8 @@ export const openPasswords = (
   });
 
 /**
- * The answers of AuthMetadataService, from which clients learn where to get a token: from the authorization server of this
- * process, or else from the first issuer. {@link NO_SIGN_IN} when there is neither, and with `insecure`.
+ * The answers of AuthMetadataService, from which clients learn where to get a token: from the authorization server of
+ * this process, or else from the first issuer. {@link NO_SIGN_IN} when there is neither, and with `insecure`.
  */
 export const signInMetadata = (
   { insecure, auth }: Pick<Configuration, 'insecure' | 'auth'>,

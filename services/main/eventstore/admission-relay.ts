@@ -22,7 +22,7 @@ export const relayedAdmissions = (port: MessagePort): Admissions => {
  * The server end, on the thread that authenticates. A failure to authenticate, such as a file of users that cannot be
  * read, is UNAVAILABLE: the call may be tried again.
  *
- * @param onFailure is called with what has kept a call from being authenticated, for the log.
+ * @param onFailure called with the error that kept a call from being authenticated, for the log.
  */
 export const relayAdmissions = (port: MessagePort, admissions: Admissions, onFailure: (error: unknown) => void): void =>
   answerOver(port, async (question: Question) => {

@@ -24,7 +24,10 @@ const WARN_EVERY_MS = 10_000;
 
 const never = new Promise<never>(() => undefined);
 
-/** Logs that the export is behind, at most once in {@link WARN_EVERY_MS}, and once when it has caught up. */
+/**
+ * Logs that the export is behind by {@link NOTABLE_LAG_MS} or more, at most once in {@link WARN_EVERY_MS}, and once when
+ * it has caught up after that.
+ */
 const lagReport = (logger: Logger): ((lagMs: number) => void) => {
   let quietUntil = 0;
   let wasBehind = false;
@@ -80,7 +83,7 @@ const checkOf = ({ lagMs, problem }: ExportState): Check => {
 /**
  * Starts the export thread, and does not wait for Kafka: the export catches up once Kafka can be reached.
  *
- * @throws {OperatorError} when the file of certificate authorities cannot be read.
+ * @throws {OperatorError} when the file of certificate authorities cannot be read, or has no certificate.
  */
 export const startExport = async (
   { kafka }: Configuration,

@@ -8,7 +8,7 @@ type KafkaSettings = Configuration['kafka'];
 /**
  * The connection to the configured brokers.
  *
- * @throws {OperatorError} when the file of certificate authorities cannot be read.
+ * @throws {OperatorError} when the file of certificate authorities cannot be read, or has no certificate.
  */
 export const connectionOf = (kafka: KafkaSettings): KafkaConnection => {
   const { brokers, tls, tls_ca: file, sasl_username: username, sasl_password: password } = kafka;

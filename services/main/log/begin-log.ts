@@ -18,9 +18,9 @@ export type LogToBegin = {
 const FORMAT_COMMAND = 'the format of a new log';
 
 /**
- * The state of a log before the start: `new` without an event of a control plane, `begun` with some or all of the events
- * that `beginLog` records and no other, `used` with others. Events of other programs, and those of an event store itself,
- * do not count.
+ * The state of a log before the start: `new` without an event of a control plane, `begun` with some or all of the
+ * events that `beginLog` records and no other, `used` with others. Events of other programs, and those of an event
+ * store itself, do not count.
  */
 type LogState = 'new' | 'begun' | 'used';
 

@@ -23,12 +23,14 @@ export const permanentProblem = ({ message, cause }: Error): string | undefined 
 
 const HINT = 'an EventStoreDB must listen at the address, with TLS unless the address has tls=false';
 
-/** Logs that the event store cannot be reached, or that its log ends early, at most once in 5 s. */
+const LOG_EVERY_MS = 5_000;
+
+/** Logs that the event store cannot be reached, or that its log ends early, at most once in {@link LOG_EVERY_MS}. */
 export const failureLog = (logger: Pick<Logger, 'warn'>): ((error: unknown) => void) => {
-  let lastSaid = 0;
+  let loggedAtMs = 0;
   return (error) => {
-    if (Date.now() - lastSaid < 5_000) return;
-    lastSaid = Date.now();
+    if (Date.now() - loggedAtMs < LOG_EVERY_MS) return;
+    loggedAtMs = Date.now();
     if (error instanceof LogEndsEarly) {
       logger.warn(error.message);
       return;

@@ -45,7 +45,8 @@ export const logSource = ({ directory, eventStore }: LogLocation): LogSource =>
   eventStore === EMBEDDED ? { kind: 'embedded', directory } : { kind: 'eventstore', url: eventStore };
 
 /**
- * A problem counts as permanent when it is met this many times in a row: a node or a proxy that starts may cause it once.
+ * A problem counts as permanent when it is met this many times in a row: a node or a proxy that starts may cause it
+ * once.
  */
 const ENOUGH_TIMES = 3;
 

@@ -24,8 +24,8 @@ const decodeAll = async (store: EventLog, stream: StreamName): Promise<void> => 
 };
 
 /**
- * Reads each stream that this process has parked again when an operator asks for it, and resumes the stream when all its
- * events can be read. The views have parked streams of their own, which their thread retries.
+ * Reads each stream that this process has parked again when an operator asks for it, and resumes the stream when all
+ * its events can be read. The views have parked streams of their own, which their thread retries.
  */
 export const retryParkedStreams = ({ store, parked, logger }: ParkedRetriesParts): Promise<RetryRequests> => {
   const isParked = (stream: StreamName): boolean => parked.all().some((each) => each.stream === stream);

@@ -68,7 +68,7 @@ const mailIn = (settings: Settings): readonly (readonly [string, ConfiguredChann
 /**
  * Opens the configured channels, by name.
  *
- * @throws {OperatorError} when a file of the settings cannot be read.
+ * @throws {OperatorError} when the file of certificate authorities for mail cannot be read, or has no certificate.
  */
 export const openChannels = (settings: Settings, logId: string): ReadonlyMap<string, ConfiguredChannel> => {
   const templates = templatesOf(settings);

@@ -22,7 +22,8 @@ const NOTHING = new Uint8Array();
 
 /**
  * False in streams of other writers, whose events are no messages of the control plane. Those of a category that only a
- * newer release has cannot be told from them: events appended through port 2113 have the metadata of a control plane too.
+ * newer release has cannot be told from them: events appended through port 2113 have the metadata of a control plane
+ * too.
  */
 const isMessage = ({ stream }: RecordedEvent): boolean => codecs.has(categoryOf(stream));
 
@@ -34,9 +35,10 @@ const orAsStored =
   };
 
 /**
- * Makes the encodings of tails; each encodes an event once. In protobuf, events of other writers and of unknown categories
- * have no bytes, so that they are left out. Any other event that this release cannot decode is sent as it is stored; in
- * JSON, all of these are sent, in base64. A tail that ended there would end there again each time it resumes.
+ * Makes the encodings of tails; each encodes an event once. In protobuf, events of other writers and of unknown
+ * categories have no bytes, so that they are left out. Any other event that this release cannot decode is sent as it is
+ * stored; in JSON, all of these are sent, in base64. A tail that ended there would end there again each time it
+ * resumes.
  */
 export const tailEncodings = (payloads: PayloadStore): Readonly<Record<TailForm, TailEncoding>> => {
   const dataOf = readable(payloads);

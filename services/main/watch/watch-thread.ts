@@ -22,10 +22,11 @@ import { encodedAnswer } from './encoded-answer.js';
 import type { WatchThreadData } from './watch-thread-opener.js';
 import { answerOver } from '../threads/messages.js';
 
-// This thread follows the log for all watches of the process: of one execution, or of a list of executions that a filter
-// matches. It folds each event once into what is watched, and sends the encoded changes to the main thread, which has the
-// watchers. It opens the log (`source`) and the payload store (`location`) itself, because connections to a store belong
-// to one thread. The main thread begins and ends watches by messages over the port `questions`.
+// This thread follows the log for all watches of the process: of one execution, or of a list of executions that a
+// filter matches. It folds each event once into the watched executions and lists, and sends the encoded changes to the
+// main thread, which has the watchers. It opens the log (`source`) and the payload store (`location`) itself, because
+// connections to a store belong to one thread. The main thread begins and ends watches by messages over the port
+// `questions`.
 const { directory, location, source, questions } = workerData as WatchThreadData;
 const log = await openLog(source);
 const payloads = await openPayloads({ directory, location });
