@@ -3,7 +3,7 @@ import { FILTER_FIELDS, type EventCondition } from '../reactors/export-to-kafka/
 import { duration } from '../config/setting-kinds.js';
 import { isDay } from '../kernel/values/calendar-day.js';
 
-/** The largest number that a field of 32 bits of a request can hold. */
+/** The largest number that a field of 32 bits of a request can hold, without a sign. */
 const MAX_NUMBER = 4_294_967_295;
 
 const MAX_PORT = 65_535;
@@ -11,7 +11,11 @@ const MAX_PORT = 65_535;
 /** The largest position that a log can have: 64 bits with a sign. */
 const MAX_POSITION = 2n ** 63n - 1n;
 
-/** Parses the text after a flag, like the others here. @throws {InvalidArgumentError} which commander prints. */
+/**
+ * Parses the text after a flag: a whole number that 32 bits can hold.
+ *
+ * @throws {InvalidArgumentError} as all parsers of this file do; commander prints its message.
+ */
 export const wholeNumber = (text: string): number => {
   if (!/^\d+$/u.test(text)) throw new InvalidArgumentError('It must be a whole number.');
   if (Number(text) > MAX_NUMBER) throw new InvalidArgumentError(`It must be at most ${MAX_NUMBER}.`);

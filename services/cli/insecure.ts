@@ -30,9 +30,12 @@ const assertSecure = ({ auth, role, tls, host }: Allowed): void => {
 };
 
 /**
- * Refuses to serve without an issuer of tokens, client certificates or `--insecure`, and a log server without
- * `--insecure`; with `--insecure`, to listen on an address other than loopback without `--allow-insecure-remote`; with
- * authentication, to take tokens there without TLS.
+ * Refuses to serve in an unsafe way:
+ *
+ * - with `--insecure`, on an address other than loopback without `--allow-insecure-remote`;
+ * - without `--insecure`, when no issuer of tokens and no client certificates are configured;
+ * - without `--insecure`, on an address other than loopback with neither TLS nor `auth.behind_tls`;
+ * - a log server without `--insecure`, because it has no authentication.
  *
  * @throws {OperatorError} with the setting that would allow it.
  */

@@ -17,7 +17,9 @@ const NOTE = 'This is a test message, sent by `flightlog notifications test`.';
 
 const EXECUTION = { project: 'test', domain: 'test', name: 'test' };
 
-/** The execution that the test message is about; it does not exist. It has succeeded, so that PagerDuty raises no alarm. */
+/**
+ * The execution that the test message is about; it does not exist. It has succeeded, so that PagerDuty raises no alarm.
+ */
 const contentAt = (nowMs: number): MessageContent => ({
   execution: EXECUTION,
   eventId: '',

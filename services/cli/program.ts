@@ -140,7 +140,7 @@ const withServing = (command: Command, { grpcPort, httpPort, logLevel }: Serving
     .option('--log-level <level>', `one of ${LOG_LEVELS.join(', ')} (default ${logLevel})`)
     .option('--allow-insecure-remote', 'without authentication, listen on other addresses than loopback all the same');
 
-/** The description of a flag in the help, which says when a command needs the flag. */
+/** The description of a flag in the help; it says `(required)` for a flag that a command needs. */
 const optionDescription = (option: Option): string => {
   const text = new Help().optionDescription(option);
   return option.mandatory && option.defaultValue === undefined ? `${text} (required)` : text;
@@ -169,7 +169,7 @@ withServing(program.command('sandbox'), { grpcPort: 8081, httpPort: '8080', logL
 withServing(program.command('serve'), { grpcPort: 81, httpPort: '80, with TLS 443', logLevel: 'info' })
   .description('serve the interface over gRPC and REST; prints its addresses on standard output when it is ready')
   .option('--insecure', 'serve without authentication, on this machine')
-  .option('--tls-cert <file>', 'certificate chain of gRPC and REST, in PEM')
+  .option('--tls-cert <file>', 'certificate chain of all ports, in PEM')
   .option('--tls-key <file>', 'private key of the certificate, in PEM')
   .option(
     '--role <role...>',

@@ -17,9 +17,9 @@ export type ServeFlags = { readonly json: boolean };
  *
  * @throws {InvalidConfiguration} when a file that the configuration names cannot be used.
  * @throws {Fault} when a store fails during the start.
- * @throws {OperatorError} when the configuration is not allowed, a setting cannot be used, or a component of the process
- *   has failed permanently, such as the log, the views, or the export to Kafka. After such a failure nothing is closed,
- *   because the log has every command that was answered.
+ * @throws {OperatorError} when the configuration is not allowed, a setting cannot be used, or a component of the
+ *   process has failed permanently, such as the log, the views, or the export to Kafka. After such a failure nothing is
+ *   closed, because the log has every command that was answered.
  */
 export const serve = async (configuration: Configuration, flags: ServeFlags): Promise<void> => {
   assertAllowed(configuration);

@@ -109,7 +109,11 @@ const serveProbes = async (configuration: Configuration, metrics: BridgeMetrics)
   await serveBridgeProbes({ host, port: settings.metrics_port }, metrics);
 };
 
-/** Runs a bridge until a stop signal. */
+/**
+ * Runs a bridge until a stop signal.
+ *
+ * @throws {OperatorError} when a setting, a file that it names, or the port of metrics cannot be used.
+ */
 export const bridge = async (configuration: Configuration): Promise<void> => {
   const { bridge: settings, log_level: logLevel } = configuration;
   const logger = openLogger(logLevel);

@@ -73,7 +73,7 @@ const pageAfter = async (
  * Prints the entries of the audit trail, one a line; with `follow` until Ctrl-C, also while the server restarts, or is
  * overloaded or slow.
  *
- * @throws {Unreachable} when the server cannot be reached at the start.
+ * @throws {Unreachable} when the server cannot be reached; with `follow`, only at the start.
  * @throws {Refused} when the server refuses; the message has its reason.
  */
 export const audit = (flags: AuditFlags): Promise<void> =>

@@ -52,7 +52,9 @@ const skippingLine =
   (at: string): string =>
     `  ${cell('skips', 7)}  ${timeCell(at)}  ${oneLine(version)}`;
 
-/** The lines of a schedule: its state, the ticks that are to be skipped, then the last ones that were skipped or failed. */
+/**
+ * The lines of a schedule: its state, the ticks that are to be skipped, then the last ones that were skipped or failed.
+ */
 export const linesOf = (each: ShownSchedule): readonly string[] => {
   const due = each.dueSince !== undefined ? `due since ${each.dueSince}` : '';
   const line = [
@@ -144,6 +146,7 @@ type Fired = { readonly tick: ShownOutcome & { readonly execution?: { readonly n
  * Launches a launch plan as if it had a tick now, and prints the name of the execution.
  *
  * @throws {OperatorError} when it could not be launched, with the reason.
+ * @throws {Refused} when the server refuses; the message has its reason.
  */
 export const fireSchedule = (name: string, flags: ScheduleFlags): Promise<void> =>
   connected(flags, async (connection) => {

@@ -61,7 +61,10 @@ _flightlog_offers() {
   echo "\${found:-$(_flightlog_words "$at")}"
 }`;
 
-/** The line is read by its spaces: the words of bash end at colons, too, such as those of a URL. */
+/**
+ * Makes the script for bash. It divides the typed line at spaces, because bash divides words at colons, too, such as
+ * those of a URL.
+ */
 export const bashScript = (completions: Completions): string => `${functions(completions)}
 _flightlog() {
   local at='' before='' given='' more='' typed words server=() scope=()
@@ -74,6 +77,7 @@ _flightlog() {
 }
 complete -o default -F _flightlog flightlog`;
 
+/** Makes the script for zsh. */
 export const zshScript = (completions: Completions): string => `${functions(completions)}
 _flightlog() {
   local at='' before='' given='' more='' found

@@ -46,8 +46,8 @@ export const quoted = (texts: readonly string[], between: string): string =>
   texts.map((text) => `'${text}'`).join(between);
 
 /**
- * Makes one line for each name in a column: lists of definitions have a line for each version, the name and the version.
- * Names with characters that a shell could act on are left out.
+ * Makes one line for each name in a column: lists of definitions have a line for each version, the name and the
+ * version. Names with characters that a shell could act on are left out.
  */
 export const namesOnly = (column: 1 | 2): string =>
   `-o name 2>/dev/null | cut -d " " -f ${column} | sort -u | grep "^[a-zA-Z0-9._+-]*\\$"`;

@@ -24,7 +24,10 @@ const caseOfValues = ({ after, offer }: Values): string =>
 const caseOfWords = ({ path, words }: Completion): string =>
   `    case '${path}'\n      printf '%s\\n' ${words.join(' ')}`;
 
-/** One function reads the words before the one that is typed, as those of bash and zsh do, and prints what may come next. */
+/**
+ * Makes the script for fish: one function, which reads the words before the one that is typed as those of bash and zsh
+ * do, and prints the words that may come next.
+ */
 export const fishScript = ({ all, pathFlags, valueFlags, values }: Completions): string => `function __flightlog_offers
   set -l at ''
   set -l before ''

@@ -66,6 +66,7 @@ const selectionOf = ({ project, type: types, foreign = [] }: ExportFilesFlags) =
   };
 };
 
+/** The properties that all files of the target have in common; an export with other ones is refused. */
 const descriptionOf = (logId: string, { format, partitionBy, project, type: types }: ExportFilesFlags) => ({
   logId,
   format,

@@ -47,8 +47,8 @@ export const selectionOf = (flags: SelectionFlags): Selection => {
 
 /**
  * The clocks of processes that write one log differ by less than this. So reading back can end at an event that was
- * recorded more than this before `since`: those before it were not recorded at `since` or later. Events of other writers
- * are not compared: their clocks are unknown.
+ * recorded more than this before `since`: those before it were not recorded at `since` or later. Events of other
+ * writers are not compared: their clocks are unknown.
  */
 const CLOCK_SKEW_MS = 60_000;
 

@@ -26,7 +26,10 @@ const MAX_BATCH = { events: 100, bytes: 500_000 } as const;
 /** The most appends, and the most bytes in them, in flight at a time; the newest, which waits then, may exceed both. */
 const MAX_IN_FLIGHT = { appends: 512, bytes: 16_000_000 } as const;
 
-/** While a store is unreachable, copying is retried for this long since the last progress, with a pause between attempts. */
+/**
+ * While a store is unreachable, copying is retried for this long since the last progress, with a pause between
+ * attempts.
+ */
 const UNREACHABLE_LIMIT_MS = 10_000;
 const PAUSE_MS = 250;
 

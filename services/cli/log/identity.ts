@@ -40,7 +40,8 @@ const change = async (configuration: Configuration, { embedded, eventstore }: Ch
  * Gives a copied or restored log a new id, and prints the old and the new one as a JSON object. With `asCopy`, the
  * original stays in use, and the log is a copy of it until it takes over.
  *
- * @throws {OperatorError} when the data directory is in use, or there is no log that can be used, or the event store refuses.
+ * @throws {OperatorError} when the data directory is in use, or there is no log that can be used, or the event store
+ * refuses.
  */
 export const renewId = (configuration: Configuration, { asCopy }: RenewFlags): Promise<void> =>
   change(configuration, {
@@ -52,7 +53,8 @@ export const renewId = (configuration: Configuration, { asCopy }: RenewFlags): P
  * Lets a copied log take over from its original: schedules fire and notifications are sent again. Prints the id of the
  * log, and that of the original, as a JSON object.
  *
- * @throws {OperatorError} when the data directory is in use, or there is no log that can be used, or the event store refuses.
+ * @throws {OperatorError} when the data directory is in use, or there is no log that can be used, or the event store
+ * refuses.
  */
 export const takeOver = (configuration: Configuration): Promise<void> =>
   change(configuration, { embedded: takeLogOver, eventstore: takeEventstoreOver });

@@ -19,7 +19,9 @@ const editDistance = (from: string, to: string): number => {
   return before.at(-1) ?? 0;
 };
 
-/** The share of characters that differ, without regard to case: 0 for the same name, 1 for one with nothing in common. */
+/**
+ * The share of characters that differ, without regard to case: 0 for the same name, 1 for one with nothing in common.
+ */
 const difference = (one: string, other: string): number =>
   editDistance(one.toLowerCase(), other.toLowerCase()) / Math.max(one.length, other.length);
 

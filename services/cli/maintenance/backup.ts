@@ -111,7 +111,10 @@ export const backup = async (configuration: Configuration, { to, foreign = [] }:
   }
 };
 
-/** @throws {OperatorError} naming the flag for a data directory that is in use or cannot be used; other errors as they are. */
+/**
+ * @throws {OperatorError} naming the flag for a data directory that is in use or cannot be used; other errors as they
+ * are.
+ */
 const withFlag = (error: unknown): never => {
   if (error instanceof DataDirectoryUnusable || error instanceof DataDirectoryInUse)
     throw new OperatorError(`--data-dir: ${error.message}`, { cause: error });

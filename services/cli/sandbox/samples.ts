@@ -75,8 +75,8 @@ const send = async (client: Client, rpc: string, path: string): Promise<void> =>
 };
 
 /**
- * True when an earlier run was stopped among the samples: it has the first one, and not the execution, the last one.
- * False when that cannot be read: the sandbox starts all the same.
+ * True when an earlier run was stopped while it registered the samples: the log has the first one, but not the
+ * execution, which comes last. False when that cannot be read: the sandbox starts all the same.
  */
 export const areSamplesIncomplete = async (plane: ControlPlane): Promise<boolean> => {
   const { id } = fromBinary(TaskCreateRequestSchema, (await recorded('', FIRST)).bytes);

@@ -28,7 +28,7 @@ const IDS = ['admin', 'sandbox-admin'];
 
 const isFree = (found: User | undefined): boolean => found === undefined || found.name === SANDBOX_USER;
 
-/** Writes the user of this run into the users file, as a hash, in place of that of the last run. */
+/** Writes the user of this run into the users file, with a hash of the password, in place of that of the last run. */
 const writeUser = async (file: RecordsFile<User>, secret: string): Promise<Credentials> => {
   const record: User = { password: await hashPassword(secret), roles: ['administrator'], name: SANDBOX_USER };
   let id: string | undefined;
@@ -37,7 +37,9 @@ const writeUser = async (file: RecordsFile<User>, secret: string): Promise<Crede
     return id === undefined ? before : new Map(before).set(id, record);
   });
   if (id !== undefined) return { id, secret };
-  throw new OperatorError(`the data directory has users ${IDS.join(' and ')}: start with another --data, or serve it`);
+  throw new OperatorError(
+    `the data directory has users ${IDS.join(' and ')}: start with another --data, or use flightlog serve`,
+  );
 };
 
 const newAccess = async (file: RecordsFile<User>): Promise<SandboxAccess> => ({

@@ -61,7 +61,7 @@ const quoted = (text: string): string => (/^[\w@%+=:,./-]+$/u.test(text) ? text 
 
 const outboxText = (outbox: string): string => (outbox === '' ? '' : ` Mail about executions is written to ${outbox}.`);
 
-/** The command that sends a request to the server; a certificate of the sandbox need not be trusted by the system. */
+/** The command that sends a request to the server; it does not verify a certificate, which the system may not trust. */
 const curlFor = (http: string): string => (http.startsWith('https:') ? 'curl -sk' : 'curl -s');
 
 /** The shell command that sets TOKEN for the commands after it. */
@@ -88,8 +88,8 @@ Ctrl-C stops.`);
 const counted = (count: number): string => `${count} execution${count === 1 ? '' : 's'}`;
 
 /**
- * Registers the samples in an empty log, and those that are left where an earlier run was stopped among them. A log that
- * was used otherwise stays as it is.
+ * Registers the samples in an empty log, and in a log where an earlier run was stopped before it had registered all of
+ * them. Any other log stays as it is.
  */
 const registerInEmptyLog = async ({ isEmpty, executions }: Running, plane: ControlPlane): Promise<void> => {
   if (!isEmpty && !(await areSamplesIncomplete(plane))) {
@@ -128,8 +128,8 @@ const startEngine = (
 };
 
 /**
- * Writes mail to a folder of the data directory, unless a mail server or a folder is configured. If mail goes there and no
- * rules are configured, there is mail about each execution that has ended.
+ * Writes mail to a folder of the data directory, unless a mail server or a folder is configured. If mail goes there and
+ * no rules are configured, there is mail about each execution that has ended.
  */
 const withOutbox = (given: Configuration): Configuration => {
   const { smtp, outbox, rules } = given.notifications;

@@ -69,8 +69,8 @@ const connect = async (profile: Profile): Promise<Connection> => {
 };
 
 /**
- * Works with a connection to the server that is named by the flags, the environment or a profile, and closes it. The process
- * ends when the reader of its output has left.
+ * Works with a connection to the server that is named by the flags, the environment or a profile, and closes it. The
+ * process ends when the reader of its output has left.
  */
 export const connected = async <Result>(
   flags: ConnectionFlags,

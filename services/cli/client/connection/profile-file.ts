@@ -104,8 +104,9 @@ export const ignoredKeys = (text: string): readonly string[] => {
 };
 
 /**
- * Reads the text of a configuration file of the interface's command lines.
+ * Parses the text of a configuration file as flytectl and flytekit have it.
  *
+ * @param path the path of the file, for messages.
  * @throws {OperatorError} when a key is not valid; the message names the file and the key.
  * @throws {Error} when the text is not YAML.
  */

@@ -5,10 +5,10 @@ import type { Proxy } from './profile.js';
 const tokens = new WeakMap<readonly string[], string>();
 
 /**
- * The header that a proxy on the way asks for; empty without one. The command runs once for each profile
- * that was read, which may be the same file again.
+ * The header with the token for a proxy between this machine and the server; empty without a command that prints the
+ * token. The command runs once for each time that a profile was read.
  *
- * @throws {OperatorError} when the command fails.
+ * @throws {OperatorError} when the command fails, or prints something that is no token.
  */
 export const proxyHeaders = ({ command }: Proxy): Headers => {
   if (command === undefined || command.length === 0) return {};

@@ -35,7 +35,10 @@ export class Refused extends OperatorError {
   }
 }
 
-/** The reason of a failure in brackets; of an error of TLS only the part that says what is wrong. Empty without a reason. */
+/**
+ * The reason of a failure in brackets; of an error of TLS only the part that says what is wrong. Empty without a
+ * reason.
+ */
 const inBrackets = (reason: string): string =>
   reason && ` (${oneLine(reason).replace(/^[0-9A-F]+:error:[0-9A-F]+:[^:]*:[^:]*:([^:]+):.*/u, 'TLS: $1')})`;
 

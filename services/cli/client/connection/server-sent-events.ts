@@ -4,8 +4,8 @@ export type ServerSentEvent = { readonly id: string; readonly event: string; rea
 const LINE_END = /\r\n|\n|\r(?!$)/u; // a `\r` at the end may be the first half of `\r\n`
 
 /**
- * The lines of a text that comes in chunks, without their ends: `\n`, `\r\n` or `\r`. A last line without an end is left
- * out. A line of many chunks is searched once, at its end.
+ * The lines of a text that comes in chunks, without their ends: `\n`, `\r\n` or `\r`. A last line without an end is
+ * left out. A line of many chunks is searched once, at its end.
  */
 const linesOf = async function* (response: Response): AsyncGenerator<string> {
   const decoder = new TextDecoder();

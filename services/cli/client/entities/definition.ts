@@ -13,7 +13,7 @@ import { jsonOfMessage } from '../output/documents.js';
 import { LAUNCH_PLAN_COLUMNS, TASK_COLUMNS, type Versioned, WORKFLOW_COLUMNS } from './columns.js';
 import { tableText } from '../output/table.js';
 
-/** The kinds of definitions, by the words that the commands of the command line have for them. */
+/** The kinds of definitions, as the commands name them. */
 export const DEFINITION_KINDS = ['workflow', 'launch-plan', 'task'] as const;
 
 export type DefinitionKind = (typeof DEFINITION_KINDS)[number];

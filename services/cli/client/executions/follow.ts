@@ -39,9 +39,9 @@ const wholeAnswers = async function* (stream: AsyncIterable<WatchResponse>): Asy
 };
 
 /**
- * The answers of a watch; connects again after the connection was lost or the server has ended the stream, from the
- * position of the last answer. The pages of a state or a change are kept until the last one has come: one that was cut
- * off begins again, and would be given twice.
+ * The answers of a watch; the watch of one execution ends with the execution. After the connection was lost, or the
+ * server has ended the stream, it connects again, and resumes after the last whole answer. The pages of an answer are
+ * given when the last of them has come: an answer that was cut off is sent again from its first page.
  *
  * @param lost called when the connection was lost, and after each further attempt that has failed.
  * @throws {Unreachable} when the server has never begun to answer; later the watch waits for the server.
@@ -96,7 +96,7 @@ export const statesOf = async function* (
 /** The exit codes of commands that follow an execution to its end, by its last phase. */
 const EXIT_CODES: Readonly<Record<string, number>> = { SUCCEEDED: 0, FAILED: 3, ABORTED: 4, TIMED_OUT: 5 };
 
-/** The end of an execution: its phase and why, and the exit code that stands for it. */
+/** The end of an execution: its last phase, the reason, and the exit code of the command. */
 export type ExecutionEnd = { readonly phase: string; readonly reason: string; readonly exitCode: number };
 
 export const endOf = (execution: Execution | undefined): ExecutionEnd => {

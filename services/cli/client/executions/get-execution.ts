@@ -60,7 +60,8 @@ const printTable = async (connection: Connection, id: ExecutionId, execution: Ex
 
 /**
  * Prints an execution, now or as of a moment: with its nodes in a table, as a document, or its name. With `values` also
- * its inputs and outputs as of now; where the execution would be a document, these alone, so that there is one document.
+ * its inputs and outputs as of now; where the execution would be a document, these alone, so that there is one
+ * document.
  *
  * @throws {OperatorError} when the server cannot read the values.
  * @throws {Refused} when the server refuses; the message has its reason.

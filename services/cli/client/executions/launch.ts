@@ -123,7 +123,8 @@ const changed = async (
 /**
  * Launches an execution again: as it was, or with some inputs changed.
  *
- * @throws {OperatorError} when inputs are wrong, with a line for each, or the server cannot read those of the execution.
+ * @throws {OperatorError} when inputs are wrong, with a line for each, or the server cannot read those of the
+ * execution.
  * @throws {Refused} when the server refuses; the message has its reason.
  */
 export const relaunch = async (execution: string, flags: LaunchFlags): Promise<void> => {

@@ -120,8 +120,8 @@ const printExecutionNames: Printer = ({ executions }) => {
 /**
  * Follows an execution until it ends, and prints its changes in a form.
  *
- * @param printName prints an answer in the form `name`; by default nothing, because the name of the execution is printed
- * before it is followed.
+ * @param printName prints an answer in the form `name`; by default nothing, because the name of the execution is
+ * printed before it is followed.
  */
 export const follow = (
   connection: Connection,

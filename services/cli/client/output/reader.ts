@@ -23,8 +23,8 @@ export const handleLostOutput = (): void => {
 };
 
 /**
- * Ends the process when the reader of its output leaves before the end, as `head` does. The exit code is that of the last
- * call.
+ * Ends the process when the reader of its output leaves before the end, as `head` does. The exit code is that of the
+ * last call.
  */
 export const endWithReader = (code = 0): void => {
   exitCode = code;

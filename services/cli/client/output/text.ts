@@ -25,10 +25,15 @@ export const colourOf = (phase: string): Colour | undefined => BY_PHASE[phase];
 /** A text of printable ASCII characters, each of which takes one column. */
 const ASCII = /^[ -~]*$/u;
 
-/** The columns of a terminal that a text takes: most characters of Chinese, Japanese and Korean, and emoji, take two. */
+/**
+ * The columns of a terminal that a text takes: most characters of Chinese, Japanese and Korean, and emoji, take two.
+ */
 export const widthOf = (text: string): number => (ASCII.test(text) ? text.length : stringWidth(text));
 
-/** Pads a text to a width in columns and colours it; a longer text stays whole. Characters that a terminal obeys become spaces. */
+/**
+ * Pads a text to a width in columns and colours it; a longer text stays whole. Characters that a terminal obeys become
+ * spaces.
+ */
 export const cell = (text: string, width: number, colour?: Colour): string => {
   const shown = visible(text);
   return coloured(shown, colour) + ' '.repeat(Math.max(0, width - widthOf(shown)));

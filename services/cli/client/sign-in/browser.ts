@@ -18,7 +18,10 @@ const assertLoopback = ({ href, protocol, hostname }: URL): void => {
     );
 };
 
-/** Other pages and programs of this machine can ask, too: only the return of this sign-in has its state. */
+/**
+ * Answers requests to the address that the browser returns to. Other pages and programs of this machine can send
+ * requests there, too: only the one with the path of `redirectUri` and the `state` of this sign-in counts.
+ */
 const answerTo =
   (redirectUri: URL, state: string, returned: (address: URL) => void): RequestListener =>
   ({ url = '/' }, response) => {

@@ -21,6 +21,7 @@ import { forgetTokens, type SavedTokens, savedToken, savedTokens, saveTokens, to
 import { withTokenLock } from './token-lock.js';
 
 const MS_A_SECOND = 1_000;
+/** The lifetime of a token whose issuer does not give one, in seconds. */
 const DEFAULT_LIFETIME_S = 300;
 
 /** The issuer with the client of people, and what is asked for with each request. */

@@ -23,7 +23,11 @@ export type SignInMetadata = {
   readonly client: PublicClientAuthConfigResponse;
 };
 
-/** Asks the server. @throws {OperatorError} when it refuses. */
+/**
+ * Gets from the server the metadata of its issuer and of the client.
+ *
+ * @throws {OperatorError} when the server refuses or cannot be reached.
+ */
 export const signInMetadata = async (transport: Transport): Promise<SignInMetadata> => {
   const { getOAuth2Metadata, getPublicClientConfig } = AuthMetadataService.method;
   return {
