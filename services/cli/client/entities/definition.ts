@@ -18,10 +18,10 @@ export const DEFINITION_KINDS = ['workflow', 'launch-plan', 'task'] as const;
 
 export type DefinitionKind = (typeof DEFINITION_KINDS)[number];
 
-/** The names that examples of commands use. */
+/** The names that examples of commands use: of samples of the sandbox, so that the examples work there. */
 export const EXAMPLES: Readonly<Record<DefinitionKind, string>> = {
-  workflow: 'hello.wf',
-  'launch-plan': 'hello.wf',
+  workflow: 'hello.hello',
+  'launch-plan': 'hello.hello',
   task: 'hello.greet',
 };
 

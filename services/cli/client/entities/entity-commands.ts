@@ -24,12 +24,12 @@ const LISTED: Readonly<Record<ListedKind, { readonly description: string; readon
       'list executions -o name',
     ],
   },
-  workflows: { description: 'print versions of workflows', examples: ['list workflows', 'list workflows hello.wf'] },
+  workflows: { description: 'print versions of workflows', examples: ['list workflows', 'list workflows hello.hello'] },
   'launch-plans': {
     description: 'print versions of launch plans: state, schedule and next fire time',
     examples: ["list launch-plans --filter 'eq(state,1)'"],
   },
-  tasks: { description: 'print versions of tasks', examples: ['list tasks hello.say --sort version'] },
+  tasks: { description: 'print versions of tasks', examples: ['list tasks hello.greet --sort version'] },
   projects: { description: 'print projects and their domains', examples: ['list projects -o yaml'] },
 };
 
@@ -99,7 +99,7 @@ const addGet = (program: Command): void => {
   for (const kind of DEFINITION_KINDS)
     withExamples(withForm(withScope(get.command(kind).alias(`${kind}s`), `the ${kind.replace('-', ' ')}`)), [
       `get ${kind} ${EXAMPLES[kind]}`,
-      `get ${kind} ${EXAMPLES[kind]} v2 -o json`,
+      `get ${kind} ${EXAMPLES[kind]} v1 -o json`,
     ])
       .argument('<name>', `name of the ${kind.replace('-', ' ')}`)
       .argument('[version]', `its version; by default ${NEWEST[kind]}`)

@@ -23,8 +23,8 @@ const addLaunch = (program: Command): void => {
   const launch = program.command('launch').description('start an execution');
   for (const kind of DEFINITION_KINDS)
     withExamples(withInputs(ofNew(launch.command(kind).alias(`${kind}s`))), [
-      `launch ${kind} ${EXAMPLES[kind]} --input name=Ada --input 'counts=[1, 2]' --wait`,
-      `launch ${kind} ${EXAMPLES[kind]} v2 --inputs inputs.yaml -o name`,
+      `launch ${kind} ${EXAMPLES[kind]} --input name=Ada --input times=2 --wait`,
+      `launch ${kind} ${EXAMPLES[kind]} v1 --inputs inputs.yaml -o name`,
     ])
       .argument('<name>', `name of the ${kind.replace('-', ' ')}`)
       .argument('[version]', 'its version; by default that of flightlog get')
