@@ -54,9 +54,41 @@ export const s3Files = (location: S3Location): BackupFiles => {
 
 /** Puts uploads of a backup into a bucket. */
 export type UploadRestorer = {
-  /** An upload that the bucket has already is left as it is. */
+  /**
+   * Puts an upload, unless the bucket has it already.
+   *
+   * @throws {StoreUnavailable} when the bucket cannot be used; errors of `content` as they are.
+   */
   restore(file: BackedUpFile, content: AsyncIterable<Uint8Array>): Promise<void>;
   close(): void;
+};
+
+/**
+ * Sends a content in one request, which an error of the content ends: the SDK itself would wait for the rest of the body
+ * without end.
+ *
+ * @throws the error of the content as it is; otherwise the error of the request.
+ */
+const sendStream = async (
+  content: AsyncIterable<Uint8Array>,
+  send: (body: Readable, signal: AbortSignal) => Promise<unknown>,
+): Promise<void> => {
+  const ending = new AbortController();
+  let failure: { readonly error: unknown } | undefined;
+  const noted = async function* (): AsyncGenerator<Uint8Array> {
+    try {
+      yield* content;
+    } catch (error) {
+      failure = { error };
+      throw error;
+    }
+  };
+  const body = Readable.from(noted()).on('error', () => ending.abort());
+  try {
+    await send(body, ending.signal);
+  } catch (error) {
+    throw failure ? failure.error : error;
+  }
 };
 
 /** Writes each upload in one PUT, so that its ETag is its MD5 again, which CreateUploadLocation compares. */
@@ -68,8 +100,10 @@ export const s3UploadRestorer = (location: S3Location): UploadRestorer => {
       const object = { Bucket, Key: `${prefix}${path.slice(UPLOADS.length)}` };
       const failureText = `upload ${object.Key} cannot be restored`;
       if (await fromS3(failureText, () => client.send(new HeadObjectCommand(object)))) return;
-      const put = new PutObjectCommand({ ...object, ContentLength, Body: Readable.from(content) });
-      await callS3(failureText, () => client.send(put));
+      await sendStream(content, (Body, abortSignal) => {
+        const put = new PutObjectCommand({ ...object, ContentLength, Body });
+        return callS3(failureText, () => client.send(put, { abortSignal }));
+      });
     },
     close: () => client.destroy(),
   };
