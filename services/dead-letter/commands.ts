@@ -6,8 +6,8 @@ export type DeadLetterRecord = {
   /** The failure of the last attempt. */
   readonly reason: string;
   /**
-   * The time at which the work was first due, in milliseconds since 1970. If the event was read while its stream was
-   * parked, the time of that.
+   * The time at which the work was first due, in milliseconds since 1970. If the stream of the event was parked when
+   * the event was read, the time at which it was read.
    */
   readonly sinceMs: number;
   /** Failed attempts in a row. */

@@ -188,7 +188,7 @@ export type AuditEntry = Message<"platformidl.eventlog.AuditEntry"> & {
   code: string;
 
   /**
-   * Why a call was refused.
+   * Why a call was refused, or why entries were lost; empty for other calls.
    *
    * @generated from field: string reason = 16;
    */

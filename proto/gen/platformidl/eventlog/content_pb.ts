@@ -45,7 +45,7 @@ export const ContentSchema: GenMessage<Content> = /*@__PURE__*/
   messageDesc(file_platformidl_eventlog_content, 0);
 
 /**
- * The name of an object in the payload store: the hash of its content, in a scope whose objects are deleted together.
+ * The name of an object in the payload store: the hash of its content, in a scope that names the project or execution.
  *
  * @generated from message platformidl.eventlog.PayloadRef
  */

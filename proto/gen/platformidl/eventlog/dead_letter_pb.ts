@@ -52,7 +52,7 @@ export type DeadLetter = Message<"platformidl.eventlog.DeadLetter"> & {
   reason: string;
 
   /**
-   * When the work was first due.
+   * When the work was first due. If the stream of the event was parked when the event was read, when it was read.
    *
    * @generated from field: google.protobuf.Timestamp since = 6;
    */
@@ -66,7 +66,8 @@ export type DeadLetter = Message<"platformidl.eventlog.DeadLetter"> & {
   attempts: number;
 
   /**
-   * The stream has an event that this release cannot read. The work is tried again when the reactor starts.
+   * The work failed because a stream is parked: it has an event that this release cannot read. The work is tried again
+   * when the reactor starts, and when a parked stream could be read again.
    *
    * @generated from field: bool parked = 8;
    */

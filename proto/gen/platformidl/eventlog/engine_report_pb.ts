@@ -17,7 +17,7 @@ export const file_platformidl_eventlog_engine_report: GenFile = /*@__PURE__*/
   fileDesc("CihwbGF0Zm9ybWlkbC9ldmVudGxvZy9lbmdpbmVfcmVwb3J0LnByb3RvEhRwbGF0Zm9ybWlkbC5ldmVudGxvZyL+AQoNUmVwb3J0UmVxdWVzdBIQCghzZXF1ZW5jZRgBIAEoBBJKCg53b3JrZmxvd19ldmVudBgCIAEoCzIwLnBsYXRmb3JtaWRsLmFkbWluLldvcmtmbG93RXhlY3V0aW9uRXZlbnRSZXF1ZXN0SAASQgoKbm9kZV9ldmVudBgDIAEoCzIsLnBsYXRmb3JtaWRsLmFkbWluLk5vZGVFeGVjdXRpb25FdmVudFJlcXVlc3RIABJCCgp0YXNrX2V2ZW50GAQgASgLMiwucGxhdGZvcm1pZGwuYWRtaW4uVGFza0V4ZWN1dGlvbkV2ZW50UmVxdWVzdEgAQgcKBWV2ZW50InAKDlJlcG9ydFJlc3BvbnNlEhAKCHNlcXVlbmNlGAEgASgEEiIKBnN0YXR1cxgCIAEoCzISLmdvb2dsZS5ycGMuU3RhdHVzEhAKCHBvc2l0aW9uGAMgASgJEhYKDnJldHJ5X2FmdGVyX21zGAQgASgNIkkKElJlcG9ydEJhdGNoUmVxdWVzdBIzCgZldmVudHMYASADKAsyIy5wbGF0Zm9ybWlkbC5ldmVudGxvZy5SZXBvcnRSZXF1ZXN0IkwKE1JlcG9ydEJhdGNoUmVzcG9uc2USNQoHcmVzdWx0cxgBIAMoCzIkLnBsYXRmb3JtaWRsLmV2ZW50bG9nLlJlcG9ydFJlc3BvbnNlYgZwcm90bzM", [file_google_rpc_status, file_platformidl_admin_event]);
 
 /**
- * An event that an engine reports, as the request of the RPC that takes it alone.
+ * An event that an engine reports: the request of the RPC that takes one such event.
  *
  * @generated from message platformidl.eventlog.ReportRequest
  */
@@ -34,7 +34,7 @@ export type ReportRequest = Message<"platformidl.eventlog.ReportRequest"> & {
    */
   event: {
     /**
-     * As to CreateWorkflowEvent.
+     * The request of CreateWorkflowEvent.
      *
      * @generated from field: platformidl.admin.WorkflowExecutionEventRequest workflow_event = 2;
      */
@@ -42,7 +42,7 @@ export type ReportRequest = Message<"platformidl.eventlog.ReportRequest"> & {
     case: "workflowEvent";
   } | {
     /**
-     * As to CreateNodeEvent.
+     * The request of CreateNodeEvent.
      *
      * @generated from field: platformidl.admin.NodeExecutionEventRequest node_event = 3;
      */
@@ -50,7 +50,7 @@ export type ReportRequest = Message<"platformidl.eventlog.ReportRequest"> & {
     case: "nodeEvent";
   } | {
     /**
-     * As to CreateTaskEvent.
+     * The request of CreateTaskEvent.
      *
      * @generated from field: platformidl.admin.TaskExecutionEventRequest task_event = 4;
      */
@@ -73,7 +73,7 @@ export const ReportRequestSchema: GenMessage<ReportRequest> = /*@__PURE__*/
  */
 export type ReportResponse = Message<"platformidl.eventlog.ReportResponse"> & {
   /**
-   * That of the event.
+   * The `sequence` of the event.
    *
    * @generated from field: uint64 sequence = 1;
    */

@@ -275,7 +275,7 @@ export const NotificationDigestedSchema: GenMessage<NotificationDigested> = /*@_
   messageDesc(file_platformidl_eventlog_notification, 5);
 
 /**
- * The message is to be sent again, whatever its status is.
+ * The message is to be sent again. No attempt to send it is running.
  *
  * @generated from message platformidl.eventlog.NotificationResendRequested
  */

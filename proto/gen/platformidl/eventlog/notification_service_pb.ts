@@ -291,7 +291,8 @@ export const NotificationService: GenService<{
     output: typeof NotificationListSchema;
   },
   /**
-   * Asks for a message to be sent again, whether it was sent, has failed or was given up.
+   * Asks for a message to be sent again, whether it was sent, has failed or was given up. FAILED_PRECONDITION while an
+   * attempt to send it is running.
    *
    * @generated from rpc platformidl.eventlog.NotificationService.ResendNotification
    */

@@ -415,7 +415,7 @@ export const ConsumerConnectionSchema: GenMessage<ConsumerConnection> = /*@__PUR
  */
 export const OperationsService: GenService<{
   /**
-   * The engines that get work in a stream, from any process, with the executions that they have leased.
+   * The engines that get their work by EngineService.Work, with the executions that they have leased.
    *
    * @generated from rpc platformidl.eventlog.OperationsService.ListEngines
    */

@@ -156,7 +156,7 @@ export const ReactorSchema: GenMessage<Reactor> = /*@__PURE__*/
   messageDesc(file_platformidl_eventlog_reactor_service, 2);
 
 /**
- * A dead letter, and whether it waits.
+ * A dead letter, and whether it is being retried.
  *
  * @generated from message platformidl.eventlog.ListedDeadLetter
  */
@@ -219,7 +219,7 @@ export const DeadLetterAnswerSchema: GenMessage<DeadLetterAnswer> = /*@__PURE__*
   messageDesc(file_platformidl_eventlog_reactor_service, 5);
 
 /**
- * The reactors of the deployment: where they run, how far they are, what they could not do.
+ * The reactors of the deployment: the processes that run them, their positions, and their dead letters.
  *
  * @generated from service platformidl.eventlog.ReactorService
  */
