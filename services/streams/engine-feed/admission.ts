@@ -25,9 +25,9 @@ type Kept = { readonly kept: WorkJoin['leases']; readonly aborting: ReadonlyMap<
 const NONE_KEPT: Kept = { kept: [], aborting: new Map() };
 
 /**
- * Tells an engine which of its executions ended before it joined, and which are to be aborted by a request after their
- * leases were read. Executions that are open on the board, and there not to be aborted, are not read: the board itself
- * sends their ends and aborts.
+ * Sends an engine the ends of its executions that have ended before it joined, and the aborts that were requested after
+ * their leases were read. An execution that is open on the board, without a request to abort it, is not read: the board
+ * itself sends its abort and its end.
  */
 const sendMissed = (
   { leases, onFailure }: Pick<FeedServices, 'leases' | 'onFailure'>,

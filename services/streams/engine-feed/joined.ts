@@ -19,7 +19,7 @@ export type JoinParameters = {
   readonly takes: (lane: EngineRequirements) => boolean;
 };
 
-/** The free places that count, of the number that an engine states. */
+/** Limits the number of free places that an engine states. */
 export const placesOf = (stated: number): number => Math.min(stated, MAX_PLACES);
 
 const named = (field: string, name: string): string => {

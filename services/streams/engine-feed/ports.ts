@@ -18,7 +18,7 @@ export type Leased =
   | { readonly kind: 'leased'; readonly number: number; readonly position: bigint }
   | { readonly kind: 'refused'; readonly reason: string };
 
-/** A lease, and the session that holds it or says so. */
+/** A lease, and the session that holds it or claims to hold it. */
 export type HeldLease = { readonly id: ExecutionId; readonly number: number; readonly session: string };
 
 /** The state of an execution under a lease. */
@@ -33,7 +33,7 @@ export interface WorkLeases {
    *   of the previous lease, if it is over because its session has ended.
    */
   lease(id: ExecutionId, to: Leaseholder, terms: { untilMs: number; over: number | undefined }): Promise<Leased>;
-  /** Gives a lease back; true when it is the last one and of this session, also when it was given back before. */
+  /** Gives a lease back; true when it is the last of its execution and of this session, also when given back before. */
   giveBack(lease: HeldLease, reason: string): Promise<boolean>;
   /** Records FAILED as the end of the execution, reported by the producer; false when the report is refused. */
   fail(lease: HeldLease, producerId: string, error: ExecutionError): Promise<boolean>;

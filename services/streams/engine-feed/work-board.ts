@@ -262,7 +262,8 @@ export class WorkBoard {
   }
 
   /**
-   * Notes the session of a new lease. A lease to an engine that is not connected here shows that it is elsewhere.
+   * Notes the session of a new lease. For an engine that is not connected to this process, the lease is a sign of life:
+   * the engine is connected to another process.
    */
   #leased(item: WorkItem): void {
     this.#forget(item);

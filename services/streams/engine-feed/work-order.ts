@@ -97,7 +97,7 @@ export class WorkOrder<Item extends QueuedExecution> {
   /**
    * Removes and returns the next execution in a lane that the engine accepts; `undefined` when there is none.
    *
-   * @param refuses true for an execution that the engine has refused before.
+   * @param refuses true for an execution that is not offered to the engine now, such as one that it has rejected.
    */
   next(
     takes: (lane: EngineRequirements) => boolean,

@@ -15,7 +15,7 @@ export type ClientAccess = {
    */
   readonly assertDeletable: (stream: string) => void;
   /**
-   * @throws {RpcError} PERMISSION_DENIED when clients may not create, change and delete consumer groups, and replay
+   * @throws {RpcError} PERMISSION_DENIED when clients may not create, change or delete consumer groups, nor replay
    * parked events.
    */
   readonly assertGroupsAdministered: () => void;
@@ -63,7 +63,7 @@ export const guestAccess = (controlPlane: ReadonlySet<string>): ClientAccess => 
     if (controlPlane.has(categoryOf(stream)))
       denied(
         `${stream} cannot be appended to: the control plane alone writes streams of the category ` +
-          `${categoryOf(stream)}; name yours otherwise`,
+          `${categoryOf(stream)}; append to a stream of another category`,
       );
   },
   assertDeletable: notDeleted,

@@ -78,7 +78,10 @@ const trailersOf = (refusal: RpcError): CallFailure['trailers'] => {
 
 const ofRequest = (refusal: RpcError): CallFailure => failure(refusal.code, refusal.message, trailersOf(refusal));
 
-/** True when the log cannot be used now, and nothing was recorded: a data directory may be moved back. */
+/**
+ * True when the log cannot be used now, and nothing was recorded. This may pass: a data directory that was moved away
+ * may be moved back.
+ */
 export const isLogAway = (thrown: unknown): boolean =>
   thrown instanceof StoreUnavailable || thrown instanceof DataDirectoryUnusable;
 

@@ -72,7 +72,10 @@ type OpenCall = {
   readonly refuse: (error: RpcError) => void;
 };
 
-/** The interval, in milliseconds, of admitting open calls again: credentials are withdrawn, and roles revoked. */
+/**
+ * The interval, in milliseconds, at which the callers of open calls are admitted again: their credentials may have been
+ * withdrawn, or their roles revoked.
+ */
 const READMIT_MS = 1_000;
 
 const assertNotExpired = ({ expiresAt = Infinity }: Admitted): void => {

@@ -52,7 +52,7 @@ const answerTo = async (node: ServedNode, { method = '', url = '', host }: HttpR
   const page = ['GET', 'HEAD'].includes(method) && Object.hasOwn(PAGES, path) ? PAGES[path] : undefined;
   if (page !== undefined) return page(node, { query: new URLSearchParams(query), host });
   const pages = Object.keys(PAGES).join(', ');
-  return text(404, `not found: this port speaks gRPC, and besides it has GET ${pages} only\n`);
+  return text(404, `not found: this port serves gRPC, and GET of ${pages}\n`);
 };
 
 const failedAnswer = (thrown: unknown, logger: ErrorLogger): PageAnswer => {

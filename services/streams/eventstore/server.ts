@@ -75,7 +75,10 @@ export interface EventstoreListening {
   close(options: { readonly drainMs: number }): Promise<void>;
 }
 
-/** More than clients send in one message, which is at most 3 MiB and its frame. */
+/**
+ * Maximum size of a received message, in bytes. Official clients put at most about 3 MiB of events into one message,
+ * and a larger event into one alone: up to this size, the answer says that the append is too large.
+ */
 const MAX_MESSAGE_BYTES = 17 * 1024 * 1024;
 
 /** Makes the handler of a unary RPC from a function on encoded messages. */

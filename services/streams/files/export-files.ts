@@ -41,6 +41,8 @@ export interface FileExport {
    * Writes all events up to the present end of the log. Once `isStopping` is true, it writes only what it has read.
    *
    * @throws {LogEndsEarly} when the log ends before a position that was exported, as after a restore of an older copy.
+   * @throws {UnknownEvent} when this release does not know the category, type or schema of an event.
+   * @throws {StoreUnavailable} when the log, a payload or the target cannot be used now.
    */
   run(isStopping: () => boolean): Promise<Exported>;
   /** All events up to this position are in files, or do not match. */
@@ -122,6 +124,7 @@ const isParked = ({ unreadable }: EventRow): boolean => unreadable !== undefined
  *
  * @throws {DataDirectoryInUse} when another process exports to the same folder; for a bucket, `run` throws it.
  * @throws {DataDirectoryUnusable} when the place has files of another export.
+ * @throws {UnknownEvent} when this release does not know the category, type or schema of an event of a planned file.
  * @throws {StoreUnavailable} when the place cannot be used, or the events of a planned file cannot be read now; as
  * {@link LogEndsEarly} when the log ends before the last of them.
  */

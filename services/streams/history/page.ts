@@ -124,8 +124,8 @@ const assertExecutionExists = async ({ log }: HistorySources, request: Transitio
 };
 
 /**
- * Lists a page of the transitions of an execution. Only the transitions of this page, and one page of events at a time,
- * are in memory.
+ * Lists a page of the transitions of an execution. Only the transitions that were found, and one page of events at a
+ * time, are in memory.
  *
  * @throws {RpcError} INVALID_ARGUMENT naming the field; NOT_FOUND when the execution has no events.
  * @throws {StreamParked} when an event cannot be read.

@@ -158,7 +158,12 @@ export const launchAppend = async (writing: AppendServices, request: AppendReque
   return { outcome: outcomeOf(writing, request, writing.store.append(stream, expected, events)) };
 };
 
-/** Returns the last revision of a stream that may be deleted, hidden or not; `undefined` without events. */
+/**
+ * Checks that a stream may be deleted.
+ *
+ * @returns its last revision, also when that event is hidden; `undefined` without events.
+ * @throws as {@link deleteStream}.
+ */
 const assertDeletable = async (writing: AppendServices, target: WriteTarget): Promise<bigint | undefined> => {
   const { stream, expected } = target;
   writing.access.assertDeletable(stream);

@@ -13,7 +13,7 @@ export type GroupProgress = {
   readonly upTo: bigint;
   /** Ascending by position. */
   readonly pending: readonly Pending[];
-  /** The events of links of the parked stream before this revision are not in `pending`, unless they were replayed. */
+  /** The events of links before this revision of the parked stream are pending only if they were replayed. */
   readonly parkedUpTo: bigint;
   /** Links of the parked stream before this revision were replayed. */
   readonly replayedUpTo: bigint;

@@ -17,7 +17,7 @@ const CAUGHT_UP = encodedReadAnswer({ case: 'caughtUp', value: {} });
 type Sender = {
   /** Sends an event if it matches. */
   readonly forward: (event: RecordedEvent) => Promise<void>;
-  /** Sends a checkpoint at a position up to which events were skipped, if they may be as many as a checkpoint is for. */
+  /** Called when events up to a position were skipped; sends a checkpoint if these may be `checkpointEvery` or more. */
   readonly skippedTo: (position: bigint) => Promise<void>;
 };
 
@@ -38,7 +38,7 @@ const sender = ({ present }: ReadServices, { form, filter }: ReadPlan, send: Sen
     if (filter !== undefined && examined >= filter.checkpointEvery) await sendCheckpoint(event.position);
   };
   const skippedTo = async (position: bigint): Promise<void> => {
-    // There are no more events between two positions than the distance of the positions.
+    // Between two positions there are at most as many events as their difference.
     if (filter !== undefined && position - last >= filter.checkpointEvery) await sendCheckpoint(position);
   };
   return { forward, skippedTo };

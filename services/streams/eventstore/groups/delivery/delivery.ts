@@ -20,7 +20,7 @@ export type ReadEvent<Content> = {
   readonly at: bigint;
   /** The bucket in which `Pinned` puts it. */
   readonly bucket: number;
-  /** The approximate size of its content. */
+  /** The approximate size of its content, in bytes. */
   readonly bytes: number;
   readonly content: Content;
 };
