@@ -139,9 +139,10 @@ const writeIn = async (folder: KnownFolder, path: string, bytes: Bytes): Promise
 };
 
 /**
- * Writes files below a root, possibly together with other processes. Half-written files of ended processes are removed
- * first. When the parent folder of the root was moved or replaced, writes fail: they would otherwise create a new root
- * that no server uses. Folders below the root that were removed are made again.
+ * Writes files below a root, possibly together with other processes. Before the first write, half-written files that
+ * ended processes left more than an hour ago are removed. When the parent folder of the root was moved or replaced,
+ * writes fail: they would otherwise create a new root that no server uses. Folders below the root that were removed are
+ * made again.
  */
 export const durableFiles = (root: string): DurableFiles => {
   const assertInPlace = assertionOf(dirname(root));

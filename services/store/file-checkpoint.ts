@@ -34,8 +34,8 @@ const faulty = async <Result>(failureText: string, work: () => Promise<Result>):
  * A checkpoint in a small file of the data directory. It is not synced: after a power failure an older one, or none,
  * may be found, which costs only repeated work. When the directory was removed or replaced, `write` does nothing.
  *
- * @throws {StoreUnavailable} from both methods, when the file system fails. Only a file that does not exist counts as no
- *   checkpoint: with any other failure of a read, everything from the beginning of the log would be done again.
+ * @throws {StoreUnavailable} from both methods, when the file system fails. A read that fails is not taken for a
+ *   missing checkpoint: the reader would do everything from the beginning of the log again.
  */
 export const fileCheckpoint = ({ directory, name, logId }: FileCheckpoint): Checkpoint => {
   const folder = join(directory, 'checkpoints');

@@ -171,8 +171,8 @@ const copyFile = async (
 };
 
 /**
- * Copies uploads that the target lacks, and {@link CONTROL_PLANE_FILES} each time: only an upload never changes while
- * its version and size stay.
+ * Copies uploads that the target lacks, and {@link CONTROL_PLANE_FILES} each time: these may change while their size
+ * stays the same, and an upload with the same version and size has not changed.
  */
 const copyFiles = async (backingUp: BackUp, writer: Writer, before: Manifest | undefined) => {
   const known = new Map(before?.files.map((file) => [file.path, file]));
@@ -203,7 +203,8 @@ const areThere = ({ chunks, sizeBytes }: BackedUpFile, { has }: Writer): boolean
  *
  * @throws {DataDirectoryUnusable} when the target has a backup of another log.
  * @throws {CorruptPayload} when a payload is missing or damaged, or the manifest of the earlier backup is damaged.
- * @throws {StoreUnavailable} when a newer release has written the earlier backup.
+ * @throws {StoreUnavailable} when the log, a payload, a file or the target cannot be used now, or a newer release has
+ *   written the earlier backup.
  * @throws {UnknownEvent} when this release does not know an event, and so cannot know its payloads.
  * @throws {CorruptEvent} when an event cannot be decoded.
  */

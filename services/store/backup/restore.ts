@@ -193,7 +193,8 @@ const restoreInto = async (directory: string, manifest: Manifest, restoring: Res
  *
  * @throws {DataDirectoryUnusable} when the directory is not empty, or cannot be created or written, as on a full disk.
  * @throws {DataDirectoryInUse} when another process has the lock of the directory, such as one that restores into it.
- * @throws {StoreUnavailable} when there is no backup, or a newer release has written it.
+ * @throws {StoreUnavailable} when there is no backup, when a newer release has written it, or when the backup or the
+ *   bucket cannot be used now.
  * @throws {CorruptPayload} when the backup is damaged or incomplete, naming the object; there is no log then.
  * @throws {UnknownEvent} when this release does not know an event, and so cannot know its payloads; nor is there a log.
  * @throws {CorruptEvent} when an event cannot be decoded; nor is there a log.

@@ -1,6 +1,7 @@
 import { BACKWARDS, eventTypeFilter, type Filter, FORWARDS, streamNameFilter } from '@eventstore/db-client';
 import type { EventFilter, LogPage, ReadLogOptions, ReadStreamOptions } from '../../kernel/ports/event-store.js';
 import type { RecordedEvent } from '../../kernel/event.js';
+import { EXECUTION_CATEGORY } from '../../kernel/execution-id.js';
 import { LogEndsEarly } from '../../kernel/log-readers/log-end.js';
 import type { StreamName } from '../../kernel/stream.js';
 import { isNoEventPosition, readFault } from './eventstore-fault.js';
@@ -72,15 +73,13 @@ const isEmpty = ({ categories, types }: EventFilter): boolean => categories?.len
 /** The number of events that the server examines before it sends a checkpoint. */
 const SEARCH_WINDOW = { maxSearchWindow: 500 } as const;
 
-/** Nearly all events of a log are of executions. Of a smaller category, few events match in any case. */
-const LARGEST_CATEGORY = 'execution';
-
 /**
- * The filter for the server, which filters by streams or by types. By types, fewer events of executions match, and the
- * reader drops those of other categories; a log server finds the events of a smaller category by its index.
+ * The filter for the server, which filters by streams or by types. Nearly all events of a log are of executions: by
+ * types, fewer of these match, and the reader drops the events of other categories. A smaller category has few events
+ * in any case, and a log server finds them by its index.
  */
 export const serverFilter = ({ categories, types }: EventFilter): Filter => {
-  const isByTypes = categories?.includes(LARGEST_CATEGORY) ?? true;
+  const isByTypes = categories?.includes(EXECUTION_CATEGORY) ?? true;
   return types !== undefined && isByTypes
     ? eventTypeFilter({ prefixes: [...types], ...SEARCH_WINDOW })
     : streamNameFilter({ prefixes: categories?.map((category) => `${category}-`) ?? [''], ...SEARCH_WINDOW });

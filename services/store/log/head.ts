@@ -7,7 +7,10 @@ import { KIND_CELLS, kindHeads, type KindHeads } from './kind-heads.js';
 export type LogHead = {
   /** Position of the last committed event; 0 in an empty log. */
   position(): number;
-  /** Calls `listener` whenever the head moves. Keeps the process alive until the returned function is called. */
+  /**
+   * Calls `listener` whenever the head moves, and from time to time when it has not moved. Keeps the process alive
+   * until the returned function is called.
+   */
   onMove(listener: () => void): () => void;
 };
 

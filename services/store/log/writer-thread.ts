@@ -11,8 +11,8 @@ import { openFault, writeFault } from './sqlite-fault.js';
 import type { WriterAnswer, FromWriter, ToWriter, WriterSettings } from './writer-messages.js';
 
 /**
- * A transaction takes no further message once those that it has taken are this long in all: one more would only delay
- * its first answers.
+ * A transaction takes no further message once those that it has taken have this size in all, in bytes: one more would
+ * only delay its first answers.
  */
 const MAX_BATCH_BYTES = 4 * 1024 * 1024;
 

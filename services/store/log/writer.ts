@@ -47,7 +47,7 @@ const memory = (db: Database): Memory => {
 };
 
 const conflictTextOf = ({ expected }: Append, revision: number): string => {
-  if (expected === 'any') return 'has only some of the events, or others between them';
+  if (expected === 'any') return 'has only some of the events, or has them in another order or among others';
   const expectation = expected === 'no-stream' ? 'not to exist' : `at revision ${expected}`;
   return `is expected ${expectation} and ${revision < 0 ? 'has no event' : `is at ${revision}`}`;
 };

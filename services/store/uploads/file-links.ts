@@ -6,7 +6,7 @@ import { keyFile } from '../key-file.js';
 /** Claims of a link: the operation and the file that it permits. */
 export type LinkClaims = {
   readonly does: 'put' | 'get';
-  /** Path of the file below the root of the store; issued links have it under this name. */
+  /** Path of the file below the root of the store. Links that were issued have the claim under this name. */
   readonly place: string;
   /** MD5 that the content must have; base64. */
   readonly md5?: string;
