@@ -27,8 +27,8 @@ import {
 } from './wire-json-values.js';
 
 /**
- * Number of bits that record which fields a message has on the wire. One with a field beyond them cannot be written; no
- * message in events has as many fields.
+ * Number of bits that record which fields a message has on the wire. A message that has a field beyond them cannot be
+ * written; no message in events has as many fields.
  */
 const MAX_BITS = 31;
 
