@@ -107,11 +107,14 @@ const propertyOf = (event: DescMessage, field: DescField, definitions: Definitio
   return { anyOf: [...opened, refTo(ContentSchema, definitions)] };
 };
 
-/** Fields that identify the execution; they come first in every event of an execution. */
+/** Fields that identify the execution; they come first in the events of an execution. */
 const FLAT_FIELDS: Schema = {
   project: { type: 'string', description: 'The project of the execution.' },
   domain: { type: 'string', description: 'The domain of the execution.' },
-  execution: { type: 'string', description: 'The name of the execution.' },
+  execution: {
+    type: 'string',
+    description: 'The name of the execution; absent where the name of the stream has only its hash.',
+  },
 };
 
 /** The phase that an event brings its execution to, for events whose message has no phase field. */
