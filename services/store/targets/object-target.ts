@@ -64,8 +64,11 @@ const entriesOf = async function* (folder: string, followsLinks: boolean): Async
 };
 
 /**
- * The real paths of the folders around a folder, and its own; `undefined` for a missing one, and for one that a link leads
- * to and that contains a folder around it: it has other files than those of the walk, and would be a walk without end.
+ * Enters a folder of a walk.
+ *
+ * @param above the real paths of the folders around it, from the root of the walk.
+ * @returns these paths and its own; `undefined` when the folder is missing, and when a link has led to a folder that
+ *   contains one of those around it: the walk would have no end.
  */
 const enter = async (folder: string, above: readonly string[]): Promise<readonly string[] | undefined> => {
   const realFolder = await ifExists(realpath(folder));
