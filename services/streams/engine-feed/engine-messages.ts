@@ -82,17 +82,17 @@ export const engineMessages = ({ leases, steadyMs, distribute, renew, leave }: M
       return giveBack(engine, lease, reason);
     };
 
-  const accept = async (engine: JoinedEngine, message: WorkAccept): Promise<void> => {
+  const accept = (engine: JoinedEngine, message: WorkAccept): void => {
     const lease = namedLease(message.lease, engine);
     answer(engine, lease, holds(engine, lease));
-    return Promise.resolve();
   };
 
   return async (engine: JoinedEngine, { message }: WorkRequest): Promise<void> => {
     engine.seenAtMs = steadyMs();
     switch (message.case) {
       case 'accept':
-        return accept(engine, message.value);
+        accept(engine, message.value);
+        return undefined;
       case 'reject':
         return end(engine, message.value, rejected(engine, message.value));
       case 'return':
