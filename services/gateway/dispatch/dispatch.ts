@@ -1,10 +1,7 @@
 import { asError } from '../../kernel/error-text.js';
 import type { DispatchedCall } from './call.js';
 
-/**
- * The size of what is sent to the caller, in bytes (JSON text: in characters); for a stream, of all its messages; 0 for
- * Server-Sent Events.
- */
+/** The size of what is sent to the caller, in bytes; for a stream, of all its messages; 0 for Server-Sent Events. */
 export type Sent = { readonly length: number };
 
 /**

@@ -23,8 +23,6 @@ import { answerStream, bodyMessages, withLastEventId } from './stream.js';
 import { rpcFailureOf, statuses } from '../status.js';
 import { userHeaders } from './user-headers.js';
 
-const asBuffer = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-
 const dialectsOf = (request: FastifyRequest): { read: Dialect; write: Dialect } => {
   const read = requestDialect(request.headers['content-type']);
   return { read, write: answerDialect(request.headers.accept, read) };
@@ -32,10 +30,10 @@ const dialectsOf = (request: FastifyRequest): { read: Dialect; write: Dialect } 
 
 type Reply = { readonly request: FastifyRequest; readonly reply: FastifyReply };
 
-const send = ({ request, reply }: Reply, dialect: Dialect, body: Uint8Array | string): void => {
+/** Sends bytes: for text, Fastify adds a charset to the media type, which clients compare. */
+const send = ({ request, reply }: Reply, dialect: Dialect, body: Buffer): void => {
   void reply.header('content-type', dialect.mediaType);
-  // As bytes: for text, Fastify adds a charset to the media type, which clients compare.
-  sendBody(request, reply, typeof body === 'string' ? Buffer.from(body) : asBuffer(body));
+  sendBody(request, reply, body);
 };
 
 const sendNotes = (reply: FastifyReply, call: DispatchedCall | undefined, { positions }: Hosting): void => {
@@ -122,7 +120,7 @@ const streamBody = (
   stream: StreamRoute,
   call: DispatchedCall,
   { exchange: { request, reply, addressed }, hosting }: { readonly exchange: Exchange; readonly hosting: Hosting },
-): Promise<string> => {
+): Promise<Buffer> => {
   const { endpoint } = call;
   const dialects = dialectsOf(request);
   const messages = addressed.match.binding.hasBody
@@ -132,15 +130,8 @@ const streamBody = (
   return answerStream({ endpoint, stream, messages, call, dialects, maxBytes }, disconnectSignal(reply));
 };
 
-const isBody = (body: Uint8Array | string | Sent): body is Uint8Array | string =>
-  typeof body === 'string' || body instanceof Uint8Array;
-
 /** Builds the body of an answer: one message, or all messages of a stream. Server-Sent Events are sent as they come. */
-const bodyFor = async (
-  call: DispatchedCall,
-  exchange: Exchange,
-  hosting: Hosting,
-): Promise<Uint8Array | string | Sent> => {
+const bodyFor = async (call: DispatchedCall, exchange: Exchange, hosting: Hosting): Promise<Buffer | Sent> => {
   const { stream } = call.endpoint;
   if (stream?.takes === 'follow') return sendFollowed(stream, call, exchange.reply);
   if (stream?.takes === 'batches')
@@ -200,7 +191,7 @@ export const answerRequest = async (
     const exchange = { request, reply, addressed };
     call = open(exchange, hosting);
     const body = await hosting.dispatch(call, (dispatched) => bodyFor(dispatched, exchange, hosting));
-    if (reply.sent || !isBody(body)) return; // a stream of events
+    if (reply.sent || !Buffer.isBuffer(body)) return; // a stream of events
     sendNotes(reply, call, hosting);
     void reply.header('grpc-metadata-content-type', 'application/grpc');
     send({ request, reply }, dialectsOf(request).write, body);

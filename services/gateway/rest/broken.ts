@@ -41,7 +41,7 @@ const brokenBy = (code: string | undefined): Broken => {
 
 const answerTo = ({ http, failure }: Broken): Buffer => {
   const dialect = answerDialect(undefined, requestDialect(undefined));
-  const body = Buffer.from(dialect.writeFailure(rpcFailureOf(failure)));
+  const body = dialect.writeFailure(rpcFailureOf(failure));
   const head = [
     `HTTP/1.1 ${http} ${STATUS_CODES[http] ?? ''}`,
     `content-type: ${dialect.mediaType}`,

@@ -17,8 +17,8 @@ export type Dialect = {
   readonly isText: boolean;
   /** @throws {RpcError} INVALID_ARGUMENT naming the field or position that cannot be parsed. */
   readonly read: (endpoint: Endpoint, body: Buffer) => MessageShape<DescMessage>;
-  readonly write: (type: DescMessage, answer: Answer<DescMessage>) => Uint8Array | string;
-  readonly writeFailure: (failure: RpcFailure) => Uint8Array | string;
+  readonly write: (type: DescMessage, answer: Answer<DescMessage>) => Buffer;
+  readonly writeFailure: (failure: RpcFailure) => Buffer;
 };
 
 // Answers contain messages of requests, nested some levels deeper than the limit for requests allows.
@@ -35,9 +35,9 @@ const json = (strict: boolean, spelling: 'name' | 'jsonName'): Dialect => ({
   read: ({ method }, body) => readJson(method.input, withoutShortcut(method, textOf(body)), strict),
   write: (type, answer) => {
     const message = answer instanceof Uint8Array ? fromBinary(type, answer, { recursionLimit: ANSWER_DEPTH }) : answer;
-    return writeJson(type, message, spelling);
+    return Buffer.from(writeJson(type, message, spelling));
   },
-  writeFailure: (failure) => writeJson(StatusSchema, rpcStatus(failure, OWN_PACKAGE), spelling),
+  writeFailure: (failure) => Buffer.from(writeJson(StatusSchema, rpcStatus(failure, OWN_PACKAGE), spelling)),
 });
 
 /** Protobuf JSON in snake_case; unknown names in a request are refused. */
@@ -46,13 +46,15 @@ export const STRICT_JSON = json(true, 'name');
 /** Protobuf JSON in lowerCamelCase; unknown names in a request are ignored. */
 export const LENIENT_JSON = json(false, 'jsonName');
 
+const asBuffer = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+
 /** Protobuf bytes, under one of the two media types that clients use for them. */
 const binary = (mediaType: string): Dialect => ({
   mediaType,
   isText: false,
   read: ({ method }, body) => decode(method.input, body),
-  write: encodeAnswer,
-  writeFailure: (failure) => toBinary(StatusSchema, rpcStatus(failure, OWN_PACKAGE)),
+  write: (type, answer) => asBuffer(encodeAnswer(type, answer)),
+  writeFailure: (failure) => asBuffer(toBinary(StatusSchema, rpcStatus(failure, OWN_PACKAGE))),
 });
 
 const byMediaType = new Map(

@@ -61,18 +61,18 @@ export const withLastEventId = (
  * @throws {RpcError} UNIMPLEMENTED when the answer is to be protobuf bytes, RESOURCE_EXHAUSTED when it is larger than
  * `maxBytes`.
  */
-export const answerStream = async (exchange: StreamExchange, signal: AbortSignal): Promise<string> => {
+export const answerStream = async (exchange: StreamExchange, signal: AbortSignal): Promise<Buffer> => {
   const { endpoint, stream, messages, call, dialects, maxBytes } = exchange;
   const { method, name } = endpoint;
   if (!dialects.write.isText) throw new RpcError('UNIMPLEMENTED', `${name} is answered as JSON, one object a line`);
-  const lines: string[] = [];
+  const lines: Buffer[] = [];
   let length = 0;
   for await (const bytes of stream.open(requestsOf(endpoint, messages), call, signal)) {
-    const line = `{"result":${String(dialects.write.write(method.output, bytes))}}\n`;
-    length += Buffer.byteLength(line);
+    const line = Buffer.from(`{"result":${dialects.write.write(method.output, bytes).toString()}}\n`);
+    length += line.length;
     if (length > maxBytes)
       throw new RpcError('RESOURCE_EXHAUSTED', `the answer of ${name} is larger than max (${maxBytes} bytes)`);
     lines.push(line);
   }
-  return lines.join('');
+  return Buffer.concat(lines);
 };

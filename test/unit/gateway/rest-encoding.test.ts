@@ -12,6 +12,7 @@ import {
   TaskSchema,
 } from '../../../proto/gen/platformidl/admin/task_pb.js';
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
+import type { Interceptor } from '../../../services/gateway/dispatch/dispatch.js';
 import { type Route, route, RpcError } from '../../../services/kernel/rpc.js';
 import { overHttp } from './toy.js';
 
@@ -50,6 +51,22 @@ const raw = (path: string, headers: Record<string, string>) =>
   });
 
 describe('an answer', () => {
+  it('has its size in bytes for the interceptors, which log it and count it against the memory budget', async () => {
+    const sizes: number[] = [];
+    const measure: Interceptor = (_call, next) =>
+      next().then((answer) => {
+        sizes.push(answer.length);
+        return answer;
+      });
+    const described = route(AdminService.method.getTask, () =>
+      Promise.resolve(create(TaskSchema, { shortDescription: 'größer' })),
+    );
+    const measured = await overHttp([described], [], { observers: [measure] });
+    const body = await (await measured.get(TASK)).arrayBuffer();
+    await measured.close();
+    expect(sizes).toEqual([body.byteLength]);
+  });
+
   it.each(['gzip', 'br, gzip;q=0.5', '*', '*;q=0, gzip'])(
     'is compressed for clients that accept %s',
     async (accepted) => {
