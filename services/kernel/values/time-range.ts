@@ -3,8 +3,8 @@ import { reflect, type ReflectMessage } from '@bufbuild/protobuf/reflect';
 
 const TIMESTAMP = 'google.protobuf.Timestamp';
 const DURATION = 'google.protobuf.Duration';
-/** Not checked here: datetimes of literals are checked with the inputs that contain them, and reported by name. */
-const ELSEWHERE: ReadonlySet<string> = new Set(['platformidl.core.Primitive', 'google.protobuf.Struct']);
+/** Its times are not checked here: datetimes of literals are checked with the inputs, and reported by their names. */
+const PRIMITIVE = 'platformidl.core.Primitive';
 
 /** From 0001-01-01 to the end of 9999, in seconds since 1970; source: google/protobuf/timestamp.proto. */
 const FIRST_SECOND = -62_135_596_800;
@@ -37,7 +37,7 @@ const innerOf = (field: DescField): DescMessage | undefined =>
  * The range check for a field that holds a time or duration; `undefined` for other fields and for fields of literals.
  */
 export const timeRangeOf = (field: DescField): InRange | undefined =>
-  ELSEWHERE.has(field.parent.typeName) ? undefined : CHECKS[innerOf(field)?.typeName ?? ''];
+  field.parent.typeName === PRIMITIVE ? undefined : CHECKS[innerOf(field)?.typeName ?? ''];
 
 const holding = new WeakMap<DescMessage, boolean>();
 
@@ -46,7 +46,7 @@ const holdsTimes = (root: DescMessage): boolean => {
   if (before !== undefined) return before;
   const reached = new Set([root]);
   for (const { typeName, fields } of reached) {
-    if (ELSEWHERE.has(typeName)) continue;
+    if (typeName === PRIMITIVE) continue;
     for (const inner of fields.map(innerOf)) if (inner) reached.add(inner);
   }
   const isSo = [...reached].some(({ typeName }) => typeName in CHECKS);
@@ -59,7 +59,7 @@ const knownFields = new WeakMap<DescMessage, readonly DescField[]>();
 const fieldsWithTimes = (type: DescMessage): readonly DescField[] => {
   const mayHold = (field: DescField): boolean => {
     const inner = innerOf(field);
-    return inner !== undefined && !ELSEWHERE.has(inner.typeName) && holdsTimes(inner);
+    return inner !== undefined && holdsTimes(inner);
   };
   const fields = knownFields.get(type) ?? type.fields.filter(mayHold);
   knownFields.set(type, fields);
