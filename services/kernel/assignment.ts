@@ -14,9 +14,9 @@ export type AssignmentOptions = {
   readonly timers: Timers;
   /**
    * Called with all partitions that this process has from now on, and again at each renewal while it rejects. Partitions
-   * that it had before, and that are not among them, are released once the promise resolves.
+   * that the process had before, and that are not among them, are released once the promise resolves.
    */
-  readonly onAssigned: (parts: readonly string[]) => Promise<void>;
+  readonly onAssigned: (partitions: readonly string[]) => Promise<void>;
   /**
    * Called with the error when the leases cannot be read or written, or `onAssigned` rejects. Without the leases, the
    * process keeps its partitions.
@@ -40,10 +40,14 @@ const isSame = (one: readonly string[], other: readonly string[]): boolean =>
   one.length === other.length && one.every((each) => other.includes(each));
 
 /** The partitions of one worker: with n workers every n-th one, starting at the worker's index in the sorted names. */
-export const shareOf = (parts: readonly string[], workers: readonly string[], worker: string): readonly string[] => {
+export const shareOf = (
+  partitions: readonly string[],
+  workers: readonly string[],
+  worker: string,
+): readonly string[] => {
   const sorted = [...workers].sort();
   const index = sorted.indexOf(worker);
-  return index < 0 ? [] : parts.filter((_, at) => at % sorted.length === index);
+  return index < 0 ? [] : partitions.filter((_, at) => at % sorted.length === index);
 };
 
 type State = {
@@ -75,7 +79,7 @@ export const assignPartitions = ({
   onAssigned,
   onFailure,
 }: AssignmentOptions): Assignment => {
-  const names = partitions.map((part) => `${group} ${part}`);
+  const names = partitions.map((partition) => `${group} ${partition}`);
   const presence = `${group} worker ${worker}`;
   const state = newState();
 
