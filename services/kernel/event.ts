@@ -6,7 +6,7 @@ export type EventId = Uint8Array;
 
 /** The caller, the request and the time of an event. Stored as JSON beside the event. */
 export type EventMetadata = {
-  /** Milliseconds since 1970; never less than those of the previous event in the stream. */
+  /** Milliseconds since 1970; never less than in the previous event of the stream. */
   readonly recordedAtMs: number;
   /** The authenticated caller, or the reactor that sent the command; empty when there is neither. */
   readonly actor: string;
@@ -87,8 +87,9 @@ const plainFields = (metadata: string): PlainMetadata =>
   );
 
 /**
- * Reads the metadata of an event that another program may have written: other programs can append to the log in an event
- * store, with any metadata or none. Fields of another type are left out, and so is a time that a message cannot hold.
+ * Reads the metadata of an event that another program may have written: other programs can append to the log in an
+ * event store, with any metadata or none. Fields whose values have the wrong type are left out, and so is a time that a
+ * message cannot hold.
  */
 export const metadataOfAny = ({ metadata }: Pick<NewEvent, 'metadata'>): PlainMetadata => {
   const { recordedAtMs, ...others } = plainFields(metadata);

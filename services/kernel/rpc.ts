@@ -164,8 +164,8 @@ export type BatchStreamRoute = {
   readonly method: DescMethod;
   readonly takes: 'batches';
   /**
-   * The transport does not check that the requests decode: the handler does. It must end its answers when the signal
-   * reports that the client has disconnected.
+   * The handler checks that the requests decode: the transport does not. The handler must end its answers when the
+   * signal reports that the client has disconnected.
    */
   readonly open: (
     requests: AsyncIterable<readonly Uint8Array[]>,

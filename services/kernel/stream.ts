@@ -55,8 +55,8 @@ export const categoryOf = (stream: string): string => {
 };
 
 /**
- * True when the first component of the stream's name is `project`. It is empty in the streams of no project, such as
- * those of principals, engines and reactors; only that of the log's format is named `log-format`.
+ * True when the first component of the stream's name is `project`. In streams that belong to no project, such as those
+ * of principals, engines and reactors, this component is empty; the exception is the stream `log-format`.
  */
 export const isInProject = (stream: string, project: string): boolean =>
   stream.slice(categoryOf(stream).length + 1).split(':', 1)[0] === escape(project);

@@ -19,7 +19,10 @@ const MAX_VARINT_BYTES = 10;
 
 /** Bytes that are not a protobuf message. The error's text is the end of a sentence about the message or its field. */
 export class Malformed extends Error {
-  /** Offset of the number, tag, length, value or text that is wrong; for a group, that after its tag. */
+  /**
+   * Offset of the number, tag, length, value or text that is wrong; for a group that is nested too deeply or never
+   * began, the offset after its tag.
+   */
   readonly at: number;
 
   constructor(problem: string, at: number) {

@@ -26,9 +26,9 @@ type Parked = { error: StreamParked; next: bigint; left: bigint };
 /**
  * Makes a fold with parked streams.
  *
- * @param evolve folds one event. Of a resumed stream it gets every event from the one on that parked the stream, also
- * those that the subscription leaves out.
- * It parks the stream by throwing `StreamParked`; other errors are thrown by `fold`.
+ * @param evolve folds one event, and parks its stream by throwing `StreamParked`; other errors are thrown by `fold`. Of
+ * a resumed stream, it gets the event that parked it and all later ones, also those that the subscription's filter
+ * leaves out.
  */
 export const parkableFold = (evolve: (event: RecordedEvent) => void, onParked: OnParked): ParkableFold => {
   const parked = new Map<StreamName, Parked>();

@@ -21,7 +21,7 @@ const assertNotification = ({ phases, type }: RequestedNotification): void => {
   if (!phases.every((phase) => TERMINAL.has(phase))) throw invalid('phase', 'notifications are sent at the end only');
 };
 
-/** Each recipient gets a message of its own, where notifications that executions request are sent by mail. */
+/** The most recipients of all notifications together: by mail, each of them gets a message of its own. */
 const MAX_RECIPIENTS = 1_000;
 
 /**
