@@ -27,11 +27,11 @@ const escape = (text: string): string =>
  * bytes the last component is replaced by its SHA-256, marked with `~`, which no encoded component contains. If that is
  * still too long, the id is `~` and the SHA-256 of the whole name.
  */
-export const streamName = (category: string, parts: readonly string[]): StreamName => {
-  const name = `${category}-${parts.map(escape).join(':')}`;
+export const streamName = (category: string, components: readonly string[]): StreamName => {
+  const name = `${category}-${components.map(escape).join(':')}`;
   if (name.length <= MAX_BYTES) return name as StreamName;
-  const head = parts.slice(0, -1).map(escape);
-  const short = `${category}-${[...head, `~${sha256Hex(parts.at(-1) ?? '')}`].join(':')}`;
+  const head = components.slice(0, -1).map(escape);
+  const short = `${category}-${[...head, `~${sha256Hex(components.at(-1) ?? '')}`].join(':')}`;
   return (short.length <= MAX_BYTES ? short : `${category}-~${sha256Hex(name)}`) as StreamName;
 };
 
@@ -39,10 +39,10 @@ export const streamName = (category: string, parts: readonly string[]): StreamNa
  * The decoded components of a stream's name, without those that the name has only as a hash. Empty for a name whose
  * components cannot be decoded: another program has given it.
  */
-export const segmentsOf = (stream: StreamName): readonly string[] => {
-  const parts = stream.slice(categoryOf(stream).length + 1).split(':');
+export const componentsOf = (stream: StreamName): readonly string[] => {
+  const components = stream.slice(categoryOf(stream).length + 1).split(':');
   try {
-    return parts.filter((part) => !part.startsWith('~')).map(decodeURIComponent);
+    return components.filter((component) => !component.startsWith('~')).map(decodeURIComponent);
   } catch {
     return [];
   }

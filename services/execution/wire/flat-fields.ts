@@ -1,4 +1,4 @@
-import { categoryOf, segmentsOf, type StreamName } from '../../kernel/stream.js';
+import { categoryOf, componentsOf, type StreamName } from '../../kernel/stream.js';
 import { type Entity, reportedEntity } from './engine-report.js';
 import { fieldsOf, numberIn, textIn } from './fields.js';
 import { phaseName } from '../phases.js';
@@ -54,7 +54,7 @@ const ownFields = (type: string, data: Uint8Array): OwnFields => {
 };
 
 const idFields = (stream: StreamName): FlatFields => {
-  const [project, domain, execution] = segmentsOf(stream);
+  const [project, domain, execution] = componentsOf(stream);
   return {
     ...(project !== undefined && { project }),
     ...(domain !== undefined && { domain }),

@@ -6,7 +6,7 @@ import type { RecordedEvent } from '../../kernel/event.js';
 import { CorruptEvent, StreamParked } from '../../kernel/fault.js';
 import type { EventFilter, EventLog } from '../../kernel/ports/event-store.js';
 import { invalid, missing } from '../../kernel/rpc.js';
-import { categoryOf, segmentsOf, type StreamName } from '../../kernel/stream.js';
+import { categoryOf, componentsOf, type StreamName } from '../../kernel/stream.js';
 import { EXECUTION_CATEGORY } from '../../kernel/execution-id.js';
 
 /** Tells whether an event matches the filters of a tail. */
@@ -84,8 +84,8 @@ export const tailFilter = (request: TailRequest, labelsOf: LabelsOf): Matches =>
   const tests: readonly Test[] = [
     ...amongRequested(request.categories, ({ stream }) => categoryOf(stream)),
     ...amongRequested(request.types, ({ type }) => type),
-    ...only(request.project, ({ stream }) => segmentsOf(stream)[0]),
-    ...only(request.domain, ({ stream }) => segmentsOf(stream)[1]),
+    ...only(request.project, ({ stream }) => componentsOf(stream)[0]),
+    ...only(request.domain, ({ stream }) => componentsOf(stream)[1]),
     ...only(request.name, (event) => flatFields(event).execution),
     ...only(request.nodeId, (event) => flatFields(event).node),
     ...amongRequested(request.phases, (event) => flatFields(event).phase),

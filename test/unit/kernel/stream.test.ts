@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
 
-import { segmentsOf, type StreamName, streamName } from '../../../services/kernel/stream.js';
+import { componentsOf, type StreamName, streamName } from '../../../services/kernel/stream.js';
 
 describe('the components of the name of a stream', () => {
   it('are those that the name was built from', () => {
     for (const parts of [['p', 'd', 'e'], ['', 'a:b', '50%', 'ä-~'], ['p'], ['']])
-      expect(segmentsOf(streamName('execution', parts))).toEqual(parts);
+      expect(componentsOf(streamName('execution', parts))).toEqual(parts);
   });
 
   it('are none for a name of another program whose components cannot be decoded', () => {
-    for (const name of ['orders-50%', 'orders-a:%zz', 'orders-%FF']) expect(segmentsOf(name as StreamName)).toEqual([]);
+    for (const name of ['orders-50%', 'orders-a:%zz', 'orders-%FF']) expect(componentsOf(name as StreamName)).toEqual([]);
   });
 });
