@@ -26,7 +26,7 @@ export type Incoming = {
 /** A message that is partly received. */
 type Message = {
   readonly bytes: Buffer;
-  readonly isPacked: boolean;
+  readonly isCompressed: boolean;
   filled: number;
   /** Returns its memory to the budget. The end of the stream does it too. */
   readonly release: () => void;
@@ -40,12 +40,12 @@ const forget = ({ release, arriving }: Message): void => {
 
 /** The first byte of a message that is not compressed, and of one that is; other values are reserved. */
 const PLAIN = 0;
-const PACKED = 1;
+const COMPRESSED = 1;
 
-const isPacked = (head: Buffer): boolean => head[0] === PACKED;
+const isCompressed = (head: Buffer): boolean => head[0] === COMPRESSED;
 
 const assertFlag = ([flag]: Buffer): void => {
-  if (flag !== PLAIN && flag !== PACKED)
+  if (flag !== PLAIN && flag !== COMPRESSED)
     throw new RpcError('INVALID_ARGUMENT', `a message begins with the flag ${flag}, and not with 0 or 1`);
 };
 
@@ -70,9 +70,9 @@ const begin = async ({ call, limits, refuse }: Incoming, head: Buffer): Promise<
   };
   call.stream.once('close', release);
   if (call.stream.destroyed) release();
-  await reservation.reserve(isPacked(head) ? inflatedBytes(size, maxMessageBytes) : size);
+  await reservation.reserve(isCompressed(head) ? inflatedBytes(size, maxMessageBytes) : size);
   const arriving = timeRequest(requests.limits.stallTimeoutMs, refuse);
-  return { bytes: Buffer.allocUnsafe(size), isPacked: isPacked(head), filled: 0, release, arriving };
+  return { bytes: Buffer.allocUnsafe(size), isCompressed: isCompressed(head), filled: 0, release, arriving };
 };
 
 const fill = (message: Message, chunk: Buffer, at: number): number => {
@@ -85,7 +85,7 @@ const fill = (message: Message, chunk: Buffer, at: number): number => {
 const finish = (message: Message, { call, limits }: Incoming): Buffer | Promise<Buffer> => {
   const { bytes, arriving } = message;
   arriving.end();
-  return message.isPacked ? decompress(bytes, call.encoding, limits.maxMessageBytes) : bytes;
+  return message.isCompressed ? decompress(bytes, call.encoding, limits.maxMessageBytes) : bytes;
 };
 
 const chunksOf = async function* (stream: ServerHttp2Stream, first: Buffer | undefined): AsyncIterable<Buffer> {
