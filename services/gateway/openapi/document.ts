@@ -150,7 +150,8 @@ export const openApi = (routes: RouteTable, bindings: readonly RouteBinding[], v
           schema: { type: 'string' },
         },
         ignored: {
-          description: 'Names of query parameters that the operation does not have and that changed nothing.',
+          description:
+            'Names of query parameters that changed nothing: unknown ones, those that the path gives, and all of them where the request has a body.',
           schema: { type: 'string' },
         },
         unread: {
