@@ -6,7 +6,7 @@ const MAX_DEFLATE_RATIO = 1_032;
 /** The largest size that compressed bytes can inflate to, capped at `maxBytes`, above which they are refused. */
 export const inflatedBytes = (bytes: number, maxBytes: number): number => Math.min(bytes * MAX_DEFLATE_RATIO, maxBytes);
 
-/** The longest time that a request may take to arrive once it is timed, in milliseconds. */
+/** The longest time from the start of a {@link RequestTimer} until its request is complete, in milliseconds. */
 const RECEIVING_MS = 300_000;
 
 /** Times the arrival of one request, or of one message where a call has many. */

@@ -37,9 +37,7 @@ export interface MemoryReservation {
 /** A memory budget that calls of all connections share. */
 export interface MemoryBudget {
   readonly limits: MemoryBudgetLimits;
-  /**
-   * Opens the account of a call on a connection. Callers must call `release()`; using the account afterwards throws.
-   */
+  /** Opens the reservation of a call on a connection. Callers must call `release()`; using it afterwards throws. */
   open(socket: Socket): MemoryReservation;
   readonly close: () => void;
 }
@@ -122,8 +120,8 @@ const admit = (ledger: Ledger): void => {
 };
 
 /**
- * Admits waiting calls once the present turn of the event loop is over: the calls of a closed connection end one after the
- * other, and none may be admitted by the one before it.
+ * Admits waiting calls once the present turn of the event loop is over: the calls of a closed connection end one after
+ * the other, and the end of one must not admit the next.
  */
 const admitSoon = (ledger: Ledger): void => {
   if (ledger.isAdmitting || ledger.waiting.size === 0) return;
@@ -233,8 +231,8 @@ type AnswerStream = {
 };
 
 /**
- * Returns a function that opens the account of a call in the budget for answers at its first call, because most answers
- * are too small to need an account. The end of the call releases the account.
+ * Returns a function that opens the reservation of a call in the budget for answers when it is first called, because
+ * most answers are too small to need one. The end of the call releases the reservation.
  *
  * @throws {RpcError} from that function: CANCELLED when the call has ended.
  */

@@ -23,8 +23,14 @@ import { IdentityService } from '../../proto/gen/platformidl/service/identity_pb
 import { SignalService } from '../../proto/gen/platformidl/service/signal_pb.js';
 import { OPEN_TO_ALL, type Requirement, requirementOf } from './dispatch/requirement.js';
 import { type ReadTarget, targetReader } from './dispatch/target.js';
-import { type AnyRoute, type BatchStreamRoute, type FollowRoute } from '../kernel/rpc.js';
-import { type Route, RpcError, type StreamRoute } from '../kernel/rpc.js';
+import {
+  type AnyRoute,
+  type BatchStreamRoute,
+  type FollowRoute,
+  type Route,
+  RpcError,
+  type StreamRoute,
+} from '../kernel/rpc.js';
 
 /** All services of the interface. */
 export const services: readonly DescService[] = [

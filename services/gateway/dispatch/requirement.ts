@@ -210,7 +210,7 @@ export const requirementOf = (method: DescMethod): Requirement => {
   );
 };
 
-/** The permissions of RPCs that change something, unless they only read. Engines report with `events`. */
+/** RPCs with these permissions change something, except those that only read. Reports of engines require `events`. */
 const OF_COMMANDS: ReadonlySet<string> = new Set(['register', 'execute', 'admin']);
 
 /** True for RPCs by which people and programs change something; false for reads and for reports of engines. */

@@ -29,7 +29,7 @@ export type ReadTarget = (request: ReceivedRequest | undefined) => FoundTarget;
 
 type Part = 'project' | 'domain' | 'name';
 
-/** The fields of a message type that have the names: the path to the message with them, and its field for each of them. */
+/** The fields of a request that name its resource. All are in one message; `parents` is the path to that message. */
 type NameFields = {
   readonly parents: readonly DescField[];
   readonly leaves: readonly (readonly [Part, DescField])[];

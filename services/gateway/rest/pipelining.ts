@@ -3,7 +3,10 @@ import type { Socket } from 'node:net';
 
 import type { FastifyInstance } from 'fastify';
 
-/** The responses to the latest request of a connection, and to the one before it; there is none once it is answered. */
+/**
+ * The response to the latest request of a connection, and that to the request before it, which may be closed. Once the
+ * latest one is closed, nothing is kept.
+ */
 type Latest = { readonly response: ServerResponse; readonly before: ServerResponse | undefined };
 
 /** The order of the requests of each connection. */
