@@ -9,6 +9,7 @@ describe('the components of the name of a stream', () => {
   });
 
   it('are none for a name of another program whose components cannot be decoded', () => {
-    for (const name of ['orders-50%', 'orders-a:%zz', 'orders-%FF']) expect(componentsOf(name as StreamName)).toEqual([]);
+    for (const name of ['orders-50%', 'orders-a:%zz', 'orders-%FF'])
+      expect(componentsOf(name as StreamName)).toEqual([]);
   });
 });
