@@ -124,12 +124,12 @@ export const gauges = {
   },
   groupInFlight: {
     name: 'flightlog_consumer_group_in_flight',
-    help: 'Events that the clients of a consumer group were sent and have not answered.',
+    help: 'Events that the clients of a consumer group were sent and have not answered. Only for the 100 oldest groups.',
     labelNames: ['stream', 'group'],
   },
   groupParked: {
     name: 'flightlog_consumer_group_parked',
-    help: 'Parked events of a consumer group.',
+    help: 'Parked events of a consumer group. Only for the 100 oldest groups.',
     labelNames: ['stream', 'group'],
   },
   parked: {
