@@ -115,8 +115,8 @@ export const entryWriter = (options: EntryWriterOptions): EntryWriter => {
 
   /**
    * Stores a refused batch without the entries that the store refuses. These are dropped when the store takes others;
-   * when it takes none, the cause may be the store and not the entries, so all are kept. Newer halves are tried first:
-   * so many old entries that are refused do not keep new ones from being stored.
+   * when it takes none, the cause may be the store and not the entries, so all are kept. Newer halves are tried first,
+   * so that refused old entries, however many, do not keep new ones from being stored.
    */
   const storeHalves = async (entries: readonly AuditEntry[]): Promise<void> => {
     const untried: (readonly AuditEntry[])[] = [];
