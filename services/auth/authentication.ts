@@ -38,7 +38,7 @@ const bearerIn = (value: string | undefined): string | undefined => BEARER.exec(
 
 /**
  * Finds callers by their bearer tokens, or without one by their client certificate. A verified token is remembered by
- * its hash, for as long as the verifier allows; concurrent calls with any other token share one verification.
+ * its hash, for as long as the verifier allows. Concurrent calls with the same token share one verification.
  */
 export const bearerAuthentication = (options: Options): Authentication => {
   const { verifier, metadataKey, accessOf, now } = options;

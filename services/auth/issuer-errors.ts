@@ -19,7 +19,7 @@ export const isIssuerAway = (error: unknown): boolean => {
 /** Codes are short words; a browser can bring any text in their place. */
 const CODE = /^[\w.-]{1,64}$/u;
 
-/** The code with which an issuer has refused a sign-in, such as ` (invalid_client)`, to be added to a message; or nothing. */
+/** The code of an issuer's refusal, to be added to a message: ` (invalid_client)`. Empty when the error has no code. */
 export const refusalCode = (error: unknown): string => {
   const code = error instanceof Error ? (error as Error & { readonly error?: unknown }).error : undefined;
   return typeof code === 'string' && CODE.test(code) ? ` (${code})` : '';

@@ -11,7 +11,7 @@ export type ClaimGrant = Grant & {
 
 const KNOWN: ReadonlySet<string> = new Set(PERMISSIONS);
 
-/** The scope with which a token has everything that the grants give. Scopes only narrow grants, so it gives nothing itself. */
+/** The scope with which a token has everything that the grants of its caller give; it adds nothing to them. */
 const EVERY_SCOPE = 'all';
 
 /** The values of a claim; `realm_access.roles` names a claim inside another. */

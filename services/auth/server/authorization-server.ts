@@ -112,7 +112,7 @@ export const authorizationServer = (options: AuthorizationServerOptions): Author
   const { state, lifetimes, isBehindProxy, now = Date.now, onError, onAttempt = () => undefined } = options;
   const limits = signInLimits(options.failuresPerMinute, options.now);
   const addressOf = (request: IncomingMessage): string => clientAddress(request, isBehindProxy);
-  // Each process reads the keys once an hour, and signs with a new key at the second time.
+  // Each process reads the keys once an hour, and signs with a new key from the second reading on.
   const publishedMs = lifetimes.accessSeconds * 1_000 + 2 * KEYS_READ_MS;
   const keyLifetimes = { rotateAfterMs: options.rotateKeysAfterMs, publishedMs };
   let { issuer } = options;
@@ -130,7 +130,10 @@ export const authorizationServer = (options: AuthorizationServerOptions): Author
 
   let reloadedAt = -Infinity;
   let reloading: Promise<void> = Promise.resolve();
-  /** Reloads the keys to find one that another process has made; at most once in ten seconds, so that unknown ids are cheap. */
+  /**
+   * Reloads the keys to find one that another process has made; at most once in ten seconds, so that unknown ids are
+   * cheap.
+   */
   const newKeyOf = async (id: string): Promise<KeyObject | undefined> => {
     if (Math.abs(now() - reloadedAt) >= RELOAD_INTERVAL_MS) {
       reloadedAt = now();

@@ -57,7 +57,11 @@ export const PUBLIC_CLIENTS: Readonly<Record<string, Client>> = {
   flightlog: PUBLIC,
 };
 
-/** Clients by their ids: the built-in public ones, those of the configuration, and those of the file. */
+/**
+ * Clients by their ids: the built-in public ones, those of the configuration, and those of the file.
+ *
+ * @throws {StoreUnavailable} from `find`, when the clients file must be read and cannot be.
+ */
 export interface Clients {
   find(id: string): Promise<Client | undefined>;
 }

@@ -14,7 +14,11 @@ export const user = z.strictObject({
 /** A person that may sign in. */
 export type User = z.output<typeof user>;
 
-/** The people that may sign in, by their user names. */
+/**
+ * The people that may sign in, by their user names.
+ *
+ * @throws {StoreUnavailable} from every method, when the users file cannot be read.
+ */
 export interface Users {
   find(name: string): Promise<User | undefined>;
   /**
