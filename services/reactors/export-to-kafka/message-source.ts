@@ -8,8 +8,9 @@ const OFFSET_BASIS = 0x811c9dc5;
 const PRIME = 0x01000193;
 
 /**
- * The share of the log with which a stream is exported, from 0; not the partition of its topic, which the Kafka client
- * chooses by the key. FNV-1a of the UTF-16 units of its name, so it never changes for a given number of shares.
+ * The partition of the log that a stream belongs to, from 0; not the partition of its topic, which the Kafka client
+ * chooses by the key. It is the FNV-1a hash of the UTF-16 units of the stream's name, so it never changes for a given
+ * number of partitions.
  */
 const partitionOf = (stream: StreamName, partitions: number): number => {
   let hash = OFFSET_BASIS;

@@ -74,7 +74,7 @@ const metadataIn = (event: RecordedEvent): EventMetadata | undefined => {
   }
 };
 
-/** The metadata of an event whose own cannot be decoded: what can be read of them, and by default the first time of 1970. */
+/** What can be read of metadata that cannot be decoded; the time is by default the start of 1970. */
 const metadataWithout = (event: RecordedEvent): EventMetadata => ({
   ...{ recordedAtMs: 0, actor: '', commandId: '', schema: 0 },
   ...metadataOfAny(event),

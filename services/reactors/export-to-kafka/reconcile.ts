@@ -15,8 +15,8 @@ export type ReconcileOptions = {
   readonly selection: EventSelection;
   readonly groupPrefix: string;
   /**
-   * Called with how far the topics are read, and the total; both count offsets, also those of markers and of messages
-   * that were removed.
+   * Called with the number of offsets that are read, and their total. Both include the offsets of transaction markers
+   * and of removed messages.
    */
   readonly onProgress: (read: bigint, total: bigint) => void;
 };

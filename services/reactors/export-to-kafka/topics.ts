@@ -89,7 +89,7 @@ const HOPELESS = new Set(['INVALID_TOPIC_EXCEPTION', 'INVALID_PARTITIONS', 'INVA
 
 type CreationError = { readonly topic?: string; readonly type?: string; readonly message: string };
 
-/** Throws an error that names the topics that could not be created, with the reasons, which the client's own error hides. */
+/** Throws an error that names the topics that could not be created, and the reasons, which the client's error hides. */
 const throwNotCreated = (error: unknown): never => {
   const errors = (error as { readonly errors?: readonly CreationError[] }).errors ?? [];
   const [first] = errors;

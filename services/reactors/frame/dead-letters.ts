@@ -65,8 +65,8 @@ export type DeadLettersOptions = {
 };
 
 /**
- * The event that a dead letter is about, and when its work was first due, in milliseconds since 1970. An event whose
- * stream was parked when it was read has the time of that.
+ * The event that a dead letter is about. `sinceMs` is when its work was first due, in milliseconds since 1970; for an
+ * event whose stream was parked, when the event was read.
  */
 export type FailedEvent = Pick<DeadLetterRecord, 'position' | 'stream' | 'revision' | 'sinceMs'>;
 

@@ -6,9 +6,9 @@ export type WorkRetryPolicy = {
   /** Work that fails is given up after this time, which a work queue counts from the first failure; absent: never. */
   readonly giveUpAfterMs?: number;
   /**
-   * When set, a work queue counts `giveUpAfterMs` from the due time of the work, which a restart does not change. So
-   * many attempts in a row must have failed in this process before the work is given up: it may have been due long
-   * before the start.
+   * The number of attempts in a row that must have failed in this process before work is given up: it may have been due
+   * long before the start. When this is set, a work queue counts `giveUpAfterMs` from the due time of the work, which a
+   * restart does not change.
    */
   readonly giveUpAttempts?: number;
 };

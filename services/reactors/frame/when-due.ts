@@ -11,11 +11,15 @@ import { type FailedEvent, letterOf, NO_DEAD_LETTERS, type OpenDeadLetters } fro
 import type { WorkRetryPolicy } from './retry.js';
 import { type WorkFigures, type WorkResult, workQueue } from './work-queue.js';
 
-/**
- * The dead letters of a reactor, and the time in milliseconds after its due time from which failing work becomes one,
- * once it has failed often enough in this process.
- */
-export type DeadLetterRule = { readonly deadLetters: OpenDeadLetters; readonly afterMs: number };
+/** The dead letters of a reactor, and the rule by which failing work becomes one. */
+export type DeadLetterRule = {
+  readonly deadLetters: OpenDeadLetters;
+  /**
+   * Work becomes a dead letter when it fails this long after its due time, in milliseconds, and has failed eight times
+   * in a row in this process.
+   */
+  readonly afterMs: number;
+};
 
 export type WhenDueOptions<Item> = {
   readonly log: Pick<EventLog, 'subscribe' | 'readStream'>;
@@ -63,8 +67,8 @@ const MAX_WAITING = 10_000;
 const NOT_LIVE_MS = 100;
 
 /**
- * An event to work on, and the item that was made of it; none until the event is read again, where it is that of a dead
- * letter or its stream was parked. `isAgain` where a dead letter is being tried again.
+ * An event to work on, and the item that was made of it. The event of a dead letter, and one whose stream was parked,
+ * has no item until the event is read again. `isAgain` is set while a dead letter is tried again.
  */
 type DueEvent<Item> = FailedEvent & { item?: Item | undefined; readonly isAgain?: true };
 
@@ -110,7 +114,7 @@ const working = <Item>(
   onWork: () => void,
 ) => {
   const { log, timers, givingUp, itemOf } = options;
-  /** The dead letters that are being tried again; true for one that has to be tried once more after that. */
+  /** The keys of the dead letters that are being tried again; true when one has to be tried once more after that. */
   const retrying = new Map<string, boolean>();
 
   // The checkpoint has passed dead letters, so that their positions hold nothing.

@@ -40,7 +40,7 @@ export type MessageContent = {
   readonly traceParent?: string | undefined;
   /** The reason why the execution has not succeeded, as the event gives it; empty where it gives none. */
   readonly error: string;
-  /** The id of the node that failed first, of the 256 events before the event; empty where none did. */
+  /** The id of the node that failed first in the 256 events before this one; empty where none failed in them. */
   readonly failingNode: string;
   readonly workflow: Identifier | undefined;
   readonly launchPlan: Identifier | undefined;
@@ -56,7 +56,7 @@ export type ContentOptions = {
   readonly payloads: Pick<PayloadStore, 'get'>;
 };
 
-/** Events before the cause in which the node that failed is looked for. */
+/** The number of events before the cause in which the node that failed is looked for. */
 const LOOKED_BACK = 256n;
 
 const NOTIFIED = [

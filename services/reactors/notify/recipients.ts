@@ -21,7 +21,10 @@ export type RoutingRule = {
   readonly recipients: readonly string[];
 };
 
-/** The channels of executions' entries, by their kind, and the rules of the configuration. */
+/**
+ * The channels of the notifications that executions ask for (their entries), by the kind of entry, and the rules of the
+ * configuration.
+ */
 export type Routing = {
   /**
    * The channel of each kind of entry; a kind without a channel is not sent. An entry's addresses matter only where
