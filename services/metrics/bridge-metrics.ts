@@ -1,6 +1,6 @@
 import { Counter, Gauge } from 'prom-client';
 import { bridgeCatalog, type MetricDefinition } from './catalog.js';
-import { tallyIn } from './keyed-histogram.js';
+import { keyedHistogram } from './keyed-histogram.js';
 import { openRegistry } from './node-metrics.js';
 
 /** An ended call of the API server of a cluster. */
@@ -41,7 +41,7 @@ export const openBridgeMetrics = (): BridgeMetrics => {
   const named = ({ labelNames, name, help }: MetricDefinition) => ({
     ...{ name, help, labelNames: [...labelNames], registers: [registry] },
   });
-  const calls = tallyIn(registry, bridgeCatalog.calls);
+  const calls = keyedHistogram(registry, bridgeCatalog.calls);
   const watchFailures = new Counter(named(bridgeCatalog.watchFailures));
   const stepFailures = new Counter(named(bridgeCatalog.stepFailures));
   const rejected = new Counter(named(bridgeCatalog.rejected));

@@ -1,6 +1,6 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 import { counters, type MetricDefinition, gauges, histograms } from './catalog.js';
-import { tallyIn } from './keyed-histogram.js';
+import { keyedHistogram } from './keyed-histogram.js';
 import { openRegistry } from './node-metrics.js';
 
 /** A completed request. */
@@ -108,10 +108,10 @@ const ATTEMPTS = ['sent', 'failed', 'refused', 'unknown', 'given-up', 'digested'
 /** Opens the metrics of this process, with those of Node: event loop delay, heap, garbage collection. */
 export const openMetrics = (): ProcessMetrics => {
   const registry = openRegistry();
-  const requests = tallyIn(registry, histograms.requests);
-  const appends = tallyIn(registry, histograms.appends);
-  const syncs = tallyIn(registry, histograms.syncs);
-  const batches = tallyIn(registry, histograms.batches);
+  const requests = keyedHistogram(registry, histograms.requests);
+  const appends = keyedHistogram(registry, histograms.appends);
+  const syncs = keyedHistogram(registry, histograms.syncs);
+  const batches = keyedHistogram(registry, histograms.batches);
   const shed = counterIn(registry, counters.shed);
   const notifications = counterIn(registry, counters.notifications);
   const drops = counterIn(registry, counters.drops);
