@@ -21,11 +21,11 @@ export type RequestOrder = {
    * Calls back when all requests that have arrived on a connection as a whole are answered; at once when there are none.
    */
   readonly whenAnswered: (socket: Socket, then: () => void) => void;
-  /** True while nothing is read of a connection because a request waits, and for a moment after that. */
+  /** True while nothing is read of a connection because a request waits, and for a second after that. */
   readonly isBehind: (socket: Socket) => boolean;
   /**
-   * Watches a connection on which a request has not arrived as a whole, in place of Node. Calls back when, while the
-   * connection is read, its headers take longer than a time, in milliseconds, or nothing of its body comes for as long.
+   * Times a request that has not arrived as a whole, in place of Node. Calls `then` when its headers take longer than
+   * `waitMs`, or when nothing of its body comes for that time. Times in which the connection is not read do not count.
    */
   readonly whenLate: (socket: Socket, waitMs: number, then: () => void) => void;
 };

@@ -29,6 +29,7 @@ const QUEUED_MS = 1_000;
 /** The interval at which a tick checks whether all earlier ticks of its plan have an outcome. */
 const BEHIND_MS = 100;
 
+/** The name of the reactor, which is the actor of its commands. */
 export const REACTOR = 'fire-schedules';
 
 /** Records the outcome of a tick, unless the tick has one, and counts it in the metric in either case. */
