@@ -99,7 +99,7 @@ const READ = /^(?:(?:Get(?!OrCreate)|List)|(?:Count|Diff|Tail|UserInfo|Watch)$)/
 /** True for an RPC that only reads, judged by its name. */
 export const isRead = (method: DescMethod): boolean => READ.test(method.name);
 
-/** The failure of a fault. A read from an unavailable store records nothing in any case, so its text does not say so. */
+/** The failure of a fault. For a read from an unavailable store, its text leaves out that nothing was recorded. */
 const faultFailure = (code: FaultCode, method: DescMethod | undefined): Omit<RpcFailure, 'details'> => {
   const answer = faultFailures[code];
   return method && isRead(method) && answer === STORE_UNAVAILABLE

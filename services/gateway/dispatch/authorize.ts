@@ -34,9 +34,9 @@ const assertAllowed = ({ endpoint, request }: DispatchedCall, access: Access): v
 };
 
 /**
- * The interval, in milliseconds, at which an open stream is checked. The stream ends when the token has expired, or when
- * the role that gave a required permission was revoked. When an opaque token is withdrawn, the stream ends once the
- * issuer is next asked about the token.
+ * The interval, in milliseconds, at which an open stream is checked. The stream ends when the token has expired, or
+ * when the role that gave a required permission was revoked. When an opaque token is withdrawn, the stream ends once
+ * the issuer is next asked about the token.
  */
 const RECHECK_MS = 1_000;
 

@@ -11,7 +11,7 @@ export interface RequestLog {
   info(fields: object, message: string): void;
 }
 
-/** The level of a request's line; docs/adr/0054-log-line-for-each-request.md says why reports of engines are at `debug`. */
+/** The level of a request's line; ADR 0054 says why reports of engines are at `debug`. */
 const levelOf = (endpoint: Endpoint): 'debug' | 'info' => (isCommand(endpoint) ? 'info' : 'debug');
 
 /** Logs one line for each request when it has ended: writes at info, reads and events of engines at debug. */
