@@ -13,7 +13,7 @@ export type KnownSession = {
   seenAtMs: number;
   /**
    * The number of renewals that the last check read; another number at the next check shows that the engine is alive.
-   * `undefined` before the first check, and where no other process writes the log.
+   * `undefined` before the first check and after one that has failed, and where no other process writes the log.
    */
   renewals: number | undefined;
   readonly leased: Set<WorkItem>;

@@ -94,6 +94,7 @@ export class SilentSessions {
     try {
       await this.#endUnlessRenewed(session);
     } catch (error) {
+      session.renewals = undefined; // where the log cannot be reached, other processes cannot renew it either
       const pauseMs = session.leased.size > 0 ? leaseMs : IDLE_FACTOR * leaseMs;
       this.#retryAtMs.set(session, steadyMs() + pauseMs);
       onFailure(error);

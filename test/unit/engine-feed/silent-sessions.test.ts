@@ -276,6 +276,27 @@ describe('the session of an engine that is silent', () => {
     expect(new Set(ended)).toEqual(new Set(['a: no heartbeat for 0.03 s']));
   });
 
+  it('with leases lasts for another lease duration after an outage of the log in which it could not be renewed', async () => {
+    board = opened(true);
+    await board.start();
+    board.sessions.of('a')!.leased.add(leasedBy('a'));
+    await passTime(LEASE_MS); // the number of renewals is noted
+    const outage = gate();
+    mayRead = outage.passed.then(() => Promise.reject(new Error('the log cannot be reached')));
+    await passTime(LEASE_MS);
+    outage.open();
+    await until(
+      () => Promise.resolve(failures.length),
+      (count) => count === 1,
+    );
+    mayRead = Promise.resolve();
+    await passTime(LEASE_MS); // the outage has just ended: the number of renewals is noted again
+    await passTime(LEASE_MS - 1);
+    expect(ended).toEqual([]);
+    atMs += 1;
+    await untilOpen('b');
+  });
+
   it('does not last longer because of leases that its own process has given to it', async () => {
     board = opened(false);
     await board.start();
