@@ -254,8 +254,11 @@ class Bridge {
     const state = await stateOf(this.#needs.client, id);
     const cluster = this.#strays.get(key);
     if (this.#managed.has(key) || cluster === undefined) return;
-    if (state === 'open') this.#queue.addAfter(key, STRAY_CHECK_MS);
-    if (state !== 'over') return;
+    // Also a control plane that does not know the execution may know it later, as after a restore.
+    if (state !== 'over') {
+      this.#queue.addAfter(key, STRAY_CHECK_MS);
+      return;
+    }
     const stray: ManagedExecution = { id, cluster, aim: 'run', accepted: 'no', keptUntilMs: 0 };
     this.#managed.set(key, stray);
     this.#keep(stray);
