@@ -218,7 +218,12 @@ describe.skipIf(flytectl === undefined)('flytectl signs in', { timeout: LIMIT_MS
     const login = await browser.open(readFileSync(opened, 'utf8').trim());
     const consent = await browser.submit(login, '/login', ALICE);
     const { url } = await browser.submit(consent, '/consent');
-    expect((await fetch(url)).status).toBe(200);
+    // As soon as flytectl has the token it closes its server, at times before the answer is written.
+    const status = await fetch(url).then(
+      (answer) => answer.status,
+      () => 'closed',
+    );
+    expect([200, 'closed']).toContain(status);
     const { code, stdout } = await command.ended;
     expect(code).toBe(0);
     expect(stdout).toContain('flytesnacks');
