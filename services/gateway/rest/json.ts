@@ -4,16 +4,19 @@ import {
   type DescField,
   type DescFile,
   type DescMessage,
+  fromJson,
   fromJsonString,
   type JsonObject,
   type JsonValue,
   mergeFromJson,
   type MessageShape,
 } from '@bufbuild/protobuf';
+import { EmptySchema } from '@bufbuild/protobuf/wkt';
 
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
 import { RpcError } from '../../kernel/rpc.js';
 import { jsonFaultPath } from '../wire/json-fault.js';
+import { knownJson } from '../wire/json-known.js';
 import { messageJson } from '../../kernel/encoding/message-json.js';
 import { services } from '../routes.js';
 import { errorText } from '../../kernel/error-text.js';
@@ -22,6 +25,9 @@ const withDependencies = (file: DescFile): DescFile[] => [file, ...file.dependen
 
 /** All messages of the interface, for the content of `Any` fields. */
 const registry = createRegistry(...new Set(services.flatMap(({ file }) => withDependencies(file))));
+
+// The field at fault of a body with more characters than this is not searched.
+const MAX_SEARCHED_LENGTH = 1_000_000;
 
 /** The reason that the decoder gives; for an enum also its values. */
 const reasonOf = (thrown: unknown): string => {
@@ -64,13 +70,28 @@ const assertJson = (text: string): JsonValue => {
  */
 export const readJson = (type: DescMessage, text: string, strict: boolean): MessageShape<DescMessage> => {
   if (text.trim() === '') return create(type);
-  const options = { registry, ignoreUnknownFields: !strict };
   try {
-    return fromJsonString(type, text, options);
+    return fromJsonString(type, text, { registry });
+  } catch {
+    return readKnown(type, text, strict);
+  }
+};
+
+/**
+ * Reads what the decoder would take for an error or for nothing: it refuses a null beside the set member of a oneof,
+ * and where it ignores unknown names, it ignores unknown values of enums, too.
+ */
+const readKnown = (type: DescMessage, text: string, strict: boolean): MessageShape<DescMessage> => {
+  const json = assertJson(text);
+  const other = otherType(json);
+  if (other !== undefined) throw refusal('', `the body is ${other}, and must be an object`);
+  const known = knownJson(type, json, strict);
+  try {
+    fromJsonString(EmptySchema, text, { ignoreUnknownFields: true }); // refuses keys that an object has twice
+    return fromJson(type, known, { registry });
   } catch (thrown) {
-    const other = otherType(assertJson(text));
-    if (other !== undefined) throw refusal('', `the body is ${other}, and must be an object`);
-    throw refusal(jsonFaultPath(type, text, options), thrown);
+    const field = text.length > MAX_SEARCHED_LENGTH ? '' : jsonFaultPath(type, known, { registry });
+    throw refusal(field, thrown);
   }
 };
 
@@ -83,7 +104,7 @@ export const setFields = (type: DescMessage, message: MessageShape<DescMessage>,
   try {
     mergeFromJson(type, message, fields);
   } catch (thrown) {
-    throw refusal(jsonFaultPath(type, JSON.stringify(fields), {}), thrown);
+    throw refusal(jsonFaultPath(type, fields, {}), thrown);
   }
 };
 

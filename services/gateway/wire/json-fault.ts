@@ -7,9 +7,6 @@ import {
   type JsonValue,
 } from '@bufbuild/protobuf';
 
-// The search decodes parts of the body repeatedly; a body with more characters than this is not searched.
-const MAX_SEARCHED_LENGTH = 1_000_000;
-
 // The decoder refuses deeper nesting, so a fault is at this depth at the latest. Without the limit, the search of a
 // very deep body overflows the stack.
 const MAX_DEPTH = 100;
@@ -71,14 +68,13 @@ const pathIn = (type: DescMessage, json: JsonValue, search: Search): string => {
 };
 
 /**
- * Finds the field of a JSON body that does not decode as its type, for example `spec.inputs.literals[x].scalar`.
+ * Finds the field of a JSON body that does not decode as its type, for example `spec.inputs.literals[x].scalar`. It
+ * decodes parts of the body repeatedly.
  *
- * @param text valid JSON; for other text it throws a SyntaxError.
- * @returns the path; empty when the body as a whole is at fault, or is too large to be searched.
+ * @returns the path; empty when the body as a whole is at fault.
  */
-export const jsonFaultPath = (type: DescMessage, text: string, options: Search['options']): string => {
-  if (text.length > MAX_SEARCHED_LENGTH) return '';
-  const parts = pathIn(type, JSON.parse(text) as JsonValue, { options, depth: 1 }).split('.');
+export const jsonFaultPath = (type: DescMessage, json: JsonValue, options: Search['options']): string => {
+  const parts = pathIn(type, json, { options, depth: 1 }).split('.');
   const shown = parts.length > MAX_PARTS ? [...parts.slice(0, MAX_PARTS / 2), '…', ...parts.slice(-3)] : parts;
   return shown.join('.');
 };

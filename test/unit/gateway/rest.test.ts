@@ -262,6 +262,30 @@ describe('a JSON body', () => {
     }
   });
 
+  it.each(['text/plain', 'application/json'])('may have nulls beside the set member of a oneof: %s', async (type) => {
+    const scalar = '{"primitive":{"integer":"1","string_value":null},"blob":null}';
+    const body = `{"inputs":{"literals":{"x":{"collection":null,"scalar":${scalar},"map":null}}}}`;
+    expect((await toy.send('POST', CREATE, body, { 'content-type': type })).status).toBe(200);
+    const primitive = { case: 'primitive', value: { value: { case: 'integer', value: 1n } } };
+    expect(got.request).toMatchObject({
+      inputs: { literals: { x: { value: { case: 'scalar', value: { value: primitive } } } } },
+    });
+  });
+
+  it('is refused with an unknown value of an enum, also where unknown names are ignored', async () => {
+    const body = '{"colour":"red","spec":{"hue":[{}],"metadata":{"mode":"SOMETIMES"}}}';
+    const response = await toy.send('POST', CREATE, body, { 'content-type': 'text/plain' });
+    expect(response.status).toBe(400);
+    expect((await errorOf(response)).message).toContain('spec.metadata.mode: "SOMETIMES" is not one of MANUAL');
+  });
+
+  it('is refused with a key twice, also where unknown names are ignored', async () => {
+    const body = '{"colour":"red","name":"a","name":"b"}';
+    const response = await toy.send('POST', CREATE, body, { 'content-type': 'text/plain' });
+    expect(response.status).toBe(400);
+    expect((await errorOf(response)).message).toContain('duplicate object key "name"');
+  });
+
   it('is an empty message when it is empty', async () => {
     expect((await toy.send('POST', CREATE, '', JSON_TYPE)).status).toBe(200);
     expect(equals(ExecutionCreateRequestSchema, got.request as never, create(ExecutionCreateRequestSchema))).toBe(true);
