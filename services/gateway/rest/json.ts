@@ -16,7 +16,7 @@ import { EmptySchema } from '@bufbuild/protobuf/wkt';
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
 import { RpcError } from '../../kernel/rpc.js';
 import { jsonFaultPath } from '../wire/json-fault.js';
-import { knownJson } from '../wire/json-known.js';
+import { mayHaveLongIntegers, parseKnown } from '../wire/json-known.js';
 import { messageJson } from '../../kernel/encoding/message-json.js';
 import { services } from '../routes.js';
 import { errorText } from '../../kernel/error-text.js';
@@ -70,6 +70,7 @@ const assertJson = (text: string): JsonValue => {
  */
 export const readJson = (type: DescMessage, text: string, strict: boolean): MessageShape<DescMessage> => {
   if (text.trim() === '') return create(type);
+  if (mayHaveLongIntegers(text)) return readKnown(type, text, strict);
   try {
     return fromJsonString(type, text, { registry });
   } catch {
@@ -78,14 +79,13 @@ export const readJson = (type: DescMessage, text: string, strict: boolean): Mess
 };
 
 /**
- * Reads what the decoder would take for an error or for nothing: it refuses a null beside the set member of a oneof,
- * and where it ignores unknown names, it ignores unknown values of enums, too.
+ * Reads what the decoder alone would misread: it rounds integers of many digits, refuses a null beside the set member
+ * of a oneof, and ignores unknown values of enums where it ignores unknown names.
  */
 const readKnown = (type: DescMessage, text: string, strict: boolean): MessageShape<DescMessage> => {
-  const json = assertJson(text);
-  const other = otherType(json);
+  const other = otherType(assertJson(text));
   if (other !== undefined) throw refusal('', `the body is ${other}, and must be an object`);
-  const known = knownJson(type, json, strict);
+  const known = parseKnown(type, text, strict);
   try {
     fromJsonString(EmptySchema, text, { ignoreUnknownFields: true }); // refuses keys that an object has twice
     return fromJson(type, known, { registry });

@@ -1,4 +1,4 @@
-import type { DescField, DescMessage, JsonValue } from '@bufbuild/protobuf';
+import { type DescField, type DescMessage, type JsonObject, type JsonValue, ScalarType } from '@bufbuild/protobuf';
 
 /** Nesting that the decoder refuses, so that what is deeper is returned as it is. */
 const MAX_DEPTH = 100;
@@ -18,29 +18,75 @@ const fieldsOf = (type: DescMessage): ReadonlyMap<string, DescField> => {
   return fields;
 };
 
-const inField = (field: DescField, json: JsonValue, keepUnknown: boolean, depth: number): JsonValue => {
+const LONG_TYPES: ReadonlySet<ScalarType | undefined> = new Set([
+  ScalarType.INT64,
+  ScalarType.UINT64,
+  ScalarType.SINT64,
+  ScalarType.FIXED64,
+  ScalarType.SFIXED64,
+]);
+
+/** One JSON value twice: as it was parsed, and with its long integers as texts that keep every digit. */
+type Parsed = { readonly json: JsonValue; readonly exact: JsonValue };
+
+type Walk = { readonly keepUnknown: boolean; readonly depth: number };
+
+const member = ({ json, exact }: Parsed, key: string): Parsed => ({
+  json: (json as JsonObject)[key] as JsonValue,
+  exact: (exact as JsonObject)[key] as JsonValue,
+});
+
+const inField = (field: DescField, value: Parsed, { keepUnknown, depth }: Walk): JsonValue => {
+  const { json } = value;
+  if (LONG_TYPES.has(field.scalar)) return value.exact;
   const { message } = field;
   if (!message || typeof json !== 'object' || json === null) return json;
-  const known = (value: JsonValue): JsonValue => knownJson(message, value, keepUnknown, depth + 1);
-  if (Array.isArray(json)) return json.map(known);
-  if (field.fieldKind !== 'map') return known(json);
-  return Object.fromEntries(Object.entries(json).map(([key, value]) => [key, known(value)]));
+  const known = (key: string): JsonValue => inMessage(message, member(value, key), { keepUnknown, depth: depth + 1 });
+  if (Array.isArray(json)) return json.map((_element, index) => known(String(index)));
+  if (field.fieldKind !== 'map') return inMessage(message, value, { keepUnknown, depth: depth + 1 });
+  return Object.fromEntries(Object.keys(json).map((key) => [key, known(key)]));
 };
 
-/**
- * Copies the JSON of a message without nulls of members of a oneof, which set nothing, and, unless `keepUnknown`,
- * without names that the message does not have.
- */
-export const knownJson = (type: DescMessage, json: JsonValue, keepUnknown: boolean, depth = 0): JsonValue => {
+const inMessage = (type: DescMessage, value: Parsed, walk: Walk): JsonValue => {
+  const { json } = value;
   // The JSON form of these types does not list their fields.
-  if (depth > MAX_DEPTH || type.typeName.startsWith('google.protobuf.')) return json;
+  if (walk.depth > MAX_DEPTH || type.typeName.startsWith('google.protobuf.')) return json;
   if (typeof json !== 'object' || json === null || Array.isArray(json)) return json;
   const fields = fieldsOf(type);
   return Object.fromEntries(
-    Object.entries(json).flatMap(([key, value]) => {
+    Object.keys(json).flatMap((key) => {
+      const inside = member(value, key);
       const field = fields.get(key);
-      if (!field) return keepUnknown ? [[key, value]] : [];
-      return field.oneof && value === null ? [] : [[key, inField(field, value, keepUnknown, depth)]];
+      if (!field) return walk.keepUnknown ? [[key, inside.json]] : [];
+      return field.oneof && inside.json === null ? [] : [[key, inField(field, inside, walk)]];
     }),
   );
+};
+
+// An integer that may have more digits than a JavaScript number keeps, and not more than 64 bits have.
+const LONG_INTEGER = /(?<=[:,[\s])-?\d{16,20}(?=[\s,}\]])/u;
+
+const ESCAPE_QUOTE_OR_LONG_INTEGER = new RegExp(`\\\\.|"|${LONG_INTEGER.source}`, 'gsu');
+
+const withLongIntegersAsTexts = (text: string): string => {
+  let isInText = false;
+  return text.replaceAll(ESCAPE_QUOTE_OR_LONG_INTEGER, (found) => {
+    if (found === '"') isInText = !isInText;
+    return isInText || found === '"' || found.startsWith('\\') ? found : `"${found}"`;
+  });
+};
+
+/** Claims that the JSON may have an integer with more digits than a JavaScript number keeps. */
+export const mayHaveLongIntegers = (text: string): boolean => LONG_INTEGER.test(text);
+
+/**
+ * Parses the JSON of a message: without nulls of members of a oneof, which set nothing; with 64-bit integers of many
+ * digits as texts; and, unless `keepUnknown`, without names that the message does not have.
+ *
+ * @throws {SyntaxError} for a text that is not JSON.
+ */
+export const parseKnown = (type: DescMessage, text: string, keepUnknown: boolean): JsonValue => {
+  const json = JSON.parse(text) as JsonValue;
+  const exact = mayHaveLongIntegers(text) ? (JSON.parse(withLongIntegersAsTexts(text)) as JsonValue) : json;
+  return inMessage(type, { json, exact }, { keepUnknown, depth: 0 });
 };

@@ -272,6 +272,23 @@ describe('a JSON body', () => {
     });
   });
 
+  it.each(['text/plain', 'application/json'])('keeps every digit of a 64-bit number: %s', async (type) => {
+    const integer = '{"scalar":{"primitive":{"integer":-9007199254740993}}}';
+    const generic = '{"scalar":{"generic":{"n":12345678901234567890,"s":"say \\"1234567890123456789\\""}}}';
+    const body = `{"inputs":{"literals":{"i":${integer},"g":${generic}}}}`;
+    expect((await toy.send('POST', CREATE, body, { 'content-type': type })).status).toBe(200);
+    const primitive = { case: 'primitive', value: { value: { case: 'integer', value: -9_007_199_254_740_993n } } };
+    const struct = { n: 12_345_678_901_234_567_890, s: 'say "1234567890123456789"' };
+    expect(got.request).toMatchObject({
+      inputs: {
+        literals: {
+          i: { value: { case: 'scalar', value: { value: primitive } } },
+          g: { value: { case: 'scalar', value: { value: { case: 'generic', value: struct } } } },
+        },
+      },
+    });
+  });
+
   it('is refused with an unknown value of an enum, also where unknown names are ignored', async () => {
     const body = '{"colour":"red","spec":{"hue":[{}],"metadata":{"mode":"SOMETIMES"}}}';
     const response = await toy.send('POST', CREATE, body, { 'content-type': 'text/plain' });
