@@ -16,7 +16,7 @@ import { EmptySchema } from '@bufbuild/protobuf/wkt';
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
 import { RpcError } from '../../kernel/rpc.js';
 import { jsonFaultPath } from '../wire/json-fault.js';
-import { mayHaveLongIntegers, parseKnown } from '../wire/json-known.js';
+import { mayBeMisread, parseKnown } from '../wire/json-known.js';
 import { messageJson } from '../../kernel/encoding/message-json.js';
 import { services } from '../routes.js';
 import { errorText } from '../../kernel/error-text.js';
@@ -70,7 +70,7 @@ const assertJson = (text: string): JsonValue => {
  */
 export const readJson = (type: DescMessage, text: string, strict: boolean): MessageShape<DescMessage> => {
   if (text.trim() === '') return create(type);
-  if (mayHaveLongIntegers(text)) return readKnown(type, text, strict);
+  if (mayBeMisread(text)) return readKnown(type, text, strict);
   try {
     return fromJsonString(type, text, { registry });
   } catch {
@@ -79,8 +79,8 @@ export const readJson = (type: DescMessage, text: string, strict: boolean): Mess
 };
 
 /**
- * Reads what the decoder alone would misread: it rounds integers of many digits, refuses a null beside the set member
- * of a oneof, and ignores unknown values of enums where it ignores unknown names.
+ * Reads what the decoder alone would misread: it rounds integers of many digits, takes February 30 for a day of March,
+ * refuses a null beside the set member of a oneof, and ignores unknown values of enums where it ignores unknown names.
  */
 const readKnown = (type: DescMessage, text: string, strict: boolean): MessageShape<DescMessage> => {
   const other = otherType(assertJson(text));

@@ -1,6 +1,7 @@
 import { type DescEnum, type DescField, type DescMessage, type JsonValue, ScalarType } from '@bufbuild/protobuf';
 
 import { invalid } from '../../kernel/rpc.js';
+import { isDay } from '../../kernel/values/calendar-day.js';
 
 const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
   ...['1', 't', 'T', 'true', 'True', 'TRUE'].map((text) => [text, true] as const),
@@ -77,11 +78,17 @@ const parsedJson = (name: string, text: string): JsonValue => {
   }
 };
 
+const timeJson = (name: string, text: string): JsonValue => {
+  if (!isDay(text.slice(0, 10)))
+    throw invalid(name, `${JSON.stringify(text)} is not a time such as 2026-03-02T09:58:16Z`);
+  return text;
+};
+
 const asIs = (_name: string, text: string): JsonValue => text;
 
 /** The message types whose JSON form is one value, which a parameter can give as text. */
 const WELL_KNOWN: Readonly<Record<string, (name: string, text: string) => JsonValue>> = {
-  'google.protobuf.Timestamp': asIs,
+  'google.protobuf.Timestamp': timeJson,
   'google.protobuf.FieldMask': asIs,
   'google.protobuf.Duration': durationJson,
   'google.protobuf.Struct': parsedJson,

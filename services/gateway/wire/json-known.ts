@@ -1,5 +1,7 @@
 import { type DescField, type DescMessage, type JsonObject, type JsonValue, ScalarType } from '@bufbuild/protobuf';
 
+import { isDay } from '../../kernel/values/calendar-day.js';
+
 /** Nesting that the decoder refuses, so that what is deeper is returned as it is. */
 const MAX_DEPTH = 100;
 
@@ -40,15 +42,21 @@ const inField = (field: DescField, value: Parsed, { keepUnknown, depth }: Walk):
   const { json } = value;
   if (LONG_TYPES.has(field.scalar)) return value.exact;
   const { message } = field;
-  if (!message || typeof json !== 'object' || json === null) return json;
+  if (!message) return json;
   const known = (key: string): JsonValue => inMessage(message, member(value, key), { keepUnknown, depth: depth + 1 });
   if (Array.isArray(json)) return json.map((_element, index) => known(String(index)));
-  if (field.fieldKind !== 'map') return inMessage(message, value, { keepUnknown, depth: depth + 1 });
+  if (field.fieldKind !== 'map' || typeof json !== 'object' || json === null) {
+    return inMessage(message, value, { keepUnknown, depth: depth + 1 });
+  }
   return Object.fromEntries(Object.keys(json).map((key) => [key, known(key)]));
 };
 
+/** The JSON of a time; a text that the decoder refuses for a day that no month has. */
+const ofTime = (json: JsonValue): JsonValue => (typeof json === 'string' && !isDay(json.slice(0, 10)) ? '' : json);
+
 const inMessage = (type: DescMessage, value: Parsed, walk: Walk): JsonValue => {
   const { json } = value;
+  if (type.typeName === 'google.protobuf.Timestamp') return ofTime(json);
   // The JSON form of these types does not list their fields.
   if (walk.depth > MAX_DEPTH || type.typeName.startsWith('google.protobuf.')) return json;
   if (typeof json !== 'object' || json === null || Array.isArray(json)) return json;
@@ -76,17 +84,21 @@ const withLongIntegersAsTexts = (text: string): string => {
   });
 };
 
-/** Claims that the JSON may have an integer with more digits than a JavaScript number keeps. */
-export const mayHaveLongIntegers = (text: string): boolean => LONG_INTEGER.test(text);
+/** The end of a day that only some months have, such as February 30, which the decoder takes for one of March. */
+const LATE_DAY = /-(?:29|30|31)T/u;
+
+/** Claims that the decoder might change a value of the JSON: round an integer, or move a day to the next month. */
+export const mayBeMisread = (text: string): boolean => LONG_INTEGER.test(text) || LATE_DAY.test(text);
 
 /**
  * Parses the JSON of a message: without nulls of members of a oneof, which set nothing; with 64-bit integers of many
- * digits as texts; and, unless `keepUnknown`, without names that the message does not have.
+ * digits as texts; with days that do not exist as empty texts; and, unless `keepUnknown`, without names that the
+ * message does not have.
  *
  * @throws {SyntaxError} for a text that is not JSON.
  */
 export const parseKnown = (type: DescMessage, text: string, keepUnknown: boolean): JsonValue => {
   const json = JSON.parse(text) as JsonValue;
-  const exact = mayHaveLongIntegers(text) ? (JSON.parse(withLongIntegersAsTexts(text)) as JsonValue) : json;
+  const exact = LONG_INTEGER.test(text) ? (JSON.parse(withLongIntegersAsTexts(text)) as JsonValue) : json;
   return inMessage(type, { json, exact }, { keepUnknown, depth: 0 });
 };

@@ -67,6 +67,7 @@ describe('a value in a query', () => {
 
   it('is a time, a wrapped value, or JSON', () => {
     expect(query(PrimitiveSchema, 'datetime=2024-01-01T00:00:00Z')).toEqual({ datetime: '2024-01-01T00:00:00Z' });
+    expect(() => query(PrimitiveSchema, 'datetime=2026-02-30T00:00:00Z')).toThrow('datetime');
     expect(query(ExecutionSpecSchema, 'interruptible=true')).toEqual({ interruptible: true });
     expect(query(TaskTemplateSchema, 'custom={"a":1}')).toEqual({ custom: { a: 1 } });
     expect(() => query(TaskTemplateSchema, 'custom={')).toThrow('custom');

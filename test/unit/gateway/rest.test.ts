@@ -321,6 +321,10 @@ describe('a JSON body', () => {
       '{"inputs":{"literals":{"x":{"scalar":{"primitive":{"datetime":"yesterday"}}}}}}',
       'inputs.literals[x].scalar.primitive.datetime',
     ],
+    [
+      '{"inputs":{"literals":{"x":{"scalar":{"primitive":{"datetime":"2026-02-30T00:00:00Z"}}}}}}',
+      'inputs.literals[x].scalar.primitive.datetime',
+    ],
     ['{"inputs":{"literals":{"x":{"scalar":{},"map":{}}}}}', 'inputs.literals[x]'],
     ['{"spec":{"launch_plan":{},"launchPlan":{}}}', 'invalid value for spec.launch_plan: set multiple times'],
     ['{"spec":{"launchPlan":null,"launch_plan":{"name":"n"}}}', 'spec.launch_plan: set multiple times'],
