@@ -7,6 +7,7 @@ import type { ExecutionCreated } from '../../../proto/gen/platformidl/eventlog/e
 import type { EventLog } from '../../kernel/ports/event-store.js';
 import type { Sessions } from '../../kernel/ports/sessions.js';
 import { type ExecutionAggregate } from '../aggregate.js';
+import { missing } from '../../kernel/rpc.js';
 import { readCreation } from '../creation.js';
 import { executionAbsent, nodeAbsent, executionIdOf } from '../execution-id.js';
 import { executionStream, type ExecutionId } from '../../kernel/execution-id.js';
@@ -32,7 +33,9 @@ const assertNode = async (
   { sessions, aggregate }: LineageServices,
   { nodeId, executionId }: NodeExecutionIdentifier,
 ): Promise<ExecutionId> => {
-  const id = executionIdOf(executionId, 'spec.metadata.parent_node_execution.execution_id');
+  const field = 'spec.metadata.parent_node_execution';
+  const id = executionIdOf(executionId, `${field}.execution_id`);
+  if (nodeId === '') throw missing(`node_id of ${field}`);
   const hasNode = await sessions.read(aggregate, executionStream(id), ({ state }) => state.nodes.has(nodeId));
   if (!hasNode) throw nodeAbsent(id, nodeId);
   return id;
@@ -66,7 +69,7 @@ export type Inherited = {
  * Looks up the parent node of an execution and what is inherited from its execution.
  *
  * @returns only undefined fields when the execution has no parent node.
- * @throws {RpcError} INVALID_ARGUMENT when the parent's execution id is incomplete; NOT_FOUND when the parent node does
+ * @throws {RpcError} INVALID_ARGUMENT when the parent's id is incomplete; NOT_FOUND when the parent node does
  *   not exist.
  */
 export const inheritanceOf = async (

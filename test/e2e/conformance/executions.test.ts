@@ -208,6 +208,11 @@ const REFUSED: readonly Row<typeof method.createExecution.input>[] = [
     code: 'NOT_FOUND',
     says: 'missing entity of type',
   },
+  {
+    rule: 'the node of a parent',
+    change: metadata({ parentNodeExecution: { executionId: { ...PLACE, name: 'taken' } } }),
+    says: 'missing node_id of spec.metadata.parent_node_execution',
+  },
   { rule: 'a parent node that exists', change: parent('taken'), code: 'NOT_FOUND', says: 'type node execution' },
   {
     rule: 'no more labels than the limit of the platform',

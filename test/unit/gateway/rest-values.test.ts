@@ -73,6 +73,11 @@ describe('a value in a query', () => {
     expect(() => query(TaskTemplateSchema, 'custom={')).toThrow('custom');
   });
 
+  it.each(['2026-02-30T00:00:00Z', '2026-01-31T24:00:00Z'])('is not the time %s, which no calendar has', (text) => {
+    expect(() => query(TransitionListRequestSchema, `recordedFrom=${text}`)).toThrow('recorded_from');
+    expect(query(PrimitiveSchema, `stringValue=${text}`)).toEqual({ string_value: text });
+  });
+
   it('is an element of a list, or an entry of a map', () => {
     expect(query(ExecutionSpecSchema, 'tags=a&tags=b')).toEqual({ tags: ['a', 'b'] });
     expect(query(LabelsSchema, 'values[a]=1&values[b.c]=2')).toEqual({ values: { a: '1', 'b.c': '2' } });

@@ -326,6 +326,11 @@ describe('a JSON body', () => {
       'inputs.literals[x].scalar.primitive.datetime',
     ],
     ['{"inputs":{"literals":{"x":{"scalar":{},"map":{}}}}}', 'inputs.literals[x]'],
+    ['{"inputs":{"literals":{"x":{"scalar":null,"map":7}}}}', 'inputs.literals[x].map'],
+    ['{"spec":{"metadata":{"scheduledAt":"2026-02-30T00:00:00Z"}}}', 'spec.metadata.scheduledAt'],
+    ['{"spec":{"metadata":{"scheduled_at":"2023-02-29T00:00:00.5+01:00"}}}', 'spec.metadata.scheduled_at'],
+    ['{"spec":{"metadata":{"scheduledAt":"2026-01-31T24:00:00Z"}}}', 'spec.metadata.scheduledAt'],
+    ['{"spec":{"qualityOfService":{"spec":{"queueingBudget":"1s and more"}}}}', 'qualityOfService.spec.queueingBudget'],
     ['{"spec":{"launch_plan":{},"launchPlan":{}}}', 'invalid value for spec.launch_plan: set multiple times'],
     ['{"spec":{"launchPlan":null,"launch_plan":{"name":"n"}}}', 'spec.launch_plan: set multiple times'],
     ['{"spec":{},"spec":{}}', 'duplicate object key "spec"'],
@@ -338,6 +343,28 @@ describe('a JSON body', () => {
       message: expect.stringContaining(where) as string,
     });
     expect(got.request).toBeUndefined();
+  });
+
+  it('may have times and texts that look like days which the calendar lacks', async () => {
+    const texts = '"tags":["2026-02-30T00:00:00Z","1s and more"]';
+    const body = `{"spec":{"metadata":{"scheduledAt":"2024-02-29T00:00:00Z"},${texts}}}`;
+    expect((await toy.send('POST', CREATE, body, JSON_TYPE)).status).toBe(200);
+    expect(got.request).toMatchObject({
+      spec: {
+        metadata: { scheduledAt: { seconds: 1_709_164_800n } },
+        tags: ['2026-02-30T00:00:00Z', '1s and more'],
+      },
+    });
+  });
+
+  it('may have null for the members of a oneof that are not set', async () => {
+    const body = '{"inputs":{"literals":{"x":{"map":null,"scalar":{"generic":{"kept":null}},"collection":null}}}}';
+    expect((await toy.send('POST', CREATE, body, JSON_TYPE)).status).toBe(200);
+    expect(got.request).toMatchObject({
+      inputs: {
+        literals: { x: { value: { case: 'scalar', value: { value: { case: 'generic', value: { kept: null } } } } } },
+      },
+    });
   });
 
   it('is refused when it is not UTF-8', async () => {
