@@ -1,7 +1,7 @@
 import { type DescEnum, type DescField, type DescMessage, type JsonValue, ScalarType } from '@bufbuild/protobuf';
 
 import { invalid } from '../../kernel/rpc.js';
-import { isDay } from '../../kernel/values/calendar-day.js';
+import { isMisreadTime } from '../wire/json-known.js';
 
 const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
   ...['1', 't', 'T', 'true', 'True', 'TRUE'].map((text) => [text, true] as const),
@@ -79,8 +79,7 @@ const parsedJson = (name: string, text: string): JsonValue => {
 };
 
 const timeJson = (name: string, text: string): JsonValue => {
-  if (!isDay(text.slice(0, 10)))
-    throw invalid(name, `${JSON.stringify(text)} is not a time such as 2026-03-02T09:58:16Z`);
+  if (isMisreadTime(text)) throw invalid(name, `${JSON.stringify(text)} is not a time such as 2026-03-02T09:58:16Z`);
   return text;
 };
 

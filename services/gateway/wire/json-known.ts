@@ -51,12 +51,31 @@ const inField = (field: DescField, value: Parsed, { keepUnknown, depth }: Walk):
   return Object.fromEntries(Object.keys(json).map((key) => [key, known(key)]));
 };
 
-/** The JSON of a time; a text that the decoder refuses for a day that no month has. */
-const ofTime = (json: JsonValue): JsonValue => (typeof json === 'string' && !isDay(json.slice(0, 10)) ? '' : json);
+const TIME = /^(?<day>\d{4}-\d\d-\d\d)T(?<hour>\d\d)/u;
+
+/** True for a time that the decoder would take for another one: of a day that no month has, or at 24:00. */
+export const isMisreadTime = (text: string): boolean => {
+  const { day, hour } = TIME.exec(text)?.groups ?? {};
+  return day !== undefined && (hour === '24' || !isDay(day));
+};
+
+/** A text that the decoder would take for a duration without its end, such as `1s and more`. */
+const MISREAD_DURATION = /^-?\d+(?:\.\d+)?s./su;
+
+/** The types whose JSON is a text that the decoder may misread, with the check for that. */
+const MISREAD: Readonly<Record<string, (text: string) => boolean>> = {
+  'google.protobuf.Timestamp': isMisreadTime,
+  'google.protobuf.Duration': (text) => MISREAD_DURATION.test(text),
+};
+
+/** The JSON of a value of one of these types; an empty text, which the decoder refuses, for one that it would misread. */
+const refusable = (json: JsonValue, isMisread: (text: string) => boolean): JsonValue =>
+  typeof json === 'string' && isMisread(json) ? '' : json;
 
 const inMessage = (type: DescMessage, value: Parsed, walk: Walk): JsonValue => {
   const { json } = value;
-  if (type.typeName === 'google.protobuf.Timestamp') return ofTime(json);
+  const isMisread = MISREAD[type.typeName];
+  if (isMisread) return refusable(json, isMisread);
   // The JSON form of these types does not list their fields.
   if (walk.depth > MAX_DEPTH || type.typeName.startsWith('google.protobuf.')) return json;
   if (typeof json !== 'object' || json === null || Array.isArray(json)) return json;
@@ -84,15 +103,18 @@ const withLongIntegersAsTexts = (text: string): string => {
   });
 };
 
-/** The end of a day that only some months have, such as February 30, which the decoder takes for one of March. */
-const LATE_DAY = /-(?:29|30|31)T/u;
+/**
+ * Texts that the decoder may misread: the end of a day that only some months have, such as February 30, which it takes
+ * for one of March; the hour 24; and a duration with more after its unit.
+ */
+const UNUSUAL_TEXT = /-(?:29|30|31)T|T24|"-?\d+(?:\.\d+)?s[^"]/u;
 
-/** Claims that the decoder might change a value of the JSON: round an integer, or move a day to the next month. */
-export const mayBeMisread = (text: string): boolean => LONG_INTEGER.test(text) || LATE_DAY.test(text);
+/** True when the decoder might change a value of the JSON: round an integer, or take a time or a duration for another. */
+export const mayBeMisread = (text: string): boolean => LONG_INTEGER.test(text) || UNUSUAL_TEXT.test(text);
 
 /**
  * Parses the JSON of a message: without nulls of members of a oneof, which set nothing; with 64-bit integers of many
- * digits as texts; with days that do not exist as empty texts; and, unless `keepUnknown`, without names that the
+ * digits as texts; with times and durations that the decoder would take for others as empty texts; and, unless `keepUnknown`, without names that the
  * message does not have.
  *
  * @throws {SyntaxError} for a text that is not JSON.
