@@ -31,6 +31,7 @@ const MAX_SEARCHED_LENGTH = 1_000_000;
 
 /** The reason that the decoder gives; for an enum also its values. */
 const reasonOf = (thrown: unknown): string => {
+  if (thrown instanceof RangeError) return 'out of range'; // of JavaScript, for a duration with too many decimals
   const text = errorText(thrown);
   const reason = text.replace(/^cannot decode (?:\w+ )?\S+ from JSON: /, '');
   const [, name = ''] = /^cannot decode enum (\S+) from JSON: /u.exec(text) ?? [];

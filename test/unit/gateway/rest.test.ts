@@ -278,7 +278,7 @@ describe('a JSON body', () => {
     const body = `{"inputs":{"literals":{"i":${integer},"g":${generic}}}}`;
     expect((await toy.send('POST', CREATE, body, { 'content-type': type })).status).toBe(200);
     const primitive = { case: 'primitive', value: { value: { case: 'integer', value: -9_007_199_254_740_993n } } };
-    const struct = { n: 12_345_678_901_234_567_890, s: 'say "1234567890123456789"' };
+    const struct = { n: Number('12345678901234567890'), s: 'say "1234567890123456789"' };
     expect(got.request).toMatchObject({
       inputs: {
         literals: {
@@ -324,6 +324,10 @@ describe('a JSON body', () => {
     [
       '{"inputs":{"literals":{"x":{"scalar":{"primitive":{"datetime":"2026-02-30T00:00:00Z"}}}}}}',
       'inputs.literals[x].scalar.primitive.datetime',
+    ],
+    [
+      '{"spec":{"quality_of_service":{"spec":{"queueing_budget":"1.1234567891s"}}}}',
+      'spec.quality_of_service.spec.queueing_budget: out of range',
     ],
     ['{"inputs":{"literals":{"x":{"scalar":{},"map":{}}}}}', 'inputs.literals[x]'],
     ['{"inputs":{"literals":{"x":{"scalar":null,"map":7}}}}', 'inputs.literals[x].map'],
