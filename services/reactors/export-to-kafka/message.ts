@@ -74,7 +74,7 @@ const metadataIn = (event: RecordedEvent): EventMetadata | undefined => {
   }
 };
 
-/** What can be read of metadata that cannot be decoded; the time is by default the start of 1970. */
+/** The readable fields of metadata that cannot be decoded; the time is by default the start of 1970. */
 const metadataWithout = (event: RecordedEvent): EventMetadata => ({
   ...{ recordedAtMs: 0, actor: '', commandId: '', schema: 0 },
   ...metadataOfAny(event),
