@@ -86,8 +86,9 @@ const isAfter = (event: RecordedEvent, moment: Moment | undefined): boolean => {
 };
 
 /**
- * The index of the first event after a moment, or -1. Positions and times ascend in a stream: where the last event of a
- * page is not after the moment, none is.
+ * The index of the first event after a moment, or -1. Positions and times ascend in a stream, so the last event of a
+ * page tells whether the moment is in the page. An event of another program, or with metadata that cannot be read, has
+ * no time and counts as not after the moment: the page that it ends is folded whole.
  */
 const endIn = (page: readonly RecordedEvent[], moment: Moment | undefined): number => {
   const last = page.at(-1);
