@@ -1,11 +1,14 @@
-/** The time from the first change on an idle page to its refresh, in milliseconds. */
+/** The shortest pause from a change to the refresh, in milliseconds; also the pause before the first refresh. */
 const SETTLE_MS = 600;
 
-/** The time from a change to the next refresh, as a multiple of the time that the last one took. */
+/**
+ * The pause before the next refresh, as a multiple of the time that the last one took. It begins at a change; for a
+ * change during a refresh, at the end of that refresh.
+ */
 const PAUSE_FACTOR = 3;
 
 /**
- * The longest time from a change to the next refresh. A refresh that had to wait for an unreachable server would
+ * The longest pause, in milliseconds. A refresh that had to wait for an unreachable server would
  * otherwise delay the next one by a multiple of the outage.
  */
 const MAX_PAUSE_MS = 30_000;

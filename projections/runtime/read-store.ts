@@ -177,7 +177,7 @@ export type ParkedStream = {
 export type ParkedMove = Pick<ParkedStream, 'views' | 'stream'> & {
   /** The position that the writer read; `undefined` when the stream was not parked. */
   readonly from: bigint | undefined;
-  /** `undefined` when the stream has caught up. */
+  /** `undefined` unparks the stream: it has caught up, or other views park it now, as after a takeover. */
   readonly to: Pick<ParkedStream, 'position' | 'reason'> | undefined;
 };
 

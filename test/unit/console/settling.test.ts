@@ -41,7 +41,7 @@ describe('a page that follows events', () => {
     expect(refresh).toHaveBeenCalledTimes(2);
   });
 
-  it('is refreshed 30 s after an event at the latest, however long the refresh before took', async () => {
+  it('is refreshed 30 s after an event at the latest where no refresh is running, however long the one before took', async () => {
     const { changed, refresh, end } = page();
     changed();
     await vi.advanceTimersByTimeAsync(SETTLING_MS);

@@ -7,10 +7,10 @@ export interface SentIds {
   add(event: RecordedEvent, at: bigint): void;
   /**
    * Takes the position of an event that the consumer has answered. Of several with the same id, which may be in one
-   * stream or in several, it is the first that is in flight.
+   * stream or in several, it is the first that is in flight, or else the first that has timed out.
    *
    * @param id the 16 bytes in hexadecimal.
-   * @returns `undefined` when no such event was sent, or all were answered.
+   * @returns `undefined` when no such event was sent, all were answered, or the event has timed out and is forgotten.
    */
   take(id: string): bigint | undefined;
 }
