@@ -5,7 +5,7 @@ import {
 import { type Identifier, type WorkflowExecutionIdentifier } from '../../proto/gen/platformidl/core/identifier_pb.js';
 import { type NodeExecutionEvent, type TaskExecutionEvent } from '../../proto/gen/platformidl/event/event_pb.js';
 
-/** A node that has started and not ended. */
+/** A node that was reported, be it as queued, and has not ended. */
 export type OpenNode = {
   readonly id: string;
   readonly specNodeId: string;
@@ -13,7 +13,7 @@ export type OpenNode = {
   readonly retryGroup: string;
 };
 
-/** A task attempt that has started and not ended. */
+/** A task attempt that was reported, be it as queued, and has not ended. */
 export type OpenTask = { readonly nodeId: string; readonly taskId: Identifier; readonly attempt: number };
 
 export type OpenEntities = {
@@ -31,8 +31,8 @@ export interface Ledger {
   openNode(node: OpenNode): void;
   openTask(task: OpenTask): void;
   /**
-   * The open entities below a node (`''`: in the whole execution), except one node and all below it. Nodes and tasks
-   * that started last come first.
+   * The open entities below a node (`''`: in the whole execution), except one node and all below it. They are
+   * in the reverse of the order in which they were noted, so that a node comes before its parent.
    */
   open(parent: string, except?: string): OpenEntities;
 }

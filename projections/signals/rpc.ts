@@ -12,8 +12,8 @@ import { executionStream } from '../../services/kernel/execution-id.js';
 export type SignalReads = { readonly store: ReadStore; readonly freshness: Freshness };
 
 /**
- * Lists a page of the signals of an execution, in the order in which gates asked for them; empty for an execution that
- * does not exist.
+ * Lists a page of the signals of an execution, by default in the order in which gates asked for them; empty for an
+ * execution that does not exist.
  */
 const list = async ({ store, freshness }: SignalReads, request: SignalListRequest, call: Call): Promise<Uint8Array> => {
   const id = completeExecutionId(request.workflowExecutionId, 'execution_id');

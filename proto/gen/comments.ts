@@ -633,7 +633,7 @@ export const comments: Readonly<Record<string, string>> = {
   "platformidl.core.TaskMetadata.cache_serializable": "Executions wait for each other instead of computing one cache entry twice.",
   "platformidl.core.TaskMetadata.deprecated_error_message": "Set when the task should not be used any more.",
   "platformidl.core.TaskMetadata.discoverable": "Its outputs are cached.",
-  "platformidl.core.TaskMetadata.discovery_version": "The cache version: raise it to compute anew.",
+  "platformidl.core.TaskMetadata.discovery_version": "The cache version: change it to compute anew.",
   "platformidl.core.TaskMetadata.generates_deck": "The task writes a report.",
   "platformidl.core.TaskMetadata.is_eager": "The task starts other executions as it goes.",
   "platformidl.core.TaskMetadata.timeout": "Of one attempt.",

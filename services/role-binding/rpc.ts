@@ -90,17 +90,17 @@ const keyIn = (token: string): string => {
   return key;
 };
 
-const counts = (given: string, requested: string): boolean => requested === '' || given === '' || given === requested;
+const applies = (given: string, requested: string): boolean => requested === '' || given === '' || given === requested;
 
-const countsIn = (request: RoleBindingListRequest, { principal, project, domain }: GrantedRole): boolean =>
+const appliesIn = (request: RoleBindingListRequest, { principal, project, domain }: GrantedRole): boolean =>
   (request.principal === '' || principal === request.principal) &&
-  counts(project, named(request.project)) &&
-  counts(domain, named(request.domain));
+  applies(project, named(request.project)) &&
+  applies(domain, named(request.domain));
 
 const list = async ({ recorded }: RoleBindingServices, request: RoleBindingListRequest, call: Call) => {
   const limit = limitOf(request);
   const after = keyIn(request.token);
-  const found = (await recorded.all(call)).filter((each) => countsIn(request, each) && keyOf(each) > after);
+  const found = (await recorded.all(call)).filter((each) => appliesIn(request, each) && keyOf(each) > after);
   const page = found.sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1)).slice(0, limit);
   const last = found.length > limit ? page.at(-1) : undefined;
   return create(RoleBindingListSchema, {

@@ -7,7 +7,7 @@ import { hasEnded, type PhaseName } from '../../look/phases.js';
 import { msOf } from '../../look/times.js';
 import { type Children, idOf } from './tree.js';
 
-/** A transition of a node, with its index among all transitions of the execution. */
+/** A transition of a node, with its index among the transitions of the execution that have been read. */
 type NodeTransition = { readonly index: number; readonly transition: Transition };
 
 /** The transitions of each node, in the order in which they were recorded, by the id of the node. */
@@ -33,7 +33,10 @@ const between = (from: Timestamp | undefined, to: Timestamp | undefined): Durati
 const earlier = (one: Timestamp | undefined, other: Timestamp | undefined): Timestamp | undefined =>
   (msOf(other) ?? Infinity) < (msOf(one) ?? Infinity) ? other : one;
 
-/** The state of a node after its transitions up to an index, by the rules of the server. */
+/**
+ * The phase of a node after its transitions up to an index, the time at which that phase began, and the earliest time at
+ * which a report says RUNNING.
+ */
 const stateAt = (life: readonly NodeTransition[], index: number) => {
   let phase: PhaseName = 'UNDEFINED';
   let changedAt: Timestamp | undefined;
@@ -48,7 +51,10 @@ const stateAt = (life: readonly NodeTransition[], index: number) => {
   return { phase, changedAt, startedAt };
 };
 
-/** The node after its transitions up to an index; `undefined` before the first of them. */
+/**
+ * The node with the phase and times that it had after its transitions up to an index; `undefined` before the first of
+ * them. Its `updatedAt` is the time of the last change of phase: the server's own also counts repeated reports.
+ */
 const nodeAt = (node: NodeExecution, life: readonly NodeTransition[], index: number): NodeExecution | undefined => {
   const { closure } = node;
   if (!closure || (life.at(-1)?.index ?? 0) <= index) return node;
@@ -69,8 +75,9 @@ const nodeAt = (node: NodeExecution, life: readonly NodeTransition[], index: num
 };
 
 /**
- * The nodes as they were after the transition at an index, made from the present nodes and their transitions: a server
- * that reads the whole log of an execution for each moment could not follow a slider. A node without transitions in
+ * The nodes that there were after the transition at an index, with the phases and times of that moment; the rest of a
+ * node, such as its cache status, is that of the present. They are made here, because a server that reads the whole log
+ * of an execution for each moment could not follow a slider. A node without transitions in
  * `lives` is shown as it is, because its transitions are older than those that have been read.
  */
 export const nodesAt = (present: Children, lives: NodeLives, index: number): Children =>

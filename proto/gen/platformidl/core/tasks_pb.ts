@@ -291,7 +291,7 @@ export type TaskMetadata = Message<"platformidl.core.TaskMetadata"> & {
   retries?: RetryStrategy | undefined;
 
   /**
-   * The cache version: raise it to compute anew.
+   * The cache version: change it to compute anew.
    *
    * @generated from field: string discovery_version = 6;
    */
