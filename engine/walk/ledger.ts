@@ -31,8 +31,9 @@ export interface Ledger {
   openNode(node: OpenNode): void;
   openTask(task: OpenTask): void;
   /**
-   * The open entities below a node (`''`: in the whole execution), except one node and all below it. They are
-   * in the reverse of the order in which they were noted, so that a node comes before its parent.
+   * The open entities below a node (`''`: in the whole execution), except one node and all below it. Nodes
+   * and tasks are in the reverse of the order in which they were noted, so that a node comes before its parent; child
+   * executions are in that order.
    */
   open(parent: string, except?: string): OpenEntities;
 }

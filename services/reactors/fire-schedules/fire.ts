@@ -32,7 +32,10 @@ const BEHIND_MS = 100;
 /** The name of the reactor, which is the actor of its commands. */
 export const REACTOR = 'fire-schedules';
 
-/** Records the outcome of a tick, unless the tick has one, and counts it in the metric in either case. */
+/**
+ * Records the outcome of a tick, and counts it in the metric. A tick that has an outcome keeps it, but that it was fired
+ * is also recorded after a skip or a failure.
+ */
 export const recordOutcome = async (
   { sessions, countTicks }: Pick<FireOptions, 'sessions' | 'countTicks'>,
   { plan, tick }: OpenTick,

@@ -349,7 +349,7 @@ describe('a JSON body', () => {
     expect(got.request).toBeUndefined();
   });
 
-  it('may have times and texts that look like days which the calendar lacks', async () => {
+  it('may have the time of a leap day, and texts that only look like times and durations which are refused', async () => {
     const texts = '"tags":["2026-02-30T00:00:00Z","1s and more"]';
     const body = `{"spec":{"metadata":{"scheduledAt":"2024-02-29T00:00:00Z"},${texts}}}`;
     expect((await toy.send('POST', CREATE, body, JSON_TYPE)).status).toBe(200);
@@ -466,7 +466,7 @@ describe('an answer', () => {
     });
   });
 
-  it('is in snake_case for clients that accept JSON by its exact name', async () => {
+  it('is in snake_case for clients that accept JSON by its exact name, or send it and accept anything', async () => {
     const closure = async (headers: Record<string, string>) =>
       ((await (await toy.get(path, headers)).json()) as { closure: object }).closure;
     expect(await closure({ accept: 'application/json' })).toHaveProperty('created_at');

@@ -139,7 +139,7 @@ export type TailResponse = Message<"platformidl.eventlog.TailResponse"> & {
   position: bigint;
 
   /**
-   * Absent in a checkpoint, which is sent every 5 seconds while no event matches.
+   * Absent in a checkpoint, which is sent at the beginning, and every 5 seconds while no event matches.
    *
    * @generated from field: platformidl.eventlog.TailEvent event = 2;
    */
@@ -194,7 +194,7 @@ export type TailEvent = Message<"platformidl.eventlog.TailEvent"> & {
   actor: string;
 
   /**
-   * The id of the request that was answered with it.
+   * The id of the request that has recorded the event, which the answer had as flightlog-request-id; empty without one.
    *
    * @generated from field: string request_id = 7;
    */

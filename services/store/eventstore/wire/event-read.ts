@@ -12,9 +12,9 @@ export interface EventRead {
    * @throws the error that ended the read, after the answers that were received before it.
    */
   next(): Promise<readonly ReadAnswer[]>;
-  /** Ends the read with an error, as if the node had. */
+  /** Ends the read for its reader with an error; the call on the node stays open until `close`. */
   fail(error: Error): void;
-  /** Ends the read early; does nothing when it has ended. */
+  /** Ends the read, and its call on the node unless the node has ended that. Callers must call it after every read. */
   close(): void;
 }
 
