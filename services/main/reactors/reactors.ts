@@ -104,7 +104,7 @@ const startersOf = (services: ReactorServices): ReadonlyMap<string, Start> => {
     // the work that was given up here.
     ...(format() >= FORMAT_WITH_DEAD_LETTERS && {
       givingUp: {
-        deadLetters: deadLetters({ name, log, sessions, parked }),
+        deadLetters: deadLetters({ name, log, sessions, timers: systemTimers, parked }),
         afterMs: configuration.reactors.dead_letter_after,
       },
     }),

@@ -14,11 +14,12 @@ import {
 import { DEAD_LETTER_CATEGORY, deadLetterCodec, deadLetterStream } from '../../dead-letter/events.js';
 import { decodeEvent } from '../../kernel/decode-event.js';
 import type { RecordedEvent } from '../../kernel/event.js';
-import { StreamParked } from '../../kernel/fault.js';
+import { StoreUnavailable, StreamParked } from '../../kernel/fault.js';
 import { parkableFold } from '../../kernel/log-readers/parkable-fold.js';
 import type { ParkedStreams } from '../../kernel/log-readers/parked-streams.js';
 import type { EventLog } from '../../kernel/ports/event-store.js';
 import type { Sessions } from '../../kernel/ports/sessions.js';
+import type { Timers } from '../../kernel/ports/timers.js';
 import { errorText } from '../../kernel/error-text.js';
 
 /** The dead letters of one reactor, recorded in the log, so that a restart and another process find them. */
@@ -57,6 +58,7 @@ export type DeadLettersOptions = {
   readonly name: string;
   readonly log: Pick<EventLog, 'head' | 'readStream' | 'subscribe'>;
   readonly sessions: Pick<Sessions, 'handle'>;
+  readonly timers: Pick<Timers, 'after'>;
   /**
    * Letters of parked streams are tried again when a stream is resumed. While the stream of the letters itself is
    * parked, the letters are those before the event that cannot be read, and none is recorded.
@@ -128,9 +130,39 @@ const knownLetters = (name: string, onRetry: (letter: DeadLetterRecord) => void)
   return { known, apply, add };
 };
 
+/** The pause before the log is read again after it could not be reached, in milliseconds. */
+const PAUSE_MS = 1_000;
+
+/** Makes attempts to read the log, with pauses, until it can be reached or `close` is called. */
+const persistentReads = ({ after }: Pick<Timers, 'after'>) => {
+  const state = { isClosed: false, close: (): void => undefined };
+  const closed = new Promise<void>((resolve) => {
+    state.close = () => {
+      state.isClosed = true;
+      resolve();
+    };
+  });
+  const pause = (): Promise<void> =>
+    Promise.race([closed, new Promise<void>((resolve) => void after(PAUSE_MS, resolve))]);
+
+  /** Returns `undefined` when it was closed before an attempt has succeeded. */
+  const read = async <Result>(attempt: () => Promise<Result>): Promise<Result | undefined> => {
+    while (!state.isClosed) {
+      try {
+        return await attempt();
+      } catch (error) {
+        if (!(error instanceof StoreUnavailable)) throw error;
+      }
+      await pause();
+    }
+    return undefined;
+  };
+  return { read, close: () => state.close() };
+};
+
 /** Makes the function that opens the dead letters of a reactor. */
 export const deadLetters =
-  ({ name, log, sessions, parked }: DeadLettersOptions): OpenDeadLetters =>
+  ({ name, log, sessions, timers, parked }: DeadLettersOptions): OpenDeadLetters =>
   (onRetry) => {
     const stream = deadLetterStream(name);
     const { known, apply, add } = knownLetters(name, onRetry);
@@ -148,15 +180,15 @@ export const deadLetters =
       [...known.state.open.values()].filter(isOfParked).forEach(onRetry);
     });
 
+    const reads = persistentReads(timers);
     // The stream is read by itself: a subscription from the start would read the whole log of an event store.
-    const begin = async (): Promise<ReturnType<typeof log.subscribe>> => {
+    const begun = reads.read(async () => {
       const after = await log.head();
       for await (const page of log.readStream(stream)) page.forEach(take);
       known.isLive = true;
       return log.subscribe({ after, filter }, ({ events }) => events.forEach(take));
-    };
-    const begun = begin();
-    const ended = begun.then((following) => following.ended);
+    });
+    const ended = begun.then((following) => following?.ended);
     ended.catch(() => undefined); // not unhandled: callers may await `ended` later
 
     /** Decides a command; returns a revision of the stream at or after the event that the command has recorded. */
@@ -191,8 +223,9 @@ export const deadLetters =
       close: () => {
         endResuming();
         endResumed();
+        reads.close();
         return begun.then(
-          (following) => following.close(),
+          (following) => following?.close(),
           () => undefined,
         );
       },

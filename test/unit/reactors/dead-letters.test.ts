@@ -9,7 +9,7 @@ import { deadLetterAggregate, MAX_DEAD_LETTERS } from '../../../services/dead-le
 import { deadLetterStream } from '../../../services/dead-letter/events.js';
 import type { OpenLetter } from '../../../services/dead-letter/state.js';
 import type { RecordedEvent } from '../../../services/kernel/event.js';
-import { StreamParked } from '../../../services/kernel/fault.js';
+import { StoreUnavailable, StreamParked } from '../../../services/kernel/fault.js';
 import { type ParkedStreams, parkedStreams } from '../../../services/kernel/log-readers/parked-streams.js';
 import type { Checkpoint } from '../../../services/kernel/ports/checkpoint.js';
 import type { EventStore } from '../../../services/kernel/ports/event-store.js';
@@ -51,6 +51,10 @@ let unreadableOf: (position: bigint) => Error | undefined;
 let failingRecords: number;
 /** True while the reactor is of a release that does not know the event `DeadLetterSkipped`. */
 let isOlder: boolean;
+/** True while the log cannot be reached. */
+let isAway: boolean;
+/** The number of reads that have failed because of that. */
+let failedReads: number;
 /** The subscription of dead letters delivers nothing until this is resolved. */
 let delivery: Promise<void>;
 /** Commands about dead letters wait until this is resolved. */
@@ -65,6 +69,7 @@ beforeEach(async () => {
   checkpoint = fileCheckpoint({ directory, name: reactor, logId: store.logId });
   [tried, done] = [[], []];
   [failureOf, unreadableOf, failingRecords, isOlder] = [() => undefined, () => undefined, 0, false];
+  [isAway, failedReads] = [false, 0];
   [delivery, recording] = [Promise.resolve(), Promise.resolve()];
 });
 afterEach(async () => {
@@ -94,7 +99,7 @@ const handle: Sessions['handle'] = async (...command) => {
   throw new Error('the log cannot be reached');
 };
 
-/** The log, with `DeadLetterSkipped` as an unknown type of event while `isOlder`, and with `delivery`. */
+/** The log, with `DeadLetterSkipped` as an unknown type of event while `isOlder`, and with `isAway` and `delivery`. */
 const olderLog = (): EventStore => {
   const older = (events: readonly RecordedEvent[]): RecordedEvent[] =>
     events.map((event) =>
@@ -102,6 +107,11 @@ const olderLog = (): EventStore => {
     );
   return {
     ...store,
+    head: () => {
+      if (!isAway) return store.head();
+      failedReads += 1;
+      return Promise.reject(new StoreUnavailable('the log cannot be reached'));
+    },
     async *readStream(...asked) {
       for await (const page of store.readStream(...asked)) yield older(page);
     },
@@ -124,7 +134,7 @@ const open = (): void => {
     timers,
     random: () => 0,
     givingUp: {
-      deadLetters: deadLetters({ name: reactor, log, sessions: { handle }, parked }),
+      deadLetters: deadLetters({ name: reactor, log, sessions: { handle }, timers, parked }),
       afterMs: GIVE_UP_MS,
     },
     itemOf: ({ position }) => {
@@ -279,6 +289,41 @@ describe('a dead letter', () => {
     await restart();
     await untilIncluded(() => tried, 3n);
     expect(tried).toEqual([1n, 3n]);
+  });
+});
+
+describe('a reactor that starts while the log cannot be reached', () => {
+  const untilFailed = (count: number) =>
+    until(
+      () => Promise.resolve(failedReads),
+      (found) => found >= count,
+    );
+
+  it('reads its dead letters when the log can be reached again', async () => {
+    await makeDeadLetter();
+    isAway = true;
+    await restart();
+    await untilFailed(1);
+    timers.advance(1_000);
+    await untilFailed(2);
+    isAway = false;
+    await record(1);
+    await until(
+      () => {
+        timers.advance(1_000);
+        return Promise.resolve(done.length);
+      },
+      (count) => count === 3,
+    );
+    expect(tried).toEqual([done[2]]); // and not the dead letter
+  });
+
+  it('closes without a failure', async () => {
+    isAway = true;
+    open();
+    await untilFailed(1);
+    await running.close();
+    await running.ended;
   });
 });
 
