@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Appended } from '../../kernel/ports/event-store.js';
 import { type Fault, OutcomeUnknown, StoreUnavailable } from '../../kernel/fault.js';
@@ -66,6 +67,7 @@ export const appenderInOrder = (client: AppendClient): Appender => ({
 export const appender = (client: AppendClient, now: () => number = Date.now): Appender => {
   const last = new Map<string, Promise<unknown>>();
   const ending = new AbortController();
+  setMaxListeners(0, ending.signal); // each pause adds one
 
   const insist = async (append: Append): Promise<Appended> => {
     const deadline = now() + TRY_MS;

@@ -5,6 +5,7 @@ import { streamName } from '../../../services/kernel/stream.js';
 import { type Appender, appender } from '../../../services/store/eventstore/appender.js';
 import { deniedAppends } from '../../../services/store/eventstore/denied-appends.js';
 import { newEvent } from '../../support/streams/filled-log.js';
+import { until } from '../../support/until.js';
 
 const broken = (): Error => new UnavailableError({ details: 'read ECONNRESET' } as never);
 const denied = (): Error => new AccessDeniedError();
@@ -46,6 +47,39 @@ describe('an append to an event store that is denied', () => {
     await expect(appends.noted(Promise.reject(new OutcomeUnknown('denied', denied())))).rejects.toThrow('denied');
     expect(appends.reason()).toBe('denied');
     appends.close();
+  });
+});
+
+describe('appends to an event store that cannot be reached', () => {
+  it('wait in any number without a warning of Node.js', async () => {
+    const warnings: Error[] = [];
+    const note = (warning: Error): void => void warnings.push(warning);
+    process.on('warning', note);
+    let attempts = 0;
+    const appends = appender({
+      send: () => {
+        attempts += 1;
+        return Promise.reject(broken());
+      },
+      close: () => Promise.resolve(),
+    });
+    const outcomes = Array.from({ length: 20 }, (_, at) =>
+      appends
+        .append({
+          stream: streamName('counted', [String(at)]),
+          expected: 'any',
+          events: [newEvent('Counted', Buffer.of())],
+        })
+        .catch(() => undefined),
+    );
+    await until(
+      () => Promise.resolve(attempts),
+      (count) => count > 20, // each is sent again after its first pause
+    );
+    await appends.close();
+    await Promise.all(outcomes);
+    process.off('warning', note);
+    expect(warnings).toEqual([]);
   });
 });
 
