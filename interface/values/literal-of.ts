@@ -9,6 +9,7 @@ import {
 } from '../../proto/gen/platformidl/core/literals_pb.js';
 import { type LiteralType, SimpleType } from '../../proto/gen/platformidl/core/types_pb.js';
 import { durationOf } from './duration-text.js';
+import { jsonOf } from './json-of.js';
 import { Problem } from './problem.js';
 import { typeInWords } from './type-text.js';
 
@@ -116,13 +117,31 @@ const within = (place: string, type: LiteralType, value: unknown): Literal => {
   }
 };
 
+const literalIfFits = (type: LiteralType, value: unknown): readonly Literal[] => {
+  try {
+    return [literalOf(type, value)];
+  } catch (error) {
+    if (error instanceof Problem) return [];
+    throw error;
+  }
+};
+
+/** True where two values are of the same kinds in JSON, at every level: a text `7` is not the number 7. */
+const isOfKind = (value: unknown, other: unknown): boolean => {
+  if (Array.isArray(value)) return Array.isArray(other) && value.every((each, at) => isOfKind(each, other[at]));
+  if (isObject(value))
+    return isObject(other) && Object.entries(value).every(([key, each]) => isOfKind(each, other[key]));
+  return typeof value === typeof other;
+};
+
+/**
+ * The value as the first variant that takes it as it is; where there is none, as the first for which it can be read,
+ * such as an integer for the text `7`.
+ */
 const firstThatFits = (variants: readonly LiteralType[], value: unknown): Literal => {
-  for (const type of variants)
-    try {
-      return unionLiteral(type, literalOf(type, value));
-    } catch (error) {
-      if (!(error instanceof Problem)) throw error;
-    }
+  const fits = variants.flatMap((type) => literalIfFits(type, value).map((literal) => ({ type, literal })));
+  const first = fits.find(({ literal }) => isOfKind(value, jsonOf(literal))) ?? fits[0];
+  if (first) return unionLiteral(first.type, first.literal);
   throw new Problem(`write ${variants.map(typeInWords).join(' or ')}`);
 };
 

@@ -160,6 +160,15 @@ describe('the members of a struct', () => {
     expect(jsonOf(entryOfStruct(SHAPE, parts, members.required).literal!)).toEqual(json);
   });
 
+  it('of a union stay a text that reads like a number, and a number', () => {
+    const type = struct({ metadata: { properties: { id: { anyOf: [{ type: 'integer' }, { type: 'string' }] } } } });
+    const members = membersOf(type)!;
+    for (const json of [{ id: '7' }, { id: 7 }]) {
+      const values = memberValues(members, entryOfJson(type, json).literal)!;
+      expect(jsonOf(entryOfStruct(type, [['id', { literal: values['id']! }]], []).literal!)).toEqual(json);
+    }
+  });
+
   it('are undefined for a value that does not fit the schema, and for a struct without a schema', () => {
     const members = membersOf(SHAPE)!;
     expect(memberValues(members, entryOfJson(SHAPE, { colour: 'blue' }).literal)).toBeUndefined();

@@ -133,6 +133,14 @@ describe('the values of a form', () => {
     expect(typeInWords(type)).toBe('integer or text');
   });
 
+  it('of a union are of a variant that takes them as they are, before one for which they can be read', () => {
+    const lists = [INTEGER, TEXT].map((value) => typeOf({ case: 'collectionType', value }));
+    const type = typeOf({ case: 'unionType', value: { variants: [INTEGER, TEXT, ...lists] } });
+    for (const value of ['7', 7, ['7', '8'], [7, 8]]) expect(jsonOf(literalOf(type, value))).toEqual(value);
+    const numbers = typeOf({ case: 'unionType', value: { variants: [simple(SimpleType.NONE), INTEGER] } });
+    expect(jsonOf(literalOf(numbers, '7'))).toBe(7);
+  });
+
   it('of a union with the type none are of the type none only when they are null', () => {
     const type = typeOf({ case: 'unionType', value: { variants: [simple(SimpleType.NONE), TEXT] } });
     expect(jsonOf(literalOf(type, 'seven'))).toBe('seven');
