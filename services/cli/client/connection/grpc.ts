@@ -12,7 +12,7 @@ import {
 } from '@grpc/grpc-js';
 import { tlsByAddress } from '../../../../engine/tls-address.js';
 import { EventLogService } from '../../../../proto/gen/platformidl/eventlog/tail_pb.js';
-import { type Headers, type Transport, UNREAD } from './connection.js';
+import { ANSWER_DEPTH, type Headers, type Transport, UNREAD } from './connection.js';
 import type { ChannelSettings, GrpcAddress, Profile, RetryPolicy } from './profile.js';
 import { proxyHeaders } from './proxy-headers.js';
 import { ConnectionLost, ForeignAnswer, isForLater, Refused, TimedOut, Unreachable } from './refusal.js';
@@ -90,7 +90,7 @@ const retried = async <Answer>(
 /** The message of an answer. @throws {ForeignAnswer} when it has no such message. */
 const messageIn = <Output extends DescMessage>(output: Output, bytes: Buffer, server: string): MessageShape<Output> => {
   try {
-    return fromBinary(output, bytes);
+    return fromBinary(output, bytes, { recursionLimit: ANSWER_DEPTH });
   } catch (cause) {
     throw new ForeignAnswer(server, { cause });
   }

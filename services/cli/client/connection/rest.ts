@@ -3,13 +3,15 @@ import { type Status, StatusSchema } from '../../../../proto/gen/google/rpc/stat
 import { bindingOf } from '../../../../interface/rest/binding.js';
 import { EventLogService } from '../../../../proto/gen/platformidl/eventlog/tail_pb.js';
 import { grpcStatusNumber } from '../../../kernel/grpc-status.js';
-import { type StreamOptions, type Transport, UNREAD } from './connection.js';
+import { ANSWER_DEPTH, type StreamOptions, type Transport, UNREAD } from './connection.js';
 import { ConnectionLost, ForeignAnswer, Refused, TimedOut, Unreachable } from './refusal.js';
 import { eventsIn, type ServerSentEvent } from './server-sent-events.js';
 
 const OCTETS = 'application/octet-stream';
 
 const EVENTS = 'text/event-stream';
+
+const READING = { ignoreUnknownFields: true, recursionLimit: ANSWER_DEPTH };
 
 const isOf = (mediaType: string, answer: Response): boolean =>
   answer.headers.get('content-type')?.startsWith(mediaType) === true;
@@ -77,8 +79,8 @@ const messageIn = async <Output extends DescMessage>(
   });
   try {
     return isJson(answer)
-      ? fromJsonString(output, new TextDecoder().decode(body), { ignoreUnknownFields: true })
-      : fromBinary(output, new Uint8Array(body));
+      ? fromJsonString(output, new TextDecoder().decode(body), READING)
+      : fromBinary(output, new Uint8Array(body), READING);
   } catch (cause) {
     throw new ForeignAnswer(server, { cause });
   }
@@ -91,7 +93,7 @@ const messageOfEvent = <Output extends DescMessage>(
   server: string,
 ): MessageShape<Output> => {
   try {
-    return fromJsonString(output, data, { ignoreUnknownFields: true });
+    return fromJsonString(output, data, READING);
   } catch (cause) {
     throw new ForeignAnswer(server, { cause });
   }
