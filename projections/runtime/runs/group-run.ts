@@ -76,7 +76,10 @@ type TakePage = (page: LogPage) => Promise<TakenBatch | undefined>;
  *
  * @returns the batch that was written, or `undefined` while it is still growing.
  */
-const pageTaker = ({ log, codecs }: GroupRunOptions, target: Projector, take: Projector['take']): TakePage => {
+const pageTaker = (options: GroupRunOptions, target: Projector): TakePage => {
+  const { log, codecs, onUnavailable, isClosed } = options;
+  const retried = <Result>(work: () => Promise<Result>): Promise<Result | undefined> =>
+    retryWhileUnavailable(work, onUnavailable, isClosed);
   let growing: Pick<TakenBatch, 'count' | 'last'> = { count: 0, last: undefined };
   let seen = 0;
   return async (page) => {
@@ -84,8 +87,10 @@ const pageTaker = ({ log, codecs }: GroupRunOptions, target: Projector, take: Pr
     const last = wanted.findLast(({ stream }) => codecs.has(categoryOf(stream)));
     growing = { count: growing.count + wanted.length, last: last ?? growing.last };
     seen += page.events.length;
-    const hasNext = page.hasNext ?? page.position < (await log.head());
-    if (!(await take(wanted, page.position, hasNext && seen < MAX_SEEN))) return undefined;
+    const hasNext = page.hasNext ?? (await retried(async () => page.position < (await log.head())));
+    if (hasNext === undefined) return undefined;
+    const isWritten = await retried(() => target.take(wanted, page.position, hasNext && seen < MAX_SEEN));
+    if (isWritten !== true) return undefined;
     const taken = { ...growing, isAtHead: !hasNext };
     growing = { count: 0, last: undefined };
     seen = 0;
@@ -194,14 +199,10 @@ export const projectLog = (
   run: GroupRun,
   { accepts, onBatch }: ProjectionOptions,
 ): FollowingGroup => {
-  const { log, onUnavailable, serially, isClosed } = options;
+  const { log, serially } = options;
   const { group, target } = run;
   if (group.partitions.length === 0) return idle();
-  const take = pageTaker(
-    options,
-    target,
-    async (...taken) => (await retryWhileUnavailable(() => target.take(...taken), onUnavailable, isClosed)) ?? false,
-  );
+  const take = pageTaker(options, target);
   const subscription = log.subscribe({ after: target.position() }, async (page) => {
     if (!accepts(page)) return;
     const taken = await serially(() => take(page));

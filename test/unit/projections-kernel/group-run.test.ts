@@ -262,6 +262,32 @@ describe('a run of partitions', () => {
     await run.close();
   });
 
+  it('asks again for the head of the log when the log is unavailable, until it is closed', async () => {
+    const [event] = recorded([{ stream: 's' }]);
+    let isClosed = false;
+    const times: number[] = [];
+    let failures = 2;
+    const { log, deliver } = scriptedLog([event!], {
+      head: () => {
+        failures -= 1;
+        return failures >= 0 ? Promise.reject(new StoreUnavailable('locked')) : Promise.resolve(1n);
+      },
+    });
+    const { run } = await start(log, {
+      isClosed: () => isClosed,
+      onUnavailable: (_, time) => {
+        times.push(time);
+        return Promise.resolve();
+      },
+    });
+    await deliver([event!], { hasNext: undefined as never });
+    expect([times, run.position()]).toEqual([[1, 2], 1n]);
+    isClosed = true;
+    await deliver([{ ...event!, position: 2n }], { hasNext: undefined as never });
+    expect(run.position()).toBe(1n);
+    await run.close();
+  });
+
   it('ends with the error of its subscription, or when another process has moved a checkpoint', async () => {
     const failing = scriptedLog();
     const { run } = await start(failing.log);
