@@ -71,10 +71,13 @@ export const labelsOf = (filters: string): string =>
     .flatMap((term) => labelOf(term) ?? [])
     .join(' ');
 
+/** Characters that no label has, and that separate values and conditions in the server's filters. */
+const BETWEEN_LABELS = /[\s,;+]+/u;
+
 /** Replaces the labels that a filter text asks for. */
 export const withLabels = (filters: string, labels: string): string => {
   const others = termsOf(filters).filter((term) => labelOf(term) === undefined);
-  const wanted = labels.split(/\s+/u).filter((label) => !/^=?$/u.test(label));
+  const wanted = labels.split(BETWEEN_LABELS).filter((label) => !/^=?$/u.test(label));
   return [...others, ...wanted.map(labelCondition)].map(textOf).join('+');
 };
 

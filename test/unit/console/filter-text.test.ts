@@ -63,6 +63,12 @@ it('labels become conditions, with a value or with any value', () => {
   expect(withLabels(text, '')).toBe('eq(phase,FAILED)');
 });
 
+it('characters that no label has, and that separate values or conditions in a filter, separate labels', () => {
+  expect(withLabels('', 'team=a,b; tier+zone=x')).toBe(
+    'eq(label.team,a)+contains(label.b,%)+contains(label.tier,%)+eq(label.zone,x)',
+  );
+});
+
 it('other conditions on labels are kept', () => {
   const text = 'ne(label.team,a)+contains(label.team,b)+value_in(label.tier,x;y)';
   expect(labelsOf(text)).toBe('');
