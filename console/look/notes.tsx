@@ -1,20 +1,7 @@
 import type { ReactNode } from 'react';
 
-import { ServerFailure, ServerUnreachable } from '../server/failure.js';
-
-const adviceFor = (error: unknown, isRepeated: boolean): string => {
-  if (error instanceof ServerUnreachable)
-    return isRepeated
-      ? 'The page asks again until the server answers.'
-      : 'The page does not send the request again. If it was to change something, see whether it has before you try again.';
-  if (error instanceof RangeError) return 'Correct it and try again.';
-  if (!(error instanceof ServerFailure)) return 'Load the page again. If the error stays, report it with this text.';
-  if (error.status === 400) return 'Correct it and try again.';
-  if (error.status === 401) return 'Sign in first.';
-  if (error.status === 403) return 'Ask an operator for the permission.';
-  if (error.status === 404) return 'Look at the name, and at the project and domain.';
-  return 'The log of the server has more, by the id of the request.';
-};
+import { ServerFailure } from '../server/failure.js';
+import { adviceFor } from './advice.js';
 
 type FailureProps = {
   readonly error: unknown;
