@@ -933,7 +933,7 @@ export const comments: Readonly<Record<string, string>> = {
   "platformidl.eventlog.ScheduleStatus.parked": "An event of the schedule's stream cannot be read. Until it can, nothing is fired, and only `id` and `problem` are\nset.",
   "platformidl.eventlog.ScheduleStatus.past": "The last ten outcomes, the newest first.",
   "platformidl.eventlog.ScheduleStatus.paused": "The schedule is paused: its ticks are skipped.",
-  "platformidl.eventlog.ScheduleStatus.problem": "Why the schedule cannot be evaluated; empty when it can.",
+  "platformidl.eventlog.ScheduleStatus.problem": "Why the schedule cannot be evaluated, or never fires; empty otherwise.",
   "platformidl.eventlog.ScheduleStatus.skipping": "Ticks that are not decided yet and will be skipped, as SkipTick has asked, ascending.",
   "platformidl.eventlog.TailEvent": "An event of the log.",
   "platformidl.eventlog.TailEvent.id": "Its id, a UUID.",

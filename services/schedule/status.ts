@@ -1,5 +1,6 @@
 import { create } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { FixedRateUnit, type Schedule } from '../../proto/gen/platformidl/admin/schedule_pb.js';
 import { ResourceType } from '../../proto/gen/platformidl/core/identifier_pb.js';
 import {
   type ScheduleStatus,
@@ -39,8 +40,14 @@ export const outcomeMessage = ({ atMs, version, outcome }: PastTick): TickOutcom
     ...(outcome.kind === 'fired' ? { execution: outcome.execution } : { reason: outcome.reason }),
   });
 
-/** The fire times to come, the oldest tick that is due and not decided, and why these cannot be computed. */
+/** The fire times to come, the oldest tick that is due and not decided, and why there are none. */
 type Times = { readonly next: readonly number[]; readonly undecidedMs?: number | undefined; readonly problem?: string };
+
+/** Why a schedule, which registration accepts as FlyteAdmin does, has no fire time. */
+const neverFires = ({ ScheduleExpression: expression }: Schedule): string =>
+  expression.case === 'rate' && !Object.hasOwn(FixedRateUnit, expression.value.unit)
+    ? `it never fires: its rate has the unknown unit ${expression.value.unit}`
+    : 'it never fires: no time matches it';
 
 /** The next fire times of the active version, and its oldest tick that is due and not decided. */
 const timesOf = (active: Segment, { untilMs, skips }: ScheduleState, { nowMs, timezone }: StatusFacts): Times => {
@@ -48,7 +55,8 @@ const timesOf = (active: Segment, { untilMs, skips }: ScheduleState, { nowMs, ti
     const ticks = segmentTicks(active, timezone);
     const first = ticks.after(Math.max(active.fromMs, untilMs));
     const next = nextTicks(ticks, Math.max(active.fromMs, nowMs, untilMs), NEXT, skips);
-    return { next, undecidedMs: first !== undefined && first <= nowMs ? first : undefined };
+    const problem = active.schedule !== undefined && first === undefined ? neverFires(active.schedule) : '';
+    return { next, undecidedMs: first !== undefined && first <= nowMs ? first : undefined, problem };
   } catch (error) {
     // An expression of an older release that registration refuses today must not hide the other schedules.
     return { next: [], problem: errorText(error) };

@@ -11,7 +11,7 @@ import {
   ProjectSchema,
   Project_ProjectState as ProjectState,
 } from '../../../proto/gen/platformidl/admin/project_pb.js';
-import { ScheduleSchema } from '../../../proto/gen/platformidl/admin/schedule_pb.js';
+import { type Schedule, ScheduleSchema } from '../../../proto/gen/platformidl/admin/schedule_pb.js';
 import { ResourceType } from '../../../proto/gen/platformidl/core/identifier_pb.js';
 import {
   type ScheduleFireResponse,
@@ -78,12 +78,13 @@ const openPlane = () => {
     version,
   });
 
-  /** Registers a version of a launch plan with this cron expression, or without a schedule, and activates it. */
-  const activate = async (name: string, expression: string | undefined, version = 'v1'): Promise<void> => {
+  const cron = (schedule: string): Schedule =>
+    create(ScheduleSchema, { ScheduleExpression: { case: 'cronSchedule', value: { schedule } } });
+  /** Registers a version of a launch plan with a schedule or a cron expression, or without, and activates it. */
+  const activate = async (name: string, given: Schedule | string | undefined, version = 'v1'): Promise<void> => {
     const id = idOf(name, version);
     const spec = { spec: NONE, expectedInputs: NONE, expectedOutputs: NONE, limitsConcurrency: false, digest: NONE };
-    const ScheduleExpression = { case: 'cronSchedule', value: { schedule: expression ?? '' } } as const;
-    const schedule = expression === undefined ? undefined : create(ScheduleSchema, { ScheduleExpression });
+    const schedule = typeof given === 'string' ? cron(given) : given;
     for (const command of [
       { type: 'RegisterLaunchPlan', id, ...spec },
       { type: 'ActivateLaunchPlan', id, schedule },
@@ -276,6 +277,19 @@ describe('the list of schedules', () => {
       ['good', 10],
     ]);
     expect(schedules[0]!.problem).not.toBe('');
+  });
+
+  it('says of a schedule that never fires why it does not', async () => {
+    const plane = openPlane();
+    const rate = { value: 1, unit: 9 as never };
+    await plane.activate('rate', create(ScheduleSchema, { ScheduleExpression: { case: 'rate', value: rate } }));
+    await plane.activate('february', '0 0 30 2 *');
+    await plane.pause('february');
+    const { schedules } = await plane.list();
+    expect(schedules.map(({ id, problem }) => [id!.name, problem])).toEqual([
+      ['february', 'it never fires: no time matches it'],
+      ['rate', 'it never fires: its rate has the unknown unit 9'],
+    ]);
   });
 
   it('shows a schedule whose stream cannot be read among the others, and why', async () => {

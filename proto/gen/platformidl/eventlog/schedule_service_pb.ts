@@ -155,7 +155,7 @@ export type ScheduleStatus = Message<"platformidl.eventlog.ScheduleStatus"> & {
   failed: bigint;
 
   /**
-   * Why the schedule cannot be evaluated; empty when it can.
+   * Why the schedule cannot be evaluated, or never fires; empty otherwise.
    *
    * @generated from field: string problem = 10;
    */
