@@ -6,7 +6,7 @@ import {
   CreateUploadLocationResponseSchema,
 } from '../../proto/gen/platformidl/service/dataproxy_pb.js';
 import { RpcError, invalid } from '../kernel/rpc.js';
-import { type UploadKey, isPathSegment, isUploadPath } from '../kernel/ports/uploads.js';
+import { type UploadKey, segmentProblem, uploadPathProblem } from '../kernel/ports/uploads.js';
 import { expirySeconds } from './expiry.js';
 import type { DataProxyServices } from './ports.js';
 
@@ -30,15 +30,13 @@ const base32 = (bytes: Uint8Array): string => {
 const randomName = (random: (bytes: number) => Uint8Array): string =>
   Array.from(random(NAME_LENGTH), (byte) => LETTERS[byte % LETTERS.length]).join('');
 
-/** Throws INVALID_ARGUMENT for the first part that cannot be in a path. */
-const checkSegments = (parts: Readonly<Record<string, string>>, isFit: (text: string) => boolean): void => {
-  const wrong = Object.entries(parts).find(([, text]) => text !== '' && !isFit(text));
-  if (wrong) throw invalid(wrong[0], 'it cannot be in a path');
+/** Throws INVALID_ARGUMENT for the first text that has a problem. */
+const checkTexts = (texts: Readonly<Record<string, string>>, problemOf: (text: string) => string | undefined): void => {
+  for (const [field, text] of Object.entries(texts)) {
+    const problem = text === '' ? undefined : problemOf(text);
+    if (problem !== undefined) throw invalid(field, problem);
+  }
 };
-
-/** The error for a path whose two parts are too long together; names the root where the name was made here. */
-const tooLong = (filename: string): RpcError =>
-  invalid(filename ? 'filename' : 'filename_root', 'the path of the upload is too long');
 
 /**
  * The location of an upload: `<root or base32 of the MD5>/<filename or a random name>` within its project and domain.
@@ -55,10 +53,11 @@ const uploadKey = (
     throw new RpcError('INVALID_ARGUMENT', 'content_md5 or filename_root is a required parameter');
   }
   if (contentMd5.length > 0 && contentMd5.length !== MD5_BYTES) throw invalid('content_md5', 'an MD5 has 16 bytes');
-  checkSegments({ project, domain, org }, isPathSegment);
-  checkSegments({ filename_root: filenameRoot, filename }, isUploadPath);
+  checkTexts({ project, domain, org }, segmentProblem);
+  checkTexts({ filename_root: filenameRoot, filename }, uploadPathProblem);
   const path = `${filenameRoot || base32(contentMd5)}/${filename || randomName(random)}`;
-  if (!isUploadPath(path)) throw tooLong(filename);
+  // Too long with both; the name was made here where none was given.
+  checkTexts({ [filename ? 'filename' : 'filename_root']: path }, uploadPathProblem);
   return { org, project, domain, path };
 };
 

@@ -4,7 +4,7 @@ export type UploadKey = {
   readonly org: string;
   readonly project: string;
   readonly domain: string;
-  /** Folders and file name below the project and domain; each segment satisfies {@link isPathSegment}. */
+  /** Folders and file name below the project and domain; no segment has a {@link segmentProblem}. */
   readonly path: string;
 };
 
@@ -103,16 +103,24 @@ const UNSAFE = /^\.{1,2}$|[\u0000-\u001f\u007f/]|\p{Cs}/u;
 const utf8 = new TextEncoder();
 
 /**
- * True when a text can be one segment of a path in every store: 1 to 255 bytes, not `.` or `..`, no slash, no control
- * character of ASCII, no lone surrogate.
+ * The reason why a text cannot be one segment of a path in every store: 1 to 255 bytes, not `.` or `..`, no slash, no
+ * control character of ASCII, no lone surrogate. `undefined` when it can.
  */
-export const isPathSegment = (text: string): boolean =>
-  text !== '' && !UNSAFE.test(text) && utf8.encode(text).length <= MAX_PART_BYTES;
+export const segmentProblem = (text: string): string | undefined => {
+  if (text === '' || UNSAFE.test(text)) return 'it cannot be in a path';
+  return utf8.encode(text).length > MAX_PART_BYTES ? `a part of a path has at most ${MAX_PART_BYTES} bytes` : undefined;
+};
 
-/** True when a text can be the path of an upload: at most 32 such segments, joined by slashes, and 800 bytes. */
-export const isUploadPath = (path: string): boolean => {
+/**
+ * The reason why a text cannot be the path of an upload: at most 32 such segments, joined by slashes, and 800 bytes.
+ * `undefined` when it can.
+ */
+export const uploadPathProblem = (path: string): string | undefined => {
   const parts = path.split('/');
-  return parts.length <= MAX_PARTS && parts.every(isPathSegment) && utf8.encode(path).length <= MAX_PATH_BYTES;
+  if (parts.length > MAX_PARTS) return `a path has at most ${MAX_PARTS} parts`;
+  const problem = parts.map(segmentProblem).find((each) => each !== undefined);
+  if (problem !== undefined) return problem;
+  return utf8.encode(path).length > MAX_PATH_BYTES ? `a path has at most ${MAX_PATH_BYTES} bytes` : undefined;
 };
 
 /**
@@ -135,5 +143,7 @@ export const uploadAt = (path: string): UploadKey | undefined => {
   if (area !== 'uploads' && area !== 'orgs') return undefined;
   const key = keyOfSegments(area === 'orgs' ? rest : ['', ...rest]);
   const named = [...(area === 'orgs' ? [key.org] : []), key.project, key.domain];
-  return named.every(isPathSegment) && isUploadPath(key.path) ? key : undefined;
+  return [...named.map(segmentProblem), uploadPathProblem(key.path)].some((each) => each !== undefined)
+    ? undefined
+    : key;
 };

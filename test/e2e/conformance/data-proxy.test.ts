@@ -116,8 +116,21 @@ describe.each(['grpc', 'rest'] as const)('CreateUploadLocation over %s', (way) =
     ['a name with a part that leads out of the folder', { contentMd5, filename: 'a/../../b' }, 'filename'],
     ['an absolute path as name', { contentMd5, filename: '/etc/passwd' }, 'filename'],
     ['a name with a NUL character', { contentMd5, filename: 'a\u0000b' }, 'filename'],
-    ['a name of 300 characters', { contentMd5, filename: 'a'.repeat(300) }, 'filename'],
-    ['a path of 1,000 characters', { contentMd5, filename: 'a/'.repeat(500) + 'a' }, 'filename'],
+    [
+      'a name of 300 characters',
+      { contentMd5, filename: 'a'.repeat(300) },
+      'invalid value for filename: a part of a path has at most 255 bytes',
+    ],
+    [
+      'a path of 501 parts',
+      { contentMd5, filename: 'a/'.repeat(500) + 'a' },
+      'invalid value for filename: a path has at most 32 parts',
+    ],
+    [
+      'a path of 1,000 characters',
+      { contentMd5, filename: `${'a'.repeat(199)}/`.repeat(4) + 'a'.repeat(200) },
+      'invalid value for filename: a path has at most 800 bytes',
+    ],
     ['a root that leads out of the folder', { filenameRoot: '..', filename: 'a' }, 'filename_root'],
     [
       'a root and name that are too long together',
