@@ -44,7 +44,7 @@ export type ResolvedConfiguration = {
 export const assertConfig = ({ metadata, maxParallelism, qualityOfService }: ExecutionSpec): void => {
   const mode = metadata?.mode ?? Mode.MANUAL;
   // The enum is open: a client may send any number.
-  if (!Object.hasOwn(Mode, mode)) throw invalid('metadata.mode', `${mode} is not a mode`);
+  if (!Object.hasOwn(Mode, mode)) throw invalid('spec.metadata.mode', `${mode} is not a mode`);
   if (maxParallelism < 0) throw invalid('max_parallelism', `${maxParallelism} is below 0`);
   assertQualityOfService(qualityOfService);
 };

@@ -177,7 +177,7 @@ const REFUSED: readonly Row<typeof method.createExecution.input>[] = [
   {
     rule: 'a mode that exists',
     change: metadata({ mode: 77 as never }),
-    says: 'invalid value for metadata.mode: 77 is not a mode',
+    says: 'invalid value for spec.metadata.mode: 77 is not a mode',
   },
   { rule: '9: valid labels', change: badLabel, says: 'invalid label key [a b]' },
   {

@@ -143,7 +143,7 @@ describe('the request of a launch', () => {
   });
 
   it.each<[string, Spec, string]>([
-    ['mode', { metadata: { mode: 99 as never } }, 'invalid value for metadata.mode: 99 is not a mode'],
+    ['mode', { metadata: { mode: 99 as never } }, 'invalid value for spec.metadata.mode: 99 is not a mode'],
     ['parallelism', { maxParallelism: -1 }, 'invalid value for max_parallelism: -1 is below 0'],
     [
       'tier',
