@@ -32,7 +32,8 @@ type Options = {
 /** A caller whose token was verified at the time `at`. */
 type Remembered = { readonly caller: Caller; readonly at: number; readonly until: number };
 
-const BEARER = /^bearer +(\S+) *$/iu;
+/** White space around the value of a header is no part of it (RFC 9110, section 5.5); HTTP/2 leaves it there. */
+const BEARER = /^[ \t]*bearer +(\S+)[ \t]*$/iu;
 
 const bearerIn = (value: string | undefined): string | undefined => BEARER.exec(value ?? '')?.[1];
 

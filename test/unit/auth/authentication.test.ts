@@ -83,6 +83,8 @@ describe('the caller of a call', () => {
     [{ authorization: 'Bearer theirs', 'flyte-authorization': 'Bearer ours-2' }, 'ours-2'],
     [{ authorization: 'Basic abc', 'flyte-authorization': 'Bearer ours-2' }, 'ours-2'],
     [{ 'flyte-authorization': 'bearer ours-2' }, 'ours-2'],
+    // White space around the value of a field is no part of it (RFC 9110, section 5.5).
+    [{ authorization: ' \t Bearer ours-1 \t ' }, 'ours-1'],
   ])('of %j is %s', async (headers, principal) => {
     expect(await opened().ask(headers as unknown as Record<string, string>)).toBe(principal);
   });
