@@ -1,6 +1,6 @@
 import { invalid } from '../../services/kernel/rpc.js';
 import type { Moment } from '../runtime/prefix-fold.js';
-import { isDay } from '../../services/kernel/values/calendar-day.js';
+import { isMisreadTime } from '../../services/kernel/values/calendar-day.js';
 
 /** Characters of a value that an error message quotes. */
 const SHOWN = 100;
@@ -9,14 +9,11 @@ const SHOWN = 100;
 // would be read as a position of another log.
 const POSITION = /^(?:([^:]+)\.)?(\d{1,20})$/u;
 const MAX_POSITION = 2n ** 64n - 1n;
-// RFC 3339; `isDay` checks the date, and Date.parse the time and the offset.
-const TIME = /^(?<day>\d{4}-\d{2}-\d{2})T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\d{2})$/u;
+// RFC 3339; `isMisreadTime` checks the date, and Date.parse the time and the offset.
+const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\d{2})$/u;
 
 /** Milliseconds since 1970; NaN for a text that is no time. */
-const timeOf = (text: string): number => {
-  const day = TIME.exec(text)?.groups?.['day'];
-  return day !== undefined && isDay(day) ? Date.parse(text) : NaN;
-};
+const timeOf = (text: string): number => (TIME.test(text) && !isMisreadTime(text) ? Date.parse(text) : NaN);
 
 /**
  * Reads a moment of the past from a field of a request: a position as a number, a position as `flightlog-position` has

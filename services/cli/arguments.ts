@@ -1,7 +1,7 @@
 import { InvalidArgumentError } from 'commander';
 import { FILTER_FIELDS, type EventCondition } from '../reactors/export-to-kafka/selection.js';
 import { duration } from '../config/setting-kinds.js';
-import { isDay } from '../kernel/values/calendar-day.js';
+import { isMisreadTime } from '../kernel/values/calendar-day.js';
 
 /** The largest number that a field of 32 bits of a request can hold, without a sign. */
 const MAX_NUMBER = 4_294_967_295;
@@ -52,10 +52,8 @@ export const names = (text: string, before: readonly string[] = []): readonly st
 
 const INSTANT = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:\d{2}))?$/u;
 
-const DAY_LENGTH = '2026-03-02'.length;
-
 const timeIn = (text: string, rule: string): number => {
-  const ms = INSTANT.test(text) && isDay(text.slice(0, DAY_LENGTH)) ? Date.parse(text) : NaN;
+  const ms = INSTANT.test(text) && !isMisreadTime(text) ? Date.parse(text) : NaN;
   if (Number.isNaN(ms)) throw new InvalidArgumentError(rule);
   return ms;
 };

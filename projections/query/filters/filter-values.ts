@@ -1,7 +1,7 @@
 import { invalid } from '../../../services/kernel/rpc.js';
 import type { Column, ColumnKind } from '../columns.js';
 import { enumNames } from '../enum-name.js';
-import { isDay } from '../../../services/kernel/values/calendar-day.js';
+import { isMisreadTime } from '../../../services/kernel/values/calendar-day.js';
 import { indexed } from '../times.js';
 
 /** A date, or a date and time; without a zone it is UTC. */
@@ -30,7 +30,7 @@ const number = (field: string, text: string): number => {
 const time = (field: string, text: string): number => {
   const [, day = '', clock = '00:00', fraction = '', zone = 'Z'] = TIME.exec(text) ?? [];
   const milliseconds = Date.parse(`${day}T${clock}${zone.toUpperCase()}`);
-  if (Number.isNaN(milliseconds) || !isDay(day))
+  if (Number.isNaN(milliseconds) || isMisreadTime(text))
     throw invalid(field, `'${text}' is not a timestamp as RFC 3339 has it`);
   return indexed(milliseconds * 1_000 + Number(fraction.padEnd(6, '0').slice(0, 6)));
 };

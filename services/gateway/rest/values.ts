@@ -1,7 +1,7 @@
 import { type DescEnum, type DescField, type DescMessage, type JsonValue, ScalarType } from '@bufbuild/protobuf';
 
 import { invalid } from '../../kernel/rpc.js';
-import { isMisreadTime } from '../wire/json-known.js';
+import { isMisreadTime } from '../../kernel/values/calendar-day.js';
 
 const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
   ...['1', 't', 'T', 'true', 'True', 'TRUE'].map((text) => [text, true] as const),

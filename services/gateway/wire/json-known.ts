@@ -1,6 +1,6 @@
 import { type DescField, type DescMessage, type JsonObject, type JsonValue, ScalarType } from '@bufbuild/protobuf';
 
-import { isDay } from '../../kernel/values/calendar-day.js';
+import { isMisreadTime } from '../../kernel/values/calendar-day.js';
 
 /** Nesting that the decoder refuses, so that what is deeper is returned as it is. */
 const MAX_DEPTH = 100;
@@ -49,14 +49,6 @@ const inField = (field: DescField, value: Parsed, { keepUnknown, depth }: Walk):
     return inMessage(message, value, { keepUnknown, depth: depth + 1 });
   }
   return Object.fromEntries(Object.keys(json).map((key) => [key, known(key)]));
-};
-
-const TIME = /^(?<day>\d{4}-\d\d-\d\d)T(?<hour>\d\d)/u;
-
-/** True for a time that the decoder would take for another one: of a day that no month has, or at 24:00. */
-export const isMisreadTime = (text: string): boolean => {
-  const { day, hour } = TIME.exec(text)?.groups ?? {};
-  return day !== undefined && (hour === '24' || !isDay(day));
 };
 
 /** A text that the decoder would take for a duration without its end, such as `1s and more`. */
@@ -114,8 +106,8 @@ export const mayBeMisread = (text: string): boolean => LONG_INTEGER.test(text) |
 
 /**
  * Parses the JSON of a message: without nulls of members of a oneof, which set nothing; with 64-bit integers of many
- * digits as texts; with times and durations that the decoder would take for others as empty texts; and, unless `keepUnknown`, without names that the
- * message does not have.
+ * digits as texts; with times and durations that the decoder would take for others as empty texts; and, unless
+ * `keepUnknown`, without names that the message does not have.
  *
  * @throws {SyntaxError} for a text that is not JSON.
  */

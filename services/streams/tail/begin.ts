@@ -2,13 +2,13 @@ import type { TailRequest } from '../../../proto/gen/platformidl/eventlog/tail_p
 import { ownTimeOf } from '../../kernel/event.js';
 import type { EventLog } from '../../kernel/ports/event-store.js';
 import { invalid } from '../../kernel/rpc.js';
-import { isDay } from '../../kernel/values/calendar-day.js';
+import { isMisreadTime } from '../../kernel/values/calendar-day.js';
 
 /** The beginning of a tail: after a position, and only what was recorded from a time on. */
 export type TailStart = { readonly after: bigint; readonly sinceMs: number };
 
 const POSITION = /^\d{1,19}$/u;
-const TIME = /^(\d{4}-\d{2}-\d{2})T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\d{2})$/u;
+const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\d{2})$/u;
 
 /** The clocks of the processes that write one log differ by less than this, in milliseconds. */
 const CLOCK_SKEW_MS = 60_000;
@@ -26,8 +26,7 @@ const before = async (log: Pick<EventLog, 'readLogBackwards'>, sinceMs: number):
 };
 
 const timeIn = (text: string): number => {
-  const [, day] = TIME.exec(text) ?? [];
-  const ms = day !== undefined && isDay(day) ? Date.parse(text) : NaN;
+  const ms = TIME.test(text) && !isMisreadTime(text) ? Date.parse(text) : NaN;
   if (Number.isNaN(ms)) throw invalid('from', 'not start, now, a position, or a time such as 2026-03-02T09:58:16Z');
   return ms;
 };

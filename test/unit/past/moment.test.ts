@@ -22,6 +22,7 @@ describe('a moment in a request', () => {
     '2026-03-02',
     '2026-13-02T00:00:00Z',
     '2026-02-30T00:00:00Z',
+    '2026-01-31T24:00:00Z',
     '99999999999999999999',
     'log-2.12',
   ])('is refused when it is neither, or of another log: %s', (text) => {

@@ -212,6 +212,10 @@ describe('a filter', () => {
       'gt(started_at,2023-02-03T25:00:00Z)',
       "invalid value for started_at: '2023-02-03T25:00:00Z' is not a timestamp as RFC 3339 has it",
     ],
+    ...['2026-01-31T24:00:00Z', '2026-01-31 24:00'].map((time) => [
+      `gt(started_at,${time})`,
+      `invalid value for started_at: '${time}' is not a timestamp as RFC 3339 has it`,
+    ]),
     [`eq(name,${'x'.repeat(40_000)})`, 'invalid value for filters: longer than 32768 characters'],
     [`eq(state,${'1'.repeat(200)})`, `invalid value for state: '${'1'.repeat(100)}…' is too long for it`],
     [Array.from({ length: 65 }, () => 'eq(state,0)').join('+'), 'invalid value for filters: more than 64 filters'],

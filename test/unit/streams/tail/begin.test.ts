@@ -22,9 +22,11 @@ it('a tail from a time on begins before the events of another writer, whose time
   await store.close();
 });
 
-it('a tail from a day that the calendar lacks is refused, and not begun at a later day', async () => {
+it('a tail from a day that the calendar lacks, or from 24:00, is refused, and not begun at a later day', async () => {
   const { store } = await openEmptyLog();
-  const request = create(TailRequestSchema, { from: '2026-02-30T09:58:16Z' });
-  await expect(tailStartOf(request, store)).rejects.toThrow(/from: not start, now, a position, or a time/u);
+  for (const from of ['2026-02-30T09:58:16Z', '2026-01-31T24:00:00Z'])
+    await expect(tailStartOf(create(TailRequestSchema, { from }), store)).rejects.toThrow(
+      /from: not start, now, a position, or a time/u,
+    );
   await store.close();
 });
