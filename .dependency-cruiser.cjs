@@ -208,7 +208,7 @@ module.exports = {
         path: '^(services|projections)/',
         pathNot: [
           '^services/(kernel|config)/',
-          '^services/(auth/permissions/(roles|principal-name)|store/eventstore/address|store/payloads/payload-location|project/rules|compiler/resources/quantity)[.]ts$',
+          '^services/(auth/permissions/(roles|principal-name)|auth/server/browser-client|store/eventstore/address|store/payloads/payload-location|project/rules|compiler/resources/quantity)[.]ts$',
           '^services/reactors/export-to-kafka/(selection|message)[.]ts$',
           '^projections/store/mongo/location[.]ts$',
         ],
