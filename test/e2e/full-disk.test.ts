@@ -52,10 +52,9 @@ it('a server on a full disk names the failing appends in /readyz, and stays read
   fill(data, inTheWay);
   const refused = await registerUntilRefused(grpc);
   expect(String(refused)).toContain('UNAVAILABLE: the store is unavailable; nothing was recorded');
-  expect(await readiness(server.ready.http)).toMatchObject({
-    ready: true,
-    checks: { appends: { state: 'degraded', why: expect.stringContaining('the disk is full') } },
-  });
+  const { ready, checks } = await readiness(server.ready.http);
+  expect([ready, checks['appends']?.state]).toEqual([true, 'degraded']);
+  expect(checks['appends']?.why).toContain('the disk is full');
   rmSync(inTheWay);
   await grpc.call(AdminService.method.registerProject, { project: { id: 'after', name: 'after' } });
   expect((await readiness(server.ready.http)).checks).not.toHaveProperty('appends');
