@@ -24,7 +24,7 @@ export const histograms = {
   },
   appends: {
     name: 'flightlog_append_duration_seconds',
-    help: 'Appends to the log, from the decision until they are durable or have failed.',
+    help: 'Appends to the log by outcome (ok, failed), from the decision until they are durable or have failed.',
     labelNames: ['outcome'],
     buckets: REQUEST_SECONDS,
   },
