@@ -627,8 +627,8 @@ export const TerminationAnnouncedSchema: GenMessage<TerminationAnnounced> = /*@_
   messageDesc(file_platformidl_eventlog_execution, 8);
 
 /**
- * An engine of the feed has the execution: from now on it alone may report. The lease lasts as long as the session of
- * the engine, until the engine returns it or another lease follows.
+ * An engine that gets its work in a stream has the execution: from now on it alone may report. The lease lasts as long
+ * as the session of the engine, until the engine returns it or another lease follows.
  *
  * @generated from message platformidl.eventlog.WorkLeased
  */

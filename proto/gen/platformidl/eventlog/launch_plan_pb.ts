@@ -21,7 +21,8 @@ export const file_platformidl_eventlog_launch_plan: GenFile = /*@__PURE__*/
   fileDesc("CiZwbGF0Zm9ybWlkbC9ldmVudGxvZy9sYXVuY2hfcGxhbi5wcm90bxIUcGxhdGZvcm1pZGwuZXZlbnRsb2ciiwIKFExhdW5jaFBsYW5SZWdpc3RlcmVkEigKAmlkGAEgASgLMhwucGxhdGZvcm1pZGwuY29yZS5JZGVudGlmaWVyEisKBHNwZWMYAiABKAsyHS5wbGF0Zm9ybWlkbC5ldmVudGxvZy5Db250ZW50EjcKD2V4cGVjdGVkX2lucHV0cxgDIAEoCzIeLnBsYXRmb3JtaWRsLmNvcmUuUGFyYW1ldGVyTWFwEjcKEGV4cGVjdGVkX291dHB1dHMYBCABKAsyHS5wbGF0Zm9ybWlkbC5jb3JlLlZhcmlhYmxlTWFwEg4KBmRpZ2VzdBgFIAEoDBIaChJsaW1pdHNfY29uY3VycmVuY3kYBiABKAgiiwEKE0xhdW5jaFBsYW5BY3RpdmF0ZWQSKAoCaWQYASABKAsyHC5wbGF0Zm9ybWlkbC5jb3JlLklkZW50aWZpZXISGwoTZGVhY3RpdmF0ZWRfdmVyc2lvbhgCIAEoCRItCghzY2hlZHVsZRgDIAEoCzIbLnBsYXRmb3JtaWRsLmFkbWluLlNjaGVkdWxlIkEKFUxhdW5jaFBsYW5EZWFjdGl2YXRlZBIoCgJpZBgBIAEoCzIcLnBsYXRmb3JtaWRsLmNvcmUuSWRlbnRpZmllcmIGcHJvdG8z", [file_platformidl_admin_schedule, file_platformidl_core_identifier, file_platformidl_core_interface, file_platformidl_eventlog_content]);
 
 /**
- * Stream `launchPlan-{project}:{domain}:{name}`: all versions of one name, so that two can never be active.
+ * A version is registered. The stream `launchPlan-{project}:{domain}:{name}` has all versions of one name, so that two
+ * can never be active.
  *
  * @generated from message platformidl.eventlog.LaunchPlanRegistered
  */

@@ -17,7 +17,8 @@ export const file_platformidl_eventlog_named_entity: GenFile = /*@__PURE__*/
   fileDesc("CidwbGF0Zm9ybWlkbC9ldmVudGxvZy9uYW1lZF9lbnRpdHkucHJvdG8SFHBsYXRmb3JtaWRsLmV2ZW50bG9nIrsBChJOYW1lZEVudGl0eVVwZGF0ZWQSNQoNcmVzb3VyY2VfdHlwZRgBIAEoDjIeLnBsYXRmb3JtaWRsLmNvcmUuUmVzb3VyY2VUeXBlEjQKAmlkGAIgASgLMigucGxhdGZvcm1pZGwuYWRtaW4uTmFtZWRFbnRpdHlJZGVudGlmaWVyEjgKCG1ldGFkYXRhGAMgASgLMiYucGxhdGZvcm1pZGwuYWRtaW4uTmFtZWRFbnRpdHlNZXRhZGF0YWIGcHJvdG8z", [file_platformidl_admin_common, file_platformidl_core_identifier]);
 
 /**
- * Stream `namedEntity-{project}:{domain}:{resource type}:{name}`: the description and the state of a name.
+ * The description or the state of a name has changed. The stream is
+ * `namedEntity-{project}:{domain}:{resource type}:{name}`.
  *
  * @generated from message platformidl.eventlog.NamedEntityUpdated
  */

@@ -15,7 +15,7 @@ export const file_platformidl_eventlog_project: GenFile = /*@__PURE__*/
   fileDesc("CiJwbGF0Zm9ybWlkbC9ldmVudGxvZy9wcm9qZWN0LnByb3RvEhRwbGF0Zm9ybWlkbC5ldmVudGxvZyJAChFQcm9qZWN0UmVnaXN0ZXJlZBIrCgdwcm9qZWN0GAEgASgLMhoucGxhdGZvcm1pZGwuYWRtaW4uUHJvamVjdCI9Cg5Qcm9qZWN0VXBkYXRlZBIrCgdwcm9qZWN0GAEgASgLMhoucGxhdGZvcm1pZGwuYWRtaW4uUHJvamVjdGIGcHJvdG8z", [file_platformidl_admin_project]);
 
 /**
- * Stream `project-{id}`: exists once the project is registered.
+ * The project is registered: the first event of the stream `project-{id}`.
  *
  * @generated from message platformidl.eventlog.ProjectRegistered
  */

@@ -19,7 +19,7 @@ export const file_platformidl_eventlog_task: GenFile = /*@__PURE__*/
   fileDesc("Ch9wbGF0Zm9ybWlkbC9ldmVudGxvZy90YXNrLnByb3RvEhRwbGF0Zm9ybWlkbC5ldmVudGxvZyLJAQoOVGFza1JlZ2lzdGVyZWQSKAoCaWQYASABKAsyHC5wbGF0Zm9ybWlkbC5jb3JlLklkZW50aWZpZXISLwoIY29tcGlsZWQYAiABKAsyHS5wbGF0Zm9ybWlkbC5ldmVudGxvZy5Db250ZW50Eg4KBmRpZ2VzdBgDIAEoDBIRCgl0YXNrX3R5cGUYBCABKAkSOQoLZGVzY3JpcHRpb24YBSABKAsyJC5wbGF0Zm9ybWlkbC5hZG1pbi5EZXNjcmlwdGlvbkVudGl0eWIGcHJvdG8z", [file_platformidl_admin_description_entity, file_platformidl_core_identifier, file_platformidl_eventlog_content]);
 
 /**
- * Stream `task-{project}:{domain}:{name}:{version}`: its only event.
+ * The version is registered. The stream `task-{project}:{domain}:{name}:{version}` has no other event.
  *
  * @generated from message platformidl.eventlog.TaskRegistered
  */

@@ -23,7 +23,7 @@ export const file_platformidl_eventlog_workflow: GenFile = /*@__PURE__*/
   fileDesc("CiNwbGF0Zm9ybWlkbC9ldmVudGxvZy93b3JrZmxvdy5wcm90bxIUcGxhdGZvcm1pZGwuZXZlbnRsb2cirwIKEldvcmtmbG93UmVnaXN0ZXJlZBIoCgJpZBgBIAEoCzIcLnBsYXRmb3JtaWRsLmNvcmUuSWRlbnRpZmllchIvCghjb21waWxlZBgCIAEoCzIdLnBsYXRmb3JtaWRsLmV2ZW50bG9nLkNvbnRlbnQSDgoGZGlnZXN0GAMgASgMEjMKCWludGVyZmFjZRgEIAEoCzIgLnBsYXRmb3JtaWRsLmNvcmUuVHlwZWRJbnRlcmZhY2USOQoLZGVzY3JpcHRpb24YBSABKAsyJC5wbGF0Zm9ybWlkbC5hZG1pbi5EZXNjcmlwdGlvbkVudGl0eRI+ChJxdWFsaXR5X29mX3NlcnZpY2UYBiABKAsyIi5wbGF0Zm9ybWlkbC5jb3JlLlF1YWxpdHlPZlNlcnZpY2ViBnByb3RvMw", [file_platformidl_admin_description_entity, file_platformidl_core_execution, file_platformidl_core_identifier, file_platformidl_core_interface, file_platformidl_eventlog_content]);
 
 /**
- * Stream `workflow-{project}:{domain}:{name}:{version}`: its only event.
+ * The version is registered. The stream `workflow-{project}:{domain}:{name}:{version}` has no other event.
  *
  * @generated from message platformidl.eventlog.WorkflowRegistered
  */
