@@ -168,7 +168,7 @@ export const settings = z
       .strictObject({
         max_label_entries: count
           .default(0)
-          .describe('labels that an execution of a launch plan may have; 0 is no limit'),
+          .describe('labels that an execution of a launch plan may have, without those of its project; 0 is no limit'),
         max_annotation_entries: count
           .default(0)
           .describe('annotations that an execution of a launch plan may have; 0 is no limit'),

@@ -14,7 +14,9 @@ export const schedules = z.strictObject({
     .enum(CATCH_UP, { error: `must be one of ${CATCH_UP.join(', ')}` })
     .default('all')
     .describe('missed ticks of a schedule that are started later: `all`, `last` or `none`'),
-  catch_up_max: count.default(100).describe('most missed ticks of one launch plan that are started later'),
+  catch_up_max: count
+    .default(100)
+    .describe('most missed ticks of one launch plan that are started later; never more than 1,000'),
   catch_up_max_age: duration.prefault('24h').describe('age from which a missed tick is dropped'),
   max_starts_per_second: oneOrMore
     .default(20)
