@@ -1,9 +1,10 @@
 import { Dialog } from 'radix-ui';
 import { type ReactNode, useState } from 'react';
 
+import { useShowDialog } from './dialog-host.js';
 import { FailureNote } from './notes.js';
 import { useKeptFocus } from './use-kept-focus.js';
-import { type Sending, useSending } from './use-sending.js';
+import { useSending } from './use-sending.js';
 
 /** The texts of a dialog that asks for confirmation of an action. */
 export type Question = {
@@ -15,77 +16,89 @@ export type Question = {
   readonly isDanger?: boolean;
 };
 
-type ConfirmProps<Subject> = {
+/** The fields of a dialog for a value, which begins as `undefined` each time when the dialog opens. */
+type FieldsProps<Subject, Value> = {
+  readonly subject: Subject;
+  readonly value: Value | undefined;
+  readonly change: (value: Value) => void;
+};
+
+type ConfirmProps<Subject, Value> = {
   /** The thing that the action is about, as the page shows it now. */
   readonly subject: Subject;
   readonly question: (subject: Subject) => Question;
-  readonly act: (subject: Subject) => Promise<unknown>;
+  readonly act: (subject: Subject, value: Value | undefined) => Promise<unknown>;
   /** True while the dialog cannot be opened. */
   readonly isDisabled?: boolean;
-  /** False while something that the action needs is missing. */
-  readonly isReady?: boolean;
-  readonly children?: ReactNode;
+  readonly Fields?: (props: FieldsProps<Subject, Value>) => ReactNode;
+  /** False for a value with which the action cannot be sent. */
+  readonly isReady?: (value: Value | undefined) => boolean;
 };
 
 const buttonOf = (isDanger: boolean | undefined, other = ''): string =>
   `button ${isDanger === true ? 'danger' : other}`;
 
-type AskedProps<Subject> = Omit<ConfirmProps<Subject>, 'act' | 'isDisabled'> & {
-  readonly sending: Sending;
+type AskedProps<Subject, Value> = Omit<ConfirmProps<Subject, Value>, 'isDisabled'> & {
+  readonly close: () => void;
   readonly closed: (event: Event) => void;
 };
 
-/** The content of an open dialog. */
-const Asked = <Subject,>(props: AskedProps<Subject>): ReactNode => {
-  const { subject, question, isReady = true, children, sending, closed } = props;
+/** An open dialog. */
+const Asked = <Subject, Value>(props: AskedProps<Subject, Value>): ReactNode => {
+  const { subject, question, act, Fields, isReady = () => true, close, closed } = props;
+  const [value, setValue] = useState<Value | undefined>();
+  const { error, isPending, send, unlessSent } = useSending(() => act(subject, value), close);
   const { action, title, consequence, isDanger } = question(subject);
-  const { error, isPending, send } = sending;
   return (
-    <Dialog.Content className="dialog" onCloseAutoFocus={closed}>
-      <Dialog.Title>{title}</Dialog.Title>
-      <Dialog.Description className="quiet">{consequence}</Dialog.Description>
-      {children}
-      {error !== null && <FailureNote error={error} />}
-      <div className="beside">
-        <button type="button" className={buttonOf(isDanger, 'main')} disabled={isPending || !isReady} onClick={send}>
-          {action}
-        </button>
-        <Dialog.Close className="button" disabled={isPending}>
-          Cancel
-        </Dialog.Close>
-      </div>
-    </Dialog.Content>
+    <Dialog.Root open onOpenChange={() => unlessSent(close)}>
+      <Dialog.Portal>
+        <Dialog.Overlay className="overlay" />
+        <Dialog.Content className="dialog" onCloseAutoFocus={closed}>
+          <Dialog.Title>{title}</Dialog.Title>
+          <Dialog.Description className="quiet">{consequence}</Dialog.Description>
+          {Fields && <Fields subject={subject} value={value} change={(next) => setValue(() => next)} />}
+          {error !== null && <FailureNote error={error} />}
+          <div className="beside">
+            <button
+              type="button"
+              className={buttonOf(isDanger, 'main')}
+              disabled={isPending || !isReady(value)}
+              onClick={send}
+            >
+              {action}
+            </button>
+            <Dialog.Close className="button" disabled={isPending}>
+              Cancel
+            </Dialog.Close>
+          </div>
+        </Dialog.Content>
+      </Dialog.Portal>
+    </Dialog.Root>
   );
 };
 
 /**
- * A button that opens a dialog for confirmation before it acts. While the dialog is open, its subject stays what it was
- * when the dialog opened, whatever the page reads meanwhile: a person confirms what the dialog says. The dialog closes
- * when the action has succeeded, and stays open until the server has answered, so that nothing is sent twice and each
- * error is seen.
+ * A button that opens a dialog for confirmation before it acts. The dialog keeps the subject that it opened with, and
+ * stays when the page changes the button or removes it: a person confirms what the dialog says. The dialog closes when
+ * the action has succeeded, and stays open until the server has answered, so that nothing is sent twice and each error
+ * is seen.
  */
-export const Confirm = <Subject,>(props: ConfirmProps<Subject>): ReactNode => {
-  const { subject, question, act, isDisabled = false } = props;
-  const [shown, setShown] = useState<{ readonly subject: Subject } | undefined>();
-  const shownSubject = shown ? shown.subject : subject;
-  const close = (): void => setShown(undefined);
-  const sending = useSending(() => act(shownSubject), close);
-  const turn = (isOpen: boolean): void => {
-    if (isOpen && isDisabled) return;
-    sending.unlessSent(() => setShown(isOpen ? { subject } : undefined));
-  };
+export const Confirm = <Subject, Value = undefined>(props: ConfirmProps<Subject, Value>): ReactNode => {
+  const { isDisabled = false, ...dialog } = props;
+  const show = useShowDialog();
   const { button, closed } = useKeptFocus();
-  const { action, isDanger } = question(subject);
+  const { action, isDanger } = dialog.question(dialog.subject);
   return (
-    <Dialog.Root open={shown !== undefined} onOpenChange={turn}>
-      {/* Not `disabled`, which would lose the focus when the state changes while the button has it. */}
-      <Dialog.Trigger ref={button} className={buttonOf(isDanger)} aria-disabled={isDisabled}>
-        {action} …
-      </Dialog.Trigger>
-      <Dialog.Portal>
-        <Dialog.Overlay className="overlay" />
-        <Asked {...props} subject={shownSubject} sending={sending} closed={closed} />
-      </Dialog.Portal>
-    </Dialog.Root>
+    // Not `disabled`, which would lose the focus when the state changes while the button has it.
+    <button
+      type="button"
+      ref={button}
+      className={buttonOf(isDanger)}
+      aria-haspopup="dialog"
+      aria-disabled={isDisabled}
+      onClick={() => !isDisabled && show((close) => <Asked {...dialog} close={close} closed={closed} />)}
+    >
+      {action} …
+    </button>
   );
 };

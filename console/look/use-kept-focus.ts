@@ -4,7 +4,10 @@ import { moveFocus, neighboursOf } from './focus.js';
 
 type KeptFocus = {
   readonly button: RefObject<HTMLButtonElement | null>;
-  /** Handles the end of a dialog that the button has opened: the focus goes to a neighbour if the button has gone. */
+  /**
+   * Handles the end of a dialog that the button has opened: the focus goes to the button, or to a neighbour if the
+   * button has gone.
+   */
   readonly closed: (event: Event) => void;
 };
 
@@ -31,9 +34,8 @@ export const useKeptFocus = (): KeptFocus => {
   return {
     button,
     closed: (event) => {
-      if (button.current?.isConnected === true) return;
       event.preventDefault();
-      moveFocus(neighbours.current);
+      moveFocus(button.current ? [button.current] : neighbours.current);
     },
   };
 };

@@ -1,6 +1,7 @@
 import { Link, Outlet } from '@tanstack/react-router';
 import { type ReactNode, useCallback, useRef, useState } from 'react';
 
+import { DialogHost } from '../look/dialog-host.js';
 import { useConnection } from '../server/connection.js';
 import { Help } from './help.js';
 import { useKeys } from './keys.js';
@@ -67,7 +68,9 @@ export const Shell = (): ReactNode => {
       </header>
       <Navigation scope={scope} />
       <main id="content" tabIndex={-1}>
-        <Outlet />
+        <DialogHost>
+          <Outlet />
+        </DialogHost>
         <RecordedNote />
       </main>
       <Help isOpen={isHelpOpen} setOpen={setHelpOpen} />

@@ -17,7 +17,7 @@ import { SignalService } from '../../proto/gen/platformidl/service/signal_pb.js'
 
 const SCOPE = '/console/projects/flytesnacks/domains/development';
 const ID = { project: 'flytesnacks', domain: 'development' };
-/** One more than the signals that the page of an execution reads. */
+/** One more than the signals that the page of an execution reads at once. */
 const MANY_SIGNALS = 101;
 /** Settings: mail about executions that fail, by a mail server that does not exist. */
 const MAIL = {
@@ -137,6 +137,39 @@ describe.skipIf(chromiumPath === undefined)('an action of the web console', () =
     await page.getByRole('status', { name: 'Recorded event' }).getByText('Nothing new was recorded').waitFor();
   });
 
+  it('keeps its dialog and what was typed there when its button goes away, until the server has answered', async () => {
+    const id = await launchHello(plane.grpc, 'ends-meanwhile');
+    await open('executions/ends-meanwhile');
+    await page.getByRole('button', { name: 'Terminate …' }).click();
+    await page.getByRole('dialog').getByLabel('Cause').fill('too slow');
+    await plane.grpc.call(AdminService.method.createWorkflowEvent, workflowReport(id, { phase: Phase.FAILED }));
+    // The page behind the dialog is hidden from assistive technology.
+    await page.getByRole('button', { name: 'Archive …', includeHidden: true }).waitFor();
+    expect(await page.getByRole('button', { name: 'Terminate …', includeHidden: true }).count()).toBe(0);
+    const dialog = page.getByRole('dialog', { name: 'Terminate ends-meanwhile' });
+    expect(await dialog.getByLabel('Cause').inputValue()).toBe('too slow');
+    await dialog.getByRole('button', { name: 'Terminate' }).click();
+    await dialog.getByRole('alert').getByText('Cannot abort').waitFor();
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    expect(await page.locator('h1:focus').innerText()).toBe('ends-meanwhile');
+  });
+
+  it('leaves no dialog open on another page', async () => {
+    await open('schedules');
+    await page.getByRole('link', { name: 'Tasks' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Tasks' }).waitFor();
+    await page.goBack();
+    await page.getByRole('button', { name: 'Fire now …' }).click();
+    await page.getByRole('dialog').waitFor();
+    await page.goForward();
+    await page.getByRole('heading', { level: 1, name: 'Tasks' }).waitFor();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await page.goBack();
+    await page.getByRole('button', { name: 'Fire now …' }).waitFor();
+    expect(await page.getByRole('dialog').count()).toBe(0);
+  });
+
   it('skips the tick that its dialog names, though another client has skipped it, and records nothing', async () => {
     await open('schedules');
     await page.getByRole('button', { name: 'Skip next …' }).click();
@@ -197,6 +230,24 @@ describe.skipIf(chromiumPath === undefined)('an action of the web console', () =
     await open('executions/many-gates');
     await page.getByRole('button', { name: 'Signal last-gate …' }).waitFor();
     expect(await page.getByRole('button', { name: 'Signal gate-' }).count()).toBe(0);
+  });
+
+  it('gives a signal to a gate that has waited while more than a hundred others got theirs', async () => {
+    const executionId = await launchHello(plane.grpc, 'first-gate');
+    const signals = SignalService.method;
+    const type = { type: { case: 'simple', value: SimpleType.STRING } } as const;
+    await plane.grpc.call(signals.getOrCreateSignal, { id: { signalId: 'first-gate', executionId }, type });
+    for (let count = 0; count < MANY_SIGNALS; count += 1) {
+      const id = { signalId: `later-${count}`, executionId };
+      await plane.grpc.call(signals.getOrCreateSignal, { id, type });
+      await plane.grpc.call(signals.setSignal, { id, value: literal('open') });
+    }
+    await open('executions/first-gate');
+    await page.getByRole('button', { name: 'Signal first-gate …' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('textbox').fill('open');
+    await dialog.getByRole('button', { name: 'Signal first-gate' }).click();
+    await page.getByRole('status', { name: 'Recorded event' }).getByText('SignalSet').waitFor();
   });
 
   it('is not sent with a value that was typed before its dialog was closed', async () => {

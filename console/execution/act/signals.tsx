@@ -1,30 +1,34 @@
 import { useQuery } from '@tanstack/react-query';
-import { type ReactNode, useEffect, useState } from 'react';
+import type { ReactNode } from 'react';
 
-import { Sort_Direction } from '../../../proto/gen/platformidl/admin/common_pb.js';
 import type { Signal } from '../../../proto/gen/platformidl/admin/signal_pb.js';
-import type { LiteralType } from '../../../proto/gen/platformidl/core/types_pb.js';
 import { SignalService } from '../../../proto/gen/platformidl/service/signal_pb.js';
 import type { Entry } from '../../launch/fields/entry.js';
 import { Field } from '../../launch/fields/field.js';
 import { useAct } from '../../server/act.js';
 import type { Named } from '../../server/ids.js';
-import { rpcQuery } from '../../server/queries.js';
+import { call } from '../../server/call.js';
+import { queriesOf } from '../../server/queries.js';
 import { typeInWords } from '../../../interface/values/type-text.js';
 import { Confirm } from '../../look/confirm.js';
 
-const MAX_SIGNALS = 100;
+const { listSignals } = SignalService.method;
+
+const PAGE = 100;
 
 type ValueProps = {
-  readonly name: string;
-  readonly type: LiteralType;
-  readonly problem: string | undefined;
+  readonly subject: Signal;
+  readonly value: Entry | undefined;
   readonly change: (entry: Entry) => void;
 };
 
-/** The field for the value of a signal. It is empty when the dialog opens: what was typed before does not count. */
-const Value = ({ name, type, problem, change }: ValueProps): ReactNode => {
-  useEffect(() => change({}), [change]);
+const nameOf = ({ id }: Signal): string => id?.signalId ?? '';
+
+/** The field for the value of a signal. */
+const Value = ({ subject, value: { problem } = {}, change }: ValueProps): ReactNode => {
+  const { type } = subject;
+  const name = nameOf(subject);
+  if (!type) return null;
   return (
     <>
       <label htmlFor={`signal-${name}`}>Value: {typeInWords(type)}</label>
@@ -38,40 +42,44 @@ type SetSignalProps = { readonly execution: Named; readonly signal: Signal };
 
 const SetSignal = ({ execution, signal }: SetSignalProps): ReactNode => {
   const act = useAct(execution);
-  const [entry, setEntry] = useState<Entry>({});
-  const name = signal.id?.signalId ?? '';
   if (!signal.type) return null;
   return (
-    <Confirm
+    <Confirm<Signal, Entry>
       subject={signal}
-      question={() => ({
-        action: `Signal ${name}`,
-        title: `Signal ${name}`,
+      question={(pending) => ({
+        action: `Signal ${nameOf(pending)}`,
+        title: `Signal ${nameOf(pending)}`,
         consequence: 'The gate that waits for it opens with this value. A value cannot be taken back.',
       })}
-      isReady={entry.literal !== undefined}
-      act={({ id }) =>
-        act(SignalService.method.setSignal, { ...(id && { id }), ...(entry.literal && { value: entry.literal }) })
+      Fields={Value}
+      isReady={(entry) => entry?.literal !== undefined}
+      act={({ id }, { literal } = {}) =>
+        act(SignalService.method.setSignal, { ...(id && { id }), ...(literal && { value: literal }) })
       }
-    >
-      <Value name={name} type={signal.type} problem={entry.problem} change={setEntry} />
-    </Confirm>
+    />
   );
 };
 
 type SignalsProps = { readonly id: Named };
 
-/** The signals that gates still wait for, among the newest 100 of an execution, in the order of their creation. */
+const readSignals = async (workflowExecutionId: Named, signal: AbortSignal): Promise<readonly Signal[]> => {
+  const signals: Signal[] = [];
+  let token = '';
+  do {
+    const page = await call(listSignals, { workflowExecutionId, limit: PAGE, token }, signal);
+    signals.push(...page.signals);
+    ({ token } = page);
+  } while (token !== '');
+  return signals;
+};
+
+/** The signals that gates still wait for, in the order of their creation. */
 export const Signals = ({ id }: SignalsProps): ReactNode => {
-  const { data } = useQuery(
-    rpcQuery(SignalService.method.listSignals, {
-      workflowExecutionId: id,
-      limit: MAX_SIGNALS,
-      sortBy: { key: 'created_at', direction: Sort_Direction.DESCENDING },
-    }),
-  );
-  return data?.signals
-    .toReversed()
-    .filter(({ value }) => value === undefined)
+  const { data } = useQuery({
+    queryKey: [...queriesOf(listSignals), id],
+    queryFn: ({ signal }) => readSignals(id, signal),
+  });
+  return data
+    ?.filter(({ value }) => value === undefined)
     .map((signal) => <SetSignal key={signal.id?.signalId} execution={id} signal={signal} />);
 };

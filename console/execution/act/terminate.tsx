@@ -1,4 +1,4 @@
-import { type ReactNode, useState } from 'react';
+import type { ReactNode } from 'react';
 
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
 import { Confirm } from '../../look/confirm.js';
@@ -7,9 +7,17 @@ import type { Named } from '../../server/ids.js';
 
 type TerminateProps = { readonly id: Named };
 
+type CauseProps = { readonly value: string | undefined; readonly change: (cause: string) => void };
+
+const Cause = ({ value = '', change }: CauseProps): ReactNode => (
+  <>
+    <label htmlFor="cause">Cause, which is recorded</label>
+    <input id="cause" className="field" value={value} onChange={(event) => change(event.target.value)} />
+  </>
+);
+
 export const Terminate = ({ id }: TerminateProps): ReactNode => {
   const act = useAct(id);
-  const [cause, setCause] = useState('');
   return (
     <Confirm
       subject={id}
@@ -20,10 +28,8 @@ export const Terminate = ({ id }: TerminateProps): ReactNode => {
           'Its engine ends all running nodes. This cannot be undone; a terminated execution can be recovered or relaunched.',
         isDanger: true,
       })}
-      act={(execution) => act(AdminService.method.terminateExecution, { id: execution, cause })}
-    >
-      <label htmlFor="cause">Cause, which is recorded</label>
-      <input id="cause" className="field" value={cause} onChange={(event) => setCause(event.target.value)} />
-    </Confirm>
+      Fields={Cause}
+      act={(execution, cause = '') => act(AdminService.method.terminateExecution, { id: execution, cause })}
+    />
   );
 };
