@@ -3,6 +3,7 @@ import { type ReactNode, type SubmitEvent, useState } from 'react';
 
 import type { Literal } from '../../proto/gen/platformidl/core/literals_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
+import { sendByEnter } from '../look/forms.js';
 import { FailureNote } from '../look/notes.js';
 import { Card } from '../look/page.js';
 import { useSending } from '../look/use-sending.js';
@@ -79,7 +80,7 @@ export const Form = ({ scope, launchable: { target, inputs, fixed, spec } }: For
   };
   return (
     <Card>
-      <form className="launch" onSubmit={submit} noValidate>
+      <form className="launch" onSubmit={submit} onKeyDown={sendByEnter} noValidate>
         {inputs.map((input) => (
           <InputRow
             key={input.name}
@@ -102,6 +103,9 @@ export const Form = ({ scope, launchable: { target, inputs, fixed, spec } }: For
         <button type="submit" className="button main" disabled={launch.isPending}>
           Launch
         </button>
+        <p className="quiet">
+          Enter launches, too; in a field with several lines Ctrl+Enter or ⌘ Enter. Shift+Enter begins a new line.
+        </p>
       </form>
     </Card>
   );
