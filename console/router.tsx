@@ -29,12 +29,13 @@ const root = createRootRoute({
   errorComponent: Broken,
 });
 
-/** The search parameters with these names, as text; empty ones and those of other names are dropped. */
+/** The search parameters with these names, as text; `undefined` for one that is missing or empty. */
 const textParameters =
   <Name extends string>(...names: readonly Name[]) =>
   (search: Readonly<Record<string, unknown>>): Readonly<Partial<Record<Name, string | undefined>>> =>
+    // Each has a value here, since the router takes a parameter without one from the address as it is.
     Object.fromEntries(
-      names.flatMap((name) => (typeof search[name] === 'string' && search[name] !== '' ? [[name, search[name]]] : [])),
+      names.map((name) => [name, typeof search[name] === 'string' && search[name] !== '' ? search[name] : undefined]),
     ) as Readonly<Partial<Record<Name, string>>>;
 
 const home = createRoute({
