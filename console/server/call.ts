@@ -10,7 +10,7 @@ import {
 
 import { bindingOf } from '../../interface/rest/binding.js';
 import { requestIdIn } from './answer-headers.js';
-import { failureOf, received } from './failure.js';
+import { failureOf, received, ServerFailure } from './failure.js';
 import { serverAddress } from './root.js';
 import { leaveToSignIn } from './sign-in.js';
 
@@ -54,6 +54,17 @@ const unreadIn = (answer: Response): ReadonlyMap<string, string> =>
     ),
   );
 
+const NOT_IMPLEMENTED = 501;
+
+/** @throws {ServerFailure} for a value with a slash in a path: by it, the server would find another RPC, or none. */
+const refuseSlash = (path: string): void => {
+  const [place = ''] = path.split('?', 1);
+  const value = place.split('/').find((segment) => segment.includes('%2F'));
+  if (value === undefined) return;
+  const message = `“${decodeURIComponent(value)}” has a slash, and REST finds nothing by such a name or version`;
+  throw new ServerFailure(message, { status: NOT_IMPLEMENTED, requestId: '' });
+};
+
 /**
  * Calls an RPC by its HTTP binding, which the generated descriptors have, with protobuf bytes both ways.
  *
@@ -69,6 +80,7 @@ export const callRpc = async <Input extends DescMessage, Output extends DescMess
   const sentId = newRequestId();
   const input = create(method.input, init);
   const { verb, path, hasBody } = bindingOf(method, input);
+  refuseSlash(path);
   const request = fetch(serverAddress(path), {
     method: verb,
     headers: {

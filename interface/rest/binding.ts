@@ -38,14 +38,14 @@ const templateOf = ({ pattern }: Pick<HttpRule, 'pattern'>): string =>
   typeof pattern.value === 'string' ? pattern.value : '';
 
 /**
- * The first binding for which the request has all values of the path: lists have a binding with a name and one without.
- * If there is none, the first binding: values that the request lacks are then empty in the path, and the server refuses
- * it.
+ * The first binding whose path can have all its values: lists have a binding with a name and one without, and then the
+ * query has the name. A path cannot have an empty value, nor one with a slash, which would begin a further segment. If
+ * there is no such binding, the first one: the server finds nothing by its path.
  */
 const ruleFor = (rule: HttpRule, fields: JsonObject): HttpRule => {
   const isFull = ({ pattern }: HttpRule): boolean =>
-    [...templateOf({ pattern }).matchAll(VARIABLE)].every(
-      ([, path = '']) => take(structuredClone(fields), path) !== '',
+    [...templateOf({ pattern }).matchAll(VARIABLE)].every(([, path = '']) =>
+      /^[^/]+$/u.test(take(structuredClone(fields), path)),
     );
   return [rule, ...rule.additionalBindings].find(isFull) ?? rule;
 };
