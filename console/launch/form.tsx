@@ -50,6 +50,9 @@ const InputRow = ({ input, problem, change }: InputRowProps): ReactNode => {
   );
 };
 
+/** Selects the elements in the row of an input that can have the focus. */
+const FIELDS = 'input, textarea, select, button';
+
 type FormProps = { readonly scope: Scope; readonly launchable: Launchable };
 
 /** The inputs of a launch, checked by their types before it is sent. */
@@ -76,7 +79,9 @@ export const Form = ({ scope, launchable: { target, inputs, fixed, spec } }: For
   const submit = (event: SubmitEvent<HTMLFormElement>): void => {
     event.preventDefault();
     setChecked(true);
-    if (inputs.every((input) => problemOf(input, entries[input.name]) === '')) launch.send();
+    const wrong = inputs.findIndex((input) => problemOf(input, entries[input.name]) !== '');
+    if (wrong === -1) launch.send();
+    else event.currentTarget.querySelectorAll('.input-row')[wrong]?.querySelector<HTMLElement>(FIELDS)?.focus();
   };
   return (
     <Card>

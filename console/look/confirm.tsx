@@ -1,7 +1,8 @@
 import { Dialog } from 'radix-ui';
-import { type ReactNode, useState } from 'react';
+import { type ReactNode, type SubmitEvent, useState } from 'react';
 
 import { useShowDialog } from './dialog-host.js';
+import { sendByEnter } from './forms.js';
 import { FailureNote } from './notes.js';
 import { useKeptFocus } from './use-kept-focus.js';
 import { useSending } from './use-sending.js';
@@ -49,6 +50,11 @@ const Asked = <Subject, Value>(props: AskedProps<Subject, Value>): ReactNode => 
   const [value, setValue] = useState<Value | undefined>();
   const { error, isPending, send, unlessSent } = useSending(() => act(subject, value), close);
   const { action, title, consequence, isDanger } = question(subject);
+  /** Enter in a field sends, too, unless the action is dangerous: that takes its button. */
+  const submit = (event: SubmitEvent<HTMLFormElement>): void => {
+    event.preventDefault();
+    if (isDanger !== true && isReady(value)) send();
+  };
   return (
     <Dialog.Root open onOpenChange={() => unlessSent(close)}>
       <Dialog.Portal>
@@ -56,21 +62,23 @@ const Asked = <Subject, Value>(props: AskedProps<Subject, Value>): ReactNode => 
         <Dialog.Content className="dialog" onCloseAutoFocus={closed}>
           <Dialog.Title>{title}</Dialog.Title>
           <Dialog.Description className="quiet">{consequence}</Dialog.Description>
-          {Fields && <Fields subject={subject} value={value} change={(next) => setValue(() => next)} />}
-          {error !== null && <FailureNote error={error} />}
-          <div className="beside">
-            <button
-              type="button"
-              className={buttonOf(isDanger, 'main')}
-              disabled={isPending || !isReady(value)}
-              onClick={send}
-            >
-              {action}
-            </button>
-            <Dialog.Close className="button" disabled={isPending}>
-              Cancel
-            </Dialog.Close>
-          </div>
+          <form onSubmit={submit} onKeyDown={sendByEnter}>
+            {Fields && <Fields subject={subject} value={value} change={(next) => setValue(() => next)} />}
+            {error !== null && <FailureNote error={error} />}
+            <div className="beside">
+              <button
+                type={isDanger === true ? 'button' : 'submit'}
+                className={buttonOf(isDanger, 'main')}
+                disabled={isPending || !isReady(value)}
+                {...(isDanger === true && { onClick: send })}
+              >
+                {action}
+              </button>
+              <Dialog.Close className="button" disabled={isPending}>
+                Cancel
+              </Dialog.Close>
+            </div>
+          </form>
         </Dialog.Content>
       </Dialog.Portal>
     </Dialog.Root>

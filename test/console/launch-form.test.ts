@@ -61,12 +61,13 @@ describe.skipIf(chromiumPath === undefined)('the form of a launch', () => {
     expect(await nameOf('three-lines')).toBe('one\ntwo\nthree');
   });
 
-  it('is not sent by Enter while a value is wrong, and says so', async () => {
+  it('is not sent while a value is wrong, says so, and leads to the first such field', async () => {
     await open('no-number');
     await page.getByLabel(/^times/u).fill('many');
     await page.getByLabel(/^name/u).fill('Ada');
     await page.getByLabel(/^name/u).press('Enter');
     await page.getByText('times: write a whole number').waitFor();
+    expect(await page.locator(':focus').getAttribute('id')).toBe('input-times');
     expect(await page.getByLabel(/^name/u).inputValue()).toBe('Ada');
   });
 });
