@@ -45,13 +45,13 @@ const paintBoxes = (
   nodes: readonly PlacedNode[],
   tone: Tone | undefined,
 ): void => {
-  const { edge, ground } = tone === undefined ? { edge: colours.line, ground: colours.surface } : colours.tones[tone];
+  const { edge, ground } = tone === undefined ? { edge: colours.quiet, ground: colours.surface } : colours.tones[tone];
   const isDetailed = scale >= READABLE_SCALE;
   context.beginPath();
   for (const { x, y } of nodes)
     if (isDetailed) context.roundRect(x, y, NODE.width, NODE.height, RADIUS);
     else context.rect(x, y, NODE.width, NODE.height);
-  context.fillStyle = isDetailed || tone === undefined ? ground : edge;
+  context.fillStyle = isDetailed ? ground : edge;
   context.fill();
   if (!isDetailed) return;
   context.lineWidth = 1.5;

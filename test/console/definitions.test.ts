@@ -17,6 +17,7 @@ import { type ControlPlane, register, startControlPlane } from '../support/proce
 import { fixtureBytes, withNeeds } from '../support/requests/fixtures.js';
 import { literal } from '../support/requests/hello.js';
 import { registerTask } from '../support/requests/registrations.js';
+import { until } from '../support/until.js';
 
 const SCOPE = '/projects/flytesnacks/domains/development';
 const PLAN = { project: 'flytesnacks', domain: 'development', name: 'hello.hello' };
@@ -30,6 +31,19 @@ const NEWER_VERSIONS = 101;
 /** One more than the schedules that Home reads. */
 const MANY_SCHEDULES = 101;
 const YEARLY = { ScheduleExpression: { case: 'cronSchedule', value: { schedule: '0 0 1 1 *' } } } as const;
+
+/** Counts the pixels of a canvas in the colour of quiet text, which can be seen on the ground of both themes. */
+const NODE_PIXELS = `(() => {
+  const canvas = document.querySelector('canvas');
+  canvas.style.color = 'var(--quiet)';
+  const quiet = getComputedStyle(canvas).color.match(/\\d+/gu).map(Number);
+  canvas.style.removeProperty('color');
+  const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+  let count = 0;
+  for (let at = 0; at < data.length; at += 4)
+    if (data[at + 3] > 64 && quiet.every((part, index) => Math.abs(data[at + index] - part) < 12)) count += 1;
+  return count;
+})()`;
 
 const DESCRIPTION = `# Greets
 
@@ -208,6 +222,11 @@ describe.skipIf(chromiumPath === undefined)('the pages of launch plans, workflow
       .locator('canvas')
       .and(page.getByRole('img', { name: 'A graph of 347 nodes.' })) // as many as the sample has
       .waitFor();
+    await until(
+      () => page.evaluate<number>(NODE_PIXELS),
+      (pixels) => pixels >= 347,
+      10_000,
+    );
   });
 
   it('are opened by links of older consoles, also when the version has the characters + and &', async () => {
