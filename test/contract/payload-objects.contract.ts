@@ -56,7 +56,7 @@ export const payloadObjectsContract = (name: string, open: () => OpenObjects): v
       const { sha256 } = await put();
       const object = await only();
       expect(object).toMatchObject({ path: payloadPath(scope, sha256), sizeBytes: 1_000 });
-      expect(object.aside).toBeUndefined();
+      expect(object.quarantinedAs).toBeUndefined();
       expect(Math.abs(object.touchedAtMs - before)).toBeLessThan(10_000);
     });
 
@@ -70,7 +70,7 @@ export const payloadObjectsContract = (name: string, open: () => OpenObjects): v
     it('keeps what was put since the cutoff', async () => {
       const ref = await put();
       expect(await opened.objects.drop(await only(), NONE)).toBe('kept');
-      expect((await only()).aside).toBeUndefined();
+      expect((await only()).quarantinedAs).toBeUndefined();
       expect(await opened.store.get(ref)).toBeDefined();
     });
 

@@ -35,10 +35,10 @@ describe('a payload file that was left in quarantine', () => {
 
   it('is listed as quarantined, and can be restored', async () => {
     const { objects, object, ref, store } = await leftInQuarantine();
-    expect(object).toMatchObject({ path: payloadPath(ref.scope, ref.sha256), aside: `${object.path}.aside-1` });
+    expect(object).toMatchObject({ path: payloadPath(ref.scope, ref.sha256), quarantinedAs: `${object.path}.aside-1` });
     await objects.restore(object);
     expect(await objectsOf(objects)).toMatchObject([{ path: object.path }]);
-    expect((await objectsOf(objects))[0]!.aside).toBeUndefined();
+    expect((await objectsOf(objects))[0]!.quarantinedAs).toBeUndefined();
     expect([...(await store.get(ref))!]).toEqual([1, 2, 3]);
   });
 
@@ -59,7 +59,7 @@ describe('a payload file that was left in quarantine', () => {
 
   it('counts as kept when another cleanup has removed it', async () => {
     const { objects, object, at } = await leftInQuarantine();
-    await rm(at(object.aside!));
+    await rm(at(object.quarantinedAs!));
     expect(await objects.drop(object, Date.now() + 60_000)).toBe('kept');
   });
 

@@ -20,10 +20,10 @@ describe.skipIf(s3Url === undefined)('a bucket of payloads', () => {
     const { store, objects } = open(() => NOW_MS);
     const ref = await store.put('definitions/a', Uint8Array.of(1, 2, 3));
     const list = () => objectsOf(objects);
-    expect(await objects.drop((await list())[0]!, Date.now() + 60_000)).toBe('set-aside');
+    expect(await objects.drop((await list())[0]!, Date.now() + 60_000)).toBe('quarantined');
     const [quarantined, ...more] = await list();
     expect(more).toEqual([]);
-    expect(quarantined).toMatchObject({ touchedAtMs: NOW_MS, aside: `${quarantined!.path}.aside-${NOW_MS}` });
+    expect(quarantined).toMatchObject({ touchedAtMs: NOW_MS, quarantinedAs: `${quarantined!.path}.aside-${NOW_MS}` });
     expect([...(await store.get(ref))!]).toEqual([1, 2, 3]);
 
     expect(await objects.drop(quarantined!, NOW_MS)).toBe('kept');
@@ -38,7 +38,7 @@ describe.skipIf(s3Url === undefined)('a bucket of payloads', () => {
     await objects.drop((await list())[0]!, Date.now() + 60_000);
     await objects.restore((await list())[0]!);
     expect(await list()).toHaveLength(1);
-    expect((await list())[0]!.aside).toBeUndefined();
+    expect((await list())[0]!.quarantinedAs).toBeUndefined();
     expect([...(await store.get(ref))!]).toEqual([1, 2, 3]);
   });
 });

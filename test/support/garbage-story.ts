@@ -107,7 +107,8 @@ export const garbageStory = (name: string, open: (directory: string) => GarbageS
     const pathsThere = async (): Promise<string[]> => {
       const { store, objects } = garbage.open();
       const paths: string[] = [];
-      for await (const page of objects.list()) paths.push(...page.map(({ path, aside }) => aside ?? path));
+      for await (const page of objects.list())
+        paths.push(...page.map(({ path, quarantinedAs }) => quarantinedAs ?? path));
       await store.close();
       await objects.close();
       return paths;

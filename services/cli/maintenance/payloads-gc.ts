@@ -50,7 +50,7 @@ const assertOurs = ({ named, garbage }: StoreContents): void => {
   );
 };
 
-const NOTHING: SweepResult = { removed: 0, removedBytes: 0, setAside: 0, restored: 0 };
+const NOTHING: SweepResult = { removed: 0, removedBytes: 0, quarantined: 0, restored: 0 };
 
 type Bar = ReturnType<typeof progressBar>;
 
@@ -94,9 +94,9 @@ export const collectGarbage = async (configuration: Configuration, flags: Garbag
   let objects: PayloadObjects | undefined;
   try {
     objects = await forSetting('payload_store', () => openPayloadObjects({ directory: resolve(data), location }));
-    const counts = await swept(log, objects, flags, bar);
+    const { quarantined, ...counts } = await swept(log, objects, flags, bar);
     bar.stop();
-    printSummary({ ...counts, dryRun: flags.dryRun, seconds: secondsSince(started) });
+    printSummary({ ...counts, setAside: quarantined, dryRun: flags.dryRun, seconds: secondsSince(started) });
   } finally {
     bar.stop();
     await objects?.close();

@@ -2,8 +2,8 @@
 export type PayloadObject = {
   /** Its path below the root of the store: `<scope>/<aa>/<sha256>`. */
   readonly path: string;
-  /** The name it was quarantined under; absent for an object that is in its regular place. */
-  readonly aside?: string;
+  /** The name that it has in quarantine; absent for an object that is in its regular place. */
+  readonly quarantinedAs?: string;
   readonly sizeBytes: number;
   /** Time of the last touch, in milliseconds since 1970: a put or, in an object store, the quarantine. */
   readonly touchedAtMs: number;
@@ -13,7 +13,7 @@ export type PayloadObject = {
 export type Dropped =
   | 'removed'
   /** Quarantined: it can still be read. A later drop, whose cutoff is after the quarantine, removes it permanently. */
-  | 'set-aside'
+  | 'quarantined'
   /** It was touched at or after the cutoff, or is no longer there. */
   | 'kept';
 

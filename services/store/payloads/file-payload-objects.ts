@@ -51,8 +51,13 @@ const objectAt = async (root: string, name: string): Promise<PayloadObject | und
   const named = objectNamed(name);
   const found = named && (await stat(join(root, name)).catch(() => undefined));
   if (!named || !found) return undefined;
-  const isAside = named.quarantinedAtMs !== undefined;
-  return { path: named.path, ...(isAside && { aside: name }), sizeBytes: found.size, touchedAtMs: found.mtimeMs };
+  const isQuarantined = named.quarantinedAtMs !== undefined;
+  return {
+    path: named.path,
+    ...(isQuarantined && { quarantinedAs: name }),
+    sizeBytes: found.size,
+    touchedAtMs: found.mtimeMs,
+  };
 };
 
 /**
@@ -63,9 +68,9 @@ const objectAt = async (root: string, name: string): Promise<PayloadObject | und
 export const filePayloadObjects = ({ directory }: { readonly directory: string }): PayloadObjects => {
   const root = join(resolve(directory), 'payloads');
 
-  const restore = async ({ path, aside }: PayloadObject): Promise<void> => {
-    if (aside === undefined) return;
-    const [from, to] = [join(root, aside), join(root, path)];
+  const restore = async ({ path, quarantinedAs }: PayloadObject): Promise<void> => {
+    if (quarantinedAs === undefined) return;
+    const [from, to] = [join(root, quarantinedAs), join(root, path)];
     if ((await ifExists(did(link(from, to), 'EEXIST'))) === undefined) return; // another cleanup has restored it
     await syncFolder(dirname(to));
     await did(unlink(from));
@@ -73,14 +78,14 @@ export const filePayloadObjects = ({ directory }: { readonly directory: string }
 
   const drop: PayloadObjects['drop'] = async (object, cutoffMs) => {
     const { path } = object;
-    const aside = object.aside ?? quarantineName(path, Date.now());
-    const taken = join(root, aside);
-    if (object.aside === undefined && !(await did(rename(join(root, path), taken)))) return 'kept';
+    const quarantinedAs = object.quarantinedAs ?? quarantineName(path, Date.now());
+    const taken = join(root, quarantinedAs);
+    if (object.quarantinedAs === undefined && !(await did(rename(join(root, path), taken)))) return 'kept';
     failPoint('payload-quarantined');
     const found = await ifExists(stat(taken));
     if (found === undefined) return 'kept'; // another cleanup has removed it
     if (found.mtimeMs >= cutoffMs) {
-      await restore({ ...object, aside });
+      await restore({ ...object, quarantinedAs });
       return 'kept';
     }
     return (await did(unlink(taken))) ? 'removed' : 'kept';

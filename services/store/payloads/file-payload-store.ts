@@ -33,15 +33,15 @@ const renewed = async (path: string, sizeBytes: number): Promise<boolean> => {
   return (await ifExists(stat(path))) !== undefined;
 };
 
-const readAside = async (path: string): Promise<Uint8Array | undefined> => {
+const readQuarantined = async (path: string): Promise<Uint8Array | undefined> => {
   const names = (await ifExists(readdir(dirname(path)))) ?? [];
-  const aside = names.find((name) => name.startsWith(quarantinePrefix(basename(path))));
-  return aside === undefined ? undefined : ifExists(readFile(join(dirname(path), aside)));
+  const quarantined = names.find((name) => name.startsWith(quarantinePrefix(basename(path))));
+  return quarantined === undefined ? undefined : ifExists(readFile(join(dirname(path), quarantined)));
 };
 
 /** Reads a file, also one that the cleanup has quarantined or is restoring. */
 const readWhole = async (path: string): Promise<Uint8Array | undefined> =>
-  (await ifExists(readFile(path))) ?? (await readAside(path)) ?? ifExists(readFile(path));
+  (await ifExists(readFile(path))) ?? (await readQuarantined(path)) ?? ifExists(readFile(path));
 
 /**
  * Keeps payloads as files, `payloads/<scope>/<aa>/<sha256>` below the data directory. All work is done on the thread

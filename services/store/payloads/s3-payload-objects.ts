@@ -22,7 +22,7 @@ const objectOf = (base: string, { Key = '', Size = 0, LastModified }: Listed): P
   if (!named) return undefined;
   return {
     path: named.path,
-    ...(named.quarantinedAtMs !== undefined && { aside: name }),
+    ...(named.quarantinedAtMs !== undefined && { quarantinedAs: name }),
     sizeBytes: Size,
     touchedAtMs,
   };
@@ -62,16 +62,16 @@ export const s3PayloadObjects = (
     return (found?.LastModified?.getTime() ?? Number.MAX_SAFE_INTEGER) >= cutoffMs;
   };
 
-  const drop: PayloadObjects['drop'] = async ({ path, aside, touchedAtMs }, cutoffMs) => {
-    if (aside !== undefined) {
+  const drop: PayloadObjects['drop'] = async ({ path, quarantinedAs, touchedAtMs }, cutoffMs) => {
+    if (quarantinedAs !== undefined) {
       if (touchedAtMs >= cutoffMs) return 'kept';
-      await remove(aside);
+      await remove(quarantinedAs);
       return 'removed';
     }
     if ((await wasPutSince(path, cutoffMs)) || !(await copy(path, quarantineName(path, now())))) return 'kept';
     failPoint('payload-quarantined');
     await remove(path);
-    return 'set-aside';
+    return 'quarantined';
   };
 
   return {
@@ -84,8 +84,8 @@ export const s3PayloadObjects = (
       }
     },
     drop,
-    restore: async ({ path, aside }) => {
-      if (aside !== undefined && (await copy(aside, path))) await remove(aside);
+    restore: async ({ path, quarantinedAs }) => {
+      if (quarantinedAs !== undefined && (await copy(quarantinedAs, path))) await remove(quarantinedAs);
     },
     close: () => {
       client.destroy();

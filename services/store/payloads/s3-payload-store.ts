@@ -29,11 +29,11 @@ export const s3PayloadStore = (location: S3Location, client: S3Client = s3Client
     });
 
   /** Reads an object that the cleanup has quarantined or is restoring, or that it restored just now. */
-  const readAside = async (key: string): Promise<Uint8Array | undefined> => {
+  const readQuarantined = async (key: string): Promise<Uint8Array | undefined> => {
     const list = new ListObjectsV2Command({ Bucket, Prefix: quarantinePrefix(key), MaxKeys: 1 });
     const { Contents } = await callS3(`payload ${key} cannot be looked for`, () => client.send(list));
-    const aside = Contents?.[0]?.Key;
-    return (aside === undefined ? undefined : await read(aside)) ?? read(key);
+    const quarantined = Contents?.[0]?.Key;
+    return (quarantined === undefined ? undefined : await read(quarantined)) ?? read(key);
   };
 
   return {
@@ -48,7 +48,7 @@ export const s3PayloadStore = (location: S3Location, client: S3Client = s3Client
     },
     get: async ({ scope, sha256 }) => {
       const Key = keyOf(scope, sha256);
-      const bytes = (await read(Key)) ?? (await readAside(Key));
+      const bytes = (await read(Key)) ?? (await readQuarantined(Key));
       return bytes && verifiedBytes(payloadPath(scope, sha256), sha256, bytes);
     },
     close: () => {

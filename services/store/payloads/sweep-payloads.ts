@@ -18,7 +18,7 @@ export type SweepResult = {
   readonly removed: number;
   readonly removedBytes: number;
   /** Quarantined; a later sweep removes them. */
-  readonly setAside: number;
+  readonly quarantined: number;
   /** Were quarantined, and restored because the log refers to them. */
   readonly restored: number;
 };
@@ -64,15 +64,15 @@ export const surveyPayloads = async (sweeping: Sweeping): Promise<StoreContents>
  */
 export const sweepPayloads = async (sweeping: Sweeping): Promise<SweepResult> => {
   const { objects, named, cutoffMs, onProgress } = sweeping;
-  const swept = { removed: 0, removedBytes: 0, setAside: 0, restored: 0 };
+  const swept = { removed: 0, removedBytes: 0, quarantined: 0, restored: 0 };
   let seen = 0;
   const settle = async (object: PayloadObject): Promise<void> => {
-    if (object.aside !== undefined && named.has(object.path)) {
+    if (object.quarantinedAs !== undefined && named.has(object.path)) {
       await objects.restore(object);
       swept.restored += 1;
     } else if (isGarbage(object, sweeping)) {
       const became = await objects.drop(object, cutoffMs);
-      if (became === 'set-aside') swept.setAside += 1;
+      if (became === 'quarantined') swept.quarantined += 1;
       if (became !== 'removed') return;
       swept.removed += 1;
       swept.removedBytes += object.sizeBytes;
