@@ -15,8 +15,8 @@ export type ControlPlane = {
   /** Gets the token of each call; absent for a control plane without authentication. */
   readonly getToken?: GetToken | undefined;
   /**
-   * The interval at which a connection with calls in flight is checked, in milliseconds; 20 seconds by default. One that
-   * does not answer for half of it is closed, and its calls fail with UNAVAILABLE.
+   * The interval at which a connection with calls in flight is checked, in milliseconds; 20 seconds by default. One
+   * that does not answer for half of it is closed, and its calls fail with UNAVAILABLE.
    */
   readonly checkMs?: number | undefined;
 };
@@ -31,7 +31,9 @@ const credentialsOf = ({ endpoint, tls }: ControlPlane): ChannelCredentials =>
       })
     : credentials.createInsecure();
 
-/** Without checks, calls on a connection whose server is gone would wait until the kernel closes it: about 15 minutes. */
+/**
+ * Without checks, calls on a connection whose server is gone would wait until the kernel closes it: about 15 minutes.
+ */
 const checksOf = ({ checkMs = CHECK_MS }: ControlPlane): ChannelOptions => ({
   'grpc.keepalive_time_ms': checkMs,
   'grpc.keepalive_timeout_ms': checkMs / 2,

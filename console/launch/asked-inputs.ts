@@ -84,7 +84,7 @@ const relaunchOf = async (id: Named, signal: AbortSignal): Promise<Origin> => {
     throw new ServerFailure(`the inputs of ${id.name} cannot be read: ${fault}`, { status: INTERNAL_ERROR, requestId });
   const metadata = create(ExecutionMetadataSchema, { mode: Mode.RELAUNCH, referenceExecution: id });
   const kept = { ...spec, metadata, overwriteCache: false };
-  // oxlint-disable-next-line typescript/no-deprecated -- older clients put the inputs there, and those of the form count
+  // oxlint-disable-next-line typescript/no-deprecated -- older clients put the inputs there; those of the form count
   delete kept.inputs;
   return { given: message.fullInputs?.literals ?? {}, spec: kept };
 };

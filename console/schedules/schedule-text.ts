@@ -18,8 +18,8 @@ export const scheduleText = (schedule: Schedule | undefined): string => {
 };
 
 /**
- * The state of a schedule in a word or a few. A launch plan without an active version keeps its schedule, which does not
- * fire; nor does one whose stream is parked, or whose expression cannot be evaluated.
+ * The state of a schedule in a word or a few. A launch plan without an active version keeps its schedule, which does
+ * not fire; nor does one whose stream is parked, or whose expression cannot be evaluated.
  */
 export const scheduleState = ({
   id,

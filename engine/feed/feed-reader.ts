@@ -205,8 +205,8 @@ export class FeedReader implements Poller {
 
   /**
    * Returns the leases of executions that were given up, and starts a walk for each other one without a running walk:
-   * it has failed, or waits for capacity. Then it states the free capacity and, where the engine is to end without work,
-   * asks for other work.
+   * it has failed, or waits for capacity. Then it states the free capacity and, where the engine is to end without
+   * work, asks for other work.
    */
   #checkLeases(): void {
     const { active, untilIdle, workers } = this.#options;

@@ -15,7 +15,9 @@ const PAUSE_MS = 1_000;
 /** The time for which a token of a file is used before the file is read again. */
 const FILE_MS = 5_000;
 
-/** A moment by the clock of the machine, which may be set, and by the one of the process, which a suspension may stop. */
+/**
+ * A moment by the clock of the machine, which may be set, and by the one of the process, which a suspension may stop.
+ */
 type Moment = { readonly machineMs: number; readonly processMs: number };
 
 const momentNow = (): Moment => ({ machineMs: Date.now(), processMs: performance.now() });

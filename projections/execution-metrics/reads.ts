@@ -124,8 +124,8 @@ export const dynamicOf = async (
 };
 
 /**
- * The execution that a node has started; `undefined` when there is none, or when the caller may not read it: it may be of
- * another project or domain than the node.
+ * The execution that a node has started; `undefined` when there is none, or when the caller may not read it: it may be
+ * of another project or domain than the node.
  */
 export const readChild = async (reads: MetricsReads, { closure }: NodeExecution): Promise<Execution | undefined> => {
   const target = closure?.targetMetadata;

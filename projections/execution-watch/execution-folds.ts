@@ -11,8 +11,8 @@ export type ExecutionChange = { readonly before: StoredDocument | undefined; rea
 
 /**
  * Computes changes of any executions, for events that come in the order of the log. An execution whose events cannot be
- * read or folded fails each further call, without another read, until `retryBy` or `unparkUnder`, or until it is no longer
- * in memory.
+ * read or folded fails each further call, without another read, until `retryBy` or `unparkUnder`, or until it is no
+ * longer in memory.
  */
 export interface ExecutionFolds {
   /**

@@ -11,7 +11,9 @@ import type { EncodeAnswer, SentAnswer, WatchMessage, WatchQuestion, WatchReply 
 import { afterOf, topicOf } from './watch-request.js';
 import { type Opened, openSubjects, type WatchedSubject, type Subjects } from './subjects.js';
 
-/** Answers the questions of watchers about all watched executions and lists, and feeds these with the events of the log. */
+/**
+ * Answers the questions of watchers about all watched executions and lists, and feeds these with the events of the log.
+ */
 export interface WatchHub {
   /**
    * @throws {RpcError} as the watch; INVALID_ARGUMENT naming the field of the request.

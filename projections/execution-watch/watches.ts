@@ -80,7 +80,10 @@ type Watch = Pick<WatchesOptions, 'encode' | 'executions'> & {
   readonly reached: () => bigint;
 };
 
-/** Executions whose document in the first state is newer than the position at which the changes begin: stream and position. */
+/**
+ * Executions whose document in the first state is newer than the position at which the changes begin: stream and
+ * position.
+ */
 type Newer = Map<string, bigint>;
 
 /** Yields the first state of a list, read from views that have reached a position. */

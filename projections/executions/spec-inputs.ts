@@ -25,8 +25,8 @@ export const withInputs = (specInputs: SpecInputs | undefined, rest: Uint8Array)
   specInputs ? Buffer.concat([specInputs, rest]) : rest;
 
 /**
- * The inputs that {@link withInputs} has put before an encoded execution; `undefined` when there are none. The rest of an
- * execution begins with its id, so only these inputs can begin with a spec.
+ * The inputs that {@link withInputs} has put before an encoded execution; `undefined` when there are none. The rest of
+ * an execution begins with its id, so only these inputs can begin with a spec.
  */
 export const inputsBefore = (encoded: Uint8Array): SpecInputs | undefined => {
   const reader = new BinaryReader(encoded);

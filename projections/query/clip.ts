@@ -14,8 +14,8 @@ export const clip = (text: string): string => {
 };
 
 /**
- * The beginning of a text, at most `length` UTF-16 code units. A character that would be cut in half is left out: a store
- * would change the half, and the stored field would then differ from the folded one.
+ * The beginning of a text, at most `length` UTF-16 code units. A character that would be cut in half is left out: a
+ * store would change the half, and the stored field would then differ from the folded one.
  */
 export const beginningOf = (text: string, length: number): string =>
   text.slice(0, length).replace(/[\ud800-\udbff]$/u, '');

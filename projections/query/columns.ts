@@ -36,8 +36,8 @@ export type Column = {
   /** Conditions that every document with a value in the field satisfies; indexes use them to narrow filters. */
   readonly within?: readonly Condition[];
   /**
-   * A coarser field of the same document, with few whole numbers as values: `classOf` maps a value of this column to it and
-   * never decreases. A range of this column is narrowed by these values when the list is sorted by another field.
+   * A coarser field of the same document, with few whole numbers as values: `classOf` maps a value of this column to it
+   * and never decreases. A range of this column is narrowed by these values when the list is sorted by another field.
    */
   readonly classes?: { readonly field: string; readonly classOf: (value: number) => number };
   /**

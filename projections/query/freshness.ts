@@ -35,9 +35,9 @@ export interface Freshness {
   awaitAcknowledged(call: Call, stream: StreamName, collection: Collection): Promise<FoldUnprojected>;
 
   /**
-   * For a Get that found nothing: returns a function as `awaitAcknowledged` does, without a wait, for all events that any
-   * process has recorded in the stream; `undefined` when the stream has no events. The view may have caught up meanwhile,
-   * so the caller must also read it again.
+   * For a Get that found nothing: returns a function as `awaitAcknowledged` does, without a wait, for all events that
+   * any process has recorded in the stream; `undefined` when the stream has no events. The view may have caught up
+   * meanwhile, so the caller must also read it again.
    */
   recorded(stream: StreamName, collection: Collection): Promise<FoldUnprojected | undefined>;
 
@@ -49,8 +49,8 @@ export interface Freshness {
 
   /**
    * For a List: waits for the last acknowledged event of the streams with this name prefix. After the time limit the
-   * list is answered from the views as they are. A call that makes many lists, such as GetExecutionMetrics, waits before
-   * the first of them only: what is acknowledged after a call has begun is no part of its promise.
+   * list is answered from the views as they are. A call that makes many lists, such as GetExecutionMetrics, waits
+   * before the first of them only: what is acknowledged after a call has begun is no part of its promise.
    *
    * @throws {RpcError} UNAVAILABLE when the view is being built, or has not reached the position that the caller asks
    * for.

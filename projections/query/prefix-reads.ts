@@ -46,8 +46,8 @@ const isOfDocument = ({ is }: Condition): boolean => is !== 'key of';
 
 /**
  * Reads the documents into which a prefix of one stream was folded. While they are held in memory, lists are found
- * there, and only those of a page are encoded. For a query that only a store can answer, all documents are first written
- * to a store.
+ * there, and only those of a page are encoded. For a query that only a store can answer, all documents are first
+ * written to a store.
  */
 export const prefixReads = ({ held, encoded, toStore }: FoldedPrefix): DocumentReads => {
   const rows = new Map<string, readonly Row[]>();

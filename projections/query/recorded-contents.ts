@@ -52,8 +52,8 @@ export const eventAt = async <Event>(
 const unbounded: ReserveMemory = () => Promise.resolve();
 
 /**
- * Reads the map that an engine has stored itself, and reported by its address; `undefined` for an address that is in none
- * of the configured stores.
+ * Reads the map that an engine has stored itself, and reported by its address; `undefined` for an address that is in
+ * none of the configured stores.
  *
  * @throws {EngineDataUnusable} when there is no map at the address.
  * @throws {StoreUnavailable} when it could not be read.

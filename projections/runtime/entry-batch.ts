@@ -10,7 +10,9 @@ export type EntryBatchLimits = {
   readonly bytes: number;
 };
 
-/** Large enough that hot documents are written once for many events. Only behind the head do batches become so large. */
+/**
+ * Large enough that hot documents are written once for many events. Only behind the head do batches become so large.
+ */
 export const ENTRY_BATCH_LIMITS: EntryBatchLimits = { events: 4_000, documents: 4_000, bytes: 16 * 1024 * 1024 };
 
 /** A batch of entries that are folded together. */

@@ -59,8 +59,8 @@ const poisonOf = (event: RecordedEvent, error: unknown): Entry => {
 };
 
 /**
- * Reads an event; `undefined` for one that no read model follows: it is of a category without a codec, or of a type that
- * this release knows. Synchronous, except when a large content has to be loaded: most events cost no promise.
+ * Reads an event; `undefined` for one that no read model follows: it is of a category without a codec, or of a type
+ * that this release knows. Synchronous, except when a large content has to be loaded: most events cost no promise.
  */
 export type EventReader = (event: RecordedEvent) => Entry | undefined | Promise<Entry>;
 

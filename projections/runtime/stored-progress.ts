@@ -34,7 +34,9 @@ type Row = {
 
 const NAME = /^(?<group>.+?)(?: (?<partition>\d+)\/(?<count>\d+))?$/u;
 
-/** Marks the names of groups that are not all views of a release: releases never share the checkpoints of such groups. */
+/**
+ * Marks the names of groups that are not all views of a release: releases never share the checkpoints of such groups.
+ */
 const layoutOf = (models: Models): string => `@${sha256Hex(viewsName({ models })).slice(0, 8)}`;
 
 /** Base name of the checkpoints of a group of views, out of all views of a release. */

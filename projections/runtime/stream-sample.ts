@@ -35,7 +35,9 @@ const copied = (event: RecordedEvent): RecordedEvent => {
 /** When the memory is full, this share of it is freed at once. */
 const FREED = 0.25;
 
-/** Creates a sample. When its memory is full, the longest streams give theirs up: it costs least to read these again. */
+/**
+ * Creates a sample. When its memory is full, the longest streams give theirs up: it costs least to read these again.
+ */
 export const streamSample = ({ streams: most, bytes: maxBytes }: SampleLimits): StreamSample => {
   const kept = new Map<StreamName, RecordedEvent[] | undefined>();
   let step = 1;

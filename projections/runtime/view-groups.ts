@@ -53,7 +53,9 @@ const plannedOf = (models: Models, progress: StoredProgress, partitions: readonl
   return [...planned.values()];
 };
 
-/** The parked streams of some groups in one partition; of a stream that several groups have parked, the lowest position. */
+/**
+ * The parked streams of some groups in one partition; of a stream that several groups have parked, the lowest position.
+ */
 const lowestParked = (
   parked: readonly ParkedStream[],
   groups: ReadonlySet<string>,

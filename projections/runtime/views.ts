@@ -29,7 +29,9 @@ export type Positions = bigint | readonly bigint[];
 
 /** Views whose positions are set by the caller. Positions go back when views are rebuilt from the beginning. */
 export type SettableViews = Views & {
-  /** Sets the positions of the views in service, and of those that are being built, by the names of their collections. */
+  /**
+   * Sets the positions of the views in service, and of those that are being built, by the names of their collections.
+   */
   setPositions(inService: Positions, building?: ReadonlyMap<string, Positions>): void;
 };
 

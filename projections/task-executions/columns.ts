@@ -59,8 +59,8 @@ export const taskExecutionColumns: Columns = {
     duration: { field: 'duration', kind: 'duration' },
     input_uri: { field: 'input_uri', kind: 'text' },
     /**
-     * Phase in which the execution ended while this attempt was open, otherwise empty. `ne(closed_by,SUCCEEDED)` excludes
-     * only the attempts that were open when the execution succeeded.
+     * Phase in which the execution ended while this attempt was open, otherwise empty. `ne(closed_by,SUCCEEDED)`
+     * excludes only the attempts that were open when the execution succeeded.
      */
     closed_by: { field: 'closed_by', kind: 'text', values: enumNames(WorkflowExecution_Phase) },
     id: { field: 'recorded', kind: 'number' },

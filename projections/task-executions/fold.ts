@@ -40,7 +40,9 @@ export const opened = (
   };
 };
 
-/** Keeps the first reported location of the inputs, and the revision of the first event that has the inputs themselves. */
+/**
+ * Keeps the first reported location of the inputs, and the revision of the first event that has the inputs themselves.
+ */
 const keepInputs = (document: TaskExecutionDocument, { inputValue }: TaskExecutionEvent, revision: number): void => {
   if (inputValue.case === 'inputUri') document.task.inputUri ||= inputValue.value;
   if (inputValue.case === 'inputData') document.inputsRevision ??= revision;

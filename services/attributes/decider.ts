@@ -25,8 +25,8 @@ import {
 } from './state.js';
 
 /**
- * The limits of the attributes of one row, and of all rows of one project with their names, in bytes: every process that
- * launches executions keeps the attributes of all projects in memory.
+ * The limits of the attributes of one row, and of all rows of one project with their names, in bytes: every process
+ * that launches executions keeps the attributes of all projects in memory.
  */
 export const MAX_ROW_BYTES = 64 * 1024;
 export const MAX_PROJECT_BYTES = 8 * 1024 * 1024;

@@ -19,7 +19,9 @@ export type EntryWriter = {
   readonly add: (entry: AuditEntry) => void;
   /** Stores what can be stored now; never rejects. The caller waits for one call before it makes the next. */
   readonly storeNow: () => Promise<void>;
-  /** True when no entry waits, or the store has refused all that wait; these are tried again when another one is added. */
+  /**
+   * True when no entry waits, or the store has refused all that wait; these are tried again when another one is added.
+   */
   readonly isIdle: () => boolean;
 };
 

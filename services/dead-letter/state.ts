@@ -23,7 +23,9 @@ export type DeadLetterState = {
 
 export const initialDeadLetters = (): DeadLetterState => ({ open: new Map(), skipped: new Map() });
 
-/** Finds the open dead letter that a command or event names by position; the newest, should several have that position. */
+/**
+ * Finds the open dead letter that a command or event names by position; the newest, should several have that position.
+ */
 export const letterAt = ({ open }: DeadLetterState, position: bigint): OpenLetter | undefined =>
   [...open.values()].findLast((letter) => letter.position === position);
 

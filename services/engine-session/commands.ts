@@ -13,8 +13,8 @@ export type EndSession = {
   readonly type: 'EndSession';
   readonly id: EngineSessionId;
   /**
-   * The number of renewals that the session had when the sender last read it. If it has been renewed since, the engine is
-   * alive and the command is refused. With `undefined` the session ends however often it was renewed.
+   * The number of renewals that the session had when the sender last read it. If it has been renewed since, the engine
+   * is alive and the command is refused. With `undefined` the session ends however often it was renewed.
    */
   readonly renewals: number | undefined;
   readonly cause: string;

@@ -22,8 +22,8 @@ export type EngineSessionEvent =
   | { readonly type: 'EngineSessionEnded'; readonly data: EngineSessionEnded };
 
 /**
- * The first component is empty; in streams of projects it is the project. So only callers that may read all projects see
- * these streams.
+ * The first component is empty; in streams of projects it is the project. So only callers that may read all projects
+ * see these streams.
  */
 export const engineSessionStream = ({ group, engine, session }: EngineSessionId): StreamName =>
   streamName(ENGINE_SESSION_CATEGORY, ['', group, engine, session]);

@@ -82,7 +82,8 @@ export const COMPILED: Readonly<Record<string, DescMessage>> = {
 };
 
 /**
- * Finds the message in a content field by the field alone, for an event of any schema; `undefined` where it is not known.
+ * Finds the message in a content field by the field alone, for an event of any schema; `undefined` where it is not
+ * known.
  */
 export const contentSchemaOf: ContentSchemaOf = ({ jsonName, parent }) => {
   if (jsonName === 'compiled') return COMPILED[parent.name];

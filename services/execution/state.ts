@@ -43,8 +43,8 @@ export type ExecutionState = Reported &
     /** The number of events that have been folded. */
     events: number;
     /**
-     * The producer that the execution belongs to: it has reported QUEUED, or got the last lease. Empty before, and after
-     * a lease of a default producer.
+     * The producer that the execution belongs to: it has reported QUEUED, or got the last lease. Empty before, and
+     * after a lease of a default producer.
      */
     cluster: string;
     /** The producer of the last QUEUED. */

@@ -43,7 +43,10 @@ export const clientCertificateOf = ({ subject, subjectaltname, valid_to: end }: 
   };
 };
 
-/** The certificates that were read, by connection: to read one takes longer than everything else that a call does with it. */
+/**
+ * The certificates that were read, by connection: to read one takes longer than everything else that a call does with
+ * it.
+ */
 const known = new WeakMap<Socket, ClientCertificate>();
 
 /** The client certificate of a connection; `undefined` without TLS, and without one of the configured authority. */

@@ -150,8 +150,8 @@ const handle = (call: DispatchedCall): Promise<Answer<DescMessage>> => {
  * Runs the handler of a unary call, after all interceptors. The answer of a read whose caller has gone is not encoded,
  * because that may take longer than the read.
  *
- * @throws {RpcError} UNIMPLEMENTED when its RPC has no handler; of a read, CANCELLED when its caller has gone or its time
- *   is over.
+ * @throws {RpcError} UNIMPLEMENTED when its RPC has no handler; of a read, CANCELLED when its caller has gone or its
+ *   time is over.
  */
 export const answerUnary = async (call: DispatchedCall): Promise<Answer<DescMessage>> => {
   const answer = await handle(call);

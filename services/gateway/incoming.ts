@@ -17,7 +17,9 @@ export interface RequestTimer {
   readonly end: () => void;
 }
 
-/** Calls `giveUp` once when no bytes have arrived for `stallTimeoutMs`, or the request is not complete after 5 minutes. */
+/**
+ * Calls `giveUp` once when no bytes have arrived for `stallTimeoutMs`, or the request is not complete after 5 minutes.
+ */
 export const timeRequest = (stallTimeoutMs: number, giveUp: (error: RpcError) => void): RequestTimer => {
   const end = (): void => {
     clearTimeout(silence);

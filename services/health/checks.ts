@@ -31,7 +31,9 @@ const formatCheck = (format: number): Check | undefined =>
 /** A log, which may be a copy of another. */
 type PossibleCopy = Pick<EventLog, 'copyOf'>;
 
-/** The sentence that says what a copy of a log does not do, and how that ends; `undefined` for a log that is no copy. */
+/**
+ * The sentence that says what a copy of a log does not do, and how that ends; `undefined` for a log that is no copy.
+ */
 export const copyNotice = ({ copyOf }: PossibleCopy): string | undefined =>
   copyOf === undefined
     ? undefined
@@ -50,8 +52,8 @@ export const logChecks = (
 ): readonly (Check | undefined)[] => [formatCheck(format()), copyCheck(log)];
 
 /**
- * Health of a log subscriber, judged by its lag: `well` up to `maxMs`. Above it the state is `otherwise`, or `down` if the
- * log ends before the position that this process has read: a log that has lost its end must not be written to.
+ * Health of a log subscriber, judged by its lag: `well` up to `maxMs`. Above it the state is `otherwise`, or `down` if
+ * the log ends before the position that this process has read: a log that has lost its end must not be written to.
  */
 export const lagCheck = (
   name: string,
@@ -103,8 +105,8 @@ const counted = (condition: string, count: number, names: readonly string[]): st
 };
 
 /**
- * Degraded while streams are parked, in the views (`inViews`) or because this process cannot read them (`inProcess`). All
- * other streams are served.
+ * Degraded while streams are parked, in the views (`inViews`) or because this process cannot read them (`inProcess`).
+ * All other streams are served.
  */
 export const parkedCheck = (
   inViews: { readonly count: number; readonly names?: readonly string[] },

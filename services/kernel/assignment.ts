@@ -13,8 +13,8 @@ export type AssignmentOptions = {
   readonly description?: () => string;
   readonly timers: Timers;
   /**
-   * Called with all partitions that this process has from now on, and again at each renewal while it rejects. Partitions
-   * that the process had before, and that are not among them, are released once the promise resolves.
+   * Called with all partitions that this process has from now on, and again at each renewal while it rejects.
+   * Partitions that the process had before, and that are not among them, are released once the promise resolves.
    */
   readonly onAssigned: (partitions: readonly string[]) => Promise<void>;
   /**

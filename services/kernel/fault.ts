@@ -149,8 +149,8 @@ export class DataDirectoryInUse extends Fault {
 }
 
 /**
- * The data directory, or a folder or bucket of files, cannot be used: it is read-only, full, damaged, of another log, or
- * written by a newer release.
+ * The data directory, or a folder or bucket of files, cannot be used: it is read-only, full, damaged, of another log,
+ * or written by a newer release.
  */
 export class DataDirectoryUnusable extends Fault {
   readonly code = 'data-directory-unusable';

@@ -3,8 +3,8 @@
  * is active in the log, so that processes of the previous release can read them during an upgrade.
  *
  * - 1: reports of engines on workflows, nodes and tasks share one event type, `EngineReported`.
- * - 2: they have one type each: `WorkflowPhaseReported`, `NodePhaseReported` and `TaskPhaseReported`. Leases of engines,
- *   dead letters and requests to retry parked streams are recorded.
+ * - 2: they have one type each: `WorkflowPhaseReported`, `NodePhaseReported` and `TaskPhaseReported`. Leases of
+ *   engines, dead letters and requests to retry parked streams are recorded.
  */
 export const NEWEST_FORMAT = 2;
 

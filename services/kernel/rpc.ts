@@ -90,7 +90,9 @@ export interface Call {
   readonly idempotency?: Idempotency | undefined;
   /** True when an answer cannot be sent any more: the client has disconnected, or the deadline has passed. */
   isCancelled(): boolean;
-  /** Calls `listener` when the call is over: it was answered, its deadline has passed, or the client has disconnected. */
+  /**
+   * Calls `listener` when the call is over: it was answered, its deadline has passed, or the client has disconnected.
+   */
   readonly onEnd?: ((listener: () => void) => void) | undefined;
   /**
    * Waits until the transport's memory budget has `bytes` left for an answer. Call it before the bytes are read from

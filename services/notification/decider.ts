@@ -83,7 +83,9 @@ export const obstacle = (
   return undefined;
 };
 
-/** True when an attempt is recorded as running; it is lost where {@link obstacle} has found that it runs for too long. */
+/**
+ * True when an attempt is recorded as running; it is lost where {@link obstacle} has found that it runs for too long.
+ */
 const isSending = (known: MessageState | undefined): boolean => known?.status.kind === 'sending';
 
 const startOf = (

@@ -91,8 +91,8 @@ const firedBefore = async (services: ScheduleServices, { plan }: ScheduledPlan, 
 };
 
 /**
- * Records the tick of a request that is new. When the same request, sent twice at once, has been recorded meanwhile with
- * the tick of another second, the tick is that one.
+ * Records the tick of a request that is new. When the same request, sent twice at once, has been recorded meanwhile
+ * with the tick of another second, the tick is that one.
  */
 const newTick = async (services: ScheduleServices, scheduled: ScheduledPlan, call: Call): Promise<ManualTick> => {
   const tick = tickNow(services, scheduled);

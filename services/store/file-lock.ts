@@ -5,15 +5,15 @@ import { isBusy } from './log/sqlite-fault.js';
 export type LockMode = 'alone' | 'together';
 
 /**
- * A lock that is held until `close`, or until the process ends. Keep a reference to it: the garbage collector releases a
- * lock without one.
+ * A lock that is held until `close`, or until the process ends. Keep a reference to it: the garbage collector releases
+ * a lock without one.
  */
 export interface FileLock {
   close(): void;
 }
 
-// A read takes SQLite's shared lock, which keeps out an exclusive one. An attempt at the exclusive lock that fails keeps
-// new readers out while it lasts, a moment: no connection waits here.
+// A read takes SQLite's shared lock, which keeps out an exclusive one. An attempt at the exclusive lock that fails
+// keeps new readers out while it lasts, a moment: no connection waits here.
 const BEGIN: Readonly<Record<LockMode, string>> = {
   alone: 'BEGIN EXCLUSIVE',
   together: 'BEGIN; SELECT count(*) FROM sqlite_schema',

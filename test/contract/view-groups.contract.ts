@@ -531,7 +531,9 @@ export const viewGroupsContract = (
         { minLength: 5, maxLength: 40 },
       );
       const steps = fc.array(
-        /** A process of a release: `failAt` numbers the commit that fails; it ends after so many pauses, for 0 at once. */
+        /**
+         * A process of a release: `failAt` numbers the commit that fails; it ends after so many pauses, for 0 at once.
+         */
         fc.record({
           release: fc.integer({ min: 0, max: releases.length - 1 }),
           events: written,

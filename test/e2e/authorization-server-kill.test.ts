@@ -174,8 +174,8 @@ const publishedKeys = async (): Promise<JSONWebKeySet> =>
   (await (await fetch(`${issuer}/oauth2/jwks`)).json()) as JSONWebKeySet;
 
 /**
- * Starts a process `write` days later, kills it after write number `write`, and checks the keys of the next process, two
- * hours later, when the new key signs.
+ * Starts a process `write` days later, kills it after write number `write`, and checks the keys of the next process,
+ * two hours later, when the new key signs.
  */
 const rotate = async (write: number, before: string): Promise<{ isKilled: boolean; token: string }> => {
   const passedMs = write * DAY_MS; // a new key is due, and the tokens of the last key but one have expired
@@ -225,7 +225,8 @@ describe('the authorization server, killed after a write of its state', () => {
       write += 1;
       last = await rotate(write, last.token);
     }
-    // A start writes three times: it adds a key, removes another, and removes what has expired. No fourth write kills it.
+    // A start writes three times: it adds a key, removes another, and removes what has expired. No fourth write kills
+    // it.
     expect(write).toBe(4);
   }, 120_000);
 });

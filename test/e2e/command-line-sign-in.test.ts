@@ -58,7 +58,9 @@ const untilAsked = async ({ stderr }: Running, what: RegExp): Promise<readonly s
     (found) => found.length > 0,
   );
 
-/** Signs in with a browser, as a command asks. Gives the address that leads back to the command, which is not opened. */
+/**
+ * Signs in with a browser, as a command asks. Gives the address that leads back to the command, which is not opened.
+ */
 const returnOfBrowser = async (command: Running): Promise<string> => {
   const [address = ''] = await untilAsked(command, /^Sign in at (\S+)\n/u);
   const browser = openBrowser();

@@ -64,7 +64,9 @@ const launchThroughFirst = async (name: string): Promise<void> => {
   launched.add(`flytesnacks/development/${name}`);
 };
 
-/** Expects the first process to be alive but not ready, because by this check it is behind the log, by more than 1 s. */
+/**
+ * Expects the first process to be alive but not ready, because by this check it is behind the log, by more than 1 s.
+ */
 const expectBehind = async (check: string, state: string): Promise<void> => {
   const { ready, checks } = await untilCheck(http(), check, state);
   expect(ready).toBe(false);

@@ -154,8 +154,8 @@ describe('a tail of the log', () => {
   /** The Server-Sent Events in a text that are events of the log. */
   const events = (text: string) => text.split('\n\n').filter((block) => block.includes('event: event'));
   /**
-   * Reads this number of events. By `node:http`: a fetch that is aborted leaves a connection behind, and the server waits
-   * for it when it stops.
+   * Reads this number of events. By `node:http`: a fetch that is aborted leaves a connection behind, and the server
+   * waits for it when it stops.
    */
   const read = async (query: string, count: number, headers: Record<string, string> = {}) => {
     const request = get(`${server()}/api/v1/tail?${query}`, { headers, agent: false });

@@ -12,7 +12,9 @@ type Shape = { readonly collection: Collection; readonly fields: readonly string
 /** A value of the type of a field. */
 const valueOf = ({ fields }: Collection, field: string): FieldValue => (fields[field] === 'integer' ? 1 : 'a');
 
-/** The conditions of a shape: one value for every field before the last; `isOfTwo` takes two of a field's listed values. */
+/**
+ * The conditions of a shape: one value for every field before the last; `isOfTwo` takes two of a field's listed values.
+ */
 const conditionsOf = ({ collection, fields }: Shape, isOfTwo: boolean): readonly Condition[] =>
   fields.slice(0, -1).map((field): Condition => {
     const values = collection.values?.[field]?.slice(0, 2);

@@ -31,9 +31,9 @@ class QuickestFirst extends BaseSequencer {
 }
 
 /**
- * The tests that mutants are run against. A pattern in FLIGHTLOG_MUTATION_TESTS names others. A test that a mutant makes
- * wait forever fails after FLIGHTLOG_MUTATION_TIMEOUT_MS, by default 20,000 ms, unless Stryker ends the run earlier, by
- * its own timeout (`timeoutMS` in `stryker.config.json`).
+ * The tests that mutants are run against. A pattern in FLIGHTLOG_MUTATION_TESTS names others. A test that a mutant
+ * makes wait forever fails after FLIGHTLOG_MUTATION_TIMEOUT_MS, by default 20,000 ms, unless Stryker ends the run
+ * earlier, by its own timeout (`timeoutMS` in `stryker.config.json`).
  */
 export default defineConfig({
   test: {

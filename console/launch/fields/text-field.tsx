@@ -74,7 +74,9 @@ export const JsonField = ({ id, label, type, initial, change }: FieldProps): Rea
   );
 };
 
-/** A value that is written as it is, or chosen. A field for text keeps its line breaks, which an `input` would remove. */
+/**
+ * A value that is written as it is, or chosen. A field for text keeps its line breaks, which an `input` would remove.
+ */
 export const TextField = ({ id, label, type, initial, change }: FieldProps): ReactNode => {
   const input = inputOf(type);
   const [text, setText] = useState(() => textOf(initial, false));

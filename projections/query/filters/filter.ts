@@ -19,7 +19,9 @@ export type FilterTerm = { readonly condition: Condition; readonly column?: Colu
 export type Filters = {
   /** Conditions that must all hold. */
   readonly terms: readonly FilterTerm[];
-  /** Names of the filtered fields, without their entities: a default condition of a list on one of them does not apply. */
+  /**
+   * Names of the filtered fields, without their entities: a default condition of a list on one of them does not apply.
+   */
   readonly names: ReadonlySet<string>;
 };
 

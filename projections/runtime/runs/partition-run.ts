@@ -65,9 +65,9 @@ const buildingPositions = ({ building }: Groups): ReadonlyMap<string, bigint> =>
 const ageOf = (event: RecordedEvent, atMs: number): number => Math.max(0, atMs - (ownTimeOf(event) ?? atMs));
 
 /**
- * Makes the functions that report progress: after a commit of a group, and at any other time, with the lag as it was. The
- * lag is that of the last event of a known category in the groups in service: events that other applications wrote into
- * the log do not say when they were recorded.
+ * Makes the functions that report progress: after a commit of a group, and at any other time, with the lag as it was.
+ * The lag is that of the last event of a known category in the groups in service: events that other applications wrote
+ * into the log do not say when they were recorded.
  */
 const reporter = ({ now, onProgress }: PartitionRunOptions, groups: Groups) => {
   let lagMs = 0;

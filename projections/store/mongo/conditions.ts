@@ -93,7 +93,8 @@ export const mongoFilter = (fields: Collection['fields'], where: readonly Condit
   );
 
 /**
- * Converts a search to a filter: it matches documents that contain all trigrams, or whose text is too long to be indexed.
+ * Converts a search to a filter: it matches documents that contain all trigrams, or whose text is too long to be
+ * indexed.
  */
 export const searchFilter = (searches: Collection['searched'] = [], { searched, scope, texts }: Search): Document => {
   const [long, ...numbers] = trigramHashes(scope, [LONG_TEXT, ...queryTrigrams(texts)]);

@@ -38,7 +38,9 @@ export const assertUsable = ({ setName, msg, maxWireVersion = 0 }: Hello, shown:
 /** Default time limits; the connection string can override each. */
 const TIMEOUTS = { waitQueueTimeoutMS: 5_000, serverSelectionTimeoutMS: 5_000, connectTimeoutMS: 5_000 } as const;
 
-/** The default time limits that a connection string leaves as they are. The case of its option names does not matter. */
+/**
+ * The default time limits that a connection string leaves as they are. The case of its option names does not matter.
+ */
 export const timeoutsFor = (url: string): Partial<typeof TIMEOUTS> => {
   const given = url.toLowerCase();
   return Object.fromEntries(Object.entries(TIMEOUTS).filter(([name]) => !given.includes(`${name.toLowerCase()}=`)));

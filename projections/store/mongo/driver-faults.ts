@@ -36,7 +36,8 @@ const REFUSED_WRITES: ReadonlySet<unknown> = new Set([121, 257, DUPLICATE_KEY, 1
 /** True for an error about the documents of a write, which the server would refuse again. */
 export const isRefusedWrite = (error: unknown): boolean =>
   (error instanceof MongoServerError && REFUSED_WRITES.has(error.code)) ||
-  // The driver does not send a document that is too large. Its error has no code, and a bad argument has the same class.
+  // The driver does not send a document that is too large. Its error has no code, and a bad argument has the same
+  // class.
   (error instanceof MongoInvalidArgumentError && /larger than/u.test(error.message));
 
 /** Converts a driver error to a fault; any other error is a defect and is returned as it is. */

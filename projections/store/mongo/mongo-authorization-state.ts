@@ -90,7 +90,8 @@ export const mongoAuthorizationState = async (
       }),
     removeAccount: (account) =>
       guarded(async () => {
-        // The content is stored as text. A quotation mark within a value has a backslash before it, so only a field matches.
+        // The content is stored as text. A quotation mark within a value has a backslash before it, so only a field
+        // matches.
         const content = { $regex: containing(`"accountId":${JSON.stringify(account)}`) };
         await objects.deleteMany({ content });
       }),

@@ -25,7 +25,8 @@ export const containing = (text: string): string => bounded(escaped(text));
 
 /**
  * Converts a LIKE pattern to a regular expression. Each segment between two `%` is matched at its first occurrence,
- * without backtracking (atomic groups): this still finds every match, and its time does not grow with the number of `%`.
+ * without backtracking (atomic groups): this still finds every match, and its time does not grow with the number of
+ * `%`.
  *
  * @throws {QueryTooSlow} when the pattern is too long for a regular expression of MongoDB.
  */

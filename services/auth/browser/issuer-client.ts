@@ -26,9 +26,9 @@ export interface IssuerClient {
 
 const isPlain = (url: string): boolean => new URL(url).protocol === 'http:';
 
-// Allows requests without TLS, for an issuer whose address begins with `http:`. It is the function of the library itself
-// and not a wrapper around it, because the library recognizes it by identity in the option `execute` of a discovery. The
-// library marks it as deprecated only as a warning about insecure requests.
+// Allows requests without TLS, for an issuer whose address begins with `http:`. It is the function of the library
+// itself and not a wrapper around it, because the library recognizes it by identity in the option `execute` of a
+// discovery. The library marks it as deprecated only as a warning about insecure requests.
 // oxlint-disable-next-line typescript/no-deprecated
 const allowPlain: (configuration: Configuration) => void = allowInsecureRequests;
 

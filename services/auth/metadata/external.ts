@@ -46,8 +46,8 @@ const answerOf = (found: z.output<typeof document>): Answer => ({
 });
 
 /**
- * The metadata of an external issuer: fetched on request, once for all calls that wait for it, and kept for ten minutes;
- * longer while it cannot be fetched, which is then tried at most once a minute.
+ * The metadata of an external issuer: fetched on request, once for all calls that wait for it, and kept for ten
+ * minutes; longer while it cannot be fetched, which is then tried at most once a minute.
  */
 export const externalMetadata = (
   issuer: string,

@@ -92,7 +92,9 @@ const isRole = (name: string): name is AccessRole => Object.hasOwn(permissionsOf
 
 const placesOf = (name: string): readonly string[] => [name === '' ? ANY : name];
 
-/** The grants that the bindings of a principal give to one identity. A role that this release does not have gives none. */
+/**
+ * The grants that the bindings of a principal give to one identity. A role that this release does not have gives none.
+ */
 export const grantsByBindings = (
   { issuer: identityIssuer }: Pick<Identity, 'issuer'>,
   bindings: readonly RecordedBinding[],

@@ -10,8 +10,8 @@ const GRANT = 'Grant';
 
 /**
  * The key of an object is a hash of its id: many ids are secrets, which the stored state should not have in clear. Some
- * contents have one nevertheless: that of a device code its own, and that of an interaction those of its session and its
- * device code.
+ * contents have one nevertheless: that of a device code its own, and that of an interaction those of its session and
+ * its device code.
  */
 const keyOf = (id: string): string => createHash('sha256').update(id).digest('base64url');
 
@@ -51,8 +51,8 @@ const clientAdapter = (clients: Clients): Adapter => ({
 });
 
 /**
- * True for device codes: one that was found by its user code is stored again under its id, which must then come from its
- * content. It is there as `hiddenId`.
+ * True for device codes: one that was found by its user code is stored again under its id, which must then come from
+ * its content. It is there as `hiddenId`.
  */
 const needsItsId = (kind: string): boolean => kind === 'DeviceCode';
 

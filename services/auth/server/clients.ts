@@ -66,7 +66,9 @@ export interface Clients {
   find(id: string): Promise<Client | undefined>;
 }
 
-/** Clients of the configuration win over those of the file, and the file wins over the public ones that are built in. */
+/**
+ * Clients of the configuration win over those of the file, and the file wins over the public ones that are built in.
+ */
 export const clientsOf = (file: RecordsFile<Client>, configured: ReadonlyMap<string, Client>): Clients => ({
   find: async (id) => configured.get(id) ?? (await file.read()).get(id) ?? builtIn(id),
 });

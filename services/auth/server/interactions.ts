@@ -80,8 +80,8 @@ const targetOf = (interaction: Interaction): string => {
 };
 
 /**
- * The sources, for the content security policy, to which the form of a page may lead in the end. A policy cannot name an
- * IPv6 address: the scheme stands for it.
+ * The sources, for the content security policy, to which the form of a page may lead in the end. A policy cannot name
+ * an IPv6 address: the scheme stands for it.
  */
 const redirectsOf = (interaction: Interaction): readonly string[] => {
   const origin = redirectOf(interaction);

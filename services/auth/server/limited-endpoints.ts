@@ -38,7 +38,9 @@ const TOO_MANY_REQUESTS = 429;
 const FAILED = 400;
 const SERVER_ERROR = 500;
 
-/** The endpoint of a path. The library takes a path in any case, and with a slash at its end, for that of an endpoint. */
+/**
+ * The endpoint of a path. The library takes a path in any case, and with a slash at its end, for that of an endpoint.
+ */
 const endpointOf = (path: string): string => path.toLowerCase().replace(/\/$/u, '');
 
 /** Decodes a client id or secret, which has many spellings in Basic credentials (RFC 6749, section 2.3.1). */
@@ -98,7 +100,8 @@ const refuse = (context: KoaContextWithOIDC, seconds: number): void => {
   context.status = TOO_MANY_REQUESTS;
   context.set('retry-after', String(seconds));
   context.body = { error: 'temporarily_unavailable', error_description: `too many attempts, wait ${seconds} seconds` };
-  // The other endpoints answer in JSON (RFC 6749, section 5.2), whatever the HTTP library of a client accepts by default.
+  // The other endpoints answer in JSON (RFC 6749, section 5.2), whatever the HTTP library of a client accepts by
+  // default.
   if (!BROWSER_ENDPOINTS.includes(endpointOf(context.path)) || context.accepts('json', 'html') !== 'html') return;
   context.set({ ...pageHeaders() });
   context.body = failurePage('Too many attempts', `Try again in ${seconds} seconds.`);
@@ -109,8 +112,8 @@ const isSignedIn = ({ oidc }: EarlyContext): boolean => oidc?.session?.accountId
 type Taken = { readonly wait: number; readonly name: string | undefined };
 
 /**
- * Takes an attempt for the address and the client that the Basic credentials name. The right secret cannot be guessed: a
- * client that sends it is not held back by the failed attempts of others under its id.
+ * Takes an attempt for the address and the client that the Basic credentials name. The right secret cannot be guessed:
+ * a client that sends it is not held back by the failed attempts of others under its id.
  */
 const takeAttempt = async (
   { limits, clients }: EndpointLimits,

@@ -52,9 +52,9 @@ const deviceForm = ({ oidc }: KoaContextWithOIDC): DeviceForm => ({
 const SEE_OTHER = 303;
 
 /**
- * Shows the form for the code of a device. The library keeps the token of the form in the session, and stores no session
- * for a form that came without one: its browser is sent to a new form, because a form in the answer would not be
- * accepted.
+ * Shows the form for the code of a device. The library keeps the token of the form in the session, and stores no
+ * session for a form that came without one: its browser is sent to a new form, because a form in the answer would not
+ * be accepted.
  */
 const showDeviceForm = (context: KoaContextWithOIDC, failure: string | undefined): void => {
   const { session } = context.oidc;
@@ -133,7 +133,9 @@ const claimsOf = ({ username, roles, name, email, groups }: Person): Readonly<Re
   ...(groups !== undefined && { groups }),
 });
 
-/** Claims of an access token beside the standard ones: roles, groups, and the names and e-mail address of the person. */
+/**
+ * Claims of an access token beside the standard ones: roles, groups, and the names and e-mail address of the person.
+ */
 const extraClaims = (parts: ProviderParts): NonNullable<Configuration['extraTokenClaims']> => {
   return async (_context, token) => {
     if (token.kind === 'ClientCredentials')

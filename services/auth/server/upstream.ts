@@ -110,8 +110,8 @@ const personOf = (claims: Claims, { id, subjectClaim, groupsClaim }: Naming): Up
 };
 
 /**
- * Checks the signature of an ID token, which a client may leave unchecked only if the token came over TLS (OpenID Connect
- * Core 3.1.3.7). The keys are fetched for each sign-in, because the provider may have changed them.
+ * Checks the signature of an ID token, which a client may leave unchecked only if the token came over TLS (OpenID
+ * Connect Core 3.1.3.7). The keys are fetched for each sign-in, because the provider may have changed them.
  */
 const checkSignature = async (configuration: Configuration, idToken: string): Promise<void> => {
   const { issuer, token_endpoint: endpoint = '', jwks_uri: jwksUrl } = configuration.serverMetadata();
@@ -141,7 +141,9 @@ type Options = {
   readonly now: () => number;
 };
 
-/** Signs people in at a provider, by the code flow with PKCE; what it must remember is in the state, for all processes. */
+/**
+ * Signs people in at a provider, by the code flow with PKCE; what it must remember is in the state, for all processes.
+ */
 export const upstream = ({ provider, state, issuer, now }: Options): Upstream => {
   const seconds = (): number => Math.floor(now() / 1_000);
 

@@ -53,8 +53,8 @@ const verified = (
 /**
  * Verifies an opaque token.
  *
- * @throws {RpcError} UNAUTHENTICATED when the token is malformed, no issuer knows it, or the one that does names another
- * audience or a past expiry; UNAVAILABLE when no issuer knows it, and one of them cannot be asked.
+ * @throws {RpcError} UNAUTHENTICATED when the token is malformed, no issuer knows it, or the one that does names
+ * another audience or a past expiry; UNAVAILABLE when no issuer knows it, and one of them cannot be asked.
  */
 export type Introspect = (token: string) => Promise<Verified>;
 

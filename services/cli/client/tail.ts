@@ -68,8 +68,9 @@ const requestOf = ({ from, project, domain, name, node, category, type, phase, l
 
 /**
  * Yields events of the log and checkpoints without end. After a lost connection, or a refusal of an overloaded server,
- * it connects again, and resumes after the last position that the server has sent. The server sends a checkpoint at the start of a tail, so there is such a
- * position soon; a connection that is lost before is an error, because events could be missed.
+ * it connects again, and resumes after the last position that the server has sent. The server sends a checkpoint at the
+ * start of a tail, so there is such a position soon; a connection that is lost before is an error, because events could
+ * be missed.
  */
 const eventsOf = async function* (connection: Connection, request: TailInit): AsyncIterable<TailedEvent> {
   const { signal } = new AbortController(); // never aborted: the command ends with its process

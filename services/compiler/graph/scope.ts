@@ -23,7 +23,9 @@ export type LaunchPlanInterface = {
 export type Library = {
   readonly task: (id: Identifier) => Interface | undefined;
   readonly launchPlan: (id: Identifier) => LaunchPlanInterface | undefined;
-  /** The interface of a sub-workflow of the request, which may lack one; `undefined` when there is no such sub-workflow. */
+  /**
+   * The interface of a sub-workflow of the request, which may lack one; `undefined` when there is no such sub-workflow.
+   */
   readonly subWorkflow: (id: Identifier) => Interface | 'without interface' | undefined;
 };
 

@@ -9,7 +9,9 @@ import {
 } from '../../../proto/gen/platformidl/core/tasks_pb.js';
 import { parseQuantity, type Quantity } from './quantity.js';
 
-/** Kubernetes quantities by resource; an absent, empty or zero value sets none. The shape of `admin.TaskResourceSpec`. */
+/**
+ * Kubernetes quantities by resource; an absent, empty or zero value sets none. The shape of `admin.TaskResourceSpec`.
+ */
 export type Quantities = {
   readonly cpu?: string;
   readonly gpu?: string;
@@ -66,8 +68,8 @@ const isKnown = ({ name }: Entry): boolean => RESOURCES.some((known) => known.na
 
 /**
  * Completes the resources of a container: its request, or else its limit, or else the platform's default; its limit, or
- * else its request; both at most the platform's limit, and the request at most the limit. Zero counts as not given. Other
- * resources stay as they were asked for.
+ * else its request; both at most the platform's limit, and the request at most the limit. Zero counts as not given.
+ * Other resources stay as they were asked for.
  */
 export const containerResources = (requested: Resources | undefined, platform: PlatformResources): Resources => {
   const { requests = [], limits = [] } = requested ?? {};

@@ -106,9 +106,9 @@ const offers = (given: Side, wanted: Side, seen: Seen): boolean => {
 };
 
 /**
- * True when the schemas are equal, or when a value described by `given` has every field that `wanted` describes, with the
- * same types and enums. Other keywords that restrict values (lengths, ranges, patterns, a ban on additional properties)
- * are ignored. False also for different schemas whose comparison is too deep or too long.
+ * True when the schemas are equal, or when a value described by `given` has every field that `wanted` describes, with
+ * the same types and enums. Other keywords that restrict values (lengths, ranges, patterns, a ban on additional
+ * properties) are ignored. False also for different schemas whose comparison is too deep or too long.
  */
 export const offersFieldsOf = (given: Schema, wanted: Schema): boolean =>
   sameJson(given, wanted) ||

@@ -47,8 +47,8 @@ const partsOf = ({ type }: LiteralType): readonly LiteralType[] => {
 };
 
 /**
- * Maximum number of types within a type, itself included. Lists of lists of promises grow from node to node; types above
- * this size do not occur in practice.
+ * Maximum number of types within a type, itself included. Lists of lists of promises grow from node to node; types
+ * above this size do not occur in practice.
  */
 const MAX_PARTS = 256;
 

@@ -49,7 +49,9 @@ export const decideReturn = (state: ExecutionState, { id, number, session, reaso
 const isUnnamed = ({ engine, producerId }: Lease, { producerId: producer, entity }: ReportPhase['envelope']): boolean =>
   producer === '' && entity !== 'workflow' && (producerId !== engine || isDefaultProducer(producerId));
 
-/** The refusal of a report by another producer than the one that has the lease. An execution without leases has none. */
+/**
+ * The refusal of a report by another producer than the one that has the lease. An execution without leases has none.
+ */
 export const fenced = ({ lease }: ExecutionState, { envelope }: ReportPhase): ExecutionRefusal | undefined => {
   const { producerId: producer } = envelope;
   if (lease === undefined) return undefined;

@@ -9,7 +9,9 @@ import { isTerminal } from '../phases.js';
 import type { ExecutionState } from '../state.js';
 import type { SignalState } from '../state/signals.js';
 
-/** The most signals of an execution. Each gate node waits for one signal, and no known workflow has as many gate nodes. */
+/**
+ * The most signals of an execution. Each gate node waits for one signal, and no known workflow has as many gate nodes.
+ */
 const MAX_SIGNALS = 10_000;
 
 /** Decodes the type that the value of a signal must have. */
@@ -26,9 +28,9 @@ const found = (signal: SignalState, { signalId, wanted }: CreateSignal): Executi
 };
 
 /**
- * Creates a signal. When it exists already, nothing is recorded: the command is accepted if it asks for the same type, and
- * refused if it asks for another. That holds also after the execution has ended, because the caller then only reads the
- * signal.
+ * Creates a signal. When it exists already, nothing is recorded: the command is accepted if it asks for the same type,
+ * and refused if it asks for another. That holds also after the execution has ended, because the caller then only reads
+ * the signal.
  */
 export const decideCreateSignal = (state: ExecutionState, command: CreateSignal): ExecutionDecision => {
   if (!state.exists) return refused({ kind: 'execution-not-found' });

@@ -18,8 +18,8 @@ import type { ExecutionRefusal } from '../refusals.js';
 import type { ExecutionState } from '../state.js';
 
 /**
- * The rank of each phase in the life of a workflow. Terminal phases rank last (`ENDED`), and so does ABORTING, which may
- * follow any phase that is not terminal.
+ * The rank of each phase in the life of a workflow. Terminal phases rank last (`ENDED`), and so does ABORTING, which
+ * may follow any phase that is not terminal.
  */
 const ORDER: Readonly<Record<number, number>> = {
   [WORKFLOW.QUEUED]: 1,

@@ -29,7 +29,9 @@ export type ConfigContext = {
   readonly inherited: { readonly clusterLabel: string | undefined };
 };
 
-/** The configuration and engine settings of an execution, with the revisions of the streams that they were read from. */
+/**
+ * The configuration and engine settings of an execution, with the revisions of the streams that they were read from.
+ */
 export type ResolvedConfiguration = {
   readonly config: WorkflowExecutionConfig;
   readonly engine: EngineSettings;

@@ -71,8 +71,8 @@ const whileAllowed = <Answer>(answer: Promise<Answer>, check: () => Promise<void
  * needs `read` where the other resources are that the request refers to. What the request is about is not looked up
  * before, so that the answer is the same whether it exists or not. A stream is checked again every second.
  *
- * @throws {RpcError} PERMISSION_DENIED with the permission that is missing; UNAVAILABLE when that depends on role bindings
- * that are not read yet; of a stream, UNAUTHENTICATED when the token of the caller is no longer valid.
+ * @throws {RpcError} PERMISSION_DENIED with the permission that is missing; UNAVAILABLE when that depends on role
+ * bindings that are not read yet; of a stream, UNAUTHENTICATED when the token of the caller is no longer valid.
  */
 export const authorize =
   (authentication: Authentication | undefined): Interceptor =>

@@ -56,7 +56,9 @@ export type ArrivedCall = {
 /** Answers an item of a call, through the same interceptors as a call of its own. */
 export type AnswerItem = (call: DispatchedCall, item: Item) => ItemInProgress;
 
-/** A call while it goes through the interceptors. A mutable field is set only by the interceptor or handler it names. */
+/**
+ * A call while it goes through the interceptors. A mutable field is set only by the interceptor or handler it names.
+ */
 export type DispatchedCall = Omit<ArrivedCall, 'answerItem'> &
   Call & {
     /** The caller, set by `authenticate`; empty without authentication, and where an RPC requires none. */

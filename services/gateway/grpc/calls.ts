@@ -71,7 +71,8 @@ const shutDown = async (sessions: Http2Sessions, connections: Connections, drain
 };
 
 /**
- * Listens for gRPC calls, and passes each to the handler of its path: https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md
+ * Listens for gRPC calls, and passes each to the handler of its path:
+ * https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md
  *
  * @param answerPage without it, a GET or HEAD gets the status 405.
  * @throws {Error} when the address cannot be listened on.

@@ -52,8 +52,8 @@ const assertFlag = ([flag]: Buffer): void => {
 const sizeIn = (head: Buffer): number => head.readUInt32BE(1);
 
 /**
- * Begins a message that is not whole in the present chunk, or is compressed: it waits until the memory budget admits all
- * of it.
+ * Begins a message that is not whole in the present chunk, or is compressed: it waits until the memory budget admits
+ * all of it.
  *
  * @throws {RpcError} RESOURCE_EXHAUSTED when the message is too large or the memory budget stays full, INVALID_ARGUMENT
  * when it has a reserved flag, CANCELLED when the call ends first.
@@ -205,10 +205,11 @@ const wholeIn = ({ limits }: Incoming, chunk: Buffer): Buffer | undefined => {
 };
 
 /**
- * Receives the only message of a request, and resolves when the client has ended the request. Nearly all messages arrive
- * in one chunk and are copied from it; the others are assembled by {@link receivedMessages}.
+ * Receives the only message of a request, and resolves when the client has ended the request. Nearly all messages
+ * arrive in one chunk and are copied from it; the others are assembled by {@link receivedMessages}.
  *
- * @throws {RpcError} the errors of {@link receivedMessages}, and INVALID_ARGUMENT when there is not exactly one message.
+ * @throws {RpcError} the errors of {@link receivedMessages}, and INVALID_ARGUMENT when there is not exactly one
+ * message.
  */
 export const onlyMessage = (incoming: Incoming): Promise<Buffer> =>
   new Promise((resolve, reject) => {

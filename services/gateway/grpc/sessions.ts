@@ -23,13 +23,13 @@ const OPTIONS = {
   settings: { maxConcurrentStreams: 1_024, maxHeaderListSize: MAX_HEADERS_BYTES },
   maxHeaderListPairs: 2_048, // more fields than fit into these bytes; Node's default of 128 is not announced
   maxSessionMemory: Number.MAX_SAFE_INTEGER, // the memory budgets bound what calls hold
-  // A connection that cancels more calls than this ends with all its calls. The limits are more than a process can serve:
-  // Node's defaults of 1,000 and 33 a second are less than hedging, or a pause of the server, causes. Node 20 knows only
-  // the defaults.
+  // A connection that cancels more calls than this ends with all its calls. The limits are more than a process can
+  // serve: Node's defaults of 1,000 and 33 a second are less than hedging, or a pause of the server, causes. Node 20
+  // knows only the defaults.
   streamResetBurst: 100_000,
   streamResetRate: 10_000,
-  // A cancelled call is counted until its stream is closed here, so Node may refuse calls that follow at once. Its default
-  // is to end the connection after 100 of them.
+  // A cancelled call is counted until its stream is closed here, so Node may refuse calls that follow at once. Its
+  // default is to end the connection after 100 of them.
   maxSessionRejectedStreams: 10_000,
 };
 

@@ -8,8 +8,8 @@ import { isBuilt } from '../routes.js';
 
 const BINARY = { type: 'string', contentMediaType: 'application/octet-stream' };
 
-// The longest field path that is listed as a query parameter, in names. The only fields of the interface that are deeper,
-// and not in the path, are `org` in ids of executions: reads do not use it.
+// The longest field path that is listed as a query parameter, in names. The only fields of the interface that are
+// deeper, and not in the path, are `org` in ids of executions: reads do not use it.
 const MAX_QUERY_DEPTH = 3;
 
 const nameOf = (path: readonly DescField[]): string => path.map(({ name }) => name).join('.');

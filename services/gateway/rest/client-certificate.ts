@@ -4,8 +4,8 @@ import type { ClientCertificate } from '../../kernel/ports/authentication.js';
 import { clientCertificateOn } from '../client-certificate.js';
 
 /**
- * True for a request made by a page of another origin. Browsers send their client certificate with the requests of every
- * page, as they do cookies; these headers name the origin of the page.
+ * True for a request made by a page of another origin. Browsers send their client certificate with the requests of
+ * every page, as they do cookies; these headers name the origin of the page.
  */
 const isCrossOrigin = ({ headers }: FastifyRequest): boolean => {
   const { origin, host = '', 'sec-fetch-site': site } = headers;

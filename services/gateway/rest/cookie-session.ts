@@ -21,8 +21,8 @@ const isFromOurPage = ({ headers }: FastifyRequest): boolean => {
 };
 
 /**
- * True for a request with a token in `authorization`; the header of `auth.metadata_key` is not looked at. Credentials of
- * another kind are for a proxy, and say nothing about the caller.
+ * True for a request with a token in `authorization`; the header of `auth.metadata_key` is not looked at. Credentials
+ * of another kind are for a proxy, and say nothing about the caller.
  */
 const hasOwnToken = ({ headers }: FastifyRequest): boolean =>
   [headers.authorization, headers['grpc-metadata-authorization']].some((value) => /^bearer /iu.test(String(value)));

@@ -60,7 +60,9 @@ const metered = (payload: Readable, openReservation: () => MemoryReservation, ma
   return payload.pipe(meter);
 };
 
-/** True for a body that is stored as it comes, and so is never whole in memory: that of a link, where there are links. */
+/**
+ * True for a body that is stored as it comes, and so is never whole in memory: that of a link, where there are links.
+ */
 const isStored = ({ originalUrl }: FastifyRequest, { files }: Limits): boolean =>
   files !== undefined && isLink(originalUrl);
 

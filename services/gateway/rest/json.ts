@@ -81,7 +81,8 @@ export const readJson = (type: DescMessage, text: string, strict: boolean): Mess
 
 /**
  * Reads what the decoder alone would misread: it rounds integers of many digits, takes February 30 for a day of March,
- * 24:00 for the next day and `1s and more` for a second, refuses a null beside the set member of a oneof, and ignores unknown values of enums where it ignores unknown names.
+ * 24:00 for the next day and `1s and more` for a second, refuses a null beside the set member of a oneof, and ignores
+ * unknown values of enums where it ignores unknown names.
  */
 const readKnown = (type: DescMessage, text: string, strict: boolean): MessageShape<DescMessage> => {
   const other = otherType(assertJson(text));

@@ -18,7 +18,8 @@ export type RequestOrder = {
    */
   readonly keep: (app: FastifyInstance) => void;
   /**
-   * Calls back when all requests that have arrived on a connection as a whole are answered; at once when there are none.
+   * Calls back when all requests that have arrived on a connection as a whole are answered; at once when there are
+   * none.
    */
   readonly whenAnswered: (socket: Socket, then: () => void) => void;
   /** True while nothing is read of a connection because a request waits, and for a second after that. */

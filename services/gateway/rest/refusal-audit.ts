@@ -6,8 +6,8 @@ import { addressOf, type Audit, isRefusal, recordedText } from '../dispatch/audi
 import { headerOf } from './request.js';
 
 /**
- * Records for auditors that a request which reaches no RPC was refused. Errors that are no refusals are left out, such as
- * UNAVAILABLE: the issuer of the token could not be asked.
+ * Records for auditors that a request which reaches no RPC was refused. Errors that are no refusals are left out, such
+ * as UNAVAILABLE: the issuer of the token could not be asked.
  */
 export const recordRefusal = (
   audit: Audit | undefined,

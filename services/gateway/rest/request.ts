@@ -130,7 +130,8 @@ const wholeBody = (request: FastifyRequest, { match }: Addressed): Buffer | unde
  * has a handler for large requests.
  *
  * @returns `undefined` for all other requests.
- * @throws {RpcError} INVALID_ARGUMENT naming the field or position; RESOURCE_EXHAUSTED when too many requests are queued.
+ * @throws {RpcError} INVALID_ARGUMENT naming the field or position; RESOURCE_EXHAUSTED when too many requests are
+ * queued.
  */
 export const largeRequest = async (
   request: FastifyRequest,

@@ -74,7 +74,8 @@ export const messageCodec = <Event extends AnyEvent>(
   return {
     encode: ({ type, data }, format = NEWEST_FORMAT) => {
       const { encode, before, since = 1 } = rowOf(type);
-      // Callers compare the format of the log with `since` before: processes of the previous release cannot read the event.
+      // Callers compare the format of the log with `since` before: processes of the previous release cannot read the
+      // event.
       if (format < since) throw new Error(`a log of format ${format} must not get ${type}, which format ${since} has`);
       if (before && format < before.format) return { type: before.type, data: before.encode(data) };
       return { type, data: encode(data) };

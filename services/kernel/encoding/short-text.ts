@@ -5,8 +5,9 @@ export const MAX_SHORT_BYTES = 64;
 const SLOTS = 1024;
 
 /**
- * Texts that were decoded before, each in the slot of its hash, where another text replaces it. Messages repeat the names of
- * projects, executions and nodes: finding a text here takes a quarter of the time of decoding it, and no memory.
+ * Texts that were decoded before, each in the slot of its hash, where another text replaces it. Messages repeat the
+ * names of projects, executions and nodes: finding a text here takes a quarter of the time of decoding it, and no
+ * memory.
  */
 const slots: string[] = Array.from({ length: SLOTS }, () => '');
 
@@ -29,7 +30,8 @@ const slotOf = (bytes: Uint8Array, start: number, end: number): number => {
 };
 
 /**
- * Decodes the text of at most {@link MAX_SHORT_BYTES} bytes between two offsets, if all of it is ASCII; `undefined` if not.
+ * Decodes the text of at most {@link MAX_SHORT_BYTES} bytes between two offsets, if all of it is ASCII; `undefined` if
+ * not.
  */
 export const shortAsciiAt = (bytes: Uint8Array, start: number, end: number): string | undefined => {
   const slot = slotOf(bytes, start, end);

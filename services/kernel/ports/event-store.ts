@@ -11,8 +11,8 @@ export type ExpectedRevision = bigint | 'no-stream' | 'any';
 export type Appended = { readonly revision: bigint; readonly position: bigint };
 
 /**
- * Selects events of the log. An absent list matches all; when both lists are given, both must match. A stream whose name
- * has no dash, as other programs may write, is in a category of its name in some stores, and in none in others.
+ * Selects events of the log. An absent list matches all; when both lists are given, both must match. A stream whose
+ * name has no dash, as other programs may write, is in a category of its name in some stores, and in none in others.
  */
 export type EventFilter = {
   readonly categories?: readonly string[];
@@ -78,8 +78,8 @@ export interface EventLog {
   readonly logId: string;
 
   /**
-   * The id of the log that this one is a copy of, until it takes over. Until then, nothing leaves a control plane on the
-   * copy that the original sends too: no schedule fires, and no notification is sent.
+   * The id of the log that this one is a copy of, until it takes over. Until then, nothing leaves a control plane on
+   * the copy that the original sends too: no schedule fires, and no notification is sent.
    */
   readonly copyOf?: string | undefined;
 

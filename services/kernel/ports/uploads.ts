@@ -66,7 +66,9 @@ export type LinkRefusal =
   | 'content-differs'
   | 'content-too-large'
   | 'content-cut-off'
-  /** A file with different content exists already, or an upload has a file where this one has a folder, or the reverse. */
+  /**
+   * A file with different content exists already, or an upload has a file where this one has a folder, or the reverse.
+   */
   | 'upload-exists'
   | 'upload-unknown';
 

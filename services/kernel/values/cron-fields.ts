@@ -24,7 +24,9 @@ const PART = /^(?:[*?]|([0-9a-z]+)(?:-([0-9a-z]+))?)(?:\/(\d+))?$/iu;
 
 const fieldsOf = (text: string): readonly string[] => text.trim().split(/\s+/u);
 
-/** The number that a text stands for, or `NaN`. The last index of a name is for the end of a range: Sunday is then 7. */
+/**
+ * The number that a text stands for, or `NaN`. The last index of a name is for the end of a range: Sunday is then 7.
+ */
 const numberOf = ({ least, names }: FieldKind, text: string, which: 'indexOf' | 'lastIndexOf'): number => {
   if (/^\d+$/u.test(text)) return Number(text);
   const index = names[which](text.toLowerCase());

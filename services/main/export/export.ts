@@ -25,8 +25,8 @@ const WARN_EVERY_MS = 10_000;
 const never = new Promise<never>(() => undefined);
 
 /**
- * Logs that the export is behind by {@link NOTABLE_LAG_MS} or more, at most once in {@link WARN_EVERY_MS}, and once when
- * it has caught up after that.
+ * Logs that the export is behind by {@link NOTABLE_LAG_MS} or more, at most once in {@link WARN_EVERY_MS}, and once
+ * when it has caught up after that.
  */
 const lagReport = (logger: Logger): ((lagMs: number) => void) => {
   let quietUntil = 0;

@@ -15,8 +15,8 @@ import { uuidText } from '../../kernel/encoding/id-text.js';
 const LAST_EVENTS = 8;
 
 /**
- * True when the last events of an execution's stream show that it has ended. False does not mean that it still runs: the
- * caller then decides on its full state.
+ * True when the last events of an execution's stream show that it has ended. False does not mean that it still runs:
+ * the caller then decides on its full state.
  */
 export const hasEnded = async (log: Pick<EventLog, 'readStream'>, stream: StreamName): Promise<boolean> => {
   for await (const page of log.readStream(stream, { direction: 'backwards', limit: LAST_EVENTS }))

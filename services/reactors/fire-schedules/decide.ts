@@ -52,8 +52,8 @@ const factsOf = async (
 };
 
 /**
- * The first tick after the last decided one, in milliseconds since 1970; none while the project is archived. It may be of
- * a version that is no longer active, because one decision has a limited number of ticks.
+ * The first tick after the last decided one, in milliseconds since 1970; none while the project is archived. It may be
+ * of a version that is no longer active, because one decision has a limited number of ticks.
  */
 const nextMs = ({ segments, archived, ticksOf }: DueFacts, decidedUntilMs: number): number | undefined => {
   const archival = archived.at(-1);

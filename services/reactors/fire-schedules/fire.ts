@@ -78,7 +78,9 @@ export const fireTick = (options: FireOptions): ((open: OpenTick) => Promise<Wor
       isSchedulePaused: isPaused(state),
     }));
 
-  /** The outcome of a tick that is not launched: skipped, unless a process launched it and ended before recording so. */
+  /**
+   * The outcome of a tick that is not launched: skipped, unless a process launched it and ended before recording so.
+   */
   const unlaunched = async ({ plan, tick }: OpenTick, reason: string): Promise<FireOutcome> =>
     (await launcher.launched({ plan, ...tick })) ?? { kind: 'skipped', reason };
 

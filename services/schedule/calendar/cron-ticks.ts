@@ -23,8 +23,8 @@ const isAny = (field: string | undefined): boolean =>
   field?.split(',').some((each) => /^\*(?:\/1)?$/u.test(each)) ?? false;
 
 /**
- * Makes the check whether five fields match a date. Of day of month and day of week both must match where one of them is
- * any day; otherwise one that matches is enough.
+ * Makes the check whether five fields match a date. Of day of month and day of week both must match where one of them
+ * is any day; otherwise one that matches is enough.
  */
 const dayCheck = (fields: string, { day, dayOfWeek }: CronPattern): ((date: Date) => boolean) => {
   const [, , dayOfMonth, , weekday] = fields.split(' ');

@@ -62,8 +62,8 @@ export const zoneOf = (name: string): Zone => {
 };
 
 /**
- * Longest time by which clocks are set forward or back. A zone that skips a whole day, because it crosses the date line,
- * is not supported.
+ * Longest time by which clocks are set forward or back. A zone that skips a whole day, because it crosses the date
+ * line, is not supported.
  */
 export const LARGEST_CHANGE_MS = 4 * HOUR_MS;
 

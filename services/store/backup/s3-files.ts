@@ -64,8 +64,8 @@ export type UploadRestorer = {
 };
 
 /**
- * Sends a content in one request, which an error of the content ends: the SDK itself would wait for the rest of the body
- * without end.
+ * Sends a content in one request, which an error of the content ends: the SDK itself would wait for the rest of the
+ * body without end.
  *
  * @throws the error of the content as it is; otherwise the error of the request.
  */

@@ -60,8 +60,8 @@ export const packSegment = (events: readonly RecordedEvent[]): Promise<Uint8Arra
   compress(packAppends(appendsOf(events)), { level: 1 });
 
 /**
- * Unpacks the events of `packSegment` as appends that a log accepts; those of earlier releases may be too large, and are
- * split.
+ * Unpacks the events of `packSegment` as appends that a log accepts; those of earlier releases may be too large, and
+ * are split.
  */
 export const unpackSegment = async (packed: Uint8Array): Promise<readonly Append[]> =>
   unpackAppends(await decompress(packed)).flatMap(split);

@@ -15,8 +15,8 @@ export interface AppendClient {
 }
 
 /**
- * Time in milliseconds after which a node is abandoned when it has appends in flight and answers none of them: it may be
- * cut off from the other nodes.
+ * Time in milliseconds after which a node is abandoned when it has appends in flight and answers none of them: it may
+ * be cut off from the other nodes.
  */
 const SILENT_MS = 4_000;
 

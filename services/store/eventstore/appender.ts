@@ -13,7 +13,8 @@ const PAUSE_MS = { first: 20, most: 1_000 } as const;
 
 /**
  * The deadline of an append for the server, in milliseconds from now. It is sent as a time by the clock of this
- * process, and a near deadline would have passed already for a server whose clock is ahead. `TRY_MS` limits the retries.
+ * process, and a near deadline would have passed already for a server whose clock is ahead. `TRY_MS` limits the
+ * retries.
  */
 const DEADLINE_MS = 24 * 60 * 60 * 1_000;
 

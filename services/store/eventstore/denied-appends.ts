@@ -6,7 +6,9 @@ import { isAccessDenied } from './eventstore-fault.js';
 export interface DeniedAppends {
   /** Records the result of an append, and returns or throws it unchanged. */
   noted(append: Promise<Appended>): Promise<Appended>;
-  /** Returns the reason of the last denial; `undefined` before any, and when an append or a probe has succeeded since. */
+  /**
+   * Returns the reason of the last denial; `undefined` before any, and when an append or a probe has succeeded since.
+   */
   reason(): string | undefined;
   /** Ends the probes. */
   close(): void;

@@ -45,8 +45,8 @@ const noteLeader = (client: NodeClient, error: ServiceError | null): void => {
 };
 
 /**
- * Prepares calls to the event store of a connection string. The first call connects; the caller closes the connection by
- * `close`.
+ * Prepares calls to the event store of a connection string. The first call connects; the caller closes the connection
+ * by `close`.
  *
  * @throws {StoreUnavailable} when the connection string is invalid.
  */

@@ -44,8 +44,8 @@ const recordedIdentity = async (client: EventStoreDBClient): Promise<LogIdentity
 /**
  * Reads the identity of the log in an event store. The first process writes one; of several at once, one wins.
  *
- * @throws {StoreUnavailable} when a newer release has written the log, when the stored identity is damaged, or when this
- * user may not write the identity.
+ * @throws {StoreUnavailable} when a newer release has written the log, when the stored identity is damaged, or when
+ * this user may not write the identity.
  */
 export const logIdentity = async (client: EventStoreDBClient): Promise<LogIdentity> => {
   const known = await recordedIdentity(client);
@@ -72,7 +72,9 @@ const record = async (client: EventStoreDBClient, type: string, data: LogIdentit
   await client.appendToStream(IDENTITY_STREAM, jsonEvent({ type, data: { ...data } }));
 };
 
-/** Gives the log a new identity, as a copy of the one before or in its place. No other process may have the log open. */
+/**
+ * Gives the log a new identity, as a copy of the one before or in its place. No other process may have the log open.
+ */
 export const renewIdentity = async (
   client: EventStoreDBClient,
   isCopy: boolean,

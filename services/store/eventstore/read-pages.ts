@@ -81,15 +81,15 @@ export async function* pagesOf(
 const RETRY_PAUSES_MS = [20, 100, 500] as const;
 
 /**
- * The time after which no further attempt begins, in milliseconds: a read that gets no answer fails after 4 s, and a call
- * that needs it is to fail within 10 s.
+ * The time after which no further attempt begins, in milliseconds: a read that gets no answer fails after 4 s, and a
+ * call that needs it is to fail within 10 s.
  */
 const RETRY_MS = 6_000;
 
 /**
  * Retries a read that fails with {@link StoreUnavailable} before its first page, with the pauses above. A read that a
- * node takes and never answers fails within 10 s. A read that gets answers has no limit of time: with a filter, its first
- * page comes with the first event that matches.
+ * node takes and never answers fails within 10 s. A read that gets answers has no limit of time: with a filter, its
+ * first page comes with the first event that matches.
  */
 export async function* retryRead<Page>(read: () => AsyncGenerator<Page>): AsyncGenerator<Page> {
   const until = performance.now() + RETRY_MS;

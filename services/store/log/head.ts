@@ -31,8 +31,8 @@ const RARE = 2;
 const HEAD_CELLS = 3;
 
 /**
- * The interval at which listeners are also called, in milliseconds, in case a notification is lost or changes of the file
- * cannot be watched.
+ * The interval at which listeners are also called, in milliseconds, in case a notification is lost or changes of the
+ * file cannot be watched.
  */
 const FALLBACK_MS = 1_000;
 

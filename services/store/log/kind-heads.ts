@@ -8,9 +8,9 @@ const NEWEST = 0;
 export const KIND_CELLS = 1 + MAX_KINDS;
 
 /**
- * The position of the last event of each kind, in memory that all threads of the writer's process share. Readers compare
- * it with their own position, and need no query for a kind without new events. Hot kinds, whose events engines report,
- * are left out after their first event.
+ * The position of the last event of each kind, in memory that all threads of the writer's process share. Readers
+ * compare it with their own position, and need no query for a kind without new events. Hot kinds, whose events engines
+ * report, are left out after their first event.
  *
  * The writer notes an event before its commit. A reader may therefore see a position that is not committed yet, or
  * never will be, and makes a query that finds nothing; it never misses an event that is committed.

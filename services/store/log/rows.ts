@@ -15,8 +15,8 @@ export const PAGE_ROWS = 200;
 const PAGE_BYTES = 1_000_000;
 
 /**
- * A scan ends its page after this many rows, matching or not. The log is scanned without a filter, and with one on a hot
- * kind ({@link EventKind}).
+ * A scan ends its page after this many rows, matching or not. The log is scanned without a filter, and with one on a
+ * hot kind ({@link EventKind}).
  */
 const WALK_ROWS = 2_000;
 

@@ -120,7 +120,9 @@ export const createTargetFolder = async (folder: string, purpose: string): Promi
   await faulty(`${purpose} ${root}`, () => durableFiles(root).folder(root));
 };
 
-/** Keeps objects in a folder, which is created if missing. `purpose` is the first word of messages, such as `backup`. */
+/**
+ * Keeps objects in a folder, which is created if missing. `purpose` is the first word of messages, such as `backup`.
+ */
 export const folderTarget = (folder: string, purpose: string): ObjectTarget => {
   const root = resolve(folder);
   const files = durableFiles(root);

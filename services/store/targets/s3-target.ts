@@ -67,7 +67,8 @@ const exclusiveObject = async (address: ObjectAddress, conflict: () => Error): P
 };
 
 /**
- * Keeps objects in a bucket, below the prefix of the location. `purpose` is the first word of messages, such as `backup`.
+ * Keeps objects in a bucket, below the prefix of the location. `purpose` is the first word of messages, such as
+ * `backup`.
  *
  * @throws {StoreUnavailable} when the bucket cannot be used.
  */

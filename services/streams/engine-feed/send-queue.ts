@@ -7,7 +7,9 @@ export type WorkMessage = NonNullable<MessageInitShape<typeof WorkResponseSchema
 /** The messages that wait in memory to be sent to an engine. */
 export interface SendQueue {
   readonly send: (message: WorkMessage) => void;
-  /** Resolves when fewer than {@link MAX_WAITING} messages wait, or the stream has ended. One caller waits at a time. */
+  /**
+   * Resolves when fewer than {@link MAX_WAITING} messages wait, or the stream has ended. One caller waits at a time.
+   */
   readonly writable: () => Promise<void>;
   /** Ends the stream after the queued messages, with the error if one is given. Only the first call counts. */
   readonly end: (error?: Error) => void;

@@ -24,8 +24,9 @@ export type CheckedSessions = {
 
 /**
  * Factor by which engines without leases renew their sessions less often than those with leases, and by which their
- * sessions outlast a longer silence, when processes share the log. At the rate of leases, each engine that waits for work
- * would be recorded every few seconds. A session without leases whose end has failed is tried again after as long a time.
+ * sessions outlast a longer silence, when processes share the log. At the rate of leases, each engine that waits for
+ * work would be recorded every few seconds. A session without leases whose end has failed is tried again after as long
+ * a time.
  */
 export const IDLE_FACTOR = 120;
 
@@ -37,7 +38,9 @@ export class SilentSessions {
   readonly #checked: CheckedSessions;
   /** The sessions whose end has begun and has neither been recorded nor failed. */
   readonly #ending = new Set<KnownSession>();
-  /** The times from which sessions whose end has failed are tried again, in milliseconds since the start of the process. */
+  /**
+   * The times from which sessions whose end has failed are tried again, in milliseconds since the start of the process.
+   */
   readonly #retryAtMs = new WeakMap<KnownSession, number>();
 
   constructor(checked: CheckedSessions) {
@@ -56,7 +59,8 @@ export class SilentSessions {
 
   /**
    * Detaches silent engines from this process. Such an engine may have moved to another process over a new connection,
-   * while this process does not know yet that the old one is broken; the renewals of its session then show that it lives.
+   * while this process does not know yet that the old one is broken; the renewals of its session then show that it
+   * lives.
    */
   #detachSilentEngines(): void {
     const { engines, known, leaseMs, steadyMs } = this.#checked;

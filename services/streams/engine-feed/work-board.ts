@@ -167,9 +167,10 @@ export class WorkBoard {
   }
 
   /**
-   * Gives back the leases that the session of an engine has and the engine does not know: their launches were lost with a
-   * connection, or the answers to their leases were. Called when the engine has just sent a message. In a process whose
-   * connection to the engine is broken without notice, another process may have sent the launch; no message comes there.
+   * Gives back the leases that the session of an engine has and the engine does not know: their launches were lost with
+   * a connection, or the answers to their leases were. Called when the engine has just sent a message. In a process
+   * whose connection to the engine is broken without notice, another process may have sent the launch; no message comes
+   * there.
    */
   giveBackUnknown(engine: JoinedEngine): void {
     const { deciding, held, id } = engine;

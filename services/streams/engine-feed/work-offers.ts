@@ -29,8 +29,8 @@ export type JoinedEngine = JoinParameters & {
   readonly deciding: Set<StreamName>;
   readonly held: Map<StreamName, EngineLease>;
   /**
-   * Executions that it is not offered: while it stays connected those that it has rejected or returned; for a time, those
-   * whose launch could not be composed.
+   * Executions that it is not offered: while it stays connected those that it has rejected or returned; for a time,
+   * those whose launch could not be composed.
    */
   readonly rejected: Set<StreamName>;
 };
@@ -63,8 +63,8 @@ export const sendAbort = ({ sendQueue }: JoinedEngine, lease: HeldLease, abort: 
   sendQueue.send({ case: 'abort', value: { ...abort, lease: leaseOf(lease) } });
 
 /**
- * Sends an engine the abort of an execution that it holds. Ends its stream when the abort cannot be read: the engine gets
- * it when it joins again.
+ * Sends an engine the abort of an execution that it holds. Ends its stream when the abort cannot be read: the engine
+ * gets it when it joins again.
  */
 export const sendRequestedAbort = async (
   { leases, onFailure }: Pick<OfferServices, 'leases' | 'onFailure'>,

@@ -33,8 +33,8 @@ export class StreamTombstoned extends Error {
 }
 
 /**
- * The error of a call to the store about one stream. A store decodes no events: {@link CorruptEvent} says that the stream
- * was deleted in the EventStoreDB that has the log.
+ * The error of a call to the store about one stream. A store decodes no events: {@link CorruptEvent} says that the
+ * stream was deleted in the EventStoreDB that has the log.
  */
 export const errorOfStore = (stream: string, error: unknown): unknown =>
   error instanceof CorruptEvent ? new StreamTombstoned(stream) : error;

@@ -83,8 +83,8 @@ const rulesIn = (data: Uint8Array): Partial<StreamRules> => {
 };
 
 /**
- * The rules of a metadata stream. As in EventStoreDB, only its last event is visible, whatever its own metadata says, and
- * it is deleted permanently by itself or together with its stream.
+ * The rules of a metadata stream. As in EventStoreDB, only its last event is visible, whatever its own metadata says,
+ * and it is deleted permanently by itself or together with its stream.
  */
 const rulesOfMetadata = (ofMetadata: StreamRules, ofStream: StreamRules): StreamRules => ({
   ...NO_RULES,

@@ -6,7 +6,9 @@ import { StoreUnavailable, UnknownEvent } from '../../kernel/fault.js';
 import { categoryOf } from '../../kernel/stream.js';
 import { errorText } from '../../kernel/error-text.js';
 
-/** An event as a row of a file; the keys are the names of the columns. A field that an event does not have is absent. */
+/**
+ * An event as a row of a file; the keys are the names of the columns. A field that an event does not have is absent.
+ */
 export type EventRow = {
   readonly position: bigint;
   readonly event_id: string;

@@ -132,8 +132,8 @@ const reasonIn = ({ entity }: EngineReport, message: Uint8Array): string => {
 };
 
 /**
- * Returns an event's own transition with its reason. Engines give the reason inside their message, which is decoded only
- * for transitions that are shown.
+ * Returns an event's own transition with its reason. Engines give the reason inside their message, which is decoded
+ * only for transitions that are shown.
  *
  * @throws {StreamParked} when the message cannot be decoded.
  * @throws {StoreUnavailable} when the message is stored beside the log and cannot be read now.

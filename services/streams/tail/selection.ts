@@ -15,8 +15,8 @@ export type Matches = (event: RecordedEvent) => boolean | Promise<boolean>;
 type Labels = Readonly<Record<string, string>>;
 
 /**
- * Reads the labels of the execution of a stream: none for a stream of another category; `unreadable` when the event that
- * has them cannot be read.
+ * Reads the labels of the execution of a stream: none for a stream of another category; `unreadable` when the event
+ * that has them cannot be read.
  */
 export type LabelsOf = (stream: StreamName) => Promise<Labels | 'unreadable'>;
 

@@ -19,8 +19,8 @@ import { assertTimes, missing, RpcError } from '../../kernel/rpc.js';
 import type { RegisterTask } from '../commands.js';
 
 /**
- * A scope in which a task type may be registered. An empty project stands for all projects and domains; an empty domain,
- * for all domains of the project.
+ * A scope in which a task type may be registered. An empty project stands for all projects and domains; an empty
+ * domain, for all domains of the project.
  */
 export type TaskTypeScope = { readonly project: string; readonly domain: string };
 

@@ -64,8 +64,8 @@ describe('agents in the configuration', () => {
   };
 
   /**
-   * Calls ExecuteTaskSync with a stream of requests, and collects all answers. Published clients name the service in the
-   * package `flyteidl`.
+   * Calls ExecuteTaskSync with a stream of requests, and collects all answers. Published clients name the service in
+   * the package `flyteidl`.
    */
   const sync = (requests: readonly SyncRequest[], callersPackage = 'flyteidl') =>
     new Promise<readonly ReturnType<typeof decodeSync>[]>((resolve, reject) => {

@@ -81,7 +81,10 @@ const DELETES = {
   workflow: method.deleteWorkflowAttributes,
 };
 
-/** The RPCs of the three levels have different message types, which differ only in the scope; tables of them are read as this one. */
+/**
+ * The RPCs of the three levels have different message types, which differ only in the scope; tables of them are read as
+ * this one.
+ */
 type SharedShape = typeof method.updateWorkflowAttributes;
 
 const rpcOf = (table: Readonly<Record<Level, unknown>>, scope: Scope): SharedShape =>

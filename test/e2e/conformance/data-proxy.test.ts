@@ -57,8 +57,8 @@ const RUN = { ...SCOPE, name: 'with-data' };
 const literalMap = (name: string, value: string) => ({ literals: { [name]: literal(value) } });
 
 /**
- * Reports nodes with a report (deck): that of `n0` is an upload; those of `n1` to `n3` are in a bucket, in another domain,
- * and missing. Reports two attempts of a task of `n0`.
+ * Reports nodes with a report (deck): that of `n0` is an upload; those of `n1` to `n3` are in a bucket, in another
+ * domain, and missing. Reports two attempts of a task of `n0`.
  */
 const reportRun = async (): Promise<void> => {
   const { call } = plane.grpc;

@@ -82,8 +82,8 @@ const WAYS_TO: Readonly<Record<(typeof PHASES)[number], readonly (typeof PHASES)
 };
 
 /**
- * The expected answer to a report. `known`, `stale`: ALREADY_EXISTS, because the execution is in this phase, and the report
- * is recorded; or has left it, and the report is not recorded. `ended`, `to-queued`, `aborting`: a refusal.
+ * The expected answer to a report. `known`, `stale`: ALREADY_EXISTS, because the execution is in this phase, and the
+ * report is recorded; or has left it, and the report is not recorded. `ended`, `to-queued`, `aborting`: a refusal.
  */
 type Answered = 'ok' | 'known' | 'stale' | 'ended' | 'to-queued' | 'aborting';
 

@@ -33,7 +33,9 @@ const { method } = AdminService;
 type Change = Changed<LaunchPlanCreateRequest>;
 type SpecInit = Exclude<MessageInitShape<typeof LaunchPlanSpecSchema>, { readonly $typeName: string }>;
 
-/** A recorded launch plan whose workflow has the inputs `sample`, `day` and `table`: two with defaults, the third fixed. */
+/**
+ * A recorded launch plan whose workflow has the inputs `sample`, `day` and `table`: two with defaults, the third fixed.
+ */
 const recorded = fromBinary(
   LaunchPlanCreateRequestSchema,
   fixtureBytes('05-launch-plans/004-launch_plan.create_request.pb'),
@@ -708,7 +710,9 @@ describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
   });
 
   describe('of the versions of a launch plan the active one is', () => {
-    /** Registers the versions `v1` and `v2`, and `cron` and `old` with schedules; returns the name of the launch plan. */
+    /**
+     * Registers the versions `v1` and `v2`, and `cron` and `old` with schedules; returns the name of the launch plan.
+     */
     const versions = async (): Promise<string> => {
       const name = `versions-${way}-${(count += 1)}`;
       const version = (version: string) => (request: LaunchPlanCreateRequest) =>

@@ -51,7 +51,9 @@ type Ask<Desc extends DescMessage = DescMessage> = readonly [
 const ask = <Desc extends DescMessage>(rpc: DescMethodUnary<Desc>, request: MessageInitShape<Desc>): Ask =>
   [rpc, request] as never;
 
-/** A rule of a read, and a request that breaks it; `says` is in the refusal, whose code is INVALID_ARGUMENT by default. */
+/**
+ * A rule of a read, and a request that breaks it; `says` is in the refusal, whose code is INVALID_ARGUMENT by default.
+ */
 type Refused = { readonly rule: string; readonly asked: () => Ask; readonly code?: string; readonly says: string };
 
 const PARTS = ['project', 'domain', 'name'] as const;

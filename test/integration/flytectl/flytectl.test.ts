@@ -17,7 +17,9 @@ import { fixtureBytes } from '../../support/requests/fixtures.js';
 import { type ServerProcess, startServerProcess } from '../../support/processes/server-process.js';
 import { until } from '../../support/until.js';
 
-/** The binary of flytectl, such as the one that the script `environment` builds; without it, these tests are skipped. */
+/**
+ * The binary of flytectl, such as the one that the script `environment` builds; without it, these tests are skipped.
+ */
 const flytectl = process.env['FLIGHTLOG_TEST_FLYTECTL'];
 const LIMIT_MS = 120_000;
 const ALICE = { name: 'alice', password: 'password-of-alice' };

@@ -161,7 +161,9 @@ describe('the audit trail', () => {
     await trail.close();
   });
 
-  /** A store whose first writes fail with `faults`; later it refuses each batch with an entry that `isRefused` accepts. */
+  /**
+   * A store whose first writes fail with `faults`; later it refuses each batch with an entry that `isRefused` accepts.
+   */
   const refusingWhere = (isRefused: (entry: AuditEntry) => boolean, faults: Error[] = []): AuditStore => {
     const real = sqliteAuditStore(directory);
     const refusal = new WriteRefused('no such entries here');

@@ -30,7 +30,8 @@ program.command('completion').addArgument(new Argument('<shell>').choices(SHELLS
 const PROGRAMS: Readonly<Record<Shell, string>> = {
   bash: `eval "$SCRIPT"
     COMP_LINE="$*"; COMP_POINT=\${#COMP_LINE}; _flightlog; printf '%s\\n' "\${COMPREPLY[@]:-FILES}"`,
-  // The functions of the line editor are replaced: `_files` prints FILES, and `compadd` the words that begin like the last.
+  // The functions of the line editor are replaced: `_files` prints FILES, and `compadd` the words that begin like the
+  // last.
   zsh: `compdef() {}; _files() { print FILES }
     compadd() { local -a found=("\${(M@)argv[2,-1]:#\${words[CURRENT]}*}"); print -l -- $found; (( $#found )) }
     eval "$SCRIPT"
@@ -41,8 +42,8 @@ const PROGRAMS: Readonly<Record<Shell, string>> = {
 
 /**
  * The program that the scripts call for names. It prints one name of the requested kind, and one with characters that a
- * shell would act on. With the server, project and domain of a test it prints another name, and with the server `none` no
- * name. The task `hello` has two versions, and the execution `f4rj8` has a signal.
+ * shell would act on. With the server, project and domain of a test it prints another name, and with the server `none`
+ * no name. The task `hello` has two versions, and the execution `f4rj8` has a signal.
  */
 const NAMES = `#!/bin/sh
 case "$*" in

@@ -20,8 +20,8 @@ const page = (name: string, hasMore: boolean): Answer => ({
 });
 
 /**
- * A connection on which each opened stream gives the next answers, and then ends or fails. `askedAfter` has the id of the
- * last event that each request named.
+ * A connection on which each opened stream gives the next answers, and then ends or fails. `askedAfter` has the id of
+ * the last event that each request named.
  */
 const connectionWith = (...streams: readonly (readonly (Answer | Error)[])[]) => {
   const askedAfter: string[] = [];

@@ -10,8 +10,8 @@ const past = { ...seen, asOf: '7' };
 const { signal } = new AbortController();
 
 /**
- * Levels of an execution whose last event has position 9. The nodes of a parent are read from views at the position given
- * for it, by default 9; the parent of the outermost nodes is the empty string.
+ * Levels of an execution whose last event has position 9. The nodes of a parent are read from views at the position
+ * given for it, by default 9; the parent of the outermost nodes is the empty string.
  */
 const levelsAt = (positions: Readonly<Record<string, bigint>>) => {
   const levels = nodeLevels(({ parent }) =>

@@ -66,7 +66,9 @@ export const withDerivedPart = (page: string, routes: RouteTable): string => {
 
 const RPC = /`((?:\w+Service\.)?(?:Create|Get|List|Update|Terminate|Relaunch|Recover|Register|User)[A-Z]\w+)`/g;
 
-/** The RPCs that the text before the derived section names, as `Service.Rpc`; of AdminService when it names no service. */
+/**
+ * The RPCs that the text before the derived section names, as `Service.Rpc`; of AdminService when it names no service.
+ */
 export const namedRpcs = (page: string): readonly string[] => {
   const written = page.slice(0, page.indexOf(BEGIN));
   return [...written.matchAll(RPC)].map(([, name = '']) => (name.includes('.') ? name : `AdminService.${name}`));

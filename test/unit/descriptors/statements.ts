@@ -71,7 +71,9 @@ const typesIn = (files: readonly DescFile[]) => {
   };
 };
 
-/** Collects the statements on the files of an interface, of the package `platformidl` or `flyteidl`. Lines are sorted. */
+/**
+ * Collects the statements on the files of an interface, of the package `platformidl` or `flyteidl`. Lines are sorted.
+ */
 export const statementsOf = (files: readonly DescFile[]): Statements => {
   const { messages, enums, services } = typesIn(files);
   const methods = services.flatMap((service) => service.methods);

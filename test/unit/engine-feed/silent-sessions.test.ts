@@ -22,8 +22,8 @@ import { executionStream, newEvent, openEmptyLog } from '../../support/streams/f
 import { until } from '../../support/until.js';
 
 /**
- * The lease duration, in milliseconds. A timer of the work board checks the sessions every third of this in real time; the
- * check compares times of the clock `atMs`, which the tests move.
+ * The lease duration, in milliseconds. A timer of the work board checks the sessions every third of this in real time;
+ * the check compares times of the clock `atMs`, which the tests move.
  */
 const LEASE_MS = 30;
 /** On a shared log, the silence after which a session without leases ends, in milliseconds. */
@@ -131,7 +131,10 @@ describe('the session of an engine that is silent', () => {
       (found) => found.join(' ') === wanted.join(' '),
     );
 
-  /** Moves the clock, and waits until the sessions have been checked again: a check reads the clock once or twice for each. */
+  /**
+   * Moves the clock, and waits until the sessions have been checked again: a check reads the clock once or twice for
+   * each.
+   */
   const passTime = async (ms: number): Promise<void> => {
     atMs += ms;
     const before = clockReads;

@@ -8,7 +8,10 @@ import { type QueuedExecution, WorkOrder } from '../../../services/streams/engin
 type Item = QueuedExecution & { readonly name: string };
 
 let created = 0;
-/** A new execution that waits: named `e1`, `e2`, … and, unless `more` says otherwise, one millisecond younger than the last. */
+/**
+ * A new execution that waits: named `e1`, `e2`, … and, unless `more` says otherwise, one millisecond younger than the
+ * last.
+ */
 const item = (project: string, more: Partial<Omit<Item, 'lane'>> & { label?: string } = {}): Item => ({
   name: `e${(created += 1)}`,
   lane: { project, domain: 'development', clusterLabel: more.label ?? '', clusterPool: '' },

@@ -6,7 +6,9 @@ import { CallError } from '../../../engine/call-error.js';
 import { launchChild } from '../../../engine/child-executions.js';
 import type { InterfaceClient } from '../../../engine/client.js';
 
-/** Launches a child on a control plane that answers with this status; gives the reason of a refusal that is not retried. */
+/**
+ * Launches a child on a control plane that answers with this status; gives the reason of a refusal that is not retried.
+ */
 const launchAnsweredWith = (code: status): Promise<string | undefined> => {
   const error = new CallError({ code, details: 'no', metadata: new Metadata() } as ServiceError, 0 /* retries */);
   const client: InterfaceClient = {

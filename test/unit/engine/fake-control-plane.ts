@@ -49,8 +49,8 @@ export type FakeOptions = Partial<
   /** Gives the outputs of a node of an earlier execution; undefined when they are not to be taken over. */
   readonly recall?: (nodeId: string) => Literals | undefined;
   /**
-   * Stops the walk after this number of rounds, as an engine that is killed does. A round is the list of effects (reports,
-   * launches, reads) that the walk wants performed before it continues.
+   * Stops the walk after this number of rounds, as an engine that is killed does. A round is the list of effects
+   * (reports, launches, reads) that the walk wants performed before it continues.
    */
   readonly stopAfterRounds?: number;
   /** Requests an abort after this number of rounds. */
@@ -110,7 +110,9 @@ const take = (of: Reported, report: EventReport): void => {
   else takeWorkflow(of, report.event);
 };
 
-/** The knowledge that an engine resumes with: the phases of the earlier walk, and the nodes and attempts that are open. */
+/**
+ * The knowledge that an engine resumes with: the phases of the earlier walk, and the nodes and attempts that are open.
+ */
 const knownOf = (before: Reported): Pick<ExecutionWalk, 'known' | 'ledger'> => {
   const ledger = createLedger();
   for (const event of before.nodes.values()) if (!isNodeEnd(event.phase)) ledger.noteNode(event);

@@ -21,7 +21,9 @@ afterEach(() => {
 
 type Call = ServerDuplexStream<Buffer, Buffer>;
 
-/** Serves `EngineService.Work` without ever answering; `received` has the messages of all streams, `calls` the streams. */
+/**
+ * Serves `EngineService.Work` without ever answering; `received` has the messages of all streams, `calls` the streams.
+ */
 const silentServer = async () => {
   const received: Buffer[] = [];
   const calls: Call[] = [];

@@ -18,7 +18,10 @@ import { type FixtureEntry, fixtureFolders } from '../../support/requests/fixtur
 /** A launch plan as launches need it: its interface, its workflow and its fixed inputs. */
 type LaunchPlan = LaunchPlanInterface & { readonly workflowId: Identifier; readonly fixed: LiteralMap | undefined };
 
-/** The registered definitions, compiled, each by its `identifierKey`, and the requests of the fixtures that launch executions. */
+/**
+ * The registered definitions, compiled, each by its `identifierKey`, and the requests of the fixtures that launch
+ * executions.
+ */
 export type World = {
   readonly tasks: Map<string, CompiledTask>;
   readonly workflows: Map<string, CompiledWorkflowClosure>;

@@ -59,7 +59,10 @@ const whole = async (event: RecordedEvent, payloads = NOTHING): Promise<unknown>
 const shown = async (event: RecordedEvent, payloads = NOTHING): Promise<unknown> =>
   JSON.parse((await readable(payloads)(event)).toString());
 
-/** The same event with references to its contents, and these contents, each by the name of its field, which serves as hash. */
+/**
+ * The same event with references to its contents, and these contents, each by the name of its field, which serves as
+ * hash.
+ */
 const besides = (schema: DescMessage, data: Uint8Array) => {
   const objects = new Map<string, Uint8Array>();
   const message = fromBinary(schema, data) as unknown as Record<string, Content | undefined>;

@@ -20,7 +20,9 @@ const recordedOf = async (...commands: readonly ReportPhase[]): Promise<readonly
   return run.recorded;
 };
 
-/** `asOf`: the number of events that the stream has up to the last of `past`; `isRepetition`: one of `past` is the same. */
+/**
+ * `asOf`: the number of events that the stream has up to the last of `past`; `isRepetition`: one of `past` is the same.
+ */
 const comparisonOf = async (command: ReportPhase, past: readonly RecordedEvent[]) =>
   ((await compareWithRecorded(command, past, noPayloads)) as ReportPhase).comparison;
 

@@ -34,7 +34,9 @@ const noPayloads: PayloadStore = {
 
 type Methods = typeof AdminService.method;
 
-/** A control plane that registers definitions and launches executions, on a real log, with the fixtures of `folders`. */
+/**
+ * A control plane that registers definitions and launches executions, on a real log, with the fixtures of `folders`.
+ */
 export const openControlPlane = async (
   folders: readonly string[],
   settings: readonly GivenSetting[] = [],

@@ -40,7 +40,9 @@ const report = (entity: EngineReport['entity'], more: Partial<EngineReport> = {}
   ...more,
 });
 
-/** An event of every type, with at least one field set, and the texts of those parts that may be stored beside the log. */
+/**
+ * An event of every type, with at least one field set, and the texts of those parts that may be stored beside the log.
+ */
 const events: readonly (readonly [ExecutionEvent, readonly string[]])[] = [
   [
     {

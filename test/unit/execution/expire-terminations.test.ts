@@ -77,7 +77,9 @@ const options = (timers: Timers, failures: unknown[] = [], handle?: ExpiryOption
   onFailure: (error) => failures.push(error),
 });
 
-/** Starts a reactor; each of its failures is added to `failures`, its commands go to `handle`, by default the sessions. */
+/**
+ * Starts a reactor; each of its failures is added to `failures`, its commands go to `handle`, by default the sessions.
+ */
 const startReactor = (
   timers: Timers,
   failures: unknown[] = [],

@@ -225,8 +225,9 @@ export const reportsBySubject: fc.Arbitrary<readonly (readonly DrawnReport[])[]>
 export const endReport: fc.Arbitrary<DrawnReport> = workflowReport(fc.constantFrom(...ENDS));
 
 /**
- * One interleaving of the lists of {@link reportsBySubject}, as the random numbers choose: the reports of a subject stay in
- * their order, and none comes before the first report of its parent. Reports of a subject whose parent has no report are left out.
+ * One interleaving of the lists of {@link reportsBySubject}, as the random numbers choose: the reports of a subject
+ * stay in their order, and none comes before the first report of its parent. Reports of a subject whose parent has no
+ * report are left out.
  */
 export const interleaved = (
   parts: readonly (readonly DrawnReport[])[],

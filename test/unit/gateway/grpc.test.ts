@@ -210,7 +210,8 @@ describe('a call over gRPC', () => {
     expect(statusOf(called).details).toHaveLength(1);
   });
 
-  // gRPC in C, and so Python, may refuse metadata above 8 kB and always does above 16 kB, each entry with 32 bytes more.
+  // gRPC in C, and so Python, may refuse metadata above 8 kB and always does above 16 kB, each entry with 32 bytes
+  // more.
   it.each(['long', 'percent', 'endless', 'huge detail', 'terminal'])(
     'gets a refusal in metadata of less than 7,000 bytes, under the package names flyteidl and platformidl: %s',
     async (name) => {

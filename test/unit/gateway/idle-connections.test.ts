@@ -15,8 +15,8 @@ afterEach(() => {
 });
 
 /**
- * A server with one client. `idle.all()` are the connections of the server that are idle now; `untilAnswered` waits until
- * so many requests have been answered, `untilIdle` until so many connections are idle.
+ * A server with one client. `idle.all()` are the connections of the server that are idle now; `untilAnswered` waits
+ * until so many requests have been answered, `untilIdle` until so many connections are idle.
  */
 const withClient = async (answer: (request: IncomingMessage, response: ServerResponse) => void) => {
   server = createServer(answer);

@@ -47,8 +47,8 @@ const framed = (message: Uint8Array): Buffer => {
 };
 
 /**
- * A client that sends many calls over one connection and reads no answer until `read` is called. `statuses` has the names
- * of the gRPC statuses of the answers that came.
+ * A client that sends many calls over one connection and reads no answer until `read` is called. `statuses` has the
+ * names of the gRPC statuses of the answers that came.
  */
 const unreading = (port: number, calls: number) => {
   const session: ClientHttp2Session = connectHttp2(`http://127.0.0.1:${port}`, { settings: { initialWindowSize: 0 } });

@@ -8,13 +8,16 @@ import { ExecutionWatchService } from '../../../proto/gen/platformidl/eventlog/w
 import type { FollowRoute } from '../../../services/kernel/rpc.js';
 import { type Logged, overGrpc, overHttp } from './toy.js';
 
-/** Of 70 chunks of this size, a client that reads nothing is sent 65,535 bytes (the window of HTTP/2), and the rest waits. */
+/**
+ * Of 70 chunks of this size, a client that reads nothing is sent 65,535 bytes (the window of HTTP/2), and the rest
+ * waits.
+ */
 const CHUNK_BYTES = 1_000;
 const PATH = '/api/v1/watch/executions/flytesnacks/development/a';
 
 /**
- * A route whose stream fails after so many chunks, by default one without end; a client that reads nothing for 100 ms is
- * disconnected. `ended` resolves when the client is gone, to the number of chunks that the stream has given.
+ * A route whose stream fails after so many chunks, by default one without end; a client that reads nothing for 100 ms
+ * is disconnected. `ended` resolves when the client is gone, to the number of chunks that the stream has given.
  */
 const chunkStream = (chunks = Infinity) => {
   let [given, resolveEnded] = [0, (_given: number): void => undefined];

@@ -25,7 +25,9 @@ const version = {
 };
 const compiledWorkflow = { primary: { template: { id: version } } };
 
-/** The events of a run: a dynamic node n0 with a child and one task, a node n1 with two tasks; and of an archived run. */
+/**
+ * The events of a run: a dynamic node n0 with a child and one task, a node n1 with two tasks; and of an archived run.
+ */
 const record = async () => {
   const inputs = create(ContentSchema, {
     content: { case: 'inline', value: toBinary(LiteralMapSchema, literals('given')) },

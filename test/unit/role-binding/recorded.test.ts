@@ -40,7 +40,9 @@ afterEach(async () => {
   rmSync(directory, { recursive: true });
 });
 
-/** Opens the services of a process on the log: the RPCs of role bindings, and the bindings that the process has read. */
+/**
+ * Opens the services of a process on the log: the RPCs of role bindings, and the bindings that the process has read.
+ */
 const openProcess = () => {
   const sessions = openSessions({ store, payloads: filePayloadStore({ directory }), now: Date.now, isShared: true });
   const fold = roleBindingFold();

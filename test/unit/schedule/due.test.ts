@@ -189,7 +189,10 @@ describe('the ticks that are due', () => {
   });
 });
 
-/** A change half a minute after a minute: a version is activated, the plan deactivated, its project archived or restored. */
+/**
+ * A change half a minute after a minute: a version is activated, the plan deactivated, its project archived or
+ * restored.
+ */
 type Step = { /** Minute. */ readonly at: number; readonly what: 'v1' | 'v2' | 'off' | 'archive' | 'restore' };
 
 describe('the ticks of a plan with random changes', () => {

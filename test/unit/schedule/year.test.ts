@@ -66,7 +66,9 @@ const nameOf = (plan: LaunchPlanName, key: string): string => {
 
 const sorted = (outcomes: ReadonlyMap<string, string>) => [...outcomes].sort(([a], [b]) => (a < b ? -1 : 1));
 
-/** The executions that a plan must have: of its fired ticks, and of those that a process launched and did not record. */
+/**
+ * The executions that a plan must have: of its fired ticks, and of those that a process launched and did not record.
+ */
 const executionsOf = (plan: LaunchPlanName, { outcomes, open }: PlanModel, launched: ReadonlyMap<string, unknown>) => [
   ...[...outcomes].filter(([, outcome]) => outcome === 'fired').map(([key]) => nameOf(plan, key)),
   ...open.map(({ atMs, version }) => nameOf(plan, `${atMs} ${version}`)).filter((name) => launched.has(name)),

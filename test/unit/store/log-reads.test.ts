@@ -12,7 +12,9 @@ const noSuchPosition = (): Error => new UnknownError(undefined, 'Exception was t
 const positions = (from: number, to: number): bigint[] =>
   Array.from({ length: to - from + 1 }, (_, i) => BigInt(from + i));
 
-/** Reads the log after a position up to position 1000; returns the positions of the events, and the error of the read. */
+/**
+ * Reads the log after a position up to position 1000; returns the positions of the events, and the error of the read.
+ */
 const readAfter = async (after: bigint, reads: readonly ScriptedRead[]) => {
   const found: bigint[] = [];
   try {

@@ -37,8 +37,8 @@ const endingNode = async (server: Http2Server): Promise<number> => {
 
 const asIs = (bytes: Buffer): Buffer => bytes;
 
-// Destroying the HTTP/2 session at the end of a call ends the process (nodejs/node issue 38964); destroying the socket of
-// the session does not.
+// Destroying the HTTP/2 session at the end of a call ends the process (nodejs/node issue 38964); destroying the socket
+// of the session does not.
 it.each(Object.keys(SERVERS))(
   'the end of a call can cut the channel on which other calls are ending, %s',
   async (name) => {

@@ -20,9 +20,9 @@ const streamOf = (name: string) => streamName('execution', ['flytesnacks', 'deve
 const DAMAGED = streamOf('damaged');
 
 /**
- * Two executions whose events alternate: those of `damaged` have the positions 1n, 3n, …, and those of `sound` 2n, 4n, ….
- * Each is created (1n, 2n), then reported QUEUED (3n, 4n) and RUNNING (5n, 6n); then its node is reported QUEUED (7n, 8n) and
- * RUNNING (9n, 10n); and then the execution is reported SUCCEEDED (11n, 12n).
+ * Two executions whose events alternate: those of `damaged` have the positions 1n, 3n, …, and those of `sound` 2n, 4n,
+ * …. Each is created (1n, 2n), then reported QUEUED (3n, 4n) and RUNNING (5n, 6n); then its node is reported QUEUED
+ * (7n, 8n) and RUNNING (9n, 10n); and then the execution is reported SUCCEEDED (11n, 12n).
  */
 const recordedEvents = async (): Promise<RecordedEvent[]> => {
   const run = openStream(creation);

@@ -30,8 +30,8 @@ const nodeLoss = (error: unknown): NodeLoss | undefined => {
 export interface NodeConnection {
   /**
    * Returns the client of that node; callers ask for it before each call. While there is no node, the search goes on
-   * without limit. Once an attempt to find one has failed, callers are refused: at once before the first connection, and
-   * from two seconds after the loss of a node. Until then they wait.
+   * without limit. Once an attempt to find one has failed, callers are refused: at once before the first connection,
+   * and from two seconds after the loss of a node. Until then they wait.
    *
    * @throws {NodeUnreached} when there is none; nothing was sent.
    * @throws {Fault} when a node refuses permanently, or when there is none after `close`.

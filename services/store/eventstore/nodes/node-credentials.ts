@@ -5,7 +5,9 @@ import { CallCredentials, ChannelCredentials } from '@grpc/grpc-js';
 
 type Connector = ReturnType<ChannelCredentials['_createSecureConnector']>;
 
-/** The options of a TLS connection whose certificate must be for `host`, which is sent to the server if it is a name. */
+/**
+ * The options of a TLS connection whose certificate must be for `host`, which is sent to the server if it is a name.
+ */
 export const tlsOptions = (host: string, secureContext: SecureContext): ConnectionOptions => ({
   host,
   secureContext,

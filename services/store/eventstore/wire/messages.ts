@@ -11,7 +11,9 @@ const lengthAt = (bytes: Buffer, at: number): number => {
   return length;
 };
 
-/** Makes a function that takes the received bytes piece by piece, and returns the messages that each piece completes. */
+/**
+ * Makes a function that takes the received bytes piece by piece, and returns the messages that each piece completes.
+ */
 export const messageSplitter = (): ((piece: Buffer) => Buffer[]) => {
   let pieces: Buffer[] = [];
   let length = 0;

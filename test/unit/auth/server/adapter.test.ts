@@ -29,7 +29,10 @@ describe('a refresh token that is used a second time', () => {
     await grants.upsert('g', { accountId: 'ada' }, LIFETIME);
     await tokens.upsert('old', { grantId: 'g' }, LIFETIME);
     await tokens.consume('old');
-    /** The first use stores its new token and extends the grant, as `extendGrants` does, while the second ends the grant. */
+    /**
+     * The first use stores its new token and extends the grant, as `extendGrants` does, while the second ends the
+     * grant.
+     */
     const racing: AuthorizationState = {
       ...state,
       remove: async (kind, key) => {

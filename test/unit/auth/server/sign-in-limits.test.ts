@@ -22,7 +22,9 @@ describe('the network of an address', () => {
 /** The parameters of scrypt with a small cost. */
 const CHEAP = { ln: 4, r: 8, p: 1 };
 
-/** Limits of 1 failed attempt in a minute for each name, and of 6 for each network; `take` gives the seconds to wait. */
+/**
+ * Limits of 1 failed attempt in a minute for each name, and of 6 for each network; `take` gives the seconds to wait.
+ */
 const limits = () => {
   const limited = signInLimits(1, () => 0);
   return { take: (address: string | undefined, name?: string) => limited.take(address, name) };

@@ -24,7 +24,8 @@ const config = (init: MessageInitShape<typeof WorkflowExecutionConfigSchema>): W
 const objectOf = (...args: Parameters<typeof fixtureLaunch>) => workflowObject(fixtureLaunch(...args), objectOptions);
 
 describe('the object of a launch', () => {
-  // Read by the Go types of release 1.16.8 of the engine, each recorded file equals the output of the engine's transformer.
+  // Read by the Go types of release 1.16.8 of the engine, each recorded file equals the output of the engine's
+  // transformer.
   it.each([
     '02-diamond',
     '03-branches',

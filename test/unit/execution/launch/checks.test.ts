@@ -314,7 +314,9 @@ describe('a launch whose launch plan limits concurrency', () => {
   type Taken = { readonly max: number | undefined; readonly name: string };
   const { SKIP, UNSPECIFIED } = ConcurrencyLimitBehavior;
 
-  /** Services in which each launch plan has this policy and its slots come from `take`; `taken` has the calls for slots. */
+  /**
+   * Services in which each launch plan has this policy and its slots come from `take`; `taken` has the calls for slots.
+   */
   const limited = (
     policy: { readonly max: number; readonly behavior: ConcurrencyLimitBehavior } | undefined,
     take: LaunchServices['slots']['take'] = () => Promise.resolve(undefined),

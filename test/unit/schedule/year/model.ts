@@ -161,7 +161,10 @@ export const planModel = (policy: Policy) => {
   const isArchivedAt = (atMs: number): boolean =>
     archived.some(({ fromMs, untilMs }) => atMs > fromMs && atMs <= untilMs);
 
-  /** The reason to skip a tick that is due; `undefined` when it is launched, or is late and the catch-up policy still has to choose. */
+  /**
+   * The reason to skip a tick that is due; `undefined` when it is launched, or is late and the catch-up policy still
+   * has to choose.
+   */
   const barred = ({ atMs }: Tick, segment: Segment, nowMs: number): string | undefined => {
     if (isArchivedAt(atMs)) return 'archived';
     if (nowMs - atMs <= LATE_MS) return undefined;

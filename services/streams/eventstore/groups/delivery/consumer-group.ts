@@ -139,7 +139,9 @@ export class ConsumerGroup<Content> {
     this.#parkings.unshift(parking);
   }
 
-  /** Marks an event as parked, after its link was appended. Links are appended in the order in which they were taken. */
+  /**
+   * Marks an event as parked, after its link was appended. Links are appended in the order in which they were taken.
+   */
   parked(at: bigint): void {
     const event = this.#pending.at(at);
     this.#parked = { ...this.#parked, parkedUpTo: this.#parked.parkedUpTo + 1n };
