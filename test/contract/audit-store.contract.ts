@@ -63,6 +63,16 @@ export const auditStoreContract = (name: string, open: () => Promise<AuditStore>
       expect(await listed({ after: second!.id, limit: 2 })).toEqual(['domain', 'actor']);
     });
 
+    it('are listed since a time, by their ids, though they are not in the order of their times', async () => {
+      const at = (lastAtMs: number): AuditEntry => ({ ...AUDIT_ENTRY, lastAtMs, name: `at ${lastAtMs}` });
+      const [first, second, third] = [1_750_000_000_001, 1_750_000_000_002, 1_750_000_000_003] as const;
+      await one.write([third, first, second].map(at));
+      const since = async (sinceMs: number): Promise<readonly string[]> =>
+        namesOf(await other.list({ ...ALL, sinceMs }));
+      expect(await since(second)).toEqual([`at ${third}`, `at ${second}`]);
+      expect(await since(third + 1)).toEqual([]);
+    });
+
     it('reach a reader that resumes after the last id, each once, while two processes write', async () => {
       const before = await lastId();
       const names = (writer: string) => Array.from({ length: BATCHES }, (_, batch) => `${writer} ${batch}`);

@@ -41,6 +41,19 @@ const entryOf = ({ id, position, ...same }: Row): StoredAuditEntry => ({
   position: position === null ? undefined : BigInt(position),
 });
 
+/**
+ * The number of the newest entries that are looked up by time, so that a list of them does not read the older ones. To
+ * look up more takes longer than to read the table.
+ */
+const MAX_RECENT = 50_000;
+
+const RECENT = `
+  SELECT COUNT(*) AS count, CAST(COALESCE(MIN(id) - 1, (SELECT MAX(id) FROM entries), 0) AS TEXT) AS before
+  FROM (SELECT id FROM entries WHERE last_at_ms >= ? LIMIT ${MAX_RECENT + 1})
+`;
+
+type Recent = { readonly count: number; readonly before: string };
+
 /** Makes the SQL condition of a query and the values of its parameters, in their order. */
 const conditionOf = ({ project, domain, actor, sinceMs, after }: AuditQuery) => {
   const equal = Object.entries({ project, domain, principal: actor }).filter(([, value]) => value !== '');
@@ -66,6 +79,13 @@ export const auditDatabase = (directory: string): Blocking<AuditStore> => {
   const db = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });
   db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; ${SCHEMA}`);
   const insert = db.prepare(INSERT);
+  const recent = db.prepare(RECENT);
+  /** The id after which the entries of a query are: they need not be in the order of their times. */
+  const startOf = ({ after, sinceMs }: AuditQuery): bigint => {
+    if (after > 0n || sinceMs <= 0) return after;
+    const { count, before } = recent.get(sinceMs) as Recent;
+    return count > MAX_RECENT ? after : BigInt(before);
+  };
   const removeBefore = db.prepare('DELETE FROM entries WHERE last_at_ms < ?');
   return {
     write: (entries) => {
@@ -79,7 +99,7 @@ export const auditDatabase = (directory: string): Blocking<AuditStore> => {
       }
     },
     list: (query) => {
-      const { condition, values } = conditionOf(query);
+      const { condition, values } = conditionOf({ ...query, after: startOf(query) });
       const statement = db.prepare(`SELECT ${COLUMNS} FROM entries WHERE ${condition} ORDER BY entries.id LIMIT ?`);
       return (statement.all(...values, query.limit) as Row[]).map(entryOf);
     },
