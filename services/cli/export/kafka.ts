@@ -1,7 +1,7 @@
 import { Fault } from '../../kernel/fault.js';
 import { kafkaClient } from '../../reactors/export-to-kafka/client.js';
 import { ExportRefused, exportFailureOf } from '../../reactors/export-to-kafka/failure.js';
-import { readPositions } from '../../reactors/export-to-kafka/positions.js';
+import { publishedUpTo, readPositions } from '../../reactors/export-to-kafka/positions.js';
 import { reconcile } from '../../reactors/export-to-kafka/reconcile.js';
 import { replay } from '../../reactors/export-to-kafka/replay.js';
 import { assertTopicsExist, positionsTopic, topicName } from '../../reactors/export-to-kafka/topics.js';
@@ -113,20 +113,9 @@ export const exportReplay = (
     printSummary({ topic, events });
   });
 
-/**
- * The position up to which the topics of the export must be complete: the lowest over the export's partitions.
- *
- * @throws {OperatorError} when the topics have the events of another log.
- */
-const publishedUpTo = async ({ kafka, log, topics: { prefix } }: Opened): Promise<bigint> => {
-  const positions = [...(await readPositions(kafka, prefix)).values()];
-  const other = positions.find(({ logId }) => logId !== log.logId);
-  if (other)
-    throw new OperatorError(
-      `the topics ${prefix}.* have the events of another log, ${other.logId}, and this one is ${log.logId}: name the prefix of this log's topics (kafka.topic_prefix)`,
-    );
-  return positions.reduce((least, { position }) => (position < least ? position : least), positions[0]?.position ?? 0n);
-};
+/** @throws {ExportRefused} when the positions are of another log, or there is none. */
+const publishedEnd = async ({ kafka, log: { logId }, topics: { prefix } }: Opened): Promise<bigint> =>
+  publishedUpTo(await readPositions(kafka, prefix), { logId, prefix });
 
 /**
  * Compares topics with the log, and prints the counts as a JSON object. Sets exit code 1 when events are missing,
@@ -141,7 +130,7 @@ export const exportReconcile = (configuration: Configuration, flags: ExportFlags
     assertFilters(filters);
     const names = topic === undefined ? categories.map((category) => topicName(topics.prefix, category)) : [topic];
     await assertTopicsExist(kafka, topic === undefined ? [...names, positionsTopic(topics.prefix)] : names);
-    const to = flags.to ?? (topic === undefined ? await publishedUpTo(parts) : await log.head());
+    const to = flags.to ?? (topic === undefined ? await publishedEnd(parts) : await log.head());
     const end = topic === undefined ? 'the end of what was published' : 'the end of the log';
     assertRange(from, to, flags.to === undefined ? end : '--to');
     const selection: EventSelection = { from, to, filters };

@@ -117,3 +117,27 @@ export const assertOwn = (
       );
   }
 };
+
+/**
+ * The position up to which all events of the log must be published: the lowest that is recorded. A partition without a
+ * position has published nothing.
+ *
+ * @throws {ExportRefused} when the positions are of another log, or there is none.
+ */
+export const publishedUpTo = (
+  positions: ReadonlyMap<number, ExportPosition>,
+  { logId, prefix }: { readonly logId: string; readonly prefix: string },
+): bigint => {
+  const all = [...positions.values()];
+  const other = all.find((each) => each.logId !== logId);
+  if (other)
+    throw new ExportRefused(
+      `the topics ${prefix}.* have the events of another log, ${other.logId}, and this one is ${logId}: name the prefix of this log's topics (kafka.topic_prefix)`,
+    );
+  const [first, ...rest] = all.map(({ position }) => position);
+  if (first === undefined)
+    throw new ExportRefused(
+      `topic ${positionsTopic(prefix)} has no position: the export has published nothing, or its positions are lost; --to compares up to a position`,
+    );
+  return rest.reduce((least, position) => (position < least ? position : least), first);
+};

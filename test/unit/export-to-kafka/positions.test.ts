@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { ExportRefused } from '../../../services/reactors/export-to-kafka/failure.js';
-import { positionIn, positionRecord } from '../../../services/reactors/export-to-kafka/positions.js';
+import { positionIn, positionRecord, publishedUpTo } from '../../../services/reactors/export-to-kafka/positions.js';
 
 const TOPIC = 'flightlog.export.positions.v1';
 const found = { logId: '4840a941', position: 9_007_199_254_740_993n, partitions: 4, worker: 'one' };
@@ -29,5 +29,26 @@ describe('a record of the topic of positions', () => {
 
   it('is refused with the format when a newer release has written it', () => {
     expect(() => read('{"format":2}')).toThrow(`a newer release has written topic ${TOPIC} (format 2`);
+  });
+});
+
+describe('the position up to which all events must be published', () => {
+  const own = { logId: found.logId, prefix: 'flightlog' };
+  const upTo = (...positions: readonly bigint[]): bigint =>
+    publishedUpTo(new Map(positions.map((position, partition) => [partition, { ...found, position }])), own);
+
+  it('is the lowest of those that are recorded, so that all events of a partition without one are missing', () => {
+    expect(upTo(7n, 5n, 9n)).toBe(5n);
+  });
+
+  it('is unknown when none is recorded, where nothing would be compared', () => {
+    expect(() => upTo()).toThrow(ExportRefused);
+    expect(() => upTo()).toThrow(`${TOPIC} has no position: the export has published nothing, or its positions`);
+  });
+
+  it('is not that of another log', () => {
+    expect(() => publishedUpTo(new Map([[0, found]]), { ...own, logId: '1' })).toThrow(
+      'have the events of another log',
+    );
   });
 });
