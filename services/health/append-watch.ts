@@ -7,7 +7,7 @@ import type { StreamName } from '../kernel/stream.js';
 /** A store whose appends are watched. */
 export type WatchedAppends<Store> = {
   readonly store: Store;
-  /** Degraded while the latest append to end has failed because of the store; `undefined` otherwise. Reads go on. */
+  /** Degraded from an append that has failed because of the store to the next that succeeds; otherwise `undefined`. */
   readonly check: () => Check | undefined;
 };
 
@@ -15,8 +15,8 @@ export type WatchedAppends<Store> = {
 export const watchAppends = <Store extends EventStore>(store: Store): WatchedAppends<Store> => {
   let problem: string | undefined;
   const noteFailure = (error: unknown): void => {
-    // Any other failure, such as a conflict, is an answer of a store that works.
-    problem = error instanceof StoreUnavailable || error instanceof OutcomeUnknown ? error.message : undefined;
+    // Any other failure, such as a conflict, says nothing: a full disk can still be read.
+    if (error instanceof StoreUnavailable || error instanceof OutcomeUnknown) problem = error.message;
   };
   const append = (stream: StreamName, expected: ExpectedRevision, events: readonly NewEvent[]): Promise<Appended> => {
     const appended = store.append(stream, expected, events);
