@@ -28,8 +28,8 @@ const HEADERS = {
  * first event, or at the end where there is none, so that a request that fails before is answered with its status.
  *
  * @returns a length of 0: nothing of it is in memory.
- * @throws what the events throw. Once the headers are sent, the connection is closed before, so that the client
- * connects again; nothing is thrown when the client had left already.
+ * @throws what the events throw. If the headers were sent already, the connection is closed first, so that the client
+ * connects again; then nothing is thrown when the client had left before.
  */
 export const sendEvents = async (
   reply: FastifyReply,

@@ -55,6 +55,9 @@ export const withLastEventId = (
   return message;
 };
 
+const LINE_START = Buffer.from('{"result":');
+const LINE_END = Buffer.from('}\n');
+
 /**
  * Answers a streaming RPC with one line `{"result":…}` for each message, as grpc-gateway does.
  *
@@ -65,14 +68,14 @@ export const answerStream = async (exchange: StreamExchange, signal: AbortSignal
   const { endpoint, stream, messages, call, dialects, maxBytes } = exchange;
   const { method, name } = endpoint;
   if (!dialects.write.isText) throw new RpcError('UNIMPLEMENTED', `${name} is answered as JSON, one object a line`);
-  const lines: Buffer[] = [];
+  const parts: Buffer[] = [];
   let length = 0;
   for await (const bytes of stream.open(requestsOf(endpoint, messages), call, signal)) {
-    const line = Buffer.from(`{"result":${dialects.write.write(method.output, bytes).toString()}}\n`);
-    length += line.length;
+    const line = [LINE_START, dialects.write.write(method.output, bytes), LINE_END];
+    length += line.reduce((sum, part) => sum + part.length, 0);
     if (length > maxBytes)
       throw new RpcError('RESOURCE_EXHAUSTED', `the answer of ${name} is larger than max (${maxBytes} bytes)`);
-    lines.push(line);
+    parts.push(...line);
   }
-  return Buffer.concat(lines);
+  return Buffer.concat(parts);
 };
