@@ -7,6 +7,7 @@ const BY_STATUS: Readonly<Record<number, string>> = {
   403: 'Ask an operator for the permission.',
   404: 'Look at the name, and at the project and domain.',
   429: 'Try again later.',
+  501: 'Use a client that speaks gRPC.',
   503: 'Try again later.',
 };
 
