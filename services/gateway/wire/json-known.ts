@@ -60,11 +60,9 @@ const MISREAD: Readonly<Record<string, (text: string) => boolean>> = {
   'google.protobuf.Duration': (text) => MISREAD_DURATION.test(text),
 };
 
-/**
- * The JSON of a value of one of these types; an empty text, which the decoder refuses, for one that it would misread.
- */
+/** The JSON of a value of one of these types; where the decoder would misread a text, one that it refuses. */
 const refusable = (json: JsonValue, isMisread: (text: string) => boolean): JsonValue =>
-  typeof json === 'string' && isMisread(json) ? '' : json;
+  typeof json === 'string' && isMisread(json) ? ` ${json}` : json;
 
 const inMessage = (type: DescMessage, value: Parsed, walk: Walk): JsonValue => {
   const { json } = value;
@@ -99,19 +97,18 @@ const withLongIntegersAsTexts = (text: string): string => {
 
 /**
  * Texts that the decoder may misread: the end of a day that only some months have, such as February 30, which it takes
- * for one of March; the hour 24; and a duration with more after its unit.
+ * for one of March; the hour 24; and a duration with more after its unit. Also a character of these that is escaped,
+ * such as `\u0030`: one of `-.0123456789Ts`.
  */
-const UNUSUAL_TEXT = /-(?:29|30|31)T|T24|"-?\d+(?:\.\d+)?s[^"]/u;
+const UNUSUAL_TEXT = /-(?:29|30|31)T|T24|"-?\d+(?:\.\d+)?s[^"]|\\u00(?:2[de]|3\d|54|73)/iu;
 
-/**
- * True when the decoder might change a value of the JSON: round an integer, or take a time or a duration for another.
- */
+/** True when the decoder might change a value of the JSON: round an integer, or misread a time or a duration. */
 export const mayBeMisread = (text: string): boolean => LONG_INTEGER.test(text) || UNUSUAL_TEXT.test(text);
 
 /**
  * Parses the JSON of a message: without nulls of members of a oneof, which set nothing; with 64-bit integers of many
- * digits as texts; with times and durations that the decoder would take for others as empty texts; and, unless
- * `keepUnknown`, without names that the message does not have.
+ * digits as texts; with times and durations that the decoder would take for others as texts that it refuses; and,
+ * unless `keepUnknown`, without names that the message does not have.
  *
  * @throws {SyntaxError} for a text that is not JSON.
  */
