@@ -86,14 +86,16 @@ export const authorizationStateContract = (name: string, open: () => Promise<Aut
       const account = `upstream:${randomUUID()}.("ada"\\`;
       const ofAccount = (accountId: string) => ({ content: JSON.stringify({ iat: 1, accountId }) });
       const [token, session] = [object(ofAccount(account)), object({ ...ofAccount(account), kind: 'Session' })];
+      const signingIn = object({ content: JSON.stringify({ result: { login: { accountId: account } } }) });
       const [longer, quoting] = [
         object(ofAccount(`${account}a`)),
         object(ofAccount(JSON.stringify(ofAccount(account)))),
       ];
-      for (const each of [token, session, longer, quoting]) await one.put(each);
+      const all = [token, session, signingIn, longer, quoting];
+      for (const each of all) await one.put(each);
       await other.removeAccount(account);
-      const found = await Promise.all([token, session, longer, quoting].map(({ kind, key }) => one.find(kind, key)));
-      expect(found.map((each) => each !== undefined)).toEqual([false, false, true, true]);
+      const found = await Promise.all(all.map(({ kind, key }) => one.find(kind, key)));
+      expect(found.map((each) => each !== undefined)).toEqual([false, false, false, true, true]);
     });
 
     it('removes what has expired, and nothing that has no end', async () => {

@@ -46,7 +46,10 @@ export interface AuthorizationState {
   remove(kind: string, key: string): Promise<void>;
   /** Removes the objects of these kinds that belong to a grant. */
   removeGrant(kinds: readonly string[], grant: string): Promise<void>;
-  /** Removes the objects whose content has this `accountId`: the sessions, grants and tokens of a person. */
+  /**
+   * Removes the objects whose content has this `accountId` at any depth: the sessions, grants and tokens of a person, and
+   * sign-ins that have not ended.
+   */
   removeAccount(account: string): Promise<void>;
   /** Removes what expired before this time, in seconds since 1970. */
   removeExpired(before: number): Promise<void>;

@@ -61,7 +61,9 @@ export const stateDatabase = (path: string): Blocking<AuthorizationState> => {
   );
   const remove = db.prepare('DELETE FROM objects WHERE kind = ? AND key = ?');
   const removeGrant = db.prepare('DELETE FROM objects WHERE grant_id = ? AND kind IN (SELECT value FROM json_each(?))');
-  const removeAccount = db.prepare("DELETE FROM objects WHERE json_extract(content, '$.accountId') = ?");
+  const removeAccount = db.prepare(
+    "DELETE FROM objects WHERE EXISTS (SELECT 1 FROM json_tree(content) WHERE key = 'accountId' AND atom = ?)",
+  );
   const removeExpired = db.prepare('DELETE FROM objects WHERE expires_at < ?');
   const keys = db.prepare('SELECT id, jwk, created_at AS createdAt FROM keys ORDER BY created_at DESC, id');
   const addKey = db.prepare('INSERT INTO keys (id, jwk, created_at) VALUES (?, ?, ?)');
