@@ -254,7 +254,7 @@ class Bridge {
     const state = await stateOf(this.#needs.client, id);
     const cluster = this.#strays.get(key);
     if (this.#managed.has(key) || cluster === undefined) return;
-    // Also a control plane that does not know the execution may know it later, as after a restore.
+    // A control plane that does not know the execution may know it later, as when it is restored from a backup.
     if (state !== 'over') {
       this.#queue.addAfter(key, STRAY_CHECK_MS);
       return;
