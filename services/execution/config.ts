@@ -75,8 +75,8 @@ const withRunAs = (context: SecurityContext | undefined, principal: string): Sec
 };
 
 /**
- * Merges levels, the most important first: each field has the value of the first level that sets it. Only
- * `overwriteCache` is true when any level sets it.
+ * Merges levels, the most important first. Each field has the value of the first level that sets it; the exception is
+ * `overwriteCache`, which is true when any level sets it.
  */
 export const mergedConfig = (levels: readonly ConfigLevel[]): WorkflowExecutionConfig => {
   const securityContext = first(levels, 'securityContext', hasIdentity);
