@@ -8,6 +8,7 @@ import {
   toBinary,
 } from '@bufbuild/protobuf';
 import { type Client as GrpcClient, Metadata, type ServiceError, status } from '@grpc/grpc-js';
+import { ANSWER_DEPTH } from './answer-depth.js';
 import { CallError, EngineStopped, isRetryableError } from './call-error.js';
 import { type ControlPlane, openChannel } from './control-plane.js';
 import { createCallSlots, pause } from './pace.js';
@@ -120,7 +121,9 @@ export const createClient = (options: ClientOptions): InterfaceClient => {
   return {
     call: async (method, init, minPosition) => {
       const bytes = toBinary(method.input, create(method.input, init));
-      return fromBinary(method.output, (await request(method, bytes, minPosition)).bytes);
+      return fromBinary(method.output, (await request(method, bytes, minPosition)).bytes, {
+        recursionLimit: ANSWER_DEPTH,
+      });
     },
     send: async (method, bytes) => (await request(method, bytes)).repeats,
     close: () => channels.forEach((each) => each.close()),

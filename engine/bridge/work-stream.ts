@@ -6,6 +6,7 @@ import {
   type WorkResponse,
   WorkResponseSchema,
 } from '../../proto/gen/platformidl/eventlog/engine_work_pb.js';
+import { ANSWER_DEPTH } from '../answer-depth.js';
 import { type ControlPlane, openChannel } from '../control-plane.js';
 
 const { work } = EngineService.method;
@@ -31,7 +32,7 @@ export const openWorkStream = (plane: ControlPlane, onMessage: (message: WorkRes
   const call = client.makeBidiStreamRequest(
     PATH,
     (bytes: Uint8Array) => Buffer.from(bytes),
-    (bytes) => fromBinary(WorkResponseSchema, bytes),
+    (bytes) => fromBinary(WorkResponseSchema, bytes, { recursionLimit: ANSWER_DEPTH }),
     new Metadata(),
   );
   const ended = new Promise<string>((resolve) => {

@@ -11,6 +11,7 @@ import {
   WorkResponseSchema,
   type WorkUpdate,
 } from '../../proto/gen/platformidl/eventlog/engine_work_pb.js';
+import { ANSWER_DEPTH } from '../answer-depth.js';
 import { type ActiveExecutions, executionKey } from '../active-executions.js';
 import { type ControlPlane, openChannel } from '../control-plane.js';
 import { ExecutionLost } from '../execution-lost.js';
@@ -116,7 +117,7 @@ export class FeedReader implements Poller {
     };
     signal.addEventListener('abort', leave, { once: true });
     stream.on('data', (bytes: Buffer) => {
-      const { message } = fromBinary(WorkResponseSchema, bytes);
+      const { message } = fromBinary(WorkResponseSchema, bytes, { recursionLimit: ANSWER_DEPTH });
       if (message.case === 'joined') {
         const { heartbeatInterval } = message.value;
         beat = setInterval(() => this.#beat(), heartbeatInterval ? durationMs(heartbeatInterval) : 1_000);

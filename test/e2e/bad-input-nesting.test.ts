@@ -1,4 +1,4 @@
-import { create, type DescField, type JsonObject, type JsonValue } from '@bufbuild/protobuf';
+import { create, fromBinary, type DescField, type JsonObject, type JsonValue } from '@bufbuild/protobuf';
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
@@ -6,13 +6,16 @@ import { LiteralSchema } from '../../proto/gen/platformidl/core/literals_pb.js';
 import {
   NodeExecution_Phase as NodePhase,
   TaskExecution_Phase as TaskPhase,
+  WorkflowExecution_Phase as Phase,
 } from '../../proto/gen/platformidl/core/execution_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { type ControlPlane, register, startControlPlane } from '../support/processes/control-plane.js';
 import { withNeeds } from '../support/requests/fixtures.js';
 import { type GrpcClient, grpcClient } from '../support/clients/grpc-client.js';
 import { launchHello, literal } from '../support/requests/hello.js';
+import { flightlog } from '../support/processes/command.js';
 import { timedAt } from '../support/costs/processor-time.js';
+import { PLACE } from '../support/requests/registrations.js';
 import { HELLO_TASK, nodeReport, taskReport } from '../support/requests/reports.js';
 import { type RestClient, restClient } from '../support/clients/rest-client.js';
 
@@ -123,5 +126,34 @@ it('RPCs answer with the deepest inputs and custom_info that events may have', a
     expect(closure!.customInfo).toEqual({ ...nested(DEEPEST), more: 1 });
     const { taskExecutions } = await way.call(AdminService.method.listTaskExecutions, { nodeExecutionId: nodeId });
     expect(taskExecutions.map((each) => each.closure!.customInfo)).toEqual([closure!.customInfo]);
+  }
+});
+
+it('the command line reads, and engines run, a task that is as deep as a request may be', async () => {
+  const { createTask, createExecution, getExecution } = AdminService.method;
+  const recorded = withNeeds('01-hello').flatMap(({ entries }) => entries);
+  const request = fromBinary(createTask.input, recorded.find(({ kind }) => kind === 'task')!.bytes);
+  request.id!.name = 'deepest';
+  const template = request.spec!.template!;
+  template.interface!.inputs = undefined;
+  // Nearly a hundred messages: the request, its spec, the template, the struct and a value, and two for each list.
+  let list: JsonValue = 'bottom';
+  for (let level = 0; level < 47; level++) list = [list];
+  template.custom = { list };
+  await plane.grpc.call(createTask, request);
+
+  const { grpc: target, http } = plane.server().ready;
+  for (const server of [`grpc://${target}`, http]) {
+    const args = ['get', 'task', 'deepest', '--server', server, '-p', PLACE.project, '-d', PLACE.domain, '-o', 'json'];
+    const { code, stdout, stderr } = await flightlog(args).ended;
+    expect([code, stderr]).toEqual([0, '']);
+    expect(stdout).toContain('bottom');
+  }
+  const launch = { ...PLACE, spec: { launchPlan: request.id! }, inputs: {} };
+  for (const options of [{}, { feed: { group: 'default', name: 'simulated' } }]) {
+    const { id } = await plane.grpc.call(createExecution, launch);
+    await plane.run(options);
+    const { closure } = await plane.grpc.call(getExecution, { id: id! });
+    expect(closure?.phase).toBe(Phase.SUCCEEDED);
   }
 });
