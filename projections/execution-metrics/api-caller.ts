@@ -7,6 +7,7 @@ import {
   type MessageShape,
 } from '@bufbuild/protobuf';
 
+import { ANSWER_DEPTH } from '../../services/kernel/encoding/answer-depth.js';
 import type { Call, Route } from '../../services/kernel/rpc.js';
 
 /**
@@ -18,9 +19,6 @@ export type CallApi = <Input extends DescMessage, Output extends DescMessage>(
   method: DescMethodUnary<Input, Output>,
   request: MessageInitShape<Input>,
 ) => Promise<MessageShape<Output>>;
-
-/** Limit of nesting when a response is decoded; above that of registered entities, which responses contain. */
-const MAX_DEPTH = 200;
 
 /** Makes a function that calls read methods through their routes, for the principal of a call. */
 export const apiCaller = (routes: readonly Route[], caller: Call): CallApi => {
@@ -37,7 +35,7 @@ export const apiCaller = (routes: readonly Route[], caller: Call): CallApi => {
     if (found === undefined) throw new Error(`no route reads ${method.name}`);
     const answer = await found.handle(create(method.input, request) as never, call);
     return answer instanceof Uint8Array
-      ? fromBinary(method.output, answer, { recursionLimit: MAX_DEPTH })
+      ? fromBinary(method.output, answer, { recursionLimit: ANSWER_DEPTH })
       : (answer as MessageShape<typeof method.output>);
   };
 };

@@ -3,6 +3,7 @@ import { isUtf8 } from 'node:buffer';
 import { type DescMessage, fromBinary, type MessageShape, toBinary } from '@bufbuild/protobuf';
 
 import { StatusSchema } from '../../../proto/gen/google/rpc/status_pb.js';
+import { ANSWER_DEPTH } from '../../kernel/encoding/answer-depth.js';
 import { type Answer, RpcError } from '../../kernel/rpc.js';
 import { decode } from '../decode.js';
 import { encodeAnswer } from '../exchange.js';
@@ -20,9 +21,6 @@ export type Dialect = {
   readonly write: (type: DescMessage, answer: Answer<DescMessage>) => Buffer;
   readonly writeFailure: (failure: RpcFailure) => Buffer;
 };
-
-// Answers contain messages of requests, nested some levels deeper than the limit for requests allows.
-const ANSWER_DEPTH = 200;
 
 const textOf = (body: Buffer): string => {
   if (!isUtf8(body)) throw new RpcError('INVALID_ARGUMENT', 'malformed JSON: the body is not valid UTF-8');

@@ -1,16 +1,14 @@
 import { fromBinary } from '@bufbuild/protobuf';
 import type { WatchAnswer } from '../../../projections/execution-watch/answers.js';
 import { WatchResponse_Kind as Kind, WatchResponseSchema } from '../../../proto/gen/platformidl/eventlog/watch_pb.js';
+import { ANSWER_DEPTH } from '../../kernel/encoding/answer-depth.js';
 import { frameOf } from '../../kernel/encoding/grpc-frame.js';
 import { encodedEvent } from '../../gateway/rest/server-sent-events.js';
 import { writeJson } from '../../gateway/rest/json.js';
 import type { EncodeAnswer } from '../../../projections/execution-watch/thread-messages.js';
 
-/** Limit of nesting when an answer is decoded; answers are nested deeper than the library reads by default. */
-const MAX_DEPTH = 200;
-
 const eventOf = ({ kind, position, isWhole, bytes }: WatchAnswer): Buffer => {
-  const message = fromBinary(WatchResponseSchema, bytes, { recursionLimit: MAX_DEPTH });
+  const message = fromBinary(WatchResponseSchema, bytes, { recursionLimit: ANSWER_DEPTH });
   return encodedEvent({
     // An incomplete answer has no id, so that a client does not resume in the middle of a state.
     ...(isWhole && { id: position.toString() }),

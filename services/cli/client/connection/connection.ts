@@ -16,9 +16,6 @@ export type TailedEvent = { readonly position: string; readonly text: string | u
 /** The header of REST, and the trailer of gRPC, with the fields that the server could not read. */
 export const UNREAD = 'flightlog-unread';
 
-/** Limit of nesting when an answer is decoded: the server accepts 100 levels, and answers have some around those. */
-export const ANSWER_DEPTH = 200;
-
 /** Is called with the text of `flightlog-unread` when an answer lacks fields that the server could not read. */
 export type OnUnread = (fields: string) => void;
 

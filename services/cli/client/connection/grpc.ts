@@ -12,7 +12,8 @@ import {
 } from '@grpc/grpc-js';
 import { tlsByAddress } from '../../../../engine/tls-address.js';
 import { EventLogService } from '../../../../proto/gen/platformidl/eventlog/tail_pb.js';
-import { ANSWER_DEPTH, type Headers, type Transport, UNREAD } from './connection.js';
+import { ANSWER_DEPTH } from '../../../kernel/encoding/answer-depth.js';
+import { type Headers, type Transport, UNREAD } from './connection.js';
 import type { ChannelSettings, GrpcAddress, Profile, RetryPolicy } from './profile.js';
 import { proxyHeaders } from './proxy-headers.js';
 import { ConnectionLost, ForeignAnswer, isForLater, Refused, TimedOut, Unreachable } from './refusal.js';

@@ -2,8 +2,9 @@ import { type DescMessage, fromBinary, fromJsonString, type MessageShape, toBina
 import { type Status, StatusSchema } from '../../../../proto/gen/google/rpc/status_pb.js';
 import { bindingOf } from '../../../../interface/rest/binding.js';
 import { EventLogService } from '../../../../proto/gen/platformidl/eventlog/tail_pb.js';
+import { ANSWER_DEPTH } from '../../../kernel/encoding/answer-depth.js';
 import { grpcStatusNumber } from '../../../kernel/grpc-status.js';
-import { ANSWER_DEPTH, type StreamOptions, type Transport, UNREAD } from './connection.js';
+import { type StreamOptions, type Transport, UNREAD } from './connection.js';
 import { ConnectionLost, ForeignAnswer, Refused, TimedOut, Unreachable } from './refusal.js';
 import { eventsIn, type ServerSentEvent } from './server-sent-events.js';
 
