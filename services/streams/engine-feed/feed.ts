@@ -15,15 +15,16 @@ export interface EngineFeed {
    * Serves the stream of an engine until the engine leaves or ends its requests, or the signal is aborted.
    *
    * @throws {RpcError} INVALID_ARGUMENT for an invalid message; PERMISSION_DENIED when the engine may not report in a
-   *   scope; FAILED_PRECONDITION when the session has ended; ABORTED when another stream takes the session over;
-   *   UNAVAILABLE when the log cannot be read, when the engine has been silent for the lease duration and other
-   *   processes write the log too, or when the process shuts down.
+   *   scope that it names, or in no project; FAILED_PRECONDITION when the session has ended; ABORTED when another
+   *   stream takes the session over; UNAVAILABLE when the log cannot be read, when the engine has been silent for the
+   *   lease duration and other processes write the log too, or when the process shuts down.
    */
   open(requests: AsyncIterable<Uint8Array>, call: Call, signal: AbortSignal): AsyncIterable<Uint8Array>;
   /**
    * Describes the open sessions of engines, in no order, and counts the executions that wait.
    *
    * @throws {Fault} when the log cannot be read.
+   * @throws {RpcError} UNAVAILABLE when the feed is closed meanwhile.
    */
   known(): Promise<KnownWork>;
   /** Folds the rest of a stream that was parked, of an execution or of an engine's session; ignores other streams. */
@@ -55,7 +56,7 @@ export const openEngineFeed = (services: FeedServices): EngineFeed => {
     leave,
   });
 
-  /** Detaches an engine from its stream. Its leases last for the lease duration, in which the engine may join again. */
+  /** Detaches an engine from its stream. It keeps its leases for at least the lease duration, and may join again. */
   const detach = ({ engine }: Stream): void => {
     if (engine === undefined || engines.get(engine.id.session) !== engine) return;
     engines.delete(engine.id.session);

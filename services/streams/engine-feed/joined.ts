@@ -51,7 +51,8 @@ const assertMayWork = (access: Access, scopes: readonly { project: string; domai
 /**
  * Reads the first message of an engine.
  *
- * @throws {RpcError} INVALID_ARGUMENT naming the field; PERMISSION_DENIED when the engine may not report in a scope.
+ * @throws {RpcError} INVALID_ARGUMENT naming the field; PERMISSION_DENIED when the engine may not report in a scope
+ *   that it names, or in no project.
  */
 export const joiningOf = (join: WorkJoin, call: Pick<Call, 'caller'>): JoinParameters => {
   const group = named('join.group', join.group);

@@ -10,7 +10,7 @@ export type CheckedSessions = {
   /** The engines connected to this process, by session. */
   readonly engines: Map<string, Pick<JoinedEngine, 'id' | 'seenAtMs' | 'sendQueue'>>;
   readonly sessions: Pick<EngineSessions, 'renewals' | 'end'>;
-  /** The time for which an engine that sends nothing keeps its leases, in milliseconds. */
+  /** The time for which an engine that sends nothing keeps its leases at least, in milliseconds. */
   readonly leaseMs: number;
   /** True when other processes write the log too, so that an engine may be connected to one of them. */
   readonly isShared: boolean;
@@ -18,7 +18,7 @@ export type CheckedSessions = {
   readonly isParked: (id: EngineSessionId) => boolean;
   /** Milliseconds since the start of the process, by a clock that cannot be set. */
   readonly steadyMs: () => number;
-  /** Called with each failure to end a session. */
+  /** Called with each failure to read or end a session. */
   readonly onFailure: (error: unknown) => void;
 };
 
@@ -85,7 +85,7 @@ export class SilentSessions {
     return steadyMs() - Math.max(session.seenAtMs, lastMessageAtMs) >= this.#silenceMs(session);
   }
 
-  /** The time without a message after which a session ends, in milliseconds. */
+  /** The time without a sign of life after which a session is to be ended, in milliseconds. */
   #silenceMs({ id, leased }: KnownSession): number {
     const { engines, isShared, leaseMs } = this.#checked;
     const mayBeIdleElsewhere = isShared && leased.size === 0 && !engines.has(id.session);

@@ -25,7 +25,7 @@ export type BoardServices = {
   readonly positionToken: (position: bigint) => string;
   /** The weight of a project in the order of waiting executions. */
   readonly weightOf: (project: string) => number;
-  /** The time for which an engine that sends nothing keeps its leases, in milliseconds. */
+  /** The time for which an engine that sends nothing keeps its leases at least, in milliseconds. */
   readonly leaseMs: number;
   /** True when other processes write the log too. They read in it that an engine is alive. */
   readonly isShared: boolean;
@@ -93,7 +93,8 @@ export class WorkBoard {
   /**
    * Follows the log, from the first call on; resolves when the list is complete.
    *
-   * @throws {Fault} when the log cannot be read; the next call tries again.
+   * @throws {Fault} when the log cannot be read; a later call tries again.
+   * @throws {RpcError} UNAVAILABLE when the list is closed meanwhile.
    */
   async start(): Promise<void> {
     const wasComplete = this.#log.isComplete();
@@ -105,7 +106,7 @@ export class WorkBoard {
     this.#timer ??= setInterval(check, this.#services.leaseMs / HEARTBEATS).unref();
   }
 
-  /** False before the list was read, and after its subscription has broken until the next {@link start}. */
+  /** False until {@link start} has resolved, again so after the subscription has broken, and after {@link close}. */
   isComplete(): boolean {
     return this.#log.isComplete();
   }
@@ -120,7 +121,7 @@ export class WorkBoard {
     await this.#log.close();
   }
 
-  /** Describes the sessions that are open, in no order. */
+  /** Describes the sessions that are open, in no order, and counts the executions that wait. */
   known(): KnownWork {
     const startedAtMs = this.#services.now() - this.#services.steadyMs();
     const engines = [...this.sessions.all()].map(({ id, leased, seenAtMs }): DescribedEngine => {

@@ -23,9 +23,9 @@ export type JoinedEngine = JoinParameters & {
   free: number;
   /** Time of its last message, in milliseconds since the start of the process. */
   seenAtMs: number;
-  /** Time of the last renewal of its session in the log, in milliseconds since the start of the process. */
+  /** Time of the opening or last renewal of its session in the log, in milliseconds since the start of the process. */
   renewedAtMs: number;
-  /** Executions that are being leased to it, until their launch is sent. */
+  /** Executions that are being leased to it, until their launch was sent or has failed. */
   readonly deciding: Set<StreamName>;
   readonly held: Map<StreamName, EngineLease>;
   /**

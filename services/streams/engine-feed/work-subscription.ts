@@ -24,8 +24,8 @@ const RENEWALS: EventFilter = { categories: [ENGINE_SESSION_CATEGORY], types: ['
 const closed = (): RpcError => new RpcError('UNAVAILABLE', 'shutting down');
 
 /**
- * Subscribes to the events that the waiting executions (`WorkItems`) and the sessions of engines are folded from. After
- * a failure it resumes after the last folded event.
+ * Subscribes to the events that the open executions (`WorkItems`) and the sessions of engines are folded from. After a
+ * failure it resumes after the last folded event.
  */
 export class WorkSubscription {
   readonly #services: WorkSubscriptionServices;
