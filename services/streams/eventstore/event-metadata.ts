@@ -54,7 +54,7 @@ export const metadataFor = ({ custom, isJson, recordedAtMs }: EventProperties): 
   return JSON.stringify({ ...wrapped, actor: '', commandId: '', schema: 0 });
 };
 
-/** Matches wrapped metadata, and all that has escaped characters, in which its keys could be hidden. */
+/** Matches wrapped metadata, and all with a `\u` escape, in which its keys could be hidden. */
 const WRAPPED = /\$custom|\$isJson|\\u/u;
 const RECORDED_AT = /"recordedAtMs":(?<ms>\d{1,15})[,}]/u;
 

@@ -24,7 +24,7 @@ export interface StreamRulesTable {
 /** The fields of an event that rules are made from. */
 export type RuleEvent = Pick<RecordedEvent, 'stream' | 'type' | 'data'>;
 
-/** The type of the last event of a stream that was deleted permanently. */
+/** The type of the event by which a stream is deleted permanently. */
 export const TOMBSTONE = '$streamDeleted';
 
 /** The type of the events of a stream's metadata stream. */
@@ -123,7 +123,7 @@ const lastOfType = async (log: EventLog, stream: string, type: string, limit?: n
   return undefined;
 };
 
-/** Reads the last metadata of a stream; without fields when there is none, or none in the format of EventStoreDB. */
+/** Reads the last metadata of a stream; without fields when there is none, or not in EventStoreDB's format. */
 export const readMetadata = async (log: EventLog, stream: string): Promise<object> => {
   const metadata = await lastOfType(log, metadataStreamOf(stream), STREAM_METADATA);
   return (metadata && fieldsIn(metadata.data)) ?? {};

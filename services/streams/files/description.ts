@@ -51,7 +51,8 @@ const lastOf = (paths: Iterable<string>): bigint | undefined => {
  * Prepares a place for an export, or finds where an earlier one has ended.
  *
  * @returns the position of the last event in the place; 0n when it has none.
- * @throws {DataDirectoryUnusable} when it was prepared for another log, format, partitioning or selection.
+ * @throws {DataDirectoryUnusable} when it was prepared for another log, format, partitioning or selection, or has files
+ *   of an export and no description.
  * @throws {StoreUnavailable} when the place cannot be used.
  */
 export const resumeAt = async (target: FileTarget, description: Description): Promise<bigint> => {

@@ -42,6 +42,7 @@ export interface FileExport {
    *
    * @throws {LogEndsEarly} when the log ends before a position that was exported, as after a restore of an older copy.
    * @throws {UnknownEvent} when this release does not know the category, type or schema of an event.
+   * @throws {DataDirectoryInUse} when another process exports to the same bucket.
    * @throws {StoreUnavailable} when the log, a payload or the target cannot be used now.
    */
   run(isStopping: () => boolean): Promise<Exported>;
@@ -49,7 +50,7 @@ export interface FileExport {
   readonly position: bigint;
 }
 
-/** A file ends with the event by which its JSON, before compression, has so many bytes: this bounds the memory. */
+/** A file ends with the event by which its bodies, before compression, have so many bytes: this bounds the memory. */
 const MAX_FILE_BYTES = 32 * 1024 * 1024;
 
 /** The rows of the next file. */

@@ -13,8 +13,8 @@ type OnAnswer = (answer: ItemAnswer) => void;
 export interface EventsInFlight {
   /**
    * Dispatches an event as soon as the window has capacity. Resolves when the event is queued for its decision, so that
-   * the next event is decided after it; `undefined` when it is queued already, as nearly always. Callers await each
-   * call before the next.
+   * the next event is decided after it, or is answered before that; `undefined` when it is queued already, as nearly
+   * always. Callers await each call before the next.
    *
    * @param onAnswer is called with the answer; events of one execution are answered in the order of the calls.
    */

@@ -59,7 +59,7 @@ const wrongVersion = async (writing: AppendServices, target: WriteTarget): Promi
 
 /**
  * Converts the expectation of a client to that of the store. Only two expectations need a read of the stream: that it
- * exists, and that it does not exist after it was deleted.
+ * exists, and that it does not exist after it was deleted or truncated.
  *
  * @throws {WrongVersion} when the stream that was read does not meet the expectation.
  */

@@ -15,7 +15,7 @@ export type DescribedGroup = GroupName & {
   readonly checkpoint: bigint | undefined;
   /** The last event of the source, in the same unit; `undefined` when it has none, or EventStoreDB has deleted it. */
   readonly last: bigint | undefined;
-  /** The number of events that were read and neither acknowledged, skipped nor parked. */
+  /** The number of events up to the recorded position that are neither acknowledged, skipped nor parked. */
   readonly pending: number;
   /** The number of parked events that were not replayed. */
   readonly parked: number;

@@ -27,7 +27,7 @@ export interface GroupSource {
   last(): Promise<bigint | undefined>;
   /** Reads the events after a position: at most `count`, and fewer when they are large or few of the log match. */
   read(after: bigint, count: number): Promise<SourcePage>;
-  /** Reads the event at a position; `undefined` when the source does not show it. */
+  /** Reads the event at a position, also one that is too old by now; `undefined` when it is hidden or absent. */
   at(place: bigint): Promise<RecordedEvent | undefined>;
   /** True when the event is in the source, whether the filter matches it or not. */
   has(event: Pick<RecordedEvent, 'stream' | 'type'>): boolean;

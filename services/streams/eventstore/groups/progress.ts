@@ -1,4 +1,4 @@
-/** An event that was read and is not done: it comes again after a restart. */
+/** An event up to the position of the progress that is not done: it comes again after a restart. */
 export type Pending = {
   /** Its revision in the stream, or its position in the log for a group on `$all`. */
   readonly at: bigint;

@@ -12,7 +12,7 @@ export type ReadFilter = {
   readonly matches: (event: RecordedEvent) => boolean;
   /** The categories of all streams that can match; absent where the filter does not name categories. */
   readonly categories?: readonly string[];
-  /** A subscription sends a checkpoint after each such number of events examined, matching or not. */
+  /** A subscription sends a checkpoint after each such number of events that it has examined, matching or not. */
   readonly checkpointEvery: number;
 };
 

@@ -10,7 +10,7 @@ import { decodedRequest } from '../request-text.js';
 import { aborted, type Shutdown, unlessSignalled } from '../shutdown.js';
 import { openSubscription } from './subscribe.js';
 
-/** Waits until a subscription is open, which takes as long as its history. A shutdown ends the call before. */
+/** Waits until a subscription is open, which may take as long as its history. A shutdown ends the call before. */
 const opened = async (opening: Promise<Subscription>, { begun }: Shutdown): Promise<Subscription> => {
   try {
     return await unlessSignalled(opening, begun);

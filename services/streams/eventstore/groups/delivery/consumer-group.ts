@@ -27,7 +27,7 @@ export class ConsumerGroup<Content> {
   readonly #parkings: Parking[] = [];
   #ahead: ReadEvent<Content>[] = [];
   #aheadBytes = 0;
-  /** The position of the last event that was delivered for the first time. */
+  /** The highest position of an event that was delivered; at the beginning, the position of the progress. */
   #deliveredUpTo: bigint;
   #readUpTo: bigint;
   #recordedUpTo: bigint;
