@@ -80,7 +80,7 @@ const packedList =
       writeByte(json, COMMA);
     }
     if (reader.pos !== end) throwUnusual();
-    json.length -= 1; // the last comma
+    json.length -= 1; // the last comma; an empty list, which is left out, is taken back whole
     writeByte(json, CLOSE_LIST);
     return !isEmpty;
   };

@@ -202,10 +202,11 @@ export type WireJsonOptions = {
 };
 
 /**
- * Makes a writer of events of one type in the JSON mapping of protobuf, with every number, boolean and enum present,
- * and with the contents in them decoded. It works directly on the encoded bytes, at a fifth of the cost of the protobuf
- * library, which makes objects of every message twice. It handles what encoders usually produce. The caller has the
- * library decode an event in an unusual encoding and encode it again, which also reports bytes that are not a message.
+ * Makes a writer of events of one type in the JSON mapping of protobuf, with numbers, booleans and enums present also
+ * where they are zero, and with the contents in them decoded. It works directly on the encoded bytes, at a fifth of
+ * the cost of the protobuf library, which makes objects of every message twice. It handles what encoders usually
+ * produce. The caller has the library decode an event in an unusual encoding and encode it again, which also reports
+ * bytes that are not a message.
  */
 export const wireJson = (
   schema: DescMessage,

@@ -22,7 +22,7 @@ export const isWanted = (filter: EventFilter | undefined, { stream, type }: Reco
 /** Reads go to the leader: a node that lags behind would give stale data to decisions and answers. */
 export const LEADER = { requiresLeader: true } as const;
 
-/** The number of events in a full page. Pages of a read backwards, or of one with a filter, may have more. */
+/** The number of events in a full page. Pages of the log read backwards or with a filter may have more. */
 export const PAGE_EVENTS = 200;
 
 /** Converts the position after which the log is to be read to the start of a read. */

@@ -17,7 +17,7 @@ export type LogHead = {
 /**
  * The head of the log, and in the process that writes the log also the head of the rare events: those that are not hot
  * (events that engines report are hot), or are the first of their kind. It does not move while only other events are
- * committed.
+ * committed, except after a failed transaction.
  */
 export type LogHeads = LogHead & { readonly rare?: LogHead };
 

@@ -72,7 +72,7 @@ const whole = async function* (body: AsyncIterable<Uint8Array>): AsyncGenerator<
 /**
  * Passes bytes on and hashes them.
  *
- * @throws {Unfit} when there are more than `maxBytes`, or `fits` rejects the MD5 in base64.
+ * @throws {Unfit} when the body is cut off or has more than `maxBytes`, or `fits` rejects its MD5 in base64.
  */
 const checked = async function* (
   body: AsyncIterable<Uint8Array>,
@@ -144,7 +144,7 @@ const keyOfFile = (nativeUrl: string): UploadKey | undefined => {
  * Keeps uploads as files, `files/…` below the data directory, and serves the links to them itself. Existing files are
  * never changed.
  *
- * @throws {DataDirectoryUnusable} when there is no key to sign links with, and none can be created.
+ * @throws {DataDirectoryUnusable} when the key to sign links with cannot be read or created, or is not a key.
  */
 export const fileUploadStore = ({ directory, maxBytes, publicUrl, now }: FileUploads): UploadStore & LinkedFiles => {
   const root = join(resolve(directory), 'files');
