@@ -8,7 +8,7 @@ export type EventId = Uint8Array;
 export type EventMetadata = {
   /** Milliseconds since 1970; never less than in the previous event of the stream. */
   readonly recordedAtMs: number;
-  /** The authenticated caller, or the reactor that sent the command; empty when there is neither. */
+  /** The authenticated caller, or the name under which the process itself sent the command; empty without either. */
   readonly actor: string;
   readonly commandId: string;
   /** Schema version of the event's data; so far always 1. */

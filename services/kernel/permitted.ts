@@ -31,7 +31,8 @@ export const refusesCaller = (error: unknown): error is RpcError =>
  * Checks a permission that the dispatch cannot check, because only the handler knows the scope. Call it before anything
  * is looked up, so that the answer is the same whether the entity exists or not.
  *
- * @throws {RpcError} PERMISSION_DENIED when the caller does not have it in the scope.
+ * @throws {RpcError} PERMISSION_DENIED when the caller does not have it in the scope; UNAVAILABLE when that depends on
+ * role bindings that are not read yet.
  */
 export const assertPermitted = (call: Pick<Call, 'caller'>, permission: Permission, scope: PermissionScope): void => {
   if (!accessOf(call).may(permission, scope.project, scope.domain)) throw denied(permission, scope);

@@ -50,7 +50,7 @@ export const counters = {
   },
   notifications: {
     name: 'flightlog_notification_attempts_total',
-    help: 'Attempts to send a notification, by channel and outcome (sent, failed, refused, unknown); also notifications without an attempt of their own: given up (given-up), or replaced by a digest (digested).',
+    help: 'Attempts to send a notification, by channel and outcome (sent, failed, refused, unknown); also notifications that were given up without a further attempt (given-up), or replaced by a digest (digested).',
     labelNames: ['channel', 'outcome'],
   },
   ticks: {
@@ -94,7 +94,7 @@ export const gauges = {
   },
   exportLag: {
     name: 'flightlog_export_lag_seconds',
-    help: 'Age of the oldest event that has not been exported to Kafka; after an interruption, until the export has caught up, the time since the interruption. 0 on standby; absent where nothing is exported.',
+    help: 'Age of the oldest event that has not been exported to Kafka; where that is not known, after an interruption until the export has caught up, the time since the interruption. 0 on standby; absent where nothing is exported.',
     labelNames: [],
   },
   reactorWaiting: {
@@ -104,7 +104,7 @@ export const gauges = {
   },
   reactorRetrying: {
     name: 'flightlog_reactor_retrying',
-    help: 'Work that has failed at least once and is not given up, by reactor; an attempt may be running.',
+    help: 'Work whose last attempt has failed, and that is not given up, by reactor; another attempt may be running.',
     labelNames: ['reactor'],
   },
   reactorDead: {

@@ -9,7 +9,7 @@ export type Cookie = {
   readonly maxAge: number;
 };
 
-/** Browsers drop a cookie of more than 4,096 bytes, in which its name, value and attributes count. */
+/** Browsers may drop a cookie of more than 4,096 bytes, in which its name, value and attributes count (RFC 6265, 6.1). */
 export const MAX_COOKIE_BYTES = 4_096;
 
 /**

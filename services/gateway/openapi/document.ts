@@ -120,7 +120,7 @@ const tagsOf = (routes: RouteTable, bindings: readonly RouteBinding[]): OpenApiS
   const shown = new Set(bindings.map(({ endpoint }) => endpoint.method.parent));
   const services = new Set(routes.map(({ method }) => method.parent).filter((service) => shown.has(service)));
   const tags = [...services].map(({ name, typeName }) => ({ name, description: comments[typeName] ?? typeName }));
-  return [...tags, { name: 'Probes', description: 'The health check for load balancers.' }];
+  return [...tags, { name: 'Probes', description: 'The health checks for load balancers.' }];
 };
 
 /** Builds the OpenAPI 3.1 document of all HTTP bindings from the descriptors and the comments of the proto files. */

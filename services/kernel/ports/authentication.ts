@@ -57,6 +57,7 @@ export interface Authentication {
    * @throws {RpcError} also as a rejection: UNAUTHENTICATED when the token is not valid, or there is none and the
    * certificate names no caller or has expired; UNAVAILABLE when the issuer of the token must be asked and cannot be
    * reached.
+   * @throws {StoreUnavailable} as a rejection, when the keys of the authorization server must be read and cannot be.
    */
   callerOf(
     header: (name: string) => string | undefined,
@@ -76,8 +77,9 @@ export interface PasswordAuthentication {
   /**
    * The user or client of the credentials.
    *
-   * @throws {RpcError} UNAUTHENTICATED when there is no such name or the password is wrong; RESOURCE_EXHAUSTED after
-   * too many failures, or while too many passwords are being checked.
+   * @throws {RpcError} UNAUTHENTICATED when there is no such name or the password is wrong; RESOURCE_EXHAUSTED after too
+   * many failures, or while too many passwords are being checked.
+   * @throws {StoreUnavailable} when the file of users or clients cannot be read.
    */
   callerOf(credentials: Credentials): Promise<Caller>;
 }

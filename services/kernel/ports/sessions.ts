@@ -63,6 +63,8 @@ export interface Sessions {
   /**
    * Computes an answer from the committed state of a stream, in the stream's queue. Commands change this state in
    * place: `select` must not change it, and its answer must not refer to it.
+   *
+   * @throws {Fault} when the stream cannot be read; `StreamParked` when it is parked.
    */
   read<State, Command, Event, Refusal, Answer>(
     aggregate: Aggregate<State, Command, Event, Refusal>,

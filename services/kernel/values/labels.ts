@@ -32,7 +32,7 @@ const refuse = (part: string, text: string, problem: string | undefined): void =
  * Checks that there are at most 16 labels, and that each is a valid Kubernetes label: a qualified name as its key, and
  * a valid value. Labels with one of the `uncounted` keys do not count towards the 16.
  *
- * @throws {RpcError} INVALID_ARGUMENT naming the label.
+ * @throws {RpcError} INVALID_ARGUMENT naming the label, or the limit.
  */
 export const assertLabels = (
   labels: { readonly values: Readonly<Record<string, string>> } | undefined,

@@ -25,8 +25,9 @@ export interface ExportPartition {
    */
   readonly ended: Promise<void>;
   /**
-   * Time in milliseconds since 1970 since which recorded events wait to be published; until a session has caught up,
-   * the time at which publishing was interrupted or a standby ended. `undefined` when no event waits, and on standby.
+   * Time in milliseconds since 1970 since which recorded events wait to be published; where that is not known, until a
+   * session has caught up, the time at which publishing was interrupted or a standby ended. `undefined` when no event
+   * waits, and on standby.
    */
   behindSinceMs(): number | undefined;
   close(): Promise<void>;
@@ -62,7 +63,10 @@ const standBy = async (partition: number, options: PartitionOptions, signal: Abo
 
 type State = {
   session: ExportSession | undefined;
-  /** Time at which publishing was last interrupted, or a standby ended; used until the session has caught up. */
+  /**
+   * Time since which events waited when publishing was last interrupted, by default the time of that; or the time at
+   * which the process was started or a standby ended. Used until the session has caught up.
+   */
   downSinceMs: number;
   hasBegun: boolean;
   /** Time at which the session of the present attempt began; `undefined` until then, which may take long. */
@@ -72,7 +76,7 @@ type State = {
 
 /**
  * Time since which events wait to be published; `undefined` on standby. A new session does not know yet which events
- * wait, so the time of the interruption, or of the end of a standby, counts until it has caught up.
+ * wait, so `downSinceMs` counts until it has received one of them, or has caught up.
  */
 const behindSinceMs = ({ session, downSinceMs, isStandby }: State): number | undefined => {
   if (isStandby) return undefined;

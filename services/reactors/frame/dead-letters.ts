@@ -40,7 +40,7 @@ export interface DeadLetters {
   /**
    * Records that work is given up.
    *
-   * @throws {Error} when the reactor has too many dead letters.
+   * @throws {Error} when the reactor has too many dead letters, or the log cannot be written.
    */
   record(letter: DeadLetterRecord): Promise<void>;
   /** Records that the work of a dead letter was done; does nothing for other events. */

@@ -46,7 +46,10 @@ export type WhenDueOptions<Item> = {
    * before them.
    */
   readonly givingUp?: DeadLetterRule;
-  /** Maximum number of items that wait to be due; with so many, no more of the log is read. By default 10,000. */
+  /**
+   * Maximum number of items that wait, due or not, without those that have failed; with so many, no more of the log is
+   * read. By default 10,000.
+   */
   readonly maxWaiting?: number;
   /** Work begins when the events that existed at the start have been read: later ones may make it needless. */
   readonly onlyLive?: boolean;

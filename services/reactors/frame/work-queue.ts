@@ -34,7 +34,7 @@ export type WorkQueueOptions<Item> = {
 export type WorkFigures = {
   /** Items that are not finished, those that failed included. */
   readonly waiting: number;
-  /** Items that have failed at least once and are not given up; an attempt may be running. */
+  /** Items whose last attempt has failed, and that are not given up; another attempt may be running. */
   readonly retrying: number;
   /** Items that were given up since the start; of a reactor with dead letters, those that are open. */
   readonly dead: number;

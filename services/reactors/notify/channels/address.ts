@@ -2,7 +2,7 @@ import type { LookupAddress } from 'node:dns';
 import { lookup } from 'node:dns/promises';
 import { BlockList, isIP } from 'node:net';
 
-/** Ranges that are not on the public internet: RFC 6890 and the registries that it describes. */
+/** Ranges that are not on the public internet: RFC 6890 and the registries that it describes, and multicast. */
 const NOT_PUBLIC_V4 = [
   '0.0.0.0/8',
   '10.0.0.0/8',
