@@ -9,7 +9,9 @@ export type Cookie = {
   readonly maxAge: number;
 };
 
-/** Browsers may drop a cookie of more than 4,096 bytes, in which its name, value and attributes count (RFC 6265, 6.1). */
+/**
+ * Browsers may drop a cookie of more than 4,096 bytes, in which its name, value and attributes count (RFC 6265, 6.1).
+ */
 export const MAX_COOKIE_BYTES = 4_096;
 
 /**

@@ -34,9 +34,9 @@ const assertAllowed = ({ endpoint, request }: DispatchedCall, access: Access): v
 };
 
 /**
- * The interval, in milliseconds, at which an open stream is checked. The stream ends when the token or the
- * client certificate has expired, or when the role that gave a required permission was revoked. When an opaque token is withdrawn, the stream ends once
- * the issuer is next asked about the token.
+ * The interval, in milliseconds, at which an open stream is checked. The stream ends when the token or the client
+ * certificate has expired, or when the role that gave a required permission was revoked. When an opaque token is
+ * withdrawn, the stream ends once the issuer is next asked about the token.
  */
 const RECHECK_MS = 1_000;
 
@@ -71,9 +71,8 @@ const whileAllowed = <Answer>(answer: Promise<Answer>, check: () => Promise<void
  * needs `read` where the other resources are that the request refers to. What the request is about is not looked up
  * before, so that the answer is the same whether it exists or not. A stream is checked again every second.
  *
- * @throws {RpcError} PERMISSION_DENIED with the permission that is missing; UNAVAILABLE when that depends on role bindings
- * that are not read yet; of a stream, UNAUTHENTICATED when the credentials of the caller are no longer
- * valid.
+ * @throws {RpcError} PERMISSION_DENIED with the permission that is missing; UNAVAILABLE when that depends on role
+ * bindings that are not read yet; of a stream, UNAUTHENTICATED when the credentials of the caller are no longer valid.
  */
 export const authorize =
   (authentication: Authentication | undefined): Interceptor =>

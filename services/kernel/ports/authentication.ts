@@ -77,8 +77,8 @@ export interface PasswordAuthentication {
   /**
    * The user or client of the credentials.
    *
-   * @throws {RpcError} UNAUTHENTICATED when there is no such name or the password is wrong; RESOURCE_EXHAUSTED after too
-   * many failures, or while too many passwords are being checked.
+   * @throws {RpcError} UNAUTHENTICATED when there is no such name or the password is wrong; RESOURCE_EXHAUSTED after
+   * too many failures, or while too many passwords are being checked.
    * @throws {StoreUnavailable} when the file of users or clients cannot be read.
    */
   callerOf(credentials: Credentials): Promise<Caller>;

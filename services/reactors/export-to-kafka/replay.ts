@@ -44,8 +44,8 @@ const assertOther = async ({ kafka, topic, categories, topics: { prefix } }: Rep
  * published without its data when it is too large for this topic, whether or not it was for that of the export.
  *
  * @returns the number of events published.
- * @throws {ExportRefused} for a topic to which this log or another one is exported, that is compacted, or that the cluster
- * refuses to create.
+ * @throws {ExportRefused} for a topic to which this log or another one is exported, that is compacted, or that the
+ * cluster refuses to create.
  */
 export const replay = async (options: ReplayOptions): Promise<number> => {
   await assertOther(options);

@@ -33,8 +33,8 @@ const BEHIND_MS = 100;
 export const REACTOR = 'fire-schedules';
 
 /**
- * Records the outcome of a tick, and counts it in the metric. A tick that has an outcome keeps it, but that it was fired
- * is also recorded after a skip or a failure.
+ * Records the outcome of a tick, and counts it in the metric. A tick that has an outcome keeps it, but that it was
+ * fired is also recorded after a skip or a failure.
  */
 export const recordOutcome = async (
   { sessions, countTicks }: Pick<FireOptions, 'sessions' | 'countTicks'>,
