@@ -36,25 +36,24 @@ const MAX_EXAMPLES = 10;
 
 type StreamRevision = { readonly stream: string; readonly revision: number };
 
-const fromJson = (value: Buffer): StreamRevision => {
-  const { stream, sequence } = JSON.parse(value.toString()) as { readonly stream: string; readonly sequence: string };
-  return { stream, revision: Number(sequence) };
-};
+/** The attributes of a message that name its event; unknown in a message that is not from an export. */
+type Attributes = { readonly stream?: unknown; readonly sequence?: unknown };
 
-const fromProtobuf = (value: Buffer): StreamRevision => {
+const fromJson = (value: Buffer): Attributes => JSON.parse(value.toString()) as Attributes;
+
+const fromProtobuf = (value: Buffer): Attributes => {
   const { attributes } = fromBinary(CloudEventSchema, value);
-  const text = (name: string): string => {
-    const attribute = attributes[name]?.attr;
-    return attribute?.case === 'ceString' ? attribute.value : '';
-  };
-  return { stream: text('stream'), revision: Number(text('sequence')) };
+  return { stream: attributes['stream']?.attr.value, sequence: attributes['sequence']?.attr.value };
 };
 
-/** The event of a message; `undefined` when the bytes are in none of the formats of CloudEvents. */
-const revisionIn = (headers: KafkaMessage['headers'], value: Buffer): StreamRevision | undefined => {
+const isNumber = (sequence: unknown): sequence is string => typeof sequence === 'string' && /^\d+$/u.test(sequence);
+
+/** The event of a message; `undefined` when the bytes are not a CloudEvent of an export, in any of its formats. */
+export const revisionIn = (headers: KafkaMessage['headers'], value: Buffer): StreamRevision | undefined => {
   const isProtobuf = String(headers?.['content-type']).startsWith('application/cloudevents+protobuf');
   try {
-    return isProtobuf ? fromProtobuf(value) : fromJson(value);
+    const { stream, sequence } = isProtobuf ? fromProtobuf(value) : fromJson(value);
+    return typeof stream === 'string' && isNumber(sequence) ? { stream, revision: Number(sequence) } : undefined;
   } catch {
     return undefined;
   }
@@ -84,7 +83,7 @@ const inTopics = async ({ kafka, topics, groupPrefix, onProgress }: ReconcileOpt
   });
   // Thrown after all are read: the client would retry an error thrown while reading again and again.
   if (odd !== undefined)
-    throw new ExportRefused(`${odd}: the message is no CloudEvent, so it is not from an export: name another topic`);
+    throw new ExportRefused(`${odd}: the message is no CloudEvent of an export: name another topic`);
   return found;
 };
 
@@ -121,7 +120,7 @@ const compare = (expected: readonly number[], found: readonly number[]): Differe
 /**
  * Compares the messages in topics with the events in the log.
  *
- * @throws {ExportRefused} for a message that is no CloudEvent.
+ * @throws {ExportRefused} for a message that is no CloudEvent of an export.
  */
 export const reconcile = async (options: ReconcileOptions): Promise<ReconcileResult> => {
   const expected = await inLog(options);
