@@ -59,7 +59,9 @@ const kindOf = ({ before, after }: Compared): Kind => {
   return after ? Kind.CHANGED : Kind.REMOVED;
 };
 
-/** Compares an entity at two moments; `undefined` where it is there at both, and nothing differs that is asked for. */
+/**
+ * Compares an entity at two moments; `undefined` when it is at neither, or at both and nothing differs that is asked for.
+ */
 export const entityDiff = (
   kind: EntityKind,
   compared: Compared,

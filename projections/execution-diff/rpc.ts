@@ -130,7 +130,10 @@ const compare = async (
   return found;
 };
 
-/** @throws {RpcError} NOT_FOUND when an execution has no event up to its moment: its position is 0 then. */
+/**
+ * @throws {RpcError} NOT_FOUND when an execution has no event up to its moment: its position is 0 then; INVALID_ARGUMENT
+ * naming the field.
+ */
 const sidesOf = async (moments: Moments, request: DiffRequest): Promise<Sides> => {
   const id = completeExecutionId(request.id);
   const other = { ...id, name: request.otherName || id.name };

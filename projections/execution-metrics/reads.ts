@@ -33,7 +33,7 @@ export type NodesOfParent = {
   readonly nodes: readonly NodeExecution[];
   /** By the node's ID in the workflow; for nodes that were created more than once, the last. */
   readonly byId: ReadonlyMap<string, NodeExecution>;
-  /** The registered definitions of the nodes. */
+  /** The definitions of the nodes in the workflow. */
   readonly definitions: ReadonlyMap<string, Node>;
   readonly workflow: CompiledWorkflow | undefined;
   readonly closure: CompiledWorkflowClosure | undefined;
@@ -166,7 +166,7 @@ export const levelOf = (
   workflow,
 });
 
-/** The registered definition of a node; `undefined` when the workflow does not have it. */
+/** The definition of a node; `undefined` when the workflow does not have it. */
 export const definitionOf = ({ definitions }: NodesOfParent, node: NodeExecution): Node | undefined =>
   definitions.get(specIdOf(node));
 

@@ -32,6 +32,7 @@ export interface FoldedExecution {
    *
    * @returns a change for each of these events that changes documents; empty for an event that was folded before.
    * @throws {StreamParked} when an event cannot be read or folded.
+   * @throws {CorruptEvent} when the stream was deleted in the event store.
    * @throws {StoreUnavailable} when the log cannot be read.
    */
   fold(event: RecordedEvent): Promise<readonly EventChange[]>;

@@ -20,6 +20,7 @@ export interface Watched {
    *
    * @throws {RpcError} NOT_FOUND when there is nothing to watch.
    * @throws {StreamParked} when an event cannot be read or folded.
+   * @throws {CorruptEvent} when the stream of the execution was deleted in the event store.
    * @throws {StoreUnavailable} when the log cannot be read.
    */
   begin(after: bigint | undefined): Promise<WatchStart>;

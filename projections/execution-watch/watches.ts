@@ -41,7 +41,7 @@ export interface Watches {
   close(): Promise<void>;
 }
 
-/** The longest time without an answer, in milliseconds; then a checkpoint is sent. */
+/** The longest wait for a change, in milliseconds; then a checkpoint is sent. */
 const CHECKPOINT_MS = 5_000;
 /** A watcher that has more than this to read, in bytes, is dropped at the next change. */
 const MAX_BEHIND_BYTES = 4 * 1024 * 1024;

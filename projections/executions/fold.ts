@@ -103,7 +103,7 @@ const setResult = (
 const isTakeover = ({ phase, producerId }: WorkflowExecutionEvent): boolean =>
   phase === Phase.QUEUED && producerId !== '' && producerId !== 'propeller';
 
-/** Sets the phase, and with a terminal phase the duration. */
+/** Sets the phase, and with a terminal phase the duration of an execution that was RUNNING. */
 const end = (closure: ExecutionClosure, phase: Phase, at: { seconds: bigint; nanos: number }): void => {
   closure.phase = phase;
   const duration = TERMINAL.has(phase) ? durationBetween(closure.startedAt, at) : undefined;

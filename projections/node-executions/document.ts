@@ -84,8 +84,8 @@ export const getAnswer = (document: NodeDocument): NodeExecution => {
 };
 
 /**
- * Makes the node execution that lists return, from the one that `getAnswer` gives: outputs are omitted, and the message
- * of an error is shortened.
+ * Makes the node execution that lists return, from the one that `getAnswer` gives: the values of outputs are omitted,
+ * and the message of an error is shortened.
  */
 export const listElement = (node: NodeExecution): NodeExecution => {
   const { outputResult: result } = closureOf(node);
