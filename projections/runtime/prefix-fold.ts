@@ -213,6 +213,7 @@ const spilling = ({ models, openStore }: PrefixSources, memory: FoldMemory, enco
  * Folds a prefix of a stream, by the same reader, folds and documents as the projector.
  *
  * @throws {StreamParked} when an event of it cannot be read or folded.
+ * @throws {CorruptEvent} when the stream was deleted in the event store.
  * @throws {StoreUnavailable} when the log cannot be read.
  */
 export const foldPrefix = async (

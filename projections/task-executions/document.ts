@@ -77,7 +77,7 @@ export const getAnswer = (document: TaskExecutionDocument): TaskExecution => {
   return isAll ? task : { ...task, closure: { ...closure, logs, outputResult, ...(metadata && { metadata }) } };
 };
 
-/** Makes the task execution that lists return, from the one that `getAnswer` gives: outputs are omitted. */
+/** Makes the task execution that lists return, from the one that `getAnswer` gives: values of outputs are omitted. */
 export const listElement = (task: TaskExecution): TaskExecution => {
   const closure = closureOf(task);
   return closure.outputResult.case === 'outputData' ? { ...task, closure: { ...closure, outputResult: NONE } } : task;

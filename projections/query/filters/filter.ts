@@ -115,8 +115,8 @@ const linkTerm = (columns: Columns, entities: LinkedEntities, group: readonly Pl
 /**
  * Parses a `filters` text into conditions.
  *
- * @throws {RpcError} INVALID_ARGUMENT naming the first invalid thing, checked in this order: the syntax, the entity,
- * the field, its value or the function.
+ * @throws {RpcError} INVALID_ARGUMENT naming the first invalid thing, checked in this order: the syntax of all filters,
+ * the entity and the field of each, their values and functions.
  */
 export const filtersOf = (columns: Columns, filters: string, entities = NO_ENTITIES): Filters => {
   const all = parseFilters(filters).map((piece) => placed(columns, entities, piece));

@@ -74,7 +74,7 @@ type TakePage = (page: LogPage) => Promise<TakenBatch | undefined>;
 /**
  * Projects page by page; behind the head of the log, several pages are written together.
  *
- * @returns the batch that was written, or `undefined` while it is still growing.
+ * @returns the batch that was written, or `undefined` while it is still growing, and once the run is closed.
  */
 const pageTaker = (options: GroupRunOptions, target: Projector): TakePage => {
   const { log, codecs, onUnavailable, isClosed } = options;

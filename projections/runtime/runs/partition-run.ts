@@ -28,7 +28,10 @@ export type PartitionRun = FollowingGroup & {
 export type RunProgress = {
   /** The lowest position over the partitions of the views in service. */
   readonly position: bigint;
-  /** Milliseconds between the recording of the last projected event and the commit that made it visible. */
+  /**
+   * Milliseconds between the recording of the last projected event and the commit that made it visible; 0 after a batch
+   * without events.
+   */
   readonly lagMs: number;
   /** Number of parked streams. */
   readonly parked: number;
