@@ -79,7 +79,7 @@ const foldPage = async (
 };
 
 /**
- * Creates the folder of events that are not yet projected. A fold reads the whole rest of the stream, so it must not
+ * Creates the folds of events that are not yet projected. A fold reads the whole rest of the stream, so it must not
  * run on the thread that serves requests.
  */
 export const unprojectedEvents = (options: UnprojectedOptions): UnprojectedEvents => {

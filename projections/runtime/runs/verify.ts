@@ -82,7 +82,7 @@ export type Verifier = {
   /**
    * Folds a stream from its first event up to a position, and compares its documents, together with those of others.
    *
-   * @throws {Error} naming the document that differs, and how.
+   * @throws {Error} naming the document that differs, and how, or the event that cannot be read.
    */
   readonly add: (pages: StreamPages, upTo: bigint) => Promise<void>;
   /** Compares the documents that are left; throws as `add` does. */

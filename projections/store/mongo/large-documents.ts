@@ -3,7 +3,7 @@ import { StoreUnavailable } from '../../../services/kernel/fault.js';
 import { bytesOfBinary, type MessageLengths, type Row, type DriverRow } from './documents.js';
 import { type Build, CHUNKS, ofBuild } from './names.js';
 
-/** A chunk of a document that exceeds the server's document size. */
+/** A chunk of a document whose messages have more than `CHUNK_BYTES`. */
 type Chunk<Bytes> = { readonly _id: string; readonly bytes: Bytes };
 
 /** Chunk size: half of the server's limit for a document, which leaves space for other fields. */

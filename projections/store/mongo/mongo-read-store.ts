@@ -185,8 +185,8 @@ export const storeOf = (
  * when it is opened. Without `logId` it only reads.
  *
  * @throws {StoreUnavailable} when the server cannot be reached.
- * @throws {ReadStoreUnusable} when the server refuses the credentials, has no transactions, or has the views of another
- * log or of a newer release.
+ * @throws {ReadStoreUnusable} when the server is older than MongoDB 6.0, refuses the credentials, has no transactions,
+ * or has the views of another log or of a newer release.
  */
 export const mongoReadStore = async (options: MongoReadStoreOptions): Promise<MongoReadStore> => {
   const { location, logId, readOf, connections } = options;
