@@ -110,8 +110,8 @@ export type ConfigSources = {
 };
 
 /**
- * Resolves the configuration of an execution: for each field the first of request, launch plan, attributes and
- * platform.
+ * Resolves the configuration of an execution: merges request, launch plan, attributes and platform, in this order, as
+ * {@link mergedConfig}, and gives it an execution identity.
  */
 export const resolveConfig = (sources: ConfigSources): WorkflowExecutionConfig => {
   const { spec, plan, attributes, platform, principal } = sources;

@@ -88,7 +88,10 @@ const flattened = (all: readonly LiteralType[]): LiteralType | undefined => {
   return types.collectionOf(unified(inner.flatMap((type) => (type ? (types.variantsOf(type) ?? [type]) : []))));
 };
 
-/** The common type of the elements of a list or map: a union when they differ, NONE when there are none. */
+/**
+ * The common type of the elements of a list or map: NONE when there are none; when they differ, a union, or, for lists of
+ * which one has a union, a list of a union.
+ */
 export const unified = (elements: readonly LiteralType[]): LiteralType => {
   const nonEmpty = elements.filter((type) => !isEmptyCollection(type));
   const distinct = new Map((nonEmpty.length > 0 ? nonEmpty : elements).map((type) => [typeKey(type), type]));
@@ -105,7 +108,7 @@ const unifiedOf = (literals: readonly Literal[]): LiteralType | undefined => {
   return known.length === all.length ? unified(known) : undefined;
 };
 
-/** The type of a literal; `undefined` when it, or anything in it, has no value. */
+/** The type of a literal; `undefined` when it, or anything in it, has no value, or is offloaded without its type. */
 export const typeOfLiteral = ({ value }: Literal): LiteralType | undefined => {
   switch (value.case) {
     case 'scalar':

@@ -82,8 +82,8 @@ const progressOf = ({ phase, nodes }: ExecutionState): WorkProgress =>
 /* oxlint-enable typescript/no-unsafe-enum-assignment */
 
 /**
- * The abort of an execution; `undefined` when it is not ABORTING. Its cause and principal are empty where no caller has
- * requested it: an engine has reported ABORTING by itself.
+ * The abort of an execution; `undefined` when it is not ABORTING. Its cause and principal are empty where an engine has
+ * reported ABORTING by itself; after a timeout, only the principal is empty.
  */
 export const abortOf = ({ phase, abort, isTimedOut }: ExecutionState): WorkAbort | undefined =>
   phase === WORKFLOW.ABORTING ? create(WorkAbortSchema, { ...abort, timedOut: isTimedOut }) : undefined;
