@@ -21,7 +21,7 @@ const weightedOf = (choices: readonly ClusterChoice[], seed: string): ClusterCho
 
 /**
  * Chooses the cluster of an execution by its label, and among several by weight; the same name gets the same cluster.
- * An execution without a label may go to any cluster; `undefined` when no cluster takes its label.
+ * An execution without a label may go to any cluster; `undefined` when no cluster with a weight takes its label.
  */
 export const chosenCluster = (
   choices: readonly ClusterChoice[],

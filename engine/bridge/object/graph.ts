@@ -49,7 +49,7 @@ const templateJson = (template: WorkflowTemplate, tasks: Tasks): JsonObject =>
 /**
  * Makes the graph of a workflow or sub-workflow in the format of the engine.
  *
- * @throws {UnfitLaunch} when an amount in a node is not a quantity of Kubernetes.
+ * @throws {UnfitLaunch} as {@link nodeJson}.
  */
 export const graphJson = ({ template, connections }: CompiledWorkflow, tasks: Tasks): JsonObject => {
   const downstream = edges(connections?.downstream);

@@ -160,7 +160,7 @@ const metadataJson = ({ metadata }: Node): JsonObject => {
 /**
  * Makes one node in the format of the engine. The nodes inside a branch are siblings of the branch node.
  *
- * @throws {UnfitLaunch} when an amount is not a quantity of Kubernetes.
+ * @throws {UnfitLaunch} when an amount is not a quantity of Kubernetes, or a value has no JSON.
  */
 export const nodeJson = (node: Node, tasks: Tasks): JsonObject => ({
   id: node.id,

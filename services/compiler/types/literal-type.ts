@@ -89,8 +89,8 @@ const flattened = (all: readonly LiteralType[]): LiteralType | undefined => {
 };
 
 /**
- * The common type of the elements of a list or map: NONE when there are none; when they differ, a union, or, for lists of
- * which one has a union, a list of a union.
+ * The common type of the elements of a list or map: NONE when there are none; when they differ, a union, or, for lists
+ * of which one has a union, a list of a union.
  */
 export const unified = (elements: readonly LiteralType[]): LiteralType => {
   const nonEmpty = elements.filter((type) => !isEmptyCollection(type));
