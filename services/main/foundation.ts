@@ -11,6 +11,7 @@ import { openMetrics, type ProcessMetrics } from '../metrics/process-metrics.js'
 import { lockDataDirectory } from '../store/data-directory.js';
 import type { Configuration } from '../config/configuration.js';
 import { watchAppends } from '../health/append-watch.js';
+import { logChecks } from '../health/checks.js';
 import { type DirectoryWatch, watchDirectory } from '../health/directory-watch.js';
 import { retryParkedStreams } from './log/parked-retries.js';
 import { logKey, logSource, openWritableLog, type WritableLog } from './log/log-source.js';
@@ -38,8 +39,8 @@ export type Foundation = {
   /** The data that threads of this process are started with. */
   readonly source: ViewsThreadData;
   readonly watch: DirectoryWatch;
-  /** Degraded while appends to the log fail. */
-  readonly appends: () => Check | undefined;
+  /** The checks of the log's appends and format, that it is a copy, and of the data directory. */
+  readonly checks: () => readonly (Check | undefined)[];
   readonly metrics: ProcessMetrics;
   /** Closes all of these parts; the parts that use them must be closed before. */
   readonly close: () => Promise<void>;
@@ -109,7 +110,7 @@ export const openFoundation = async (configuration: Configuration, logger: Logge
     retries,
     source,
     watch,
-    appends: appends.check,
+    checks: () => [appends.check(), ...logChecks(store, format), watch.check()],
     metrics,
     close: async () => {
       watch.close();

@@ -8,7 +8,7 @@ import type { Configuration } from '../config/configuration.js';
 import { closeInOrder } from './close-in-order.js';
 import { openAudit } from './access/audit.js';
 import { assertAnyUser, assertDistinctNames, assertPrincipalFiles } from './access/authorization-server.js';
-import { logChecks, presentChecks, watchViews } from '../health/checks.js';
+import { presentChecks, watchViews } from '../health/checks.js';
 import { openCurrentViews, unprojectedFolder } from './views/current-views.js';
 import { eventstorePort, laterEventstore } from './eventstore/eventstore.js';
 import { beginLog, isUnused } from './log/begin-log.js';
@@ -131,7 +131,7 @@ export const startServer = async (configuration: Configuration, logger: Logger):
   const eventstoreAt = await checkedPorts(configuration);
   const duties = dutiesOf(configuration.role);
   const foundation = await openFoundation(configuration, logger);
-  const { directory, log, payloads, sessions, source, watch, appends, format, parked, metrics } = foundation;
+  const { directory, log, payloads, sessions, source, watch, format, parked, metrics } = foundation;
   const { store } = log;
   const uploads = await openUploads(configuration, directory);
   const isEmpty = await isUnused(store);
@@ -163,9 +163,7 @@ export const startServer = async (configuration: Configuration, logger: Logger):
   const egress = duties.reactor ? await startExport(configuration, source, logger) : undefined;
   const health = watchViews(store, { ...current, parked });
   const checks = (): readonly Check[] =>
-    presentChecks([
-      ...[logLag.check(), appends(), ...logChecks(store, format), watch.check(), ...health.checks(), egress?.check()],
-    ]);
+    presentChecks([logLag.check(), ...foundation.checks(), ...health.checks(), egress?.check()]);
   const gauges = { parked, parkedInViews: health.parked, building: () => views.building(), reactors: reactors.figures };
   const commands = { followers: [following, ...(warm ? [warm] : [])], admission: sessions.admission };
   const hosting = { store, logId: store.logId, logger, uploads, checks, ...commands, metrics, bindings, audit };

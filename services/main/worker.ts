@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { Check } from '../gateway/readiness.js';
 import { executionAggregate } from '../execution/aggregate.js';
 import type { Configuration } from '../config/configuration.js';
-import { logChecks, parkedCheck, presentChecks, viewsCheck } from '../health/checks.js';
+import { parkedCheck, presentChecks, viewsCheck } from '../health/checks.js';
 import { closeInOrder } from './close-in-order.js';
 import { startProjecting } from './views/current-views.js';
 import { startExport } from './export/export.js';
@@ -107,15 +107,13 @@ export const startWorker = async (configuration: Configuration, logger: Logger):
     ...(views ? [projectorComponent(views, foundation)] : []),
     ...(dutiesOf(configuration.role).reactor ? [await reactorComponent(configuration, foundation, logger)] : []),
   ];
-  const { directory, log, watch, appends, format, parked, metrics, sessions } = foundation;
+  const { directory, log, format, parked, metrics, sessions } = foundation;
   const { logId, copyOf } = log.store;
   const checks = (): readonly Check[] =>
     presentChecks([
-      watch.check(),
-      appends(),
+      ...foundation.checks(),
       ...parts.flatMap((part) => part.checks()),
       parkedCheck({ count: views?.parked() ?? 0 }, parked),
-      ...logChecks(log.store, format),
     ]);
   const parkedInViews = views && ((): number => views.parked());
   const reactors = parts.map(({ figures }) => figures).find((figures) => figures !== undefined);

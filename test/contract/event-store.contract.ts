@@ -57,7 +57,9 @@ const eventsOf = (pages: readonly LogPage[]): RecordedEvent[] => pages.flatMap((
 const isAscending = (positions: readonly bigint[]): boolean =>
   positions.every((p, i) => i === 0 || p > positions[i - 1]!);
 
-/** More events than two full pages have: a full page has 200. Reads with a filter, or backwards, may have larger pages. */
+/**
+ * More events than two full pages have: a full page has 200. Reads with a filter, or backwards, may have larger pages.
+ */
 const THREE_PAGES = 450;
 
 /** Collects the pages of a subscription; `until` resolves when a condition on them holds. */

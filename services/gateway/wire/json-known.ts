@@ -60,9 +60,7 @@ const MISREAD: Readonly<Record<string, (text: string) => boolean>> = {
   'google.protobuf.Duration': (text) => MISREAD_DURATION.test(text),
 };
 
-/**
- * The JSON of a value of one of these types; an empty text, which the decoder refuses, for one that it would misread.
- */
+/** The JSON of a value of one of these types; where the decoder would misread a text, one that it refuses. */
 const refusable = (json: JsonValue, isMisread: (text: string) => boolean): JsonValue =>
   typeof json === 'string' && isMisread(json) ? ` ${json}` : json;
 
@@ -104,9 +102,7 @@ const withLongIntegersAsTexts = (text: string): string => {
  */
 const UNUSUAL_TEXT = /-(?:29|30|31)T|T24|"-?\d+(?:\.\d+)?s[^"]|\\u00(?:2[de]|3\d|54|73)/iu;
 
-/**
- * True when the decoder might change a value of the JSON: round an integer, or take a time or a duration for another.
- */
+/** True when the decoder might change a value of the JSON: round an integer, or misread a time or a duration. */
 export const mayBeMisread = (text: string): boolean => LONG_INTEGER.test(text) || UNUSUAL_TEXT.test(text);
 
 /**
