@@ -122,11 +122,12 @@ export const addUser = async (settings: Settings, name: string, flags: UserFlags
   await recordChange(settings, 'flightlog user add', name);
 };
 
-const endAndRecord = async (settings: Settings, command: string, name: string): Promise<void> => {
+/** The error is that of the sign-ins when both fail, as on a full disk: they have to be ended. */
+const recordAndEnd = async (settings: Settings, command: string, name: string): Promise<void> => {
   try {
-    await endSignIns(settings, name);
-  } finally {
     await recordChange(settings, command, name);
+  } finally {
+    await endSignIns(settings, name);
   }
 };
 
@@ -142,7 +143,7 @@ export const changePassword = async (settings: Settings, name: string): Promise<
   const password = await newPassword();
   await users.change((before) => without(before, name, 'user').set(name, { ...userIn(before, name), password }));
   print(`the password of ${name} is changed`);
-  await endAndRecord(settings, 'flightlog user passwd', name);
+  await recordAndEnd(settings, 'flightlog user passwd', name);
 };
 
 /**
@@ -153,7 +154,7 @@ export const changePassword = async (settings: Settings, name: string): Promise<
 export const removeUser = async (settings: Settings, name: string): Promise<void> => {
   await filesOfExisting(settings, 'users').users.change((before) => without(before, name, 'user'));
   print(`${name} can sign in no longer`);
-  await endAndRecord(settings, 'flightlog user remove', name);
+  await recordAndEnd(settings, 'flightlog user remove', name);
 };
 
 const line = (name: string, roles: readonly string[]): string => `${name}  ${roles.join(', ')}`.trimEnd();

@@ -89,6 +89,15 @@ describe('a command that changes or removes a user', () => {
     await state.close();
   });
 
+  it('says that the sign-ins are not ended also when the audit cannot be written', async () => {
+    const entry = { password: await hashPassword('an earlier password'), roles: [] };
+    await usersFile(join(root, 'users.json')).change(() => new Map([['ada', entry]]));
+    for (const file of ['audit.db', 'authorization.db']) mkdirSync(join(root, file)); // in the place of the file
+    await expect(removeUser(withData(root), 'ada')).rejects.toThrow(
+      /^the change is made, but the sign-ins of ada are not ended: the authorization state .*authorization\.db/u,
+    );
+  });
+
   it('makes no state of an authorization server where none has run', async () => {
     const entry = { password: await hashPassword('an earlier password'), roles: [] };
     await usersFile(join(root, 'users.json')).change(() => new Map([['ada', entry]]));
