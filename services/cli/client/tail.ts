@@ -72,7 +72,10 @@ const requestOf = ({ from, project, domain, name, node, category, type, phase, l
  * start of a tail, so there is such a position soon; a connection that is lost before is an error, because events could
  * be missed.
  */
-const eventsOf = async function* (connection: Connection, request: TailInit): AsyncIterable<TailedEvent> {
+export const eventsOf = async function* (
+  connection: Pick<Connection, 'tail'>,
+  request: TailInit,
+): AsyncGenerator<TailedEvent, void> {
   const { signal } = new AbortController(); // never aborted: the command ends with its process
   let lastEventId = '';
   for (;;) {

@@ -1,6 +1,40 @@
 import { describe, expect, it } from 'vitest';
 
-import { lineOf } from '../../../services/cli/client/tail.js';
+import type { TailedEvent, TailInit } from '../../../services/cli/client/connection/connection.js';
+import { Refused } from '../../../services/cli/client/connection/refusal.js';
+import { eventsOf, lineOf } from '../../../services/cli/client/tail.js';
+
+/** The status of gRPC. */
+const RESOURCE_EXHAUSTED = 8;
+
+describe('a tail that the server ends because it was read too slowly', () => {
+  const askedAfter: (string | undefined)[] = [];
+  const tailOf = (...streams: (TailedEvent | Error)[][]) =>
+    eventsOf(
+      {
+        async *tail({ lastEventId }: TailInit) {
+          await Promise.resolve();
+          askedAfter.push(lastEventId);
+          for (const each of streams.shift() ?? []) {
+            if (each instanceof Error) throw each;
+            yield each;
+          }
+        },
+      },
+      {},
+    );
+
+  it('is opened again after its last position, and is an error before there is one', async () => {
+    const tooSlow = new Refused(RESOURCE_EXHAUSTED, 'the client reads too slowly');
+    const events = tailOf([{ position: '7', text: 'a' }, tooSlow], [tooSlow], [{ position: '8', text: 'b' }]);
+    expect([await events.next(), await events.next()]).toMatchObject([
+      { value: { position: '7' } },
+      { value: { position: '8' } },
+    ]);
+    expect(askedAfter).toEqual(['', '7', '7']);
+    await expect(tailOf([tooSlow]).next()).rejects.toThrow(tooSlow);
+  });
+});
 
 describe('the line of a tailed event', () => {
   const event = { position: 7, stream: 'bank-a', type: 'Paid', data: 'AQID' };
