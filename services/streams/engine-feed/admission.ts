@@ -114,7 +114,7 @@ const admission = (services: FeedServices, board: WorkBoard): Admit => {
     const engine: JoinedEngine = {
       ...joining,
       ...{ group, engine: name, id, sendQueue, free: 0, seenAtMs: steadyMs(), renewedAtMs: steadyMs() },
-      ...{ deciding: new Set(), held: new Map(), rejected: new Set() },
+      ...{ deciding: new Set(), held: new Map(), rejected: new Set(), postponed: new Set() },
     };
     const { kept, aborting } = id.session === join.session ? await keepLeases(engine, join.leases) : NONE_KEPT;
     // Without a stream, it would be leased executions that it never gets.

@@ -291,6 +291,7 @@ export class WorkBoard {
     this.#offers.forget(item);
     for (const engine of this.engines.values()) {
       engine.rejected.delete(item.stream);
+      engine.postponed.delete(item.stream);
       this.sendEnd(engine, item.id, phase);
     }
   }

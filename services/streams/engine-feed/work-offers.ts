@@ -28,11 +28,10 @@ export type JoinedEngine = JoinParameters & {
   /** Executions that are being leased to it, until their launch was sent or has failed. */
   readonly deciding: Set<StreamName>;
   readonly held: Map<StreamName, EngineLease>;
-  /**
-   * Executions that it is not offered: while it stays connected those that it has rejected or returned; for a time,
-   * those whose launch could not be composed.
-   */
+  /** Executions that it has rejected or returned; it is not offered them while it stays connected. */
   readonly rejected: Set<StreamName>;
+  /** Executions whose launch could not be composed; it is not offered them for a time. */
+  readonly postponed: Set<StreamName>;
 };
 
 /** Services of the offers. */
@@ -119,9 +118,10 @@ export class WorkOffers {
     }
   }
 
-  #nextFor({ free, takes, rejected }: JoinedEngine): WorkItem | undefined {
+  #nextFor({ free, takes, rejected, postponed }: JoinedEngine): WorkItem | undefined {
     const { order, now } = this.#services;
-    return free > 0 ? order.next(takes, now(), ({ stream }) => rejected.has(stream)) : undefined;
+    const refuses = ({ stream }: WorkItem): boolean => rejected.has(stream) || postponed.has(stream);
+    return free > 0 ? order.next(takes, now(), refuses) : undefined;
   }
 
   async #offer(engine: JoinedEngine, item: WorkItem): Promise<void> {
@@ -158,19 +158,19 @@ export class WorkOffers {
       return await this.#launch(engine, item, lease, leased.position);
     } catch (error) {
       // Otherwise the execution has ended: the board has deleted what was held.
-      if (engine.held.delete(item.stream)) this.#rejectForATime(engine, item);
+      if (engine.held.delete(item.stream)) this.#postpone(engine, item);
       await leases.giveBack(lease, 'it could not be offered');
       throw error;
     }
   }
 
   /** Leaves an execution to other engines first; each attempt with this one records a lease and its return. */
-  #rejectForATime({ rejected }: JoinedEngine, { stream }: WorkItem): void {
+  #postpone({ postponed }: JoinedEngine, { stream }: WorkItem): void {
     const pauseMs = this.#pauses.get(stream) ?? UNCOMPOSED_MS;
     this.#pauses.set(stream, Math.min(2 * pauseMs, MAX_UNCOMPOSED_MS));
-    rejected.add(stream);
+    postponed.add(stream);
     const offerAgain = (): void => {
-      if (rejected.delete(stream)) this.#services.distribute();
+      if (postponed.delete(stream)) this.#services.distribute();
     };
     setTimeout(offerAgain, pauseMs).unref();
   }

@@ -309,6 +309,19 @@ describe('an engine of the feed', () => {
     expect(received.map((message) => message.case)).not.toContain('update');
   });
 
+  it('is told of other work while it is not offered an execution whose launch could not be composed', async () => {
+    onLaunch = () => Promise.reject(away);
+    await launch('e1');
+    const { send, gets } = join(1);
+    await until(
+      () => Promise.resolve(failures),
+      ({ length }) => length > 0,
+    );
+    send({ case: 'heartbeat', value: { askOtherWork: true } });
+    const [renewed] = await gets('renewed');
+    expect(renewed).toMatchObject({ value: { hasOtherWork: true } });
+  });
+
   it('is disconnected when the abort of its execution cannot be read', async () => {
     await launch('e1');
     const { gets, ended } = join(1);

@@ -39,7 +39,7 @@ const unused = (): never => {
 const engineOf = (session: string, atMs: number): JoinedEngine => ({
   ...{ group: 'default', engine: `engine of ${session}`, producerId: 'p', places: 1, maxInlineBytes: 0, free: 1 },
   ...{ id: idOf(session), takes: () => true, sendQueue: openSendQueue(), seenAtMs: atMs, renewedAtMs: atMs },
-  ...{ deciding: new Set(), held: new Map(), rejected: new Set() },
+  ...{ deciding: new Set(), held: new Map(), rejected: new Set(), postponed: new Set() },
 });
 
 /** Makes a promise, and the function that resolves it. */

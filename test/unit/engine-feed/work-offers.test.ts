@@ -32,7 +32,7 @@ const waiting = (name: string, createdAtMs: number): WorkItem => ({
 const engineWithOnePlace = (): JoinedEngine => ({
   ...{ group: 'default', engine: 'e', producerId: 'p', places: 1, maxInlineBytes: 0, free: 1 },
   ...{ id: SESSION, takes: () => true, sendQueue: openSendQueue(), seenAtMs: 0, renewedAtMs: 0 },
-  ...{ deciding: new Set(), held: new Map(), rejected: new Set() },
+  ...{ deciding: new Set(), held: new Map(), rejected: new Set(), postponed: new Set() },
 });
 
 /** Offers two executions to an engine that takes one, and returns the name of the first launch that the engine gets. */
