@@ -189,6 +189,7 @@ const assertNotParked = async (store: DocumentReads, stream: StreamName): Promis
  * @throws {RpcError} UNAVAILABLE when the view has not reached the position that the caller asks for, or when nothing
  * is found and the stream is parked.
  * @throws {StreamParked} when an event that the view lacks cannot be folded.
+ * @throws {CorruptEvent} when the stream was deleted in the event store.
  * @throws {StoreUnavailable} when the view lacks too many events, or folding them takes too long.
  */
 export const findFresh = async <Found>(
@@ -209,6 +210,7 @@ export const findFresh = async <Found>(
  *
  * @throws {RpcError} UNAVAILABLE as {@link findFresh}.
  * @throws {StreamParked} when an event that the view lacks cannot be folded.
+ * @throws {CorruptEvent} when the stream was deleted in the event store.
  * @throws {StoreUnavailable} when the view lacks too many events, or folding them takes too long.
  */
 export const latestDocument = (

@@ -55,7 +55,7 @@ const unbounded: ReserveMemory = () => Promise.resolve();
  * Reads the map that an engine has stored itself, and reported by its address; `undefined` for an address that is in
  * none of the configured stores.
  *
- * @throws {EngineDataUnusable} when there is no map at the address.
+ * @throws {EngineDataUnusable} when there is no map at the address, or it is too large.
  * @throws {StoreUnavailable} when it could not be read.
  */
 export const literalsAt = async (

@@ -22,6 +22,7 @@ export interface UnprojectedEvents {
    *
    * @returns the documents that these events change; empty when the views are up to date.
    * @throws {StreamParked} when one of these events cannot be read or folded.
+   * @throws {CorruptEvent} when the stream was deleted in the event store.
    * @throws {StoreUnavailable} when this takes too long or too much memory.
    */
   fold(wanted: WantedDocuments): Promise<readonly StoredDocument[]>;
