@@ -16,7 +16,7 @@ import { EmptySchema } from '@bufbuild/protobuf/wkt';
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
 import { RpcError } from '../../kernel/rpc.js';
 import { jsonFaultPath } from '../wire/json-fault.js';
-import { mayBeMisread, parseKnown } from '../wire/json-known.js';
+import { mayBeMisread, toKnown } from '../wire/json-known.js';
 import { messageJson } from '../../kernel/encoding/message-json.js';
 import { services } from '../routes.js';
 import { errorText } from '../../kernel/error-text.js';
@@ -85,9 +85,10 @@ export const readJson = (type: DescMessage, text: string, strict: boolean): Mess
  * unknown values of enums where it ignores unknown names.
  */
 const readKnown = (type: DescMessage, text: string, strict: boolean): MessageShape<DescMessage> => {
-  const other = otherType(assertJson(text));
+  const json = assertJson(text);
+  const other = otherType(json);
   if (other !== undefined) throw refusal('', `the body is ${other}, and must be an object`);
-  const known = parseKnown(type, text, strict);
+  const known = toKnown(type, text, json, strict);
   try {
     fromJsonString(EmptySchema, text, { ignoreUnknownFields: true }); // refuses keys that an object has twice
     return fromJson(type, known, { registry });

@@ -38,17 +38,25 @@ const member = ({ json, exact }: Parsed, key: string): Parsed => ({
   exact: (exact as JsonObject)[key] as JsonValue,
 });
 
+/** Replaces each value of an object or an array by what `known` makes of it, in place: large bodies are not copied. */
+const replaceEach = (json: JsonObject | JsonValue[], known: (key: string) => JsonValue): void => {
+  const values = json as JsonObject;
+  for (const key of Object.keys(values)) {
+    const replacement = known(key);
+    if (replacement !== values[key]) values[key] = replacement;
+  }
+};
+
 const inField = (field: DescField, value: Parsed, { keepUnknown, depth }: Walk): JsonValue => {
   const { json } = value;
   if (LONG_TYPES.has(field.scalar)) return value.exact;
   const { message } = field;
   if (!message) return json;
-  const known = (key: string): JsonValue => inMessage(message, member(value, key), { keepUnknown, depth: depth + 1 });
-  if (Array.isArray(json)) return json.map((_element, index) => known(String(index)));
-  if (field.fieldKind !== 'map' || typeof json !== 'object' || json === null) {
-    return inMessage(message, value, { keepUnknown, depth: depth + 1 });
-  }
-  return Object.fromEntries(Object.keys(json).map((key) => [key, known(key)]));
+  const walk = { keepUnknown, depth: depth + 1 };
+  const isMap = field.fieldKind === 'map' && typeof json === 'object' && json !== null;
+  if (!Array.isArray(json) && !isMap) return inMessage(message, value, walk);
+  replaceEach(json, (key) => inMessage(message, member(value, key), walk));
+  return json;
 };
 
 /** A text that the decoder would take for a duration without its end, such as `1s and more`. */
@@ -72,14 +80,17 @@ const inMessage = (type: DescMessage, value: Parsed, walk: Walk): JsonValue => {
   if (walk.depth > MAX_DEPTH || type.typeName.startsWith('google.protobuf.')) return json;
   if (typeof json !== 'object' || json === null || Array.isArray(json)) return json;
   const fields = fieldsOf(type);
-  return Object.fromEntries(
-    Object.keys(json).flatMap((key) => {
-      const inside = member(value, key);
-      const field = fields.get(key);
-      if (!field) return walk.keepUnknown ? [[key, inside.json]] : [];
-      return field.oneof && inside.json === null ? [] : [[key, inField(field, inside, walk)]];
-    }),
-  );
+  const isLeftOut = (key: string): boolean => {
+    const field = fields.get(key);
+    return field ? field.oneof !== undefined && json[key] === null : !walk.keepUnknown;
+  };
+  for (const key of Object.keys(json)) if (isLeftOut(key)) Reflect.deleteProperty(json, key);
+  replaceEach(json, (key) => {
+    const field = fields.get(key);
+    const inside = member(value, key);
+    return field ? inField(field, inside, walk) : inside.json;
+  });
+  return json;
 };
 
 // An integer that may have more digits than a JavaScript number keeps, and not more than 64 bits have.
@@ -106,14 +117,13 @@ const UNUSUAL_TEXT = /-(?:29|30|31)T|T24|"-?\d+(?:\.\d+)?s[^"]|\\u00(?:2[de]|3\d
 export const mayBeMisread = (text: string): boolean => LONG_INTEGER.test(text) || UNUSUAL_TEXT.test(text);
 
 /**
- * Parses the JSON of a message: without nulls of members of a oneof, which set nothing; with 64-bit integers of many
+ * Makes of the JSON of a message, in place, what the decoder reads rightly: without nulls of members of a oneof, which set nothing; with 64-bit integers of many
  * digits as texts; with times and durations that the decoder would take for others as texts that it refuses; and,
  * unless `keepUnknown`, without names that the message does not have.
  *
- * @throws {SyntaxError} for a text that is not JSON.
+ * @param json `text`, parsed.
  */
-export const parseKnown = (type: DescMessage, text: string, keepUnknown: boolean): JsonValue => {
-  const json = JSON.parse(text) as JsonValue;
+export const toKnown = (type: DescMessage, text: string, json: JsonValue, keepUnknown: boolean): JsonValue => {
   const exact = LONG_INTEGER.test(text) ? (JSON.parse(withLongIntegersAsTexts(text)) as JsonValue) : json;
   return inMessage(type, { json, exact }, { keepUnknown, depth: 0 });
 };
