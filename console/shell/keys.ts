@@ -35,8 +35,12 @@ export const KEYS: readonly (readonly [string, string])[] = [
   ['g o', 'operate'],
 ];
 
-const isTyping = ({ target }: KeyboardEvent): boolean =>
-  target instanceof HTMLElement && (target.isContentEditable || /^(?:INPUT|TEXTAREA|SELECT)$/u.test(target.tagName));
+/** True for a key in a field, or in a dialog, whose page stays as it is. */
+const isElsewhere = ({ target }: KeyboardEvent): boolean =>
+  target instanceof HTMLElement &&
+  (target.isContentEditable ||
+    /^(?:INPUT|TEXTAREA|SELECT)$/u.test(target.tagName) ||
+    target.closest('[role="dialog"]') !== null);
 
 type Actions = { readonly search: () => void; readonly help: () => void };
 
@@ -54,7 +58,7 @@ export const useKeys = (scope: Scope | undefined, { search, help }: Actions): vo
         void navigate({ to: `/projects/$project/domains/$domain/${PLACES[key]}`, params: scope } as never);
     };
     const pressed = (event: KeyboardEvent): void => {
-      if (isTyping(event) || event.ctrlKey || event.metaKey || event.altKey) return;
+      if (isElsewhere(event) || event.ctrlKey || event.metaKey || event.altKey) return;
       const isSecond = event.timeStamp - prefixAt.current < TOGETHER_MS;
       prefixAt.current = event.key === 'g' ? event.timeStamp : NEVER;
       if (isSecond) go(event.key);

@@ -155,6 +155,18 @@ describe.skipIf(chromiumPath === undefined)('an action of the web console', () =
     expect(await page.locator('h1:focus').innerText()).toBe('ends-meanwhile');
   });
 
+  it('keeps its dialog and its page when keys are pressed there that lead to other pages elsewhere', async () => {
+    await open('schedules');
+    await page.getByRole('button', { name: 'Fire now …' }).press('Enter');
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).press('?');
+    await page.keyboard.press('g');
+    await page.keyboard.press('o');
+    expect(await page.getByRole('dialog').allInnerTexts()).toHaveLength(1);
+    await page.keyboard.press('Escape');
+    await page.getByRole('heading', { level: 1, name: 'Schedules' }).waitFor();
+    expect(new URL(page.url()).pathname).toMatch(/\/schedules$/u);
+  });
+
   it('leaves no dialog open on another page', async () => {
     await open('schedules');
     await page.getByRole('link', { name: 'Tasks' }).click();
