@@ -309,7 +309,7 @@ describe('an engine of the feed', () => {
     expect(received.map((message) => message.case)).not.toContain('update');
   });
 
-  it('is told of other work while it is not offered an execution whose launch could not be composed', async () => {
+  it('learns that there is work while it is not offered an execution whose launch could not be composed', async () => {
     onLaunch = () => Promise.reject(away);
     await launch('e1');
     const { send, gets } = join(1);
