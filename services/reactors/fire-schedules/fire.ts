@@ -50,8 +50,8 @@ export const recordOutcome = async (
 };
 
 /**
- * An obstacle to a tick that arose after the decision to fire it. Only a tick that is late has one: it waited, or its
- * process was stopped.
+ * An obstacle to a tick that arose after the decision to fire it. Only a tick that is late has one: it waited, its
+ * launch has failed, or its process was stopped.
  */
 const obstacleTo = async (
   { activations, timers }: FireOptions,
