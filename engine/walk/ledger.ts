@@ -31,9 +31,9 @@ export interface Ledger {
   openNode(node: OpenNode): void;
   openTask(task: OpenTask): void;
   /**
-   * The open entities below a node (`''`: in the whole execution), except one node and all below it. Nodes and tasks are
-   * in the reverse of the order in which they were first noted, so that a node comes before its parent; child executions
-   * are together for each node, in the order in which they were noted.
+   * The open entities below a node (`''`: in the whole execution), except one node and all below it. Nodes and tasks
+   * are in the reverse of the order in which they were first noted, so that a node comes before its parent; child
+   * executions are together for each node, in the order in which they were noted.
    */
   open(parent: string, except?: string): OpenEntities;
 }

@@ -60,7 +60,8 @@ const kindOf = ({ before, after }: Compared): Kind => {
 };
 
 /**
- * Compares an entity at two moments; `undefined` when it is at neither, or at both and nothing differs that is asked for.
+ * Compares an entity at two moments; `undefined` when it is at neither, or at both and nothing differs that is asked
+ * for.
  */
 export const entityDiff = (
   kind: EntityKind,

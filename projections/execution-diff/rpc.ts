@@ -131,8 +131,8 @@ const compare = async (
 };
 
 /**
- * @throws {RpcError} NOT_FOUND when an execution has no event up to its moment: its position is 0 then; INVALID_ARGUMENT
- * naming the field.
+ * @throws {RpcError} NOT_FOUND when an execution has no event up to its moment: its position is 0 then;
+ * INVALID_ARGUMENT naming the field.
  */
 const sidesOf = async (moments: Moments, request: DiffRequest): Promise<Sides> => {
   const id = completeExecutionId(request.id);

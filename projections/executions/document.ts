@@ -75,8 +75,8 @@ export const getAnswer = (document: ExecutionDocument): Execution =>
   showsAbort(document) ? withClosure(document.execution, { outputResult: abortResult(document) }) : document.execution;
 
 /**
- * Makes the execution that lists return, from the one that `getAnswer` gives: the values of outputs are omitted, and the
- * message of an error is shortened. Inputs in the spec need not be omitted: they are kept apart.
+ * Makes the execution that lists return, from the one that `getAnswer` gives: the values of outputs are omitted, and
+ * the message of an error is shortened. Inputs in the spec need not be omitted: they are kept apart.
  */
 export const listElement = (execution: Execution): Execution => {
   const { outputResult: result } = closureOf(execution);

@@ -30,9 +30,9 @@ const registrations = (kind: Kind, parts: readonly string[]): string => streamNa
 
 /**
  * Finds a name. It exists from its first registered version, whose stream is not that of the name's metadata: when the
- * metadata's stream gives nothing, the stream of the versions is read. The versions of a task or a workflow have streams
- * of their own: one that this process has acknowledged is read, and without one the read waits for the view; so it does
- * for a long name, which the names of these streams do not contain.
+ * metadata's stream gives nothing, the stream of the versions is read. The versions of a task or a workflow have
+ * streams of their own: one that this process has acknowledged is read, and without one the read waits for the view; so
+ * it does for a long name, which the names of these streams do not contain.
  */
 const latest = async (reads: NamedEntityReads, entity: EntityName, call: Call): Promise<StoredDocument | undefined> => {
   const { kind, project, domain, name } = entity;

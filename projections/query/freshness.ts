@@ -49,8 +49,8 @@ export interface Freshness {
 
   /**
    * For a List: waits for the last acknowledged event of the streams with this name prefix. After the time limit the
-   * list is answered from the views as they are. A call that makes many lists, such as GetExecutionMetrics, waits once for
-   * each collection and prefix: what is acknowledged after a call has begun is no part of its promise.
+   * list is answered from the views as they are. A call that makes many lists, such as GetExecutionMetrics, waits once
+   * for each collection and prefix: what is acknowledged after a call has begun is no part of its promise.
    *
    * @throws {RpcError} UNAVAILABLE when the view is being built, or has not reached the position that the caller asks
    * for.

@@ -33,8 +33,8 @@ export type BatchWriter = {
   /** Folds a batch, and writes all that is gathered once it is enough. */
   readonly gather: (enough: GatherLimits) => Put;
   /**
-   * Folds and writes a batch. An entry that fails has its stream parked, whose later entries are left out; the others
-   * are written. With `onPoison: 'stop'` it throws. Nothing else may be gathered.
+   * Folds and writes a batch. The stream of an entry that fails is parked, and its later entries are left out; the
+   * others are written. With `onPoison: 'stop'` it throws. Nothing else may be gathered.
    */
   readonly writeAround: Put;
 };

@@ -14,8 +14,8 @@ export type SeenEvent<Body = unknown> = {
 };
 
 /**
- * A read model as it is run: maps an event to the documents that it touches, and folds it into each. Its functions depend
- * on their arguments only. `readModel` makes one of handlers that are typed by their events.
+ * A read model as it is run: maps an event to the documents that it touches, and folds it into each. Its functions
+ * depend on their arguments only. `readModel` makes one of handlers that are typed by their events.
  */
 export interface ReadModel<Document> {
   readonly collection: Collection;
