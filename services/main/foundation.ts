@@ -60,7 +60,7 @@ const warnOfFiles = (
 
 /**
  * Opens the data directory, the log and the payloads. A process with all roles has the directory to itself; one with
- * some roles shares it with processes of other roles.
+ * some roles shares it with other processes.
  *
  * @throws {OperatorError} when the directory, the log or the payloads cannot be used, naming the setting.
  */

@@ -78,8 +78,8 @@ const failureOf = (
   ]);
 
 /**
- * Checks all ports, the TLS files and the users before anything is written; returns the port of the EventStoreDB
- * protocol.
+ * Checks all ports, the TLS files, the users and the clients before anything is written; returns the port of the
+ * EventStoreDB protocol.
  */
 const checkedPorts = async (configuration: Configuration): Promise<number | undefined> => {
   tlsOf(configuration); // throws when the files cannot be used
@@ -122,7 +122,7 @@ const openThreads = async (configuration: Configuration, { source }: Foundation)
  * the reactors, the transports. Projections and reactors run only where the process has their role.
  *
  * @throws {InvalidConfiguration} when the TLS files cannot be used; nothing has been written then.
- * @throws {OperatorError} when a port cannot be taken, no caller could sign in, a client has the name of a user, or the
+ * @throws {OperatorError} when a port cannot be taken, no person could sign in, a client has the name of a user, or the
  * users or clients cannot be read; nothing has been written then. Also when the data directory, the log, the payloads
  * or the views cannot be used, naming the setting.
  * @throws {Fault} when one of them fails during the start.

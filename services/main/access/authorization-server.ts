@@ -57,7 +57,8 @@ export const assertPrincipalFiles = async (settings: AuthorizationSettings): Pro
 /**
  * Refuses to serve when tokens are issued here, and there is neither a user nor an upstream provider.
  *
- * @throws {OperatorError} with the command that makes the first administrator.
+ * @throws {OperatorError} with the command that makes the first administrator; or naming the setting, when the users
+ * file cannot be read.
  */
 export const assertAnyUser = async (settings: AuthorizationSettings): Promise<void> => {
   if (!isEnabled(settings) || settings.auth.server.upstream.issuer !== '') return;
@@ -73,7 +74,7 @@ export const assertAnyUser = async (settings: AuthorizationSettings): Promise<vo
  * Refuses to serve when a configured client that gets tokens for itself has the name of a user: the name is the subject
  * of the tokens of both, so each would have the permissions of the other.
  *
- * @throws {OperatorError} naming the client and both settings.
+ * @throws {OperatorError} naming the client and both settings; or one setting, when the users file cannot be read.
  */
 export const assertDistinctNames = async (settings: AuthorizationSettings): Promise<void> => {
   const { clients } = settings.auth.server;

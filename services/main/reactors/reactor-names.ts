@@ -1,8 +1,9 @@
 import type { EventLog } from '../../kernel/ports/event-store.js';
 
 /**
- * Every reactor, with where its work goes. `outward` work leaves the control plane, so it is not done on a copy of a
- * log. `inward` work writes to the log alone, which a copy has for itself.
+ * Every reactor, with where its work goes. `outward` work has an effect outside the log, such as a message or an
+ * execution that engines run, so it is not done on a copy of a log. `inward` work changes the log alone, which a copy
+ * has for itself.
  */
 const REACTOR_WORK = {
   'expire-terminations': 'inward',

@@ -43,7 +43,8 @@ const wholeAnswers = async function* (stream: AsyncIterable<WatchResponse>): Asy
  * server has ended the stream, it connects again, and resumes after the last whole answer. The pages of an answer are
  * given when the last of them has come: an answer that was cut off is sent again from its first page.
  *
- * @param lost called when the connection was lost, and after each further attempt that has failed.
+ * @param lost called when the connection was lost or the server is away, overloaded or slow, and after each further
+ * attempt that has failed.
  * @throws {Unreachable} when the server has never begun to answer; later the watch waits for the server.
  * @throws {Refused} when the server refuses, but not when it is UNAVAILABLE or overloaded after it has begun to answer.
  */

@@ -46,7 +46,7 @@ const nodesOf = async (
 const plainOf = (literals: LiteralMap | undefined): Record<string, unknown> =>
   Object.fromEntries(Object.entries(literals?.literals ?? {}).map(([name, literal]) => [name, jsonOf(literal)]));
 
-/** The values of an execution as `--inputs` of another one would take them. */
+/** The inputs and the outputs of an execution, each as `--inputs` of another one would take them. */
 const valuesOf = async (connection: Connection, id: ExecutionId): Promise<JsonValue> => {
   const { fullInputs, fullOutputs } = await executionData(connection, id, ['inputs', 'outputs']);
   return { inputs: plainOf(fullInputs), outputs: plainOf(fullOutputs) } as JsonValue;

@@ -77,7 +77,7 @@ const printLost = (): void => {
   process.stderr.write('flightlog: the connection was lost; trying again\n');
 };
 
-/** Follows an execution and shows its nodes, live on a terminal and a line for each change elsewhere, until it ends. */
+/** Follows an execution until it ends, and shows its nodes: live on a terminal, elsewhere a line for each new phase. */
 const followAsText = async (connection: Connection, id: ExecutionId): Promise<ExecutionEnd> => {
   const show = process.stdout.isTTY ? inPlace() : asLines();
   let last: Execution | undefined;
