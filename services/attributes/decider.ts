@@ -64,7 +64,7 @@ const update = (state: AttributesState, { scope, attributes: given }: Of<'Update
   if (known !== undefined && equals(MatchingAttributesSchema, known.attributes, attributes)) return NOTHING;
   if (sizeOfAttributes(attributes) > MAX_ROW_BYTES) return refused('attributes-too-large');
   const added = sizeOfRow(scope, attributes) - (known?.bytes ?? 0);
-  // Projects of older releases, which counted no names, may be above the limit: there, rows can still be replaced.
+  // Projects of older releases, which counted no names, may be above the limit: there, rows may still become smaller.
   if (added > 0 && state.bytes + added > MAX_PROJECT_BYTES) return refused('attributes-full');
   const data = create(AttributesUpdatedSchema, { scope: create(AttributesScopeSchema, scope), attributes });
   return { kind: 'accepted', events: [{ type: 'AttributesUpdated', data }] };

@@ -22,7 +22,7 @@ const MAX_ATTEMPT = 2 ** 32 - 1;
 const MAX_LENGTH = 2_048;
 const MAX_SHOWN = 200;
 
-/** The texts begin as those of flyteadmin, so that clients show what they are used to. */
+/** Where flyteadmin has a text, its words are kept, so that clients show what they are used to. */
 const refuse = (reason: string): RpcError => new RpcError('INVALID_ARGUMENT', reason);
 
 type Part = DataAddress['part'];

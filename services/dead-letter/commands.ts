@@ -14,7 +14,7 @@ export type DeadLetterRecord = {
   readonly attempts: number;
   /**
    * True when the work failed because a stream is parked: it has an event that this release cannot read. The reactor
-   * then tries again at its next start, and whenever a parked stream is read again.
+   * then tries again at its next start, and whenever a parked stream can be read again.
    */
   readonly parked: boolean;
 };

@@ -27,7 +27,8 @@ export interface Reactors {
    */
   running(): Promise<readonly RunningReactor[]>;
   /**
-   * Reads the checkpoint of a reactor: the position of the log up to which its work is done; 0n when it keeps none.
+   * Reads the checkpoint of a reactor: the position of the log up to which its work is done or recorded as dead
+   * letters; 0n when there is none.
    *
    * @throws {StoreUnavailable} when the store of the checkpoints cannot be reached.
    */

@@ -5,8 +5,8 @@ import type { DeadLetterRecord } from './commands.js';
 import type { DeadLetterEvent } from './events.js';
 
 /**
- * A dead letter that is neither settled nor skipped. `isRetrying` from the request to retry it until it is settled or
- * recorded again.
+ * A dead letter that is neither settled nor skipped. `isRetrying` from the request to retry it until it is settled,
+ * skipped or recorded again.
  */
 export type OpenLetter = DeadLetterRecord & { readonly isRetrying: boolean };
 

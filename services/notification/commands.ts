@@ -30,7 +30,7 @@ export type BeginNotification = {
 /** The outcome of an attempt. All times in milliseconds. */
 export type AttemptOutcome =
   | { readonly kind: 'sent'; readonly answer: string }
-  /** The recipient's server has refused the message permanently. */
+  /** The recipient's server has refused the message permanently, or its address must not be connected to. */
   | { readonly kind: 'refused'; readonly reason: string }
   /** It was not sent; `retryAfterMs` is how long the server asks to wait. */
   | { readonly kind: 'failed'; readonly reason: string; readonly retryAfterMs?: number }

@@ -13,7 +13,7 @@ import { followFolds } from './live-folds.js';
 import { HOLD_TYPES, NO_HOLDS, type ScheduleHolds, scheduleHolds } from './schedule-holds.js';
 import type { LaunchPlanName } from '../kernel/identifier.js';
 
-/** The periods in which versions of launch plans were active and projects archived, folded live from the log. */
+/** The periods in which versions of launch plans were active and projects were not, folded live from the log. */
 export interface Activations {
   /** The plans that were ever active; see `of` for their segments. */
   plans(): readonly ScheduledPlan[];
@@ -24,19 +24,21 @@ export interface Activations {
   of(plan: LaunchPlanName): readonly Segment[];
   /** The pause and the skips of a launch plan's schedule. */
   holds(plan: LaunchPlanName): ScheduleHolds;
-  /** The periods in which a project was archived; the last one may not have ended. */
+  /** The periods in which a project was archived, or otherwise not active; the last one may not have ended. */
   archived(project: string): readonly Span[];
   /**
    * Waits until everything that was recorded before the call is folded.
    *
-   * @throws {RpcError} UNAVAILABLE when that takes more than 5 seconds; RESOURCE_EXHAUSTED when too many calls wait.
+   * @throws {RpcError} UNAVAILABLE when that takes more than 5 seconds or the activations are closed;
+   * RESOURCE_EXHAUSTED when too many calls wait.
    * @throws {StoreUnavailable} when the log cannot be read.
    */
   current(): Promise<void>;
   /** Folds the rest of a stream that was parked; does nothing for another one. */
   resume(stream: StreamName): Promise<void>;
   /**
-   * Calls `listener` with each plan whose activation changes, and with all plans of a project whose state changes.
+   * Calls `listener` with each plan whose activation changes, and with all plans of a project that is archived or
+   * becomes active again.
    *
    * @returns a function that ends the calls.
    */

@@ -23,7 +23,7 @@ export type LaunchAttributes = {
   readonly clusterAssignment: ClusterAssignment | undefined;
   readonly queue: ExecutionQueueAttributes | undefined;
   readonly pluginOverrides: PluginOverrides | undefined;
-  /** The stream and revision that the attributes were read at; absent where the project has none. */
+  /** The stream and revision that the attributes were read at; absent where the project has no such stream. */
   readonly read: { readonly stream: StreamName; readonly revision: bigint } | undefined;
 };
 

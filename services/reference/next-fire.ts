@@ -14,8 +14,8 @@ type VersionId = {
  * Makes the function that tells when a version of a launch plan fires next, in milliseconds since 1970. It answers from
  * memory, so that a page of launch plans costs no reads: some milliseconds behind the log, and further behind while a
  * process that has just started folds what was recorded before. Its answer is `undefined` for a version that is not
- * active or has no schedule (or one that registration refuses today), while the schedule is paused, and while the
- * project is archived.
+ * active, has no schedule, or has one that never fires or that registration refuses today; also while the schedule is
+ * paused, and while the project is not active.
  */
 export const nextFire =
   (activations: Activations, { timezone, now }: { readonly timezone: string; readonly now: () => number }) =>

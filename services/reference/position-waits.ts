@@ -123,8 +123,8 @@ export type Continuing = {
 /**
  * Waits for the position after which a client continues.
  *
- * @throws {RpcError} UNAVAILABLE when the log still ends before the position after a second, RESOURCE_EXHAUSTED when
- * too many clients wait.
+ * @throws {RpcError} UNAVAILABLE when the position is not reached within `maxLagMs`, by default a second, or the waits
+ * are closed; RESOURCE_EXHAUSTED when too many clients wait.
  * @throws {Fault} when the log cannot be read.
  */
 export const reachPosition = async (

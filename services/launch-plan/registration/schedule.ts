@@ -48,7 +48,7 @@ export const cronProblem = (expression: string): string | undefined => {
 
 type Expression = Schedule['ScheduleExpression'];
 
-/** True for a schedule that can fire. Any other, such as one with a rate of 0, counts as no schedule. */
+/** True for a schedule with a cron expression or a rate above 0. Any other, such as a rate of 0, counts as none. */
 export const isScheduled = (schedule: Schedule | undefined): schedule is Schedule => {
   const expression = schedule?.ScheduleExpression;
   if (expression?.case === 'rate') return expression.value.value > 0;
