@@ -132,7 +132,8 @@ export const storeOf = (
 
   const prepare = async (collections: readonly Collection[]): Promise<void> => {
     if (options.logId === undefined) return;
-    if (options.isGrowing !== true) await labelDatabase(database, options.logId, build); // the description may have been dropped meanwhile
+    // The description may have been dropped meanwhile.
+    if (options.isGrowing !== true) await labelDatabase(database, options.logId, build);
     for (const collection of collections) prepared.set(collectionName(collection, build), collection);
     await makeCollections(database, collections, build);
     if (options.isGrowing !== true) await makeIndexes(database, collections, build);
