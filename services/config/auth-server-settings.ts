@@ -99,7 +99,7 @@ export const authServer = z.strictObject({
     .default([])
     .describe('further programs that get tokens, each with `id`, `secret`, `redirect_uris` and `roles`'),
   upstream: upstream.prefault({}),
-  access_token_ttl: secondOrLonger.prefault('30m').describe('time for which a token is valid'),
+  access_token_ttl: secondOrLonger.prefault('30m').describe('time for which an access token is valid'),
   refresh_token_ttl: secondOrLonger
     .prefault('14d')
     .describe('time after its last use in which a refresh token is valid'),

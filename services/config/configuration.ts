@@ -48,7 +48,7 @@ export const settings = z
       .describe('the log: `embedded:` is the data directory; or `esdb://HOST:PORT` of an EventStoreDB or KurrentDB'),
     payload_store: payloads
       .prefault('file:')
-      .describe('store of large event fields: `file:` is the data directory; or `s3://BUCKET/PREFIX`'),
+      .describe('store of large event fields and uploads: `file:` is the data directory; or `s3://BUCKET/PREFIX`'),
     read_store: readStore
       .prefault('sqlite:')
       .describe(

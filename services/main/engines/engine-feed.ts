@@ -114,7 +114,7 @@ export const feedRoutes = (feed: EngineFeed, format: () => number): readonly Str
 /** The events that give an engine something to do. */
 const WORK = { types: ['ExecutionCreated', 'TerminationRequested'] };
 
-/** Calls `wake` for each page of new {@link WORK} events from now on, until the log is closed. */
+/** Calls `wake` for each page of new {@link WORK} events from now on, until the log is closed or cannot be followed. */
 export const watchWork = (log: Pick<EventLog, 'head' | 'subscribe'>, wake: () => void): void => {
   const watch = async (): Promise<void> => {
     const after = await log.head();

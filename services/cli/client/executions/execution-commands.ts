@@ -95,7 +95,7 @@ const addWatch = (program: Command): void => {
   ])
     .argument(...NAME)
     .description(
-      'follow an execution until it ends: its nodes as a tree on a terminal, otherwise a line for each change',
+      'follow an execution until it ends: its nodes as a tree on a terminal, otherwise a line for each new phase',
     )
     .addHelpText('after', EXITS)
     .action(async (name: string, flags: WatchFlags) => {

@@ -15,8 +15,8 @@ const onLostMessages = (): void => undefined;
 
 /**
  * Ends the process with code 1 when its output cannot be written, such as to a full disk. A reader that leaves before
- * the end ends no work, unless {@link endWithReader} was called: the rest of the output, and of the messages on standard
- * error, is dropped.
+ * the end ends no work, unless {@link endWithReader} was called: the rest of the output, and of the messages on
+ * standard error, is dropped.
  */
 export const handleLostOutput = (): void => {
   process.stdout.off('error', onLostOutput).on('error', onLostOutput);
