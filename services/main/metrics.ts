@@ -4,6 +4,7 @@ import type { Configuration } from '../config/configuration.js';
 import type { Check, CheckState } from '../gateway/readiness.js';
 import type { ParkedStreams } from '../kernel/log-readers/parked-streams.js';
 import type { NewEvent } from '../kernel/event.js';
+import { AppendTooLarge, RevisionConflict } from '../kernel/fault.js';
 import type { Appended, EventLog, EventStore, ExpectedRevision } from '../kernel/ports/event-store.js';
 import type { StreamName } from '../kernel/stream.js';
 import type { ProcessMetrics, Sample } from '../metrics/process-metrics.js';
@@ -13,6 +14,10 @@ import type { GroupFigures } from '../streams/eventstore/groups/group-figures.js
 import { models } from './models.js';
 import { version } from './version.js';
 
+/** A refused append says nothing about the store: another process was first, or the events are too large. */
+const outcomeOf = (error: unknown): 'refused' | 'failed' =>
+  error instanceof RevisionConflict || error instanceof AppendTooLarge ? 'refused' : 'failed';
+
 /** Wraps a store so that its appends are counted and timed. */
 export const measuredAppends = <Store extends EventStore>(store: Store, metrics: ProcessMetrics): Store => ({
   ...store,
@@ -21,7 +26,7 @@ export const measuredAppends = <Store extends EventStore>(store: Store, metrics:
     const appended = store.append(stream, expected, events);
     appended.then(
       () => metrics.appended('ok', performance.now() - startedAt),
-      () => metrics.appended('failed', performance.now() - startedAt),
+      (error: unknown) => metrics.appended(outcomeOf(error), performance.now() - startedAt),
     );
     return appended;
   },

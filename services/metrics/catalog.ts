@@ -24,7 +24,7 @@ export const histograms = {
   },
   appends: {
     name: 'flightlog_append_duration_seconds',
-    help: 'Appends to the log by outcome (ok, failed), from the decision until they are durable or have failed.',
+    help: 'Appends to the log by outcome, from the decision until they are durable (ok), were refused because the stream has another revision or the events are too large (refused), or have failed (failed).',
     labelNames: ['outcome'],
     buckets: REQUEST_SECONDS,
   },

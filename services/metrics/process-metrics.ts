@@ -29,8 +29,8 @@ export interface ProcessMetrics {
     began(transport: string): void;
     ended(request: EndedRequest): void;
   };
-  /** Records that an append has become durable or has failed. */
-  appended(outcome: 'ok' | 'failed', tookMs: number): void;
+  /** Records that an append has become durable, was refused or has failed. */
+  appended(outcome: 'ok' | 'refused' | 'failed', tookMs: number): void;
   /** Records a commit of the embedded log: the number of appends in it, and its duration, sync included. */
   readonly committed: (commit: { readonly appends: number; readonly syncMs: number }) => void;
   /** Records that the event store has ended the live subscription, because events were left unread. */

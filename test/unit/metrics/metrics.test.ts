@@ -1,6 +1,7 @@
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { parse } from 'yaml';
 
 import {
@@ -11,6 +12,10 @@ import {
   histograms,
 } from '../../../services/metrics/catalog.js';
 import { openMetrics } from '../../../services/metrics/process-metrics.js';
+import { RevisionConflict, StoreUnavailable } from '../../../services/kernel/fault.js';
+import { streamName } from '../../../services/kernel/stream.js';
+import { measuredAppends } from '../../../services/main/metrics.js';
+import { sqliteEventStore } from '../../../services/store/log/sqlite-event-store.js';
 
 const ROOT = join(import.meta.dirname, '../../../..');
 const PAGE = join(ROOT, 'docs/operations/metrics.md');
@@ -163,6 +168,24 @@ describe('a process', () => {
     expect(text).toContain('flightlog_log_batch_appends_bucket{le="4"} 0');
     expect(text).toContain('flightlog_log_batch_appends_bucket{le="8"} 1');
     expect(text).toContain('flightlog_log_sync_duration_seconds_bucket{le="0.001"} 1');
+  });
+
+  it('counts an append that meets another revision as refused, and one that the store cannot take as failed', async () => {
+    const directory = mkdtempSync(join(tmpdir(), 'flightlog-measured-appends-'));
+    const log = await sqliteEventStore({ directory });
+    onTestFinished(() => rmSync(directory, { recursive: true }));
+    const metrics = openMetrics();
+    const store = measuredAppends(log, metrics);
+    const stream = streamName('purse', ['a']);
+    const event = (n: number) => ({ id: Buffer.alloc(16, n), type: 'Filled', data: new Uint8Array(), metadata: '{}' });
+    await store.append(stream, 'no-stream', [event(1)]);
+    await expect(store.append(stream, 'no-stream', [event(2)])).rejects.toThrow(RevisionConflict);
+    await log.close();
+    await expect(store.append(stream, 'any', [event(3)])).rejects.toThrow(StoreUnavailable);
+    const counts = (await lines(metrics)).filter((line) => line.startsWith('flightlog_append_duration_seconds_count'));
+    expect(counts).toEqual(
+      ['ok', 'refused', 'failed'].map((outcome) => `flightlog_append_duration_seconds_count{outcome="${outcome}"} 1`),
+    );
   });
 
   it('reads a gauge when it is asked, and leaves out one that has no value any more', async () => {
