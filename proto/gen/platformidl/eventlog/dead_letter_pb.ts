@@ -15,7 +15,7 @@ export const file_platformidl_eventlog_dead_letter: GenFile = /*@__PURE__*/
   fileDesc("CiZwbGF0Zm9ybWlkbC9ldmVudGxvZy9kZWFkX2xldHRlci5wcm90bxIUcGxhdGZvcm1pZGwuZXZlbnRsb2cirgEKCkRlYWRMZXR0ZXISDwoHcmVhY3RvchgBIAEoCRIQCghwb3NpdGlvbhgCIAEoBBIOCgZzdHJlYW0YAyABKAkSEAoIcmV2aXNpb24YBCABKAQSDgoGcmVhc29uGAUgASgJEikKBXNpbmNlGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIQCghhdHRlbXB0cxgHIAEoDRIOCgZwYXJrZWQYCCABKAgiRgoSRGVhZExldHRlclJlY29yZGVkEjAKBmxldHRlchgBIAEoCzIgLnBsYXRmb3JtaWRsLmV2ZW50bG9nLkRlYWRMZXR0ZXIiPQoYRGVhZExldHRlclJldHJ5UmVxdWVzdGVkEg8KB3JlYWN0b3IYASABKAkSEAoIcG9zaXRpb24YAiABKAQiNgoRRGVhZExldHRlclNraXBwZWQSDwoHcmVhY3RvchgBIAEoCRIQCghwb3NpdGlvbhgCIAEoBCI2ChFEZWFkTGV0dGVyU2V0dGxlZBIPCgdyZWFjdG9yGAEgASgJEhAKCHBvc2l0aW9uGAIgASgEYgZwcm90bzM", [file_google_protobuf_timestamp]);
 
 /**
- * An event that a reactor could not act on. Its position in the log identifies it.
+ * An event that a reactor could not act on. Requests and later events name it by its position in the log.
  *
  * @generated from message platformidl.eventlog.DeadLetter
  */
