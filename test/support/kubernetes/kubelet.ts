@@ -25,7 +25,7 @@ export const taskOf = ({ spec }: Pod): string => {
   return `${args[args.indexOf('task-module') + 1]}.${args[args.indexOf('task-name') + 1]}`;
 };
 
-/** The value of an argument of a pod, such as `--inputs`; empty without that argument. */
+/** The value of an argument that a pod has, such as `--inputs`. */
 const argument = ({ spec }: Pod, name: string): string => {
   const args = spec.containers[0]?.args ?? [];
   return args[args.indexOf(name) + 1] ?? '';

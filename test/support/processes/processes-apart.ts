@@ -9,7 +9,7 @@ import { eventStoreEnvironment } from './test-log.js';
 import { until } from '../until.js';
 
 /**
- * True when a control plane under test has one process for each role: two that serve the interface, two projectors and
+ * True when a control plane under test has processes of one role each: two that serve the interface, two projectors and
  * a reactor, which exports to Kafka where FLIGHTLOG_TEST_KAFKA names brokers. Needs FLIGHTLOG_TEST_LOG=eventstore.
  */
 export const areApart = process.env['FLIGHTLOG_TEST_ROLES'] === 'apart';

@@ -82,7 +82,10 @@ const valueOf = (draw: Draw, field: DescField, depth: number): unknown => {
 const isDrawn = (draw: Draw, field: DescField, depth: number): boolean =>
   (depth < MAX_DEPTH || !field.message) && draw(() => fc.nat(depth + 1)) <= 1;
 
-/** Generates a message with some of its fields set, as if it were `depth` levels deep in another one. */
+/**
+ * Generates a message as if it were `depth` levels deep in another one: at depth 0 each field is set, or one of each
+ * oneof; at greater depths only some are.
+ */
 export const messageOf = (draw: Draw, schema: DescMessage, depth = 0): Message => {
   const init: Record<string, unknown> = {};
   for (const field of schema.fields) {

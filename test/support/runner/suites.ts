@@ -70,7 +70,7 @@ export const OPERATIONS: Apart = {
   reactors: 'kills a server after each step from taking a slot to giving it back',
   readme: 'runs the commands of the README',
   'release-before': 'runs the release before beside this one on one log',
-  roles: 'starts a process for each role',
+  roles: 'starts one or two processes of each role',
   'roles-parked': 'starts a process for each role on a log with events that they cannot read',
   sandbox: 'starts the sandbox with most of its own flags',
   schedules: 'waits for many ticks of a schedule that fires every second',

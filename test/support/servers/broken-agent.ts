@@ -7,7 +7,7 @@ export type BrokenAgent = {
   readonly endpoint: string;
   /** Resolves when this many calls of an RPC have ended on the server's side, such as by a client that cancels them. */
   readonly left: (rpc: string, calls?: number) => Promise<void>;
-  /** Resolves with the next call that reaches the server. */
+  /** Resolves when the next call reaches the server. */
   readonly begun: () => Promise<unknown>;
   readonly close: () => void;
 };

@@ -13,7 +13,10 @@ import { ServerFeatures, SupportedMethodsSchema } from '../../../proto/gen/event
 import { Streams } from '../../../proto/gen/event_store/client/streams_pb.js';
 import { supportedMethods } from '../../../services/streams/eventstore/node.js';
 
-/** A node of a cluster that is not the leader: it answers every call with the leader's address. */
+/**
+ * A node of a cluster that is not the leader: it answers reads, appends and calls of persistent subscriptions with the
+ * leader's address.
+ */
 export type Follower = {
   /** `host:port`. */
   readonly address: string;
