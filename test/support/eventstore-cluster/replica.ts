@@ -7,7 +7,7 @@ const PAGE_EVENTS = 500;
 export type Replica = {
   /** The end of the replica: a position that no event has yet. */
   readonly end: () => bigint;
-  /** Reads the events after `end`; with `hasAll` all of them, otherwise those that are older than the lag. */
+  /** Reads the events from `end` on; with `hasAll` all of them, otherwise those that are older than the lag. */
   readonly advance: (hasAll: boolean) => void;
   /** Shows events this much later than they were written; with `Infinity`, no new ones. */
   readonly lag: (ms: number) => void;

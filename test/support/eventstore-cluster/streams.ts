@@ -16,8 +16,8 @@ export type Append = { readonly stream: string; readonly expected: Expected; rea
 
 /**
  * The outcome of an append. `revision` is the last revision of the stream after the append, and `current` that before
- * it; `undefined` is a stream without events. `position` is that of the last event, or of
- * the hidden record that an append without events writes. `port` is that of the leader.
+ * it; `undefined` is a stream without events. `position` is that of the last event, or of the hidden record that an
+ * append without events writes. `port` is that of the leader.
  */
 export type Outcome =
   | { readonly kind: 'written'; readonly revision: bigint | undefined; readonly position: bigint }

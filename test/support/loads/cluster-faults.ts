@@ -5,7 +5,7 @@ import { until } from '../until.js';
 /** A fault in a cluster; it is over when the promise resolves: there is a leader then, and every node runs. */
 export type ClusterFault = (cluster: Cluster) => Promise<void>;
 
-/** The time for which a node is killed, suspended or mute. */
+/** The time for which one node is killed, suspended or mute. */
 const AWAY_MS = 1_000;
 
 const untilRunning = (node: ClusterNode): Promise<boolean> => until(() => Promise.resolve(node.isRunning()), Boolean);
@@ -58,7 +58,7 @@ const deposed =
     await endedItself(leader, endings);
   };
 
-/** Runs another fault while a follower has a fault of its own, which `trouble` begins and `over` ends. */
+/** Runs another fault while a follower has a fault of its own, which `problem` begins and `over` ends. */
 const beside =
   (
     fault: ClusterFault,

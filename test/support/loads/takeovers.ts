@@ -15,7 +15,7 @@ export type Takeover = {
   readonly isReleased: boolean;
 };
 
-/** Watches every lease that changes its owner from now on. */
+/** Watches every lease of the views that changes its owner from now on. */
 export type TakeoverWatch = {
   /** All takeovers so far. */
   readonly all: () => Promise<readonly Takeover[]>;
