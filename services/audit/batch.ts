@@ -2,7 +2,10 @@ import type { AuditEntry } from '../kernel/ports/audit-trail.js';
 
 /** The most entries of one batch that are not refusals. */
 export const MAX_ENTRIES = 10_000;
-/** The most different refusals of one batch; equal ones are counted together. They are fewer, because any client that reaches the server can cause refusals. */
+/**
+ * The most different refusals of one batch; equal ones are counted together. They are fewer, because any client that
+ * reaches the server can cause refusals.
+ */
 export const MAX_REFUSALS = 100;
 
 const REFUSALS: ReadonlySet<string> = new Set(['UNAUTHENTICATED', 'PERMISSION_DENIED', 'RESOURCE_EXHAUSTED']);
