@@ -35,12 +35,11 @@ export const KEYS: readonly (readonly [string, string])[] = [
   ['g o', 'operate'],
 ];
 
-/** True for a key in a field, or in a dialog, whose page stays as it is. */
-const isElsewhere = ({ target }: KeyboardEvent): boolean =>
-  target instanceof HTMLElement &&
-  (target.isContentEditable ||
-    /^(?:INPUT|TEXTAREA|SELECT)$/u.test(target.tagName) ||
-    target.closest('[role="dialog"]') !== null);
+const isTyping = ({ target }: KeyboardEvent): boolean =>
+  target instanceof HTMLElement && (target.isContentEditable || /^(?:INPUT|TEXTAREA|SELECT)$/u.test(target.tagName));
+
+/** Asks the whole page: a button that is disabled while its action is sent loses the focus to the page. */
+const isDialogOpen = (): boolean => document.querySelector('[role="dialog"]') !== null;
 
 type Actions = { readonly search: () => void; readonly help: () => void };
 
@@ -58,7 +57,7 @@ export const useKeys = (scope: Scope | undefined, { search, help }: Actions): vo
         void navigate({ to: `/projects/$project/domains/$domain/${PLACES[key]}`, params: scope } as never);
     };
     const pressed = (event: KeyboardEvent): void => {
-      if (isElsewhere(event) || event.ctrlKey || event.metaKey || event.altKey) return;
+      if (isTyping(event) || isDialogOpen() || event.ctrlKey || event.metaKey || event.altKey) return;
       const isSecond = event.timeStamp - prefixAt.current < TOGETHER_MS;
       prefixAt.current = event.key === 'g' ? event.timeStamp : NEVER;
       if (isSecond) go(event.key);

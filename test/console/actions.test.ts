@@ -167,6 +167,24 @@ describe.skipIf(chromiumPath === undefined)('an action of the web console', () =
     expect(new URL(page.url()).pathname).toMatch(/\/schedules$/u);
   });
 
+  it('keeps its dialog and its page when such keys are pressed while it is sent, and after its error', async () => {
+    await open('schedules');
+    const held = await holdBack(page, /\/fire$/u);
+    await page.getByRole('button', { name: 'Fire now …' }).press('Enter');
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('button', { name: 'Fire now' }).click();
+    await held.first;
+    await page.keyboard.press('g');
+    await page.keyboard.press('o');
+    await held.requests[0]!.fulfill({ status: 503, body: '' });
+    await dialog.getByRole('alert').getByText('the server answered 503').waitFor();
+    await page.keyboard.press('g');
+    await page.keyboard.press('o');
+    expect(await dialog.allInnerTexts()).toHaveLength(1);
+    await page.keyboard.press('Escape');
+    await page.getByRole('heading', { level: 1, name: 'Schedules' }).waitFor();
+  });
+
   it('leaves no dialog open on another page', async () => {
     await open('schedules');
     await page.getByRole('link', { name: 'Tasks' }).click();
