@@ -34,8 +34,8 @@ const earlier = (one: Timestamp | undefined, other: Timestamp | undefined): Time
   (msOf(other) ?? Infinity) < (msOf(one) ?? Infinity) ? other : one;
 
 /**
- * The phase of a node after its transitions up to an index, the time at which that phase began, and the earliest time at
- * which a report says RUNNING.
+ * The phase of a node after its transitions up to an index, the time at which that phase began, and the earliest time
+ * at which a report says RUNNING.
  */
 const stateAt = (life: readonly NodeTransition[], index: number) => {
   let phase: PhaseName = 'UNDEFINED';

@@ -117,11 +117,12 @@ const UNUSUAL_TEXT = /-(?:29|30|31)T|T24|"-?\d+(?:\.\d+)?s[^"]|\\u00(?:2[de]|3\d
 export const mayBeMisread = (text: string): boolean => LONG_INTEGER.test(text) || UNUSUAL_TEXT.test(text);
 
 /**
- * Makes of the JSON of a message, in place, what the decoder reads rightly: without nulls of members of a oneof, which set nothing; with 64-bit integers of many
- * digits as texts; with times and durations that the decoder would take for others as texts that it refuses; and,
- * unless `keepUnknown`, without names that the message does not have.
+ * Makes of the JSON of a message, in place, what the decoder reads rightly: without nulls of members of a oneof, which
+ * set nothing; with 64-bit integers of many digits as texts; with times and durations that the decoder would take for
+ * others as texts that it refuses; and, unless `keepUnknown`, without names that the message does not have.
  *
- * @param json `text`, parsed.
+ * @param json the value of `text`, which is changed.
+ * @returns the value to decode.
  */
 export const toKnown = (type: DescMessage, text: string, json: JsonValue, keepUnknown: boolean): JsonValue => {
   const exact = LONG_INTEGER.test(text) ? (JSON.parse(withLongIntegersAsTexts(text)) as JsonValue) : json;
