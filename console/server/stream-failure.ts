@@ -1,7 +1,10 @@
 import { requestIdIn } from './answer-headers.js';
 import { ServerFailure } from './failure.js';
 
-/** The message of a refusal: JSON of the server, or anything of a proxy in between. */
+/**
+ * The message of a refusal; the HTTP status stands for it where the body is not the JSON of the server, as that of a
+ * proxy in between.
+ */
 const messageOf = async (answer: Response): Promise<string> => {
   try {
     const body: unknown = await answer.json();

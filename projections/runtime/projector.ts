@@ -45,7 +45,7 @@ export type Projector = {
   parked(): readonly ParkedStream[];
 };
 
-/** In stored form; decoded documents take about ten times as much memory. */
+/** In stored form; decoded documents take several times as much memory. */
 const CACHE_BYTES = 8 * 1024 * 1024;
 
 const GATHER_LIMITS: GatherLimits = { events: 10_000, documents: 4_000, bytes: 16 * 1024 * 1024 };

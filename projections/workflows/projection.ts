@@ -16,7 +16,7 @@ import { workflowCollection } from './columns.js';
 /** A registered workflow never changes, so its document is kept in stored form. */
 export type WorkflowDocument = Omit<StoredDocument, 'key' | 'position'>;
 
-/** The element of lists: the fields that a launch form needs, without the compiled closure. */
+/** The element of lists: the fields that a launch form needs; of the compiled closure, the interface alone. */
 const elementOf = (data: WorkflowRegistered, id: Identifier, createdAt: Timestamp): Uint8Array => {
   const { interface: typed, description } = data;
   return toBinary(

@@ -21,7 +21,10 @@ export type ReplayOptions = {
   readonly onProgress: (position: bigint, count: number) => void;
 };
 
-/** The largest request in bytes; a lower limit of the topic counts instead. */
+/**
+ * The largest request of several messages, in bytes; a lower limit of the topic counts instead. A larger message goes
+ * alone.
+ */
 const MAX_BATCH_BYTES = 500_000;
 
 const isPublishedTo = (topic: string, prefix: string, categories: readonly string[]): boolean =>

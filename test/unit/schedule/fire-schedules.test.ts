@@ -42,7 +42,10 @@ afterEach(async () => {
   rmSync(directory, { recursive: true });
 });
 
-/** The world that outlives a process: the log, the activations, the executions that were launched and the clock. */
+/**
+ * The part of the world that outlives a process, besides the log (`store`): the activations, the executions that were
+ * launched, the archived projects and the clock.
+ */
 const openWorld = () => {
   const timers = manualTimers(START);
   const plans = new Map<string, { plan: LaunchPlanName; segments: readonly Segment[] }>();
@@ -481,7 +484,10 @@ describe('the schedules of launch plans', () => {
 
   type Step = { readonly minutes: number; readonly what: string };
 
-  /** Plays steps; `kill` starts a new process beside the old one, which ends in the middle of its work. */
+  /**
+   * Plays steps; `kill` closes all processes, and at once starts a new one beside the work that they still finish. Work
+   * that waits in them, or is to be retried, is lost.
+   */
   const play = async (world: World, name: string, steps: readonly Step[]) => {
     let failing = '';
     const fails = (when: string): void => {

@@ -21,7 +21,7 @@ export const file_platformidl_eventlog_project: GenFile = /*@__PURE__*/
  */
 export type ProjectRegistered = Message<"platformidl.eventlog.ProjectRegistered"> & {
   /**
-   * As sent, without domains: they are the configuration's, the same for every project.
+   * As sent, without `org`. It has no domains: they are the configuration's, the same for every project.
    *
    * @generated from field: platformidl.admin.Project project = 1;
    */
