@@ -50,7 +50,9 @@ const NAMES = new Map(
   ),
 );
 
-/** The identifiers that a declaration or a parameter names; not those that are the name of a property, as in `{ own }`. */
+/**
+ * The identifiers that a declaration or a parameter names; not those that are the name of a property, as in `{ own }`.
+ */
 const namedIn = (node) => {
   switch (node?.type) {
     case 'Identifier':

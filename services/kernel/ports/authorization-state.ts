@@ -47,8 +47,8 @@ export interface AuthorizationState {
   /** Removes the objects of these kinds that belong to a grant. */
   removeGrant(kinds: readonly string[], grant: string): Promise<void>;
   /**
-   * Removes the objects whose content has this `accountId` at any depth: the sessions, grants and tokens of a person, and
-   * sign-ins that have not ended.
+   * Removes the objects whose content has this `accountId` at any depth: the sessions, grants and tokens of a person,
+   * and sign-ins that have not ended.
    */
   removeAccount(account: string): Promise<void>;
   /** Removes what expired before this time, in seconds since 1970. */
