@@ -1,5 +1,11 @@
 import type { ScheduleStatus } from '../../proto/gen/platformidl/eventlog/schedule_service_pb.js';
-import { FixedRateUnit, type Schedule } from '../../proto/gen/platformidl/admin/schedule_pb.js';
+import { type FixedRate, FixedRateUnit, type Schedule } from '../../proto/gen/platformidl/admin/schedule_pb.js';
+
+/** Registration accepts a unit that is none; a schedule with it never fires. */
+const rateText = ({ value, unit }: FixedRate): string =>
+  Object.hasOwn(FixedRateUnit, unit)
+    ? `every ${value} ${FixedRateUnit[unit].toLowerCase()}${value === 1 ? '' : 's'}`
+    : `every ${value} of the unknown unit ${unit}`;
 
 /** The schedule as it was registered, such as `15 5 * * *` or `every 10 minutes`. */
 export const scheduleText = (schedule: Schedule | undefined): string => {
@@ -11,7 +17,7 @@ export const scheduleText = (schedule: Schedule | undefined): string => {
       // oxlint-disable-next-line typescript/no-deprecated -- clients in the field still send it
       return expression.value;
     case 'rate':
-      return `every ${expression.value.value} ${FixedRateUnit[expression.value.unit].toLowerCase()}${expression.value.value === 1 ? '' : 's'}`;
+      return rateText(expression.value);
     default:
       return '';
   }
