@@ -22,7 +22,7 @@ const MAX_ATTEMPT = 2 ** 32 - 1;
 const MAX_LENGTH = 2_048;
 const MAX_SHOWN = 200;
 
-/** The words of flyteadmin are kept where it has a text, so that clients show what they are used to. */
+/** Refuses a request. The texts are those of flyteadmin where it has one: clients show what they are used to. */
 const refuse = (reason: string): RpcError => new RpcError('INVALID_ARGUMENT', reason);
 
 type Part = DataAddress['part'];
