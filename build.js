@@ -1,7 +1,7 @@
 // Translates TypeScript to JavaScript, file by file, and only what has changed. Types are not checked here, but by
 // `npm run lint` and `npm run check`. The product is also bundled into few files, in `dist/program`, which are the ones
-// that are started. `node build.js` translates the product, `node build.js --all` also tests, benchmarks and the modules
-// of the web console that tests import; `console/build.js` builds the web console itself.
+// that are started. `node build.js` translates the product, `node build.js --all` also tests, benchmarks and the
+// modules of the web console that tests import; `console/build.js` builds the web console itself.
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// Starts the command line. First checks the release of Node, in syntax that an old release can read. In a checkout, also
-// translates the sources that have changed and, for the commands that serve the web console, builds the console.
+// Starts the command line. First checks the release of Node, in syntax that an old release can read. In a checkout,
+// also translates the sources that have changed and, for the commands that serve the web console, builds the console.
 import { existsSync } from 'node:fs';
 
 /** The lowest minor version of each major one below 24 that is supported, as `engines` of package.json says. */
@@ -19,7 +19,9 @@ const translated = hasSources ? import('./build.js').then(({ bringUpToDate }) =>
 
 const consoleBuild = new URL('console/build.js', import.meta.url);
 
-/** True for a command that serves the web console. It serves all else without it, so a failed build is only reported. */
+/**
+ * True for a command that serves the web console. It serves all else without it, so a failed build is only reported.
+ */
 const servesConsole = hasSources && ['sandbox', 'serve'].includes(process.argv[2]) && existsSync(consoleBuild);
 const built = translated.then(() => {
   if (!servesConsole || process.argv.includes('--help') || process.argv.includes('-h')) return undefined;

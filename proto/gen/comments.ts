@@ -543,7 +543,7 @@ export const comments: Readonly<Record<string, string>> = {
   "platformidl.core.Node.id": "Unique in its workflow; `start-node` and `end-node` are taken.",
   "platformidl.core.Node.upstream_node_ids": "Nodes it waits for without taking a value of theirs. The order has no meaning.",
   "platformidl.core.NodeExecution": "Holds the phases of a node execution.",
-  "platformidl.core.NodeExecution.Phase": "Where a node is. SUCCEEDED, FAILED, ABORTED, SKIPPED, TIMED_OUT and RECOVERED are never left, except an ABORTED that\nwas inferred when the execution ended: the engine's own report of the end replaces it.",
+  "platformidl.core.NodeExecution.Phase": "Where a node is. SUCCEEDED, FAILED, ABORTED, SKIPPED, TIMED_OUT and RECOVERED are never left, except an ABORTED\nthat was inferred when the execution ended: the engine's own report of the end replaces it.",
   "platformidl.core.NodeExecution.Phase.DYNAMIC_RUNNING": "The node has made a graph, and runs it.",
   "platformidl.core.NodeExecution.Phase.RECOVERED": "The outputs were taken over, from a cache or from an execution before this one.",
   "platformidl.core.NodeExecution.Phase.SKIPPED": "The node is in a branch that was not taken.",

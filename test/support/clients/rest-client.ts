@@ -88,8 +88,8 @@ type Bound = { readonly verb: string; readonly path: string; readonly hasBody: b
 const FIELD = /\{([^}]+)\}/gu;
 
 /**
- * One HTTP binding of an RPC, filled in from the message; `undefined` when the message lacks a field of the path, or the
- * verb of the binding is none of {@link METHODS}.
+ * One HTTP binding of an RPC, filled in from the message; `undefined` when the message lacks a field of the path, or
+ * the verb of the binding is none of {@link METHODS}.
  */
 const filledIn = ({ pattern, body }: HttpRule, message: JsonObject): Bound | undefined => {
   const verb = METHODS.find((each) => each === pattern.case);

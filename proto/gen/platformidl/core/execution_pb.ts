@@ -116,8 +116,8 @@ export const NodeExecutionSchema: GenMessage<NodeExecution> = /*@__PURE__*/
   messageDesc(file_platformidl_core_execution, 1);
 
 /**
- * Where a node is. SUCCEEDED, FAILED, ABORTED, SKIPPED, TIMED_OUT and RECOVERED are never left, except an ABORTED that
- * was inferred when the execution ended: the engine's own report of the end replaces it.
+ * Where a node is. SUCCEEDED, FAILED, ABORTED, SKIPPED, TIMED_OUT and RECOVERED are never left, except an ABORTED
+ * that was inferred when the execution ended: the engine's own report of the end replaces it.
  *
  * @generated from enum platformidl.core.NodeExecution.Phase
  */
