@@ -74,7 +74,7 @@ const Asked = <Subject, Value>(props: AskedProps<Subject, Value>): ReactNode => 
               >
                 {action}
               </button>
-              <Dialog.Close className="button" disabled={isPending}>
+              <Dialog.Close className="button" disabled={isPending} autoFocus={isDanger === true && !Fields}>
                 Cancel
               </Dialog.Close>
             </div>

@@ -13,6 +13,7 @@ import { ScopeMenu } from './scope-menu.js';
 import { Search } from './search.js';
 import { SignedIn } from './signed-in.js';
 import { useTheme } from './theme.js';
+import { UnknownScope } from './unknown-scope.js';
 
 const CONNECTION_TEXTS = {
   connecting: 'Connecting …',
@@ -68,6 +69,7 @@ export const Shell = (): ReactNode => {
       </header>
       <Navigation scope={scope} />
       <main id="content" tabIndex={-1}>
+        <UnknownScope />
         <DialogHost>
           <Outlet />
         </DialogHost>

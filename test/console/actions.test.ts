@@ -125,6 +125,16 @@ describe.skipIf(chromiumPath === undefined)('an action of the web console', () =
     await page.unrouteAll({ behavior: 'ignoreErrors' });
   });
 
+  it('that is dangerous is not sent by Enter in a new dialog, whose focus is on its button Cancel', async () => {
+    await open('schedules');
+    await page.getByRole('button', { name: 'Skip next …' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.waitFor();
+    await page.keyboard.press('Enter');
+    await dialog.waitFor({ state: 'detached' });
+    expect(await page.getByRole('status', { name: 'Recorded event' }).textContent()).toBe('');
+  });
+
   it('keeps the question of its dialog and does what it says when another client changes the launch plan meanwhile', async () => {
     await open('launch_plans/pipeline.churn_daily?version=v1');
     await page.getByRole('button', { name: 'Deactivate …' }).click();

@@ -55,4 +55,14 @@ describe.skipIf(chromiumPath === undefined)('an address of the web console', () 
     await page.getByRole('heading', { level: 1, name: 'Launch etl/clean up' }).waitFor();
     await page.getByRole('alert').getByText('“etl/clean up” has a slash').waitFor();
   });
+
+  it('says that its project does not exist, or that the project has no such domain', async () => {
+    await page.goto(`${plane.server().ready.http}/console/projects/flytesnack/domains/development/executions`);
+    await page.getByRole('alert').getByText('There is no project “flytesnack”').waitFor();
+    await page.goto(`${plane.server().ready.http}/console/projects/flytesnacks/domains/live/tasks`);
+    await page.getByRole('alert').getByText('The project “flytesnacks” has no domain “live”').waitFor();
+    await open('tasks');
+    await page.getByRole('link', { name: 'hello.greet' }).waitFor();
+    expect(await page.getByRole('alert').count()).toBe(0);
+  });
 });
