@@ -55,8 +55,12 @@ describe('a lease of an execution', () => {
   it.each<[string, readonly ExecutionCommand[], LeaseWork]>([
     ['has been returned', [creation, leaseTo('a'), returnBy('a', 1)], leaseTo('b')],
     ['is over', [creation, leaseTo('a')], leaseTo('b', 1)],
-    ['is over and was reported for', [creation, leaseTo('a'), workflow('RUNNING', { producer: 'a' })], leaseTo('b', 1)],
-    ['is over of an execution that is ABORTING', [creation, leaseTo('a'), termination], leaseTo('b', 1)],
+    [
+      'is over after a report of its engine',
+      [creation, leaseTo('a'), workflow('RUNNING', { producer: 'a' })],
+      leaseTo('b', 1),
+    ],
+    ['is over while the execution is ABORTING', [creation, leaseTo('a'), termination], leaseTo('b', 1)],
   ])('follows another that %s', async (_, past, command) => {
     const stream = openStream(...past);
     expect(await stream.answer(command)).toBe('OK');

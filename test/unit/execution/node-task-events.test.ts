@@ -23,7 +23,11 @@ describe('a node event', () => {
   });
 
   it('creates a node in any phase', async () => {
-    for (const phase of nodePhases) expect(await openStream(creation).answer(node(phase))).toBe('OK');
+    for (const phase of nodePhases) {
+      const run = openStream(creation);
+      expect(await run.answer(node(phase))).toBe('OK');
+      expect(run.state().nodes.get('n0')?.phase).toBe(NODE[phase]);
+    }
   });
 
   it('is refused with the stored phase when the node has ended', async () => {
@@ -44,7 +48,7 @@ describe('a node event', () => {
     expect(await openStream(creation, node('RUNNING'), task('RUNNING')).answer(child)).toBe('OK');
   });
 
-  it.each(['project', 'domain', 'name'])('does not take the task of another %s for its parent', async (field) => {
+  it.each(['project', 'domain', 'name'])('has no parent task in an execution of another %s', async (field) => {
     const executionId = { ...id, [field]: 'other' };
     const parent = { taskId, retryAttempt: 0, nodeExecutionId: { nodeId: 'n0', executionId } };
     const child = node('QUEUED', { node: 'n1', parentTaskMetadata: { id: parent } as never });

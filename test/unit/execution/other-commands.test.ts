@@ -54,7 +54,8 @@ describe('an execution that has run longer than execution.timeout', () => {
     ['its engine aborts it', workflow('ABORTED'), 'TIMED_OUT'],
     ['the control plane ends it', expiry, 'TIMED_OUT'],
     ['its engine fails it', workflow('FAILED'), 'FAILED'],
-  ] as const)('is TIMED_OUT at its end unless its engine fails it: %s', (_, end, phase) => {
+    ['its engine reports its success', workflow('SUCCEEDED'), 'SUCCEEDED'],
+  ] as const)('is TIMED_OUT at its end unless its engine reports another end than ABORTED: %s', (_, end, phase) => {
     expect(openStream(creation, timeOut, end).state().phase).toBe(WORKFLOW[phase]);
     expect(openStream(creation, timeOut, termination, end).state().phase).toBe(WORKFLOW[phase]);
   });
@@ -103,7 +104,7 @@ describe('an update', () => {
     },
   );
 
-  it('is compared with no tags when there were none', () => {
+  it('to no tags records nothing when the execution was created without a spec', () => {
     expect(openStream({ ...creation, created: create(ExecutionCreatedSchema) }, tagged()).recorded).toHaveLength(1);
   });
 });

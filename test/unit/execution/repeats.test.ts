@@ -78,7 +78,7 @@ describe('events that an engine sends again', () => {
     rmSync(directory, { recursive: true });
   });
 
-  /** Starts as a process does. Gives the function that handles a command. */
+  /** Opens new sessions, as a process does at its start. Gives the function that handles a command. */
   const openRun = () => {
     const payloads = filePayloadStore({ directory });
     const sessions = openSessions({ store, payloads, now: Date.now });

@@ -81,7 +81,7 @@ export const node = (phase: keyof typeof NODE, more: NodeMore & { readonly node?
   return reportOf('node', toBinary(NodeExecutionEventRequestSchema, request), child !== 'unknown');
 };
 
-/** The id of the task in all reports of tasks. */
+/** The id of the task in a report of a task, unless the report gives another. */
 export const taskId = {
   resourceType: ResourceType.TASK,
   project: 'flytesnacks',
@@ -119,7 +119,7 @@ export const creation: CreateExecution = {
   created: create(ExecutionCreatedSchema, { id, spec: {} }),
 };
 
-/** The command that creates an execution with a slot of its launch plan. */
+/** The command that creates an execution with a slot of its launch plan; an empty `slotAttempt` means no slot. */
 export const creationOf = (own: ExecutionId, slotAttempt: string): CreateExecution => ({
   type: 'CreateExecution',
   id: own,
@@ -159,7 +159,7 @@ export const openStream = (...past: readonly ExecutionCommand[]) => {
   type Unsure = Extract<ReturnType<typeof decider.decide>, { kind: 'unsure' }>;
   const isUnsure = (settled: ExecutionRefusal | Unsure | undefined): settled is Unsure => settled?.kind === 'unsure';
 
-  /** Decides a command and records the events of an accepted one. Gives the refusal, or the events to compare with. */
+  /** Decides a command and records its events, also those of a refusal. Gives the refusal, or the events to compare. */
   const settle = (command: ExecutionCommand): ExecutionRefusal | Unsure | undefined => {
     const decision = decider.decide(state, command);
     if (decision.kind === 'unsure') return decision;

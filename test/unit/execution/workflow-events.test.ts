@@ -119,7 +119,7 @@ describe('a workflow event', () => {
     ]);
   });
 
-  it('that repeats its phase is recorded only when it comes from the cluster of the execution', async () => {
+  it('that repeats its phase is not recorded when it comes from another cluster', async () => {
     const run = openStream(creation, workflow('QUEUED', { producer: 'east' }), workflow('RUNNING', { second: 1 }));
     expect(await run.answer(workflow('RUNNING', { producer: 'west', second: 2 }))).toBe('phase-recorded');
     expect(run.recorded).toHaveLength(3);
@@ -127,7 +127,7 @@ describe('a workflow event', () => {
     expect(run.recorded).toHaveLength(4);
   });
 
-  it('is not checked against the cluster when it comes from the default producer', async () => {
+  it('is not checked against the cluster when it comes from a default producer', async () => {
     const run = openStream(creation, workflow('QUEUED', { producer: 'east' }));
     expect(await run.answer(workflow('RUNNING', { producer: 'propeller', second: 1 }))).toBe('OK');
     expect(await run.answer(workflow('SUCCEEDING', { second: 2 }))).toBe('OK');

@@ -59,7 +59,7 @@ describe('leases of executions on a log', () => {
   };
   const types = async ({ name }: { readonly name: string }) => (await plane.history(name)).map(({ type }) => type);
 
-  it('are given once, and recorded with the engine as actor', async () => {
+  it('are given to one engine at a time, and recorded with the engine as actor', async () => {
     const id = await fresh();
     const given = await leases.lease(id, engine('a'), TERMS);
     expect(given).toEqual({ kind: 'leased', number: 1, position: expect.any(BigInt) as bigint });

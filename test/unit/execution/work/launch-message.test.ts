@@ -120,7 +120,7 @@ describe('the launch of an execution', () => {
       expect(bare).not.toHaveProperty(field);
   });
 
-  it('has the resources of each task that has a container', () => {
+  it('has the resources of each task that has an id and a container', () => {
     const { containers } = messageOf({ engine: { taskResources: { defaults: { cpu: '3', memory: '1Gi' } } } });
     expect(containers).toMatchObject([{ taskId: containerTask, resources: { requests: [{ value: '3' }, {}] } }]);
     expect(messageOf({}).containers).toHaveLength(1);
