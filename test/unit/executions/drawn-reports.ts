@@ -206,7 +206,7 @@ const TREE: readonly (readonly [fc.Arbitrary<DrawnReport>, string | undefined])[
   [attemptReport('inside', 0), 'inside'],
 ];
 
-/** Any reports in any order. All lengths are equally likely, because short sequences have few repeated reports. */
+/** Any reports in any order. `size` makes long sequences likely: short ones have few repeated reports. */
 export const anyReports: fc.Arbitrary<readonly DrawnReport[]> = fc.array(
   fc.oneof(workflowReport(), ...TREE.map(([report]) => ({ arbitrary: report, weight: 2 }))),
   { maxLength: 40, size: 'max' },

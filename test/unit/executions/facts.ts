@@ -51,7 +51,7 @@ const setResult = (
 
 type Logs = TaskExecutionEvent['logs'];
 
-/** Adds log links; a link is replaced by a later one with the same URI or name. */
+/** Adds the log links of an event. They replace the links of earlier events with the same URI or name. */
 const setLogs = (facts: Facts, prefix: string, logs: Logs): void => {
   for (const { uri, name } of logs)
     for (const [key, known] of facts)
@@ -85,7 +85,7 @@ const addReasons = (facts: Facts, event: TaskExecutionEvent): void => {
   setLast(facts, 'reason', reasons.at(-1));
 };
 
-/** Sets the facts that a newer event of the same phase replaces. */
+/** Sets the facts of an event that later events replace. */
 const addDetails = (facts: Facts, event: TaskExecutionEvent): void => {
   setLogs(facts, 'log ', event.logs);
   setResources(facts, event);
@@ -102,7 +102,7 @@ const ordered = new WeakMap<Facts, Ordered>();
 /** The names of the facts that {@link addDetails} sets. */
 const DETAILS = /^(?:log |resource |info|generated name$|plugin$|instance$|context$)/u;
 
-/** Sets the facts of all events so far. An event with an older version than the newest counts before all others. */
+/** Sets the facts of all events so far. An event of a version below `order.version` counts before all others. */
 const setDetails = (facts: Facts, event: TaskExecutionEvent, isNewPhase: boolean): void => {
   const order = ordered.get(facts) ?? { events: [], version: 0 };
   ordered.set(facts, order);
@@ -115,7 +115,10 @@ const setDetails = (facts: Facts, event: TaskExecutionEvent, isNewPhase: boolean
   for (const [key, value] of own) facts.set(key, value);
 };
 
-/** Adds the facts of one more event about a task attempt; `isNewPhase` when its phase and version are new. */
+/**
+ * Adds the facts of one more event about a task attempt. `isNewPhase` is false when the event repeats the current phase
+ * without a higher version.
+ */
 export const addTaskFacts = (facts: Facts, event: TaskExecutionEvent, isNewPhase: boolean): void => {
   if (event.inputValue.case === 'inputUri') setFirst(facts, 'input', event.inputValue.value);
   setResult(facts, event.outputResult, isNewPhase);
@@ -151,7 +154,7 @@ export const taskFacts = ({ inputUri, closure }: TaskExecution): Facts => {
   return facts;
 };
 
-/** Adds the facts of one more event about a node; `isNewPhase` when its phase was not recorded before. */
+/** Adds the facts of one more event about a node. `isNewPhase` is false when the event repeats the current phase. */
 export const addNodeFacts = (facts: Facts, event: NodeExecutionEvent, isNewPhase: boolean): void => {
   for (const name of ['isParent', 'isDynamic', 'isArray', 'isEager'] as const) setTrue(facts, name, event[name]);
   if (event.inputValue.case === 'inputUri') setFirst(facts, 'input', event.inputValue.value);
@@ -189,7 +192,7 @@ export const nodeFacts = ({ inputUri, closure, metadata }: NodeExecution): Facts
   return facts;
 };
 
-/** Adds the facts of one more event about the execution itself; `isNewPhase` when its phase was not recorded before. */
+/** Adds the facts of one more event about the execution itself. `isNewPhase` is false for a repeated phase. */
 export const addExecutionFacts = (facts: Facts, event: WorkflowExecutionEvent, isNewPhase: boolean): void => {
   const { outputResult: result } = event;
   if (result.case === undefined || (!isNewPhase && facts.has('result'))) return;

@@ -108,7 +108,7 @@ const addFacts: Readonly<Record<Report['entity'], (facts: Facts, bytes: Uint8Arr
   task: (facts, bytes, isNewPhase) => addTaskFacts(facts, fromBinary(TaskExecutionEventSchema, bytes), isNewPhase),
 };
 
-/** The facts of all acknowledged events, by entity; those of the execution itself have the empty key. */
+/** The facts of all recorded reports, by entity; those of the execution itself have the empty key. */
 const factsOfEvents = (run: Run): ReadonlyMap<string, Facts> => {
   const found = new Map<string, Facts>();
   for (const { report } of reports(run.events())) {
@@ -145,13 +145,13 @@ describe("the views of an engine's reports", () => {
     await fc.assert(
       fc.asyncProperty(anyReports, fc.infiniteStream(fc.nat()), async (drawn, chance) => {
         const [once, again] = [openStream(creation), openStream(creation)];
-        const acknowledged: DrawnReport[] = [];
+        const recorded: DrawnReport[] = [];
         for (const each of drawn) {
           await once.refusal(each.command());
           const before = again.recorded.length;
           await again.refusal(each.command());
-          if (again.recorded.length > before) acknowledged.push(each);
-          const earlier = acknowledged[(chance.next().value ?? 0) % Math.max(acknowledged.length, 1)];
+          if (again.recorded.length > before) recorded.push(each);
+          const earlier = recorded[(chance.next().value ?? 0) % Math.max(recorded.length, 1)];
           if (earlier === undefined) continue;
           expect((await again.refusal(earlier.command(true)))?.kind).toBe('phase-recorded');
           repeated += 1;
@@ -244,7 +244,7 @@ describe("the views of an engine's reports", () => {
     expect(compared).toBeGreaterThan(numRuns);
   });
 
-  it('have every fact of the acknowledged reports', { timeout }, async () => {
+  it('have every fact of the recorded reports', { timeout }, async () => {
     let compared = 0;
     await fc.assert(
       fc.asyncProperty(anyReports, async (drawn) => {

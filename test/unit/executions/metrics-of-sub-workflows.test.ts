@@ -51,7 +51,7 @@ const spansOf = (span: Span | undefined, nodeId: string): readonly Span[] => {
   return [...own, ...(span?.spans ?? []).flatMap((each) => spansOf(each, nodeId))];
 };
 
-it('the time of a node in a sub-workflow is by its definition there, not in one of that name elsewhere', async () => {
+it('the time of a node follows the sub-workflow of its own project, not one of the same name in another', async () => {
   const [metrics] = executionMetricsRoutes(reads);
   const call = { principal: 'p', requestId: 'r', caller: { access: UNLIMITED }, isCancelled: () => false } as Call;
   const id = { project: 'own', domain: 'd', name: 'x' };
