@@ -37,16 +37,16 @@ describe('the position up to which all events must be published', () => {
   const upTo = (...positions: readonly bigint[]): bigint =>
     publishedUpTo(new Map(positions.map((position, partition) => [partition, { ...found, position }])), own);
 
-  it('is the lowest of those that are recorded, so that all events of a partition without one are missing', () => {
+  it('is the lowest of those that are recorded', () => {
     expect(upTo(7n, 5n, 9n)).toBe(5n);
   });
 
-  it('is unknown when none is recorded, where nothing would be compared', () => {
+  it('is refused when none is recorded, because nothing would be compared', () => {
     expect(() => upTo()).toThrow(ExportRefused);
     expect(() => upTo()).toThrow(`${TOPIC} has no position: the export has published nothing, or its positions`);
   });
 
-  it('is not that of another log', () => {
+  it('is refused when it is that of another log', () => {
     expect(() => publishedUpTo(new Map([[0, found]]), { ...own, logId: '1' })).toThrow(
       'have the events of another log',
     );

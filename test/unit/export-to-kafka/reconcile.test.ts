@@ -16,7 +16,7 @@ describe('the event of a message', () => {
     ['a number', '7', {}],
     ['an empty object', '{}', {}],
     ['JSON without a sequence', '{"stream":"orders"}', {}],
-    ['JSON with another stream', '{"stream":7,"sequence":"7"}', {}],
+    ['JSON whose stream is a number', '{"stream":7,"sequence":"7"}', {}],
     ['a message of protobuf without attributes', '', PROTOBUF],
   ])('is not found in %s', (_name, text, headers) => {
     expect(revisionIn(headers, Buffer.from(text))).toBeUndefined();
