@@ -509,7 +509,7 @@ describe('a caller whose requests are refused', () => {
   });
 });
 
-describe('bytes that are no HTTP/2', () => {
+describe('bytes that are no valid HTTP/2', () => {
   it.each([
     ['a DATA frame without bytes and without a stream', Buffer.concat([Buffer.from(PREFACE), Buffer.alloc(9)])],
     ['noise', Buffer.concat([Buffer.from(PREFACE), Buffer.alloc(4_000, 0xa5)])],

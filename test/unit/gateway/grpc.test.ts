@@ -232,7 +232,7 @@ describe('a call over gRPC', () => {
   });
 });
 
-/** An event of a node whose inputs have a literal in this many collections; each is two levels of messages. */
+/** An event of a node whose outputs have a literal in this many collections; each is two levels of messages. */
 const nested = (levels: number): Uint8Array => {
   let bytes: Buffer = Buffer.alloc(0);
   const wrap = (field: number, inner: Buffer): Buffer => {

@@ -9,7 +9,7 @@ import { writeJson } from '../../../services/gateway/rest/json.js';
 const FAR = 10n ** 15n;
 
 describe('a message that JSON has no form for', () => {
-  it('is shown with its times at the end of their range', () => {
+  it('is shown with its times and durations at the limits of their ranges', () => {
     const event = create(TaskExecutionEventSchema, {
       occurredAt: { seconds: FAR, nanos: -1 },
       logs: [{ ttl: { seconds: -FAR, nanos: 5 } }],

@@ -13,7 +13,10 @@ const extension = (name: string, extendee: string, number: number, typeName?: st
   ...(typeName === undefined ? { type: Type.STRING } : { type: Type.MESSAGE, typeName }),
 });
 
-/** A file of a package that is served under a second name, with extensions of its own message and of another's. */
+/**
+ * A file of a package that is served under a second name, with extensions of its own message and of a message of
+ * another package.
+ */
 const file = create(FileDescriptorProtoSchema, {
   ...{ name: 'one/file.proto', package: 'one', syntax: 'proto2', dependency: ['google/protobuf/descriptor.proto'] },
   messageType: [

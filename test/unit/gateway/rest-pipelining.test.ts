@@ -135,7 +135,7 @@ describe('requests that a client sends without waiting for answers', () => {
   it.each([
     ['a write', write()],
     ['a read', 'GET /api/v1/tasks/p/d/n/slow HTTP/1.1\r\nHost: x\r\n\r\n'],
-  ])('are not read while one waits for %s, beyond what fits the buffers', async (_, first) => {
+  ])('are not read while %s before them is handled, beyond what fits the buffers', async (_, first) => {
     const { socket } = send(first);
     await expect.poll(() => steps).toHaveLength(1);
     const mebibyte = Buffer.from(padded.repeat(2 ** 20 / padded.length));

@@ -53,16 +53,16 @@ describe('the HTTP bindings', () => {
   const bindings = readBindings(routeTable([]));
 
   const nameOf = ({ endpoint }: { readonly endpoint: Endpoint }): string => endpoint.name;
-  /** Streams in both directions, which REST cannot carry. */
+  /** Streams whose client reads answers before it sends its next message, which one HTTP request cannot do. */
   const overGrpcAlone = ['EngineService.Work', 'EngineService.Report'];
 
-  it('are there for every RPC that REST can carry', () => {
+  it('are there for every RPC but the streams of engines', () => {
     const all = routeTable([]).map(({ name }) => name);
     const bound = new Set(bindings.map(nameOf));
     expect(all.filter((name) => !bound.has(name))).toEqual(overGrpcAlone);
   });
 
-  it('give each RPC that REST can carry a path under /api/v1/', () => {
+  it('give each RPC that has a binding a path under /api/v1/', () => {
     const under = bindings.filter(({ template }) => template.startsWith('/api/v1/'));
     expect(new Set(under.map(nameOf))).toEqual(new Set(bindings.map(nameOf)));
   });

@@ -53,7 +53,7 @@ describe('the audit of a call', () => {
     expect(await entriesOf(terminateExecution, thrown)).toMatchObject([{ code: 'INVALID_ARGUMENT', reason: '' }]);
   });
 
-  it('has no read and no report of an engine', async () => {
+  it('has no entry for a permitted read or report of an engine', async () => {
     expect(await entriesOf(getExecution)).toEqual([]);
     expect(await entriesOf(createNodeEvent)).toEqual([]);
     expect(await entriesOf(getExecution, new RpcError('NOT_FOUND', 'no'))).toEqual([]);

@@ -70,10 +70,10 @@ describe('the deadline of a call', () => {
   it.each([
     ['DEADLINE_EXCEEDED', 'too late', 1_000],
     ['CANCELLED', 'the caller has gone', 60_000],
-  ])('is what ends a command that is given up when it has passed: %s', async (code, message, ms) => {
-    const late = callOf(getTask, { deadline: { ms, message: 'too late' }, startedAt: performance.now() - 2_000 });
-    // A command that waits for its turn finds out that its time is over while a timer cannot fire.
-    await expect(dispatcher([deadline])(late, () => Promise.reject(callerDisconnected()))).rejects.toMatchObject({
+  ])('gives its own error to a call that is cancelled after it, and not before: %s', async (code, message, ms) => {
+    const call = callOf(getTask, { deadline: { ms, message: 'too late' }, startedAt: performance.now() - 2_000 });
+    // A command in a queue may find out that its time is over before the timer of the deadline can fire.
+    await expect(dispatcher([deadline])(call, () => Promise.reject(callerDisconnected()))).rejects.toMatchObject({
       code,
       message,
     });

@@ -18,9 +18,9 @@ const recordedOf = async (error: Error): Promise<{ code: string; isShed: boolean
 };
 
 it.each([
-  ['an error', new RpcError('RESOURCE_EXHAUSTED', 'later', [], 1_000)],
+  ['an RpcError', new RpcError('RESOURCE_EXHAUSTED', 'later', [], 1_000)],
   ['a fault', new TooManyQueries('busy')],
-])('a call that %s refuses because of overload is counted as shed', async (_name, error) => {
+])('a call that is refused with %s because of overload is counted as shed', async (_name, error) => {
   expect(await recordedOf(error)).toEqual({ code: 'RESOURCE_EXHAUSTED', isShed: true });
 });
 
