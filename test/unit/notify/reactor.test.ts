@@ -41,7 +41,7 @@ import { templates } from './sample-message.js';
 import { uuidText } from '../../../services/kernel/encoding/id-text.js';
 import { executionStream } from '../../../services/kernel/execution-id.js';
 
-const START = 1_700_000_000_000;
+const START_MS = 1_700_000_000_000;
 const DAY_MS = 86_400_000;
 const FIRST_RETRY_MS = 5_000;
 const TIMEOUT_MS = 10_000;
@@ -65,7 +65,7 @@ beforeEach(async () => {
   directory = mkdtempSync(join(tmpdir(), 'flightlog-notify-'));
   store = await sqliteEventStore({ directory });
   payloads = filePayloadStore({ directory });
-  timers = manualTimers(START);
+  timers = manualTimers(START_MS);
   sessions = openSessions({ store, payloads, now: () => timers.now() });
   smtp = await smtpSink();
   hooks = await webhookSink();
@@ -315,7 +315,7 @@ describe('the messages about an execution', () => {
       type === 'NotificationFailed' ? [timestampMs(data.nextAttemptAt!)] : [],
     );
     // The first two failures were recorded at the start, the other two at the first retry.
-    const delays = nextMs.map((ms, index) => ms - (index < 2 ? START : START + FIRST_RETRY_MS));
+    const delays = nextMs.map((ms, index) => ms - (index < 2 ? START_MS : START_MS + FIRST_RETRY_MS));
     expect(delays.map((ms) => ms / delays[0]!)).toEqual([1, 1, 2, 2]);
   });
 
@@ -365,7 +365,7 @@ describe('the messages about an execution', () => {
     await untilTypes('Started', 'Failed');
     const failed = (await recorded()).at(-1);
     const retryAfterSeconds = 120; // the header `Retry-After` of `/busy`
-    expect(failed?.data).toMatchObject({ nextAttemptAt: { seconds: BigInt(START / 1_000 + retryAfterSeconds) } });
+    expect(failed?.data).toMatchObject({ nextAttemptAt: { seconds: BigInt(START_MS / 1_000 + retryAfterSeconds) } });
   });
 
   it('that may have been sent are sent once more, which they say, and then given up', async () => {
@@ -547,7 +547,7 @@ describe('many messages about one launch plan', () => {
     );
     start([], { onOutcome }); // the first process stays where it is: its second command never ends
     await untilMails(3); // the message that was not recorded goes out by itself, as the first of the new process
-    await untilWaiting(1); // the digest, which was begun: until then a timer that is advanced does not wake it
+    await untilWaiting(1); // the digest that was begun; its timer is set only now
     timers.advance(2 * TIMEOUT_MS);
     await untilMails(4);
     await untilWaiting(0);
@@ -650,7 +650,7 @@ describe('an execution that runs for long', () => {
     expect(await types()).toEqual([]);
   });
 
-  it('causes no further message once it has ended, and one that was begun is finished', async () => {
+  it('causes no further message once it has ended, and one that has failed is tried again', async () => {
     startLong('deferred@example.com');
     await run();
     await untilWaiting(1);
