@@ -5,7 +5,7 @@ import { viewLags } from '../../../services/main/metrics.js';
 const lag = { ms: () => 10, problem: () => undefined, endsEarly: () => false, close: () => undefined };
 const well = { name: 'views', state: 'well', lagMs: 10 } as const;
 
-it('views that are being built are named in the check, unless there is a worse reason', () => {
+it('views that are being built are named in the check, unless the check names a problem', () => {
   expect(viewsCheck(lag, { building: [] }, 'down')).toEqual(well);
   const reason = 'being built from the log: tasks, signals';
   expect(viewsCheck(lag, { building: ['tasks', 'signals'] }, 'degraded')).toEqual({

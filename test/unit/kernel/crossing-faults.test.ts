@@ -25,7 +25,7 @@ describe('a fault that crosses to another thread', () => {
     expect(fieldsOf(arrived)).toEqual(fieldsOf(fault));
   });
 
-  it('is of a class in `fault.ts`, whatever its code', () => {
+  it('has a class in `fault.ts` for each code that the gateway answers', () => {
     const codes = classes.map((each) => new each('a text', 7n, 'a reason').code);
     expect(codes.sort()).toEqual(Object.keys(faultFailures).sort());
   });

@@ -169,7 +169,7 @@ const openAfterEach = async (after: bigint): Promise<readonly ReadonlyMap<string
   return all;
 };
 
-/** The plan of each attempt that has ever had a slot. */
+/** The stream of slots in which each attempt has taken one. */
 const plansOfAttempts = async (after: bigint): Promise<ReadonlyMap<string, string>> => {
   const plans = new Map<string, string>();
   for await (const { events } of store.readLog({ after, filter: { types: ['SlotTaken'] } }))

@@ -38,7 +38,7 @@ describe('a client of the configuration', () => {
     await expect(assertDistinctNames(settingsWith(web))).resolves.toBeUndefined();
   });
 
-  it('must be readable, as the users must: the setting and the file are named otherwise', async () => {
+  it('is refused beside a malformed file of clients, with the setting and the file in the error', async () => {
     const settings = settingsWith({ id: 'propeller', secret });
     await expect(assertPrincipalFiles(settings)).resolves.toBeUndefined();
     writeFileSync(join(data, 'clients.json'), '{"clients":{"web":{"roles":5}}}');

@@ -135,7 +135,7 @@ describe('the memory of a folded prefix', () => {
   it('is freed once more documents are changed than `maxDocuments`', async () => {
     const events = recorded(['a', 'b', 'c', 'd', 'a', 'a'].map((part) => ({ stream: 's', parts: [part] })));
     const { steps, openStore } = stores();
-    // Pages of two events: after each, two more tallies are in memory, and the one count.
+    // Pages of two events: the first two change two tallies each, the third none of them anew; and each the one count.
     const folded = await fold(events, { openStore }, { maxDocuments: 5 });
     expect(steps).toEqual([]);
     await folded.toStore();

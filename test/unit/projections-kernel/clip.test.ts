@@ -8,7 +8,7 @@ const FACE = '\u{1f600}';
 
 const collection: Collection = { name: 'texts', version: 1, fields: { text: 'text' }, indexes: [] };
 
-/** Writes a text as an indexed field, and reads it again. */
+/** Writes a text as a field of a document, and reads it again. */
 const throughStore = async (text: string): Promise<unknown> => {
   const store = sqliteReadStore({ directory: undefined, mode: 'read-write' });
   await store.prepare([collection]);
