@@ -214,7 +214,7 @@ describe('large requests over REST', () => {
     });
   });
 
-  it('are counted for a path of links, too, where the server has none', async () => {
+  it('are counted also for the path of an upload link when the server has no links', async () => {
     const { url, send } = await rest({ waitMs: 200, totalBytes: LARGE_BYTES });
     await beginBody(url, LENGTH).sent;
     expect((await send('PUT', '/data/file', body())).status).toBe(429);

@@ -13,7 +13,7 @@ import { overHttp } from './toy.js';
 
 const PATH = '/api/v1/agent/task/stream';
 
-/** The output prefixes of the headers that the stream was sent. */
+/** The output prefix in each message that the handler has received. */
 const prefixes: (string | undefined)[] = [];
 
 /** The answer to each message. */

@@ -75,7 +75,7 @@ describe('a call', () => {
     },
   );
 
-  it('whose request cannot be read needs the permission everywhere', async () => {
+  it('whose request cannot be decoded needs the permission everywhere', async () => {
     const request = Uint8Array.of(0x0a, 0xff); // a field 1 whose length ends early
     const unreadable = () => callOf(admin.createTask, { headers, request });
     expect(await ask(ada([IN_DEVELOPMENT]), unreadable())).toMatch('PERMISSION_DENIED');
@@ -83,7 +83,7 @@ describe('a call', () => {
     expect(await ask(ada([everywhere]), unreadable())).toBe('done for "ada"');
   });
 
-  it('whose reference to a resource cannot be read needs to read everywhere', async () => {
+  it('whose reference to a resource cannot be decoded needs the permission to read everywhere', async () => {
     const id = { project: 'a', domain: 'development', name: 'n', version: 'v' };
     const named = toBinary(LaunchPlanCreateRequestSchema, create(LaunchPlanCreateRequestSchema, { id }));
     const request = Buffer.concat([named, Uint8Array.of(0x12, 0x02, 0x0a, 0xff)]); // a spec with a broken workflow_id

@@ -71,9 +71,9 @@ describe('the deadline of a call', () => {
     ['DEADLINE_EXCEEDED', 'too late', 1_000],
     ['CANCELLED', 'the caller has gone', 60_000],
   ])('gives its own error to a call that is cancelled after it, and not before: %s', async (code, message, ms) => {
-    const call = callOf(getTask, { deadline: { ms, message: 'too late' }, startedAt: performance.now() - 2_000 });
+    const limited = callOf(getTask, { deadline: { ms, message: 'too late' }, startedAt: performance.now() - 2_000 });
     // A command in a queue may find out that its time is over before the timer of the deadline can fire.
-    await expect(dispatcher([deadline])(call, () => Promise.reject(callerDisconnected()))).rejects.toMatchObject({
+    await expect(dispatcher([deadline])(limited, () => Promise.reject(callerDisconnected()))).rejects.toMatchObject({
       code,
       message,
     });

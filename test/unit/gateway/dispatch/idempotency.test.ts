@@ -42,7 +42,7 @@ describe.each(['message', 'bytes'] as const)('the content for an idempotency key
     expect(await seen(kind, requestOf(40_000), 'k')).toEqual({ content: 'elsewhere', elsewhere: ['CreateTask'] });
   });
 
-  it.each(['', 'k'.repeat(257)])('is refused with a key that has not 1 to 256 characters', async (key) => {
+  it.each(['', 'k'.repeat(257)])('is refused with a key that does not have 1 to 256 characters', async (key) => {
     await expect(seen(kind, requestOf(1), key)).rejects.toThrow(
       `invalid value for idempotency-key: not ${key.length}, but 1 to 256 characters`,
     );
