@@ -71,7 +71,7 @@ describe('a rule', () => {
     ['of another phase', { phases: [Phase.SUCCEEDED, Phase.RUNNING] }, false],
     ['with a label that the execution has', { labels: { team: 'sales' } }, true],
     ['with a label of another value', { labels: { team: 'support' } }, false],
-    ['with a label that the execution has not', { labels: { team: 'sales', tier: '' } }, false],
+    ['with a label that the execution does not have', { labels: { team: 'sales', tier: '' } }, false],
   ])('%s, %j, applies: %s', (_, fields, doesApply) => {
     expect(destinations(content, routing([{ ...rule, ...fields }]))).toEqual(doesApply ? ['hook:'] : []);
   });

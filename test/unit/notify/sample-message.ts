@@ -6,8 +6,9 @@ import { IdentifierSchema } from '../../../proto/gen/platformidl/core/identifier
 import type { MessageContent } from '../../../services/reactors/notify/message-content.js';
 import { composeMessage, type Message, type Templates } from '../../../services/reactors/notify/message/message.js';
 
-/** The time at which the execution of the samples was created, in milliseconds since 1970, and the time that it ran. */
-export const START = Date.UTC(2026, 0, 1);
+/** The time at which the execution of the samples was created, in milliseconds since 1970. */
+export const START_MS = Date.UTC(2026, 0, 1);
+/** The time that the execution ran. */
 const RUN_MS = (90 * 60 + 30) * 1_000;
 
 const definition = (name: string) =>
@@ -19,9 +20,9 @@ export const failure: MessageContent = {
   eventId: '0a0b',
   revision: 7n,
   phase: Phase.FAILED,
-  createdAtMs: START,
-  occurredAtMs: START + RUN_MS,
-  recordedAtMs: START + RUN_MS + 500,
+  createdAtMs: START_MS,
+  occurredAtMs: START_MS + RUN_MS,
+  recordedAtMs: START_MS + RUN_MS + 500,
   error: 'no such file',
   failingNode: 'n1',
   workflow: definition('orders.daily'),

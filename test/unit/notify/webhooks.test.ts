@@ -10,7 +10,7 @@ import { pagerDutyChannel } from '../../../services/reactors/notify/channels/pag
 import { slackChannel } from '../../../services/reactors/notify/channels/slack.js';
 import { webhookChannel, type WebhookOptions } from '../../../services/reactors/notify/channels/webhook.js';
 import { webhookSink, type WebhookSink } from '../../support/servers/webhook-sink.js';
-import { failure, messageTo, START } from './sample-message.js';
+import { failure, messageTo, START_MS } from './sample-message.js';
 
 const KEY = Buffer.from('a key of some length');
 let sink: WebhookSink;
@@ -21,7 +21,7 @@ beforeEach(async () => {
 afterEach(() => sink.close());
 
 /** The options of a channel that posts to this path of the sink. */
-const target = (path: string) => ({ url: `${sink.url}${path}`, allowPrivate: true, now: () => START });
+const target = (path: string) => ({ url: `${sink.url}${path}`, allowPrivate: true, now: () => START_MS });
 const hook = (path: string, more: Partial<WebhookOptions> = {}) =>
   webhookChannel({ ...target(path), secret: `whsec_${KEY.toString('base64')}`, logId: 'log-1', ...more });
 const send = (path: string, timeoutMs = 10_000): Promise<AttemptOutcome> =>
@@ -47,9 +47,9 @@ describe('a webhook', () => {
   it('gets a signature that its key verifies', async () => {
     await send('/hook');
     const { headers = {}, body } = sink.posts[0] ?? {};
-    expect(headers).toMatchObject({ 'webhook-id': 'm-', 'webhook-timestamp': String(START / 1_000) });
+    expect(headers).toMatchObject({ 'webhook-id': 'm-', 'webhook-timestamp': String(START_MS / 1_000) });
     const signature = createHmac('sha256', KEY)
-      .update(`m-.${START / 1_000}.${body}`)
+      .update(`m-.${START_MS / 1_000}.${body}`)
       .digest('base64');
     expect(headers).toMatchObject({ 'webhook-signature': `v1,${signature}` });
   });
@@ -207,16 +207,16 @@ describe('an address', () => {
 
 describe('Retry-After', () => {
   it('is in seconds or a date, and at most a day', () => {
-    expect(retryAfterMs('7', START)).toBe(7_000);
-    expect(retryAfterMs(new Date(START + 9_000).toUTCString(), START)).toBe(9_000);
-    expect(retryAfterMs('9999999', START)).toBe(86_400_000);
-    expect(retryAfterMs('soon', START)).toBeUndefined();
+    expect(retryAfterMs('7', START_MS)).toBe(7_000);
+    expect(retryAfterMs(new Date(START_MS + 9_000).toUTCString(), START_MS)).toBe(9_000);
+    expect(retryAfterMs('9999999', START_MS)).toBe(86_400_000);
+    expect(retryAfterMs('soon', START_MS)).toBeUndefined();
   });
   it('is never a time before now', () => {
     const times = fc.date({ noInvalidDate: true }).map((date) => date.toUTCString());
     fc.assert(
       fc.property(fc.oneof(fc.string(), times), (header) => {
-        expect(retryAfterMs(header, START) ?? 0).toBeGreaterThanOrEqual(0);
+        expect(retryAfterMs(header, START_MS) ?? 0).toBeGreaterThanOrEqual(0);
       }),
     );
   });
