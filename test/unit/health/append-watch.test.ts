@@ -8,7 +8,7 @@ import { RevisionConflict, StoreUnavailable } from '../../../services/kernel/fau
 import { streamName } from '../../../services/kernel/stream.js';
 import { sqliteEventStore } from '../../../services/store/log/sqlite-event-store.js';
 
-it('appends are degraded from one that the store has failed to the next that succeeds, also through a conflict', async () => {
+it('appends are degraded from a failure of the store until an append succeeds, also through a conflict', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'flightlog-append-watch-'));
   const log = await sqliteEventStore({ directory });
   onTestFinished(async () => {

@@ -16,7 +16,7 @@ it('views that are being built are named in the check, unless the check names a 
   expect(viewsCheck(lag, { building: ['tasks'], problem: 'disk is full' }, 'down').why).toBe('disk is full');
 });
 
-it('the lag of a view that is being built is the time since that was first seen; the others have the lag of the process', () => {
+it('the lag of a view that is being built counts from when the build was first seen; others have the process lag', () => {
   let nowMs = 0;
   let building: readonly string[] = [];
   const read = viewLags({ checks: () => [well], building: () => building }, () => nowMs);

@@ -13,7 +13,7 @@ const decoded = (text: string): string => {
 };
 
 describe('texts in messages', () => {
-  it('are decoded as they are, also when far more texts have come than are kept, and a second time', () => {
+  it('are decoded as they are, also when there are more texts than the cache keeps, and when they come again', () => {
     const texts = Array.from({ length: 20_000 }, (_, index) => `n${index}-${'x'.repeat(index % 40)}`);
     for (const text of [...texts, ...texts.toReversed()]) if (decoded(text) !== text) expect(decoded(text)).toBe(text);
   });

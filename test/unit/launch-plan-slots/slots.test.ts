@@ -99,7 +99,7 @@ describe('the slots of a launch plan', () => {
     expect(await take('c', 3)).toBeDefined();
   });
 
-  it('are kept by an execution that the same attempt created at another process', async () => {
+  it('are kept by an execution that the same attempt has created in another request', async () => {
     const [one, other] = [(await take('a'))!, (await take('a'))!];
     expect(other.attempt).toBe(one.attempt);
     await createAs('a', other.attempt);
@@ -216,7 +216,7 @@ describe('the slots of a launch plan', () => {
 });
 
 describe('slots while the reactor runs that releases them', () => {
-  const SECOND = 1_000;
+  const STEP_MS = 1_000;
 
   /** A process that releases slots, with a clock of its own. */
   const open = (failures: unknown[] = []) => {
@@ -226,7 +226,7 @@ describe('slots while the reactor runs that releases them', () => {
     const reactor = releaseSlots({ log: store, checkpoint, slots, streamOf: executionStream, timers, onFailure });
     const until = async (isSo: () => Promise<boolean>): Promise<void> => {
       while (!(await isSo())) {
-        timers.advance(SECOND);
+        timers.advance(STEP_MS);
         await new Promise((resolve) => setImmediate(resolve));
       }
     };

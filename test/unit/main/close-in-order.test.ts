@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 
 import { closeInOrder } from '../../../services/main/close-in-order.js';
 
-it('parts are closed in order, also after one has failed, and the first failure is given', async () => {
+it('parts are closed in order, also after one has failed, and the first failure is thrown', async () => {
   const closed: string[] = [];
   const part = (name: string, failure?: Error) => ({
     close: async () => {

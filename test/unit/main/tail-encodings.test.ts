@@ -53,7 +53,7 @@ describe('a tail in protobuf', () => {
     expect(Buffer.from(data, 'base64')).toEqual(Buffer.from(event.data));
   });
 
-  it('ends where a payload is out of reach, so that it resumes with the payload', async () => {
+  it('fails at an event whose payload is out of reach, so that a client can resume before it', async () => {
     const ref = { scope: 'runs/a', sha256: 'ab', sizeBytes: 1n, keyId: '' };
     const data = create(ExecutionCreatedSchema, { inputs: { content: { case: 'ref', value: ref } } });
     const event = newEvent('ExecutionCreated', toBinary(ExecutionCreatedSchema, data));
