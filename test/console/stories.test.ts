@@ -10,7 +10,10 @@ import { LabelsSchema } from '../../proto/gen/platformidl/admin/common_pb.js';
 import { ExecutionCreateRequestSchema } from '../../proto/gen/platformidl/admin/execution_pb.js';
 import { NodeExecutionListSchema } from '../../proto/gen/platformidl/admin/node_execution_pb.js';
 import { LiteralSchema } from '../../proto/gen/platformidl/core/literals_pb.js';
-import { NodeExecution_Phase as NodePhase } from '../../proto/gen/platformidl/core/execution_pb.js';
+import {
+  NodeExecution_Phase as NodePhase,
+  WorkflowExecution_Phase as Phase,
+} from '../../proto/gen/platformidl/core/execution_pb.js';
 import { ScheduleService } from '../../proto/gen/platformidl/eventlog/schedule_service_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { DataProxyService } from '../../proto/gen/platformidl/service/dataproxy_pb.js';
@@ -19,7 +22,7 @@ import { barriersInLooks, PICTURES, watchedPage } from '../support/browser/conso
 import { type ControlPlane, register, startControlPlane } from '../support/processes/control-plane.js';
 import { fixtureBytes, withNeeds } from '../support/requests/fixtures.js';
 import { helloRequest, launchHello, literal } from '../support/requests/hello.js';
-import { nodeReport } from '../support/requests/reports.js';
+import { nodeReport, workflowReport } from '../support/requests/reports.js';
 import { type ServerProcess, startServerProcess } from '../support/processes/server-process.js';
 import { until } from '../support/until.js';
 
@@ -115,7 +118,7 @@ describe.skipIf(chromiumPath === undefined)('the web console', () => {
     await page.waitForURL(/\/console\/operate$/u);
   });
 
-  it('counts on its first page the executions that have failed and succeeded in the last hours, and lists them', async () => {
+  it('counts on its first page the executions that have failed and succeeded in the last hours, and leads to the failed ones', async () => {
     await open('');
     await page.getByRole('link', { name: '1 failed in 24 h' }).waitFor();
     await page.getByRole('button', { name: '1 h', exact: true }).click();
@@ -214,7 +217,8 @@ describe.skipIf(chromiumPath === undefined)('the web console', () => {
     await page.locator('.badge', { hasText: 'Succeeded' }).first().waitFor();
     await page.getByRole('link', { name: 'Inputs and outputs' }).click();
     await page.getByText('console', { exact: true }).waitFor();
-    await page.getByRole('heading', { name: 'Outputs' }).waitFor();
+    const outputs = page.locator('.card', { has: page.getByRole('heading', { name: 'Outputs', exact: true }) });
+    await outputs.locator('dd').first().waitFor();
   });
 
   it('keeps the line breaks of a text that is changed in the form of a relaunch', async () => {
@@ -371,15 +375,30 @@ describe.skipIf(chromiumPath === undefined)('the web console', () => {
     page.removeAllListeners('response');
   });
 
-  it('shows an execution as of any moment of its life, by keys alone', async () => {
+  it('shows an execution as of its first and its second transition, and as it is now, by keys', async () => {
     await open(`${SCOPE}/executions/good?view=life`);
     const thumb = page.getByRole('slider', { name: 'Moment of the execution' });
     await thumb.focus();
     await page.keyboard.press('Home');
     await page.getByText('As of position').waitFor();
     await page.locator('.page-head .badge', { hasText: 'Queued' }).waitFor();
+    await page.keyboard.press('ArrowRight');
+    await page.locator('.slider-card output', { hasText: /^2 of / }).waitFor();
     await page.keyboard.press('End');
     await page.locator('.page-head .badge', { hasText: 'Succeeded' }).waitFor();
+    expect(new URL(page.url()).searchParams.has('asOf')).toBe(false);
+  });
+
+  it('stays at the last event of an execution when another transition of that event is chosen', async () => {
+    const id = await launchHello(plane.grpc, 'broken-off');
+    const { createNodeEvent, createWorkflowEvent } = AdminService.method;
+    await plane.grpc.call(createNodeEvent, nodeReport(id, 'n0', { phase: NodePhase.RUNNING }));
+    await plane.grpc.call(createWorkflowEvent, workflowReport(id, { phase: Phase.FAILED }));
+    await open(`${SCOPE}/executions/broken-off?view=life`);
+    await page.getByRole('button', { name: 'execution Failed' }).click();
+    expect(await page.locator('.slider-card output').innerText()).toMatch(/^(\d+) of \1 /u);
+    await page.getByRole('link', { name: 'Nodes', exact: true }).click();
+    await page.getByRole('button', { name: 'n0 Aborted' }).waitFor();
     expect(new URL(page.url()).searchParams.has('asOf')).toBe(false);
   });
 
@@ -640,7 +659,7 @@ describe.skipIf(chromiumPath === undefined)('the web console', () => {
     await page.getByRole('status').getByText('Live').waitFor();
   });
 
-  it('says on each page that the server does not answer, and is live on the next page when the server answers again', async () => {
+  it('says on a page that the server does not answer, and is live on the next page when the server answers again', async () => {
     const tail = '**/api/v1/tail?*';
     for (const path of [
       `${SCOPE}/tasks`,

@@ -18,12 +18,16 @@ export const indexAt = (life: readonly Transition[], asOf: string): number => {
   return later === -1 ? life.length - 1 : Math.max(0, later - 1);
 };
 
+/** The position of the transition at an index; that of the last one for an index after it, 0 when there are none. */
+export const positionAt = (life: readonly Transition[], index: number): bigint =>
+  (life[index] ?? life.at(-1))?.position ?? 0n;
+
 /**
  * The position to show for a step from one index to another. An event may have many transitions, which are shown
  * together: a step back into the same event goes to the event before it.
  */
 export const positionTowards = (life: readonly Transition[], from: number, to: number): bigint => {
-  const position = life[to]?.position ?? 0n;
+  const position = positionAt(life, to);
   if (to >= from || position !== life[from]?.position) return position;
   return life.findLast((each) => each.position < position)?.position ?? position;
 };

@@ -31,10 +31,10 @@ const useLife = (id: Named): UseQueryResult<ReadTransitions> => {
 type LivedProps = ExecutionAsOf & { readonly life: readonly Transition[]; readonly isWhole: boolean };
 
 const Lived = ({ id, asOf, life, isWhole }: LivedProps): ReactNode => {
-  const { index, show } = useMoment(life, asOf);
+  const { index, show, step } = useMoment(life, asOf);
   return (
     <>
-      <TimeSlider life={life} index={index} show={show} isWhole={isWhole} />
+      <TimeSlider life={life} index={index} step={step} isWhole={isWhole} />
       <TransitionList life={life} index={index} show={show} />
       <PastNodes id={id} asOf={asOf} life={life} index={index} />
     </>

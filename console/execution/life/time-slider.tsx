@@ -17,32 +17,33 @@ type TimeSliderProps = {
   readonly life: readonly Transition[];
   /** The index in `life` of the transition that is shown. */
   readonly index: number;
-  readonly show: (index: number) => void;
+  /** Steps towards the transition at an index. */
+  readonly step: (index: number) => void;
   /** False while older transitions are still being read. */
   readonly isWhole: boolean;
 };
 
-const usePlay = ({ life, index, show }: Omit<TimeSliderProps, 'isWhole'>): readonly [boolean, () => void] => {
+const usePlay = ({ life, index, step }: Omit<TimeSliderProps, 'isWhole'>): readonly [boolean, () => void] => {
   const [isPlaying, setPlaying] = useState(false);
   const last = life.length - 1;
   const isOver = index >= last;
   const stride = Math.ceil(life.length / MAX_STRIDES);
-  // `show` is another function when the address has followed: the timer of the next step does not begin again then.
-  const latestShow = useRef(show);
+  // `step` changes with the address of the page, which must not restart the timer of the next step.
+  const latestStep = useRef(step);
   useEffect(() => {
-    latestShow.current = show;
-  }, [show]);
+    latestStep.current = step;
+  }, [step]);
   useEffect(() => {
     if (!isPlaying) return undefined;
     if (isOver) {
       setPlaying(false);
       return undefined;
     }
-    const timer = window.setTimeout(() => latestShow.current(Math.min(last, index + stride)), PLAY_MS);
+    const timer = window.setTimeout(() => latestStep.current(Math.min(last, index + stride)), PLAY_MS);
     return () => window.clearTimeout(timer);
   }, [isPlaying, isOver, index, last, stride]);
   const toggle = (): void => {
-    if (!isPlaying && isOver) show(0);
+    if (!isPlaying && isOver) step(0);
     setPlaying(!isPlaying);
   };
   return [isPlaying, toggle];
@@ -63,7 +64,7 @@ const Ticks = ({ life }: { readonly life: readonly Transition[] }): ReactNode =>
 
 /** Moves through the life of an execution, from transition to transition. */
 export const TimeSlider = (props: TimeSliderProps): ReactNode => {
-  const { life, index, show, isWhole } = props;
+  const { life, index, step, isWhole } = props;
   const [isPlaying, toggle] = usePlay(props);
   const shown = life[index];
   if (!shown) return null;
@@ -75,7 +76,7 @@ export const TimeSlider = (props: TimeSliderProps): ReactNode => {
           type="button"
           className="button"
           disabled={index === 0}
-          onClick={() => show(index - 1)}
+          onClick={() => step(index - 1)}
           aria-label="One event back"
         >
           ‹
@@ -87,7 +88,7 @@ export const TimeSlider = (props: TimeSliderProps): ReactNode => {
           type="button"
           className="button"
           disabled={index >= life.length - 1}
-          onClick={() => show(index + 1)}
+          onClick={() => step(index + 1)}
           aria-label="One event on"
         >
           ›
@@ -102,7 +103,7 @@ export const TimeSlider = (props: TimeSliderProps): ReactNode => {
         min={0}
         max={Math.max(1, life.length - 1)}
         value={[index]}
-        onValueChange={([next = 0]) => show(next)}
+        onValueChange={([next = 0]) => step(next)}
       >
         <Slider.Track className="slider-track">
           <Slider.Range className="slider-range" />

@@ -22,8 +22,8 @@ const newestPage = (id: Named, token: string, signal: AbortSignal): Promise<Tran
 
 /**
  * Reads the transitions of an execution that are not known yet. When none is known, `found` gets what has been read
- * after the first page, and then whenever that has doubled: a long life is shown while it is read, and few times. It
- * does not get the end, which is returned.
+ * after the first page, and then whenever that has doubled, so that a long life is shown while it is read. The whole
+ * life is returned, and not given to `found`.
  */
 export const readLife = async (
   id: Named,
@@ -40,7 +40,7 @@ export const readLife = async (
     const unknown = page.transitions.filter(({ position }) => position > last);
     newer = [...unknown.reverse(), ...newer];
     token = unknown.length < page.transitions.length ? '' : page.token;
-    // With a gap between what was known and what was read, nothing can be shown.
+    // New transitions are not shown beside known ones before the gap between them is closed.
     if (before.length > 0 || token === '' || newer.length < 2 * shown) continue;
     shown = newer.length;
     found({ transitions: newer, isWhole: false });

@@ -2,15 +2,21 @@ import { getRouteApi } from '@tanstack/react-router';
 import { useCallback, useEffect, useState } from 'react';
 
 import type { Transition } from '../../../proto/gen/platformidl/eventlog/history_pb.js';
-import { indexAt, positionTowards } from './index-at.js';
+import { indexAt, positionAt, positionTowards } from './index-at.js';
 
 /** The address of the page, and with it what is read, changes when the slider has not moved for so long, in ms. */
 const REST_MS = 200;
 
 const route = getRouteApi('/projects/$project/domains/$domain/executions/$name');
 
-/** The transition that is shown, and a function that shows another one. */
-export type ShownMoment = { readonly index: number; readonly show: (index: number) => void };
+/** The transition that is shown, and functions that show another one. */
+export type ShownMoment = {
+  readonly index: number;
+  /** Shows the execution after the event of a transition. */
+  readonly show: (index: number) => void;
+  /** Steps towards a transition; a step back inside an event goes to the event before. */
+  readonly step: (index: number) => void;
+};
 
 /** A moment that a person has chosen while the address had another. */
 type Choice = { readonly asOf: string; readonly insteadOf: string };
@@ -30,13 +36,14 @@ export const useMoment = (life: readonly Transition[], asOf: string): ShownMomen
     );
     return () => window.clearTimeout(timer);
   }, [chosen, asOf, navigate]);
-  const show = useCallback(
-    (next: number) => {
-      const position = positionTowards(life, index, next);
+  const choose = useCallback(
+    (position: bigint) => {
       const isLast = position === life.at(-1)?.position;
       setChoice({ asOf: isLast ? '' : String(position), insteadOf: asOf });
     },
-    [life, index, asOf],
+    [life, asOf],
   );
-  return { index, show };
+  const show = useCallback((next: number) => choose(positionAt(life, next)), [choose, life]);
+  const step = useCallback((next: number) => choose(positionTowards(life, index, next)), [choose, life, index]);
+  return { index, show, step };
 };

@@ -2,7 +2,7 @@ import { create } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { describe, expect, it } from 'vitest';
 
-import { indexAt, positionTowards } from '../../../console/execution/life/index-at.js';
+import { indexAt, positionAt, positionTowards } from '../../../console/execution/life/index-at.js';
 import { TransitionSchema } from '../../../proto/gen/platformidl/eventlog/history_pb.js';
 
 const FIRST = Date.parse('2026-03-02T09:58:00Z');
@@ -45,7 +45,15 @@ describe('a step through the life of an execution', () => {
     ['back out of an event with many transitions', 4, 3, 20n],
     ['back in the first event', 0, 0, 10n],
     ['far back', 4, 0, 10n],
+    ['on from the last transition, as the slider of a life with one transition offers it', 4, 5, 30n],
   ])('%s', (_name, from, to, position) => {
     expect(positionTowards(ended, from, to)).toBe(position);
   });
+});
+
+it.each([
+  ['a transition', 1, 20n],
+  ['an index after the last transition', 3, 30n],
+] as const)('the position of %s is that of its event, or of the last one', (_name, index, position) => {
+  expect(positionAt(life, index)).toBe(position);
 });
