@@ -246,7 +246,7 @@ describe.skipIf(chromiumPath === undefined)('an action of the web console', () =
     await page.getByRole('status', { name: 'Recorded event' }).getByText('SchedulePaused').waitFor();
   });
 
-  it('sends a message about an execution again after a question, and shows the event', async () => {
+  it('asks for a message about an execution to be sent again, after a question, and shows the event', async () => {
     const id = await launchHello(plane.grpc, 'mailed');
     await plane.grpc.call(AdminService.method.createWorkflowEvent, workflowReport(id, { phase: Phase.FAILED }));
     await open('executions/mailed?view=messages');
@@ -257,7 +257,7 @@ describe.skipIf(chromiumPath === undefined)('an action of the web console', () =
     await page.getByRole('status', { name: 'Recorded event' }).getByText('NotificationResendRequested').waitFor();
   });
 
-  it('gives a signal to a gate of an execution whose gates have got more than a hundred before', async () => {
+  it('is offered for a gate after more than a hundred others of its execution got their signals, and not for those', async () => {
     const id = await launchHello(plane.grpc, 'many-gates');
     const signals = SignalService.method;
     const type = { type: { case: 'simple', value: SimpleType.STRING } } as const;

@@ -35,6 +35,7 @@ describe.skipIf(chromiumPath === undefined)('an address of the web console', () 
 
   it('with an empty version leads to the newest version, as one without does', async () => {
     await open('tasks/hello.greet?version=');
+    await page.getByText('version v1').waitFor();
     await page.getByRole('heading', { level: 2, name: 'Versions' }).waitFor();
     expect(await page.getByText('There is no version').count()).toBe(0);
   });

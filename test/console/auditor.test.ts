@@ -47,7 +47,7 @@ describe.skipIf(chromiumPath === undefined)('the story of an auditor', () => {
     await Promise.all([bobsPage.context().close(), verasPage.context().close()]);
   };
 
-  /** Exports the listed entries; gives the text of the file. */
+  /** Exports the entries that the search finds; gives the text of the file. */
   const exportAs = async (format: string): Promise<string> => {
     const downloading = page.waitForEvent('download');
     await page.getByRole('button', { name: `Export ${format}` }).click();

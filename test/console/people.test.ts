@@ -80,8 +80,9 @@ describe.skipIf(chromiumPath === undefined)('a person at the console, whose serv
     await run();
     await page.locator('.page-head .badge', { hasText: 'Succeeded' }).waitFor();
     await page.getByRole('link', { name: 'Inputs and outputs' }).click();
-    await page.getByRole('heading', { name: 'Outputs' }).waitFor();
     await page.getByText('2', { exact: true }).waitFor();
+    const outputs = page.locator('.card', { has: page.getByRole('heading', { name: 'Outputs', exact: true }) });
+    await outputs.locator('dd').first().waitFor();
     expect(story.errors).toEqual([]);
   });
 });
