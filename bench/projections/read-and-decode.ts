@@ -12,7 +12,8 @@ const decode = (event: RecordedEvent): void => {
 };
 
 /**
- * A baseline: reads and decodes every event, including the engine's message, with the decoder that the projections use.
+ * A baseline: reads the events of executions and decodes each with the decoder that the projections use, and the
+ * engine's message in reports of nodes.
  *
  * @returns events per second.
  */

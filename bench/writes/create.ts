@@ -141,7 +141,7 @@ export const creates: Bench = {
   name: 'create',
   target: 0.25,
   run: async (options) => {
-    // Fewer than of engine events: a create takes longer, and one caller waits for each answer.
+    // Fewer than of engine events, because a create takes longer.
     const fewer = { ...options, count: Math.ceil(options.count / 4) };
     const alone = await measureAlone({ ...options, count: Math.max(LEAST_PAIRS, Math.ceil(options.count / 60)) });
     return [await measure(fewer, 64), await measure(fewer, 256), ...alone];

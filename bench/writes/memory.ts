@@ -92,6 +92,6 @@ const measure = async ({ disk, count, nodeArgs }: BenchOptions): Promise<readonl
 };
 
 /**
- * Memory of a server after many new executions, each with an event, and its speed compared with that at the beginning.
+ * Memory of a server after many new executions and as many events, and its speed compared with that at the beginning.
  */
 export const memory: Bench = { name: 'memory', target: 0.95, run: measure };
