@@ -1,4 +1,4 @@
-// Builds the web console to `dist/web`, when something that it is made of has changed.
+// Builds the web console to `dist/web` when one of its sources has changed.
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';

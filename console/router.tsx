@@ -33,7 +33,7 @@ const root = createRootRoute({
 const textParameters =
   <Name extends string>(...names: readonly Name[]) =>
   (search: Readonly<Record<string, unknown>>): Readonly<Partial<Record<Name, string | undefined>>> =>
-    // Each has a value here, since the router takes a parameter without one from the address as it is.
+    // Each name has an entry, also an undefined one: the router keeps parameters of the address without an entry here.
     Object.fromEntries(
       names.map((name) => [name, typeof search[name] === 'string' && search[name] !== '' ? search[name] : undefined]),
     ) as Readonly<Partial<Record<Name, string>>>;

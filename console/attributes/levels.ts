@@ -19,7 +19,7 @@ export const KINDS: readonly (readonly [Kind, string])[] = [
   [Kind.CLUSTER_RESOURCE, 'Resources of the cluster'],
 ];
 
-/** A project and domain, and the workflow that is asked about; empty for those without attributes of their own. */
+/** A project, a domain and a workflow. The empty workflow stands for those that have no attributes of their own. */
 export type AttributeScope = Scope & { readonly workflow: string };
 
 /** Attributes that are set at one level. */

@@ -7,7 +7,7 @@ import { labelsOf, toggled, valuesOf, withCondition, withContained, withLabels }
 
 const PHASES = ['QUEUED', 'RUNNING', 'SUCCEEDED', 'FAILED', 'ABORTED', 'TIMED_OUT'];
 
-/** Fields that are searched by a part of their text, with the name that people read. */
+/** Fields of executions that are searched by a part of their text, each with its label. */
 const CONTAINED: readonly (readonly [string, string])[] = [
   ['name', 'Name'],
   ['workflow.name', 'Workflow'],
@@ -48,7 +48,7 @@ type SearchedProps = {
   readonly search: (text: string) => void;
 };
 
-/** A field that is searched when Enter is pressed. */
+/** A field whose text is searched for when Enter is pressed. */
 const Searched = ({ current, placeholder, label, search }: SearchedProps): ReactNode => {
   const submit = (event: SubmitEvent<HTMLFormElement>): void => {
     event.preventDefault();

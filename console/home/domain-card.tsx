@@ -130,7 +130,7 @@ export const DomainCard = ({ scope, hours }: DomainCardProps): ReactNode => {
       <QueryResult query={newest}>
         {({ executions }) =>
           executions.length === 0 ? (
-            <p className="empty">Nothing has run here.</p>
+            <p className="empty">Nothing has run here, or all of it is archived.</p>
           ) : (
             <>
               <Pulse scope={scope} executions={executions} />

@@ -46,7 +46,9 @@ export const Home = (): ReactNode => {
       <QueryResult query={projects}>
         {(answer) =>
           answer.projects.length === 0 ? (
-            <Empty>There is no project yet. Register one, and it appears here.</Empty>
+            <Empty>
+              There is no active project that you may read. Register one, or ask an operator for the permission.
+            </Empty>
           ) : (
             answer.projects.slice(0, MAX_PROJECTS).map(({ id, name, description, domains }) => (
               <section key={id} className="project">

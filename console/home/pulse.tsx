@@ -14,7 +14,7 @@ const heightOf = (ms: number, longest: number): number =>
 
 type PulseProps = { readonly scope: Scope; readonly executions: readonly Execution[] };
 
-/** One bar for each execution, the newest at the right; its height is the duration, the least until it has ended. */
+/** One bar for each execution, the newest at the right. Its height is the duration, and the least before the end. */
 export const Pulse = ({ scope, executions }: PulseProps): ReactNode => {
   const longest = Math.max(1, ...executions.map(({ closure }) => lengthOf(closure?.duration) ?? 0));
   return (

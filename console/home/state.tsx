@@ -64,5 +64,5 @@ const Figures = (): ReactNode => {
   );
 };
 
-/** The state of the system in four figures, for people with the permission `admin`. */
+/** The state of the system in four figures, for people with the permission `admin` in all projects. */
 export const State = (): ReactNode => (useMay('admin', ALL_PROJECTS) ? <Figures /> : null);

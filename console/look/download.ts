@@ -1,4 +1,4 @@
-/** Saves a text as a file of the person. */
+/** Lets the browser save a text as a file. */
 export const download = (name: string, text: string, type: string): void => {
   const address = URL.createObjectURL(new Blob([text], { type }));
   const link = document.createElement('a');

@@ -7,8 +7,8 @@ export const textIn = (form: FormData, name: string): string => {
 };
 
 /**
- * Sends the form of a field by Enter: in a text of one line as in other fields, which Shift and Enter makes one of
- * several lines; in a text of several lines together with Control, or Command.
+ * Sends the form of a text area: by Enter while the text area has one line, as other fields do, and by Ctrl+Enter or
+ * ⌘ Enter while it has several. Shift+Enter begins a second line.
  */
 export const sendByEnter = (event: KeyboardEvent<HTMLFormElement>): void => {
   const { target, currentTarget, key, shiftKey, ctrlKey, metaKey, nativeEvent } = event;

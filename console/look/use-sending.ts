@@ -7,8 +7,7 @@ export type Sending = {
   readonly isPending: boolean;
   readonly send: () => void;
   /**
-   * Forgets the last error and runs something, such as to open or close a dialog, unless an answer of the server is
-   * still to come.
+   * Forgets the last error and runs `turn`, such as to close a dialog, unless an answer of the server is still to come.
    */
   readonly unlessSent: (turn: () => void) => void;
 };

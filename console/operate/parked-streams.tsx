@@ -45,7 +45,7 @@ const Retry = ({ stream }: { readonly stream: string }): ReactNode => {
           action: 'Retry',
           title: `Retry ${name}`,
           consequence:
-            'The views and every process read the stream again. It stays parked if its event still cannot be read.',
+            'The views and every process read the stream again. It stays parked if its event still cannot be read or processed.',
         })}
         act={(name) => act(retryParkedStream, { stream: name })}
       />
@@ -84,13 +84,13 @@ export const ParkedStreams = (): ReactNode => {
       <QueryResult query={query}>
         {({ streams, total }) =>
           total === 0 ? (
-            <Empty>None: every event can be read.</Empty>
+            <Empty>None: every event can be read and processed.</Empty>
           ) : (
             <>
               <p className="card-body quiet">
-                An event of these streams cannot be read; all other streams continue. Retry one when its cause is gone,
-                such as a payload that is there again. After an upgrade they are read again without a retry.{' '}
-                {total > streams.length && `${streams.length} of ${total} are listed.`}
+                An event of each of these streams cannot be read or processed; all other streams continue. Retry one
+                when the cause is gone, such as a missing payload that is back. After an upgrade they are read again
+                without a retry. {total > streams.length && `${streams.length} of ${total} are listed.`}
               </p>
               <Streams streams={streams} />
             </>

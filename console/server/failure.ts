@@ -18,8 +18,8 @@ export class ServerFailure extends Error {
 }
 
 /**
- * No answer came, or only a part of it: the server is down, or the way to it. For an event stream also an answer that
- * the server cannot serve it now.
+ * No answer came, or only a part of it: the server or the connection to it is down. For an event stream also an answer
+ * that the server cannot serve it now.
  */
 export class ServerUnreachable extends Error {
   override readonly name = 'ServerUnreachable';

@@ -8,12 +8,12 @@ const SETTLE_MS = 600;
 const PAUSE_FACTOR = 3;
 
 /**
- * The longest pause, in milliseconds. A refresh that had to wait for an unreachable server would
- * otherwise delay the next one by a multiple of the outage.
+ * The longest pause, in milliseconds. A refresh that had to wait for an unreachable server would otherwise delay the
+ * next one by a multiple of the outage.
  */
 const MAX_PAUSE_MS = 30_000;
 
-/** Reads what a page shows again. It resolves when that is done, also when a read has failed; it must not reject. */
+/** Reads again what a page shows. It resolves when that is done, also when a read has failed; it must not reject. */
 export type Refresh = () => Promise<void>;
 
 /** Decides when a page that follows events is refreshed. */

@@ -38,7 +38,10 @@ export const KEYS: readonly (readonly [string, string])[] = [
 const isTyping = ({ target }: KeyboardEvent): boolean =>
   target instanceof HTMLElement && (target.isContentEditable || /^(?:INPUT|TEXTAREA|SELECT)$/u.test(target.tagName));
 
-/** Asks the whole page: a button that is disabled while its action is sent loses the focus to the page. */
+/**
+ * True while a dialog is open, wherever the focus is: a button of the dialog that is disabled while its action is sent
+ * loses the focus to the page.
+ */
 const isDialogOpen = (): boolean => document.querySelector('[role="dialog"]') !== null;
 
 type Actions = { readonly search: () => void; readonly help: () => void };

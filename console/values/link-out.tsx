@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 
-/** Addresses come from users: only these lead anywhere, everything else is shown as text. */
+/** The schemes of addresses that become links. Addresses come from users: others are shown as text. */
 const SCHEMES: ReadonlySet<string> = new Set(['http:', 'https:']);
 
 const isSafe = (address: string): boolean => {
@@ -13,7 +13,7 @@ const isSafe = (address: string): boolean => {
 
 type LinkOutProps = { readonly address: string; readonly text: ReactNode };
 
-/** A link to another server, in a tab of its own. */
+/** A link that opens in a tab of its own; text and address where the address must not become a link. */
 export const LinkOut = ({ address, text }: LinkOutProps): ReactNode =>
   isSafe(address) ? (
     <a href={address} target="_blank" rel="noreferrer noopener">

@@ -49,7 +49,7 @@ const SetSignal = ({ execution, signal }: SetSignalProps): ReactNode => {
       question={(pending) => ({
         action: `Signal ${nameOf(pending)}`,
         title: `Signal ${nameOf(pending)}`,
-        consequence: 'The gate that waits for it opens with this value. A value cannot be taken back.',
+        consequence: 'The gate that waits for it gets this value. A value cannot be taken back.',
       })}
       Fields={Value}
       isReady={(entry) => entry?.literal !== undefined}

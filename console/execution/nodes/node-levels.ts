@@ -35,7 +35,7 @@ const nodeEventOf = ({ data, lastEventId }: TailMessage): NodeEvent => {
 
 /** The nodes of an execution that a page shows while it runs. */
 export type NodeLevels = {
-  /** Gives the nodes below a parent; reads only what has changed. */
+  /** Gives the nodes below a parent; reads only those that have changed, where these are known. */
   readonly read: (level: AskedLevel) => Promise<readonly NodeExecution[]>;
   /**
    * The time after which a query asks again, because the views were behind the events when it read the nodes below

@@ -52,8 +52,9 @@ const stateAt = (life: readonly NodeTransition[], index: number) => {
 };
 
 /**
- * The node with the phase and times that it had after its transitions up to an index; `undefined` before the first of
- * them. Its `updatedAt` is the time of the last change of phase: the server's own also counts repeated reports.
+ * The node with the phase and times that it had after its transitions up to an index: as it is now after the last of
+ * them, `undefined` before the first. Between these, `updatedAt` is the time of the last change of phase, although the
+ * server's own also counts repeated reports.
  */
 const nodeAt = (node: NodeExecution, life: readonly NodeTransition[], index: number): NodeExecution | undefined => {
   const { closure } = node;
@@ -77,8 +78,8 @@ const nodeAt = (node: NodeExecution, life: readonly NodeTransition[], index: num
 /**
  * The nodes that there were after the transition at an index, with the phases and times of that moment; the rest of a
  * node, such as its cache status, is that of the present. They are made here, because a server that reads the whole log
- * of an execution for each moment could not follow a slider. A node without transitions in
- * `lives` is shown as it is, because its transitions are older than those that have been read.
+ * of an execution for each moment could not follow a slider. A node without transitions in `lives`, because they have
+ * not been read yet, is shown as it is now.
  */
 export const nodesAt = (present: Children, lives: NodeLives, index: number): Children =>
   new Map(

@@ -23,7 +23,7 @@ const useCompiled = (id: Named): CompiledWorkflowClosure | undefined => {
   return workflow.data?.closure?.compiledWorkflow;
 };
 
-/** Reads the names of the nodes of an execution from its workflow; there are none until it has come. */
+/** Reads the names of the nodes of an execution from its workflow; there are none before the workflow has been read. */
 export const useNodeNames = (id: Named, children: Children): NodeNames => {
   const compiled = useCompiled(id);
   const dynamic = useMemo(
