@@ -30,7 +30,7 @@ export type Bench = {
   readonly name: string;
   /** Smallest accepted ratio to the baseline; 0 for no target, or where the bench checks a limit of its own. */
   readonly target: number;
-  /** True for a bench that waits for minutes of the clock: it runs only when it is named. */
+  /** True for a bench that runs only when it is named: one that waits for a minute of the clock or needs a browser. */
   readonly onlyByName?: boolean;
   readonly run: (options: BenchOptions) => Promise<readonly (Figure | Limited)[]>;
 };

@@ -2,7 +2,7 @@ import type { ReactNode } from 'react';
 
 import { phaseText, type Tone, toneOf } from './phases.js';
 
-/** A sign for each tone, so that nothing depends on colour alone. */
+/** A sign for each tone, so that tones can be told apart without their colours. */
 const SIGNS: Readonly<Record<Tone, string>> = {
   waiting: 'M8 4v4l3 2',
   running: 'M6 4.5l6 3.5-6 3.5z',

@@ -14,8 +14,8 @@ export type Permission = 'register' | 'execute' | 'admin';
 const FRESH_MS = 30_000;
 
 /**
- * True when the person may do what needs the permission in a project and domain, so that pages show nothing that the
- * server would refuse. False until the server has answered.
+ * True when the person has the permission in a project and domain, so that pages can leave out what the server would
+ * refuse. False until the server has answered.
  */
 export const useMay = (permission: Permission, { project, domain }: Scope): boolean => {
   const query = rpcQuery(AccessService.method.listOwnPermissions, { project, domain });

@@ -8,7 +8,7 @@ const FRESH_MS = 2_000;
 const RETRY_MS = 1_000;
 const MAX_RETRY_MS = 8_000;
 
-/** Statuses of a server that has too much to do: UNAVAILABLE and RESOURCE_EXHAUSTED. */
+/** Statuses of a server that cannot serve a call now: UNAVAILABLE and RESOURCE_EXHAUSTED. */
 const BUSY: ReadonlySet<number> = new Set([503, 429]);
 const MAX_RETRIES = 4;
 
