@@ -14,6 +14,14 @@ import { WorkflowExecution_Phase as Phase } from '../../../proto/gen/platformidl
 import { ResourceType } from '../../../proto/gen/platformidl/core/identifier_pb.js';
 import { ExecutionCountService } from '../../../proto/gen/platformidl/eventlog/execution_count_service_pb.js';
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
+import { executionColumns } from '../../../projections/executions/columns.js';
+import { launchPlanColumns } from '../../../projections/launch-plans/columns.js';
+import { nodeExecutionColumns } from '../../../projections/node-executions/columns.js';
+import { projectColumns } from '../../../projections/projects/columns.js';
+import type { Columns } from '../../../projections/query/columns.js';
+import { taskExecutionColumns } from '../../../projections/task-executions/columns.js';
+import { taskColumns } from '../../../projections/tasks/columns.js';
+import { workflowColumns } from '../../../projections/workflows/columns.js';
 import { counted } from '../../support/runner/cases.js';
 import { type ControlPlane, register, startControlPlane } from '../../support/processes/control-plane.js';
 import { withNeeds } from '../../support/requests/fixtures.js';
@@ -30,7 +38,7 @@ const PLACE = { project: 'flytesnacks', domain: 'development' };
 const GREET = { ...PLACE, name: 'hello.greet', version: 'v1' };
 /** The executions that are not archived. */
 const ALL = ['labelled', 'nightly', 'plain', 'single'];
-/** The executions of the launch plan `hello.hello`. */
+/** Those of `ALL` that the launch plan `hello.hello` has launched. */
 const OF_PLAN = ['labelled', 'nightly', 'plain'];
 const RUN = { ...PLACE, name: 'plain' };
 /** Sort keys of every list, besides the columns of its entity. */
@@ -94,21 +102,29 @@ const plans: Lister = async ({ call }, request) =>
 const projects: Lister = async ({ call }, request) =>
   (await call(method.listProjects, request)).projects.map(({ id }) => id);
 
-/** The kind of value that a column has; `other` is text, or a column that no value equals. */
-type Kind = 'text' | 'phase' | 'error' | 'cache' | 'schedule' | 'number' | 'time' | 'duration' | 'other';
+/** The kind of value that a column has; `end` is a phase of executions, `other` is text, or equal to no value. */
+type Kind = keyof typeof VALUES;
 
-/** Every column of every entity that filters and sorts may name. */
-const COLUMNS: readonly (readonly [string, Lister, Readonly<Partial<Record<Kind, readonly string[]>>>])[] = [
+/** The columns of an entity, and by kind the names of those by which it can be sorted. */
+type Named = readonly [string, Lister, Columns, Readonly<Partial<Record<Kind, readonly string[]>>>];
+
+/** Entities with all their sort keys, besides `BOOKKEEPING`. */
+const COLUMNS: readonly Named[] = [
   [
     'executions',
     executions,
+    executionColumns,
     {
-      text: ['execution_project', 'execution_domain', 'execution_name', 'abort_cause', 'cluster'],
+      text: [
+        ...['execution_project', 'execution_domain', 'execution_name', 'project', 'domain', 'name'],
+        ...['abort_cause', 'cluster'],
+      ],
       phase: ['phase'],
       error: ['error_kind'],
       number: ['mode', 'state'],
+      tier: ['quality_of_service'],
       time: ['started_at', 'execution_created_at', 'execution_updated_at'],
-      duration: ['duration'],
+      duration: ['duration', 'queueing_budget'],
       other: [
         ...['launch_plan_id', 'workflow_id', 'task_id', 'closure', 'spec', 'source_execution_id'],
         ...['parent_node_execution_id', 'inputs_uri', 'user_inputs_uri', 'error_code', 'user'],
@@ -119,11 +135,13 @@ const COLUMNS: readonly (readonly [string, Lister, Readonly<Partial<Record<Kind,
   [
     'node executions',
     nodes,
+    nodeExecutionColumns,
     {
       text: ['execution_project', 'execution_domain', 'execution_name', 'node_id', 'input_uri'],
       phase: ['phase'],
       error: ['error_kind'],
       cache: ['cache_status'],
+      end: ['closed_by'],
       time: ['started_at', 'node_execution_created_at', 'node_execution_updated_at'],
       duration: ['duration'],
       other: [
@@ -135,12 +153,14 @@ const COLUMNS: readonly (readonly [string, Lister, Readonly<Partial<Record<Kind,
   [
     'task executions',
     attempts,
+    taskExecutionColumns,
     {
       text: [
         ...['project', 'domain', 'name', 'version', 'execution_project', 'execution_domain', 'execution_name'],
         ...['node_id', 'input_uri'],
       ],
       phase: ['phase'],
+      end: ['closed_by'],
       number: ['retry_attempt', 'phase_version'],
       time: ['started_at', 'task_execution_created_at', 'task_execution_updated_at'],
       duration: ['duration'],
@@ -150,19 +170,22 @@ const COLUMNS: readonly (readonly [string, Lister, Readonly<Partial<Record<Kind,
   [
     'tasks',
     tasks,
+    taskColumns,
     { text: ['project', 'domain', 'name', 'version', 'digest', 'type', 'short_description'], other: ['closure'] },
   ],
   [
     'workflows',
     workflows,
+    workflowColumns,
     {
       text: ['project', 'domain', 'name', 'version', 'digest', 'short_description'],
-      other: ['typed_interface', 'remote_closure_identifier'],
+      other: ['closure', 'typed_interface', 'remote_closure_identifier'],
     },
   ],
   [
     'launch plans',
     plans,
+    launchPlanColumns,
     {
       text: ['project', 'domain', 'name', 'version', 'digest'],
       schedule: ['schedule_type'],
@@ -170,13 +193,20 @@ const COLUMNS: readonly (readonly [string, Lister, Readonly<Partial<Record<Kind,
       other: ['spec', 'workflow_id', 'closure', 'launch_condition_type'],
     },
   ],
-  ['projects', projects, { text: ['identifier', 'name', 'description'], number: ['state'], other: ['labels'] }],
+  [
+    'projects',
+    projects,
+    projectColumns,
+    { text: ['identifier', 'name', 'description'], number: ['state'], other: ['labels'] },
+  ],
 ];
 
 /** For each kind of column, a valid value that no element has. */
-const VALUES: Readonly<Record<Kind, string>> = {
+const VALUES = {
   text: 'nothing of the kind',
   phase: 'UNKNOWN',
+  end: 'TIMED_OUT',
+  tier: 'LOW',
   error: 'SYSTEM',
   cache: 'CACHE_HIT',
   schedule: 'RATE',
@@ -322,26 +352,33 @@ describe.each(['grpc', 'rest'] as const)('a list over %s', (way) => {
     expect([count.code, count.message]).toEqual([code, message]);
   });
 
-  it.for(COLUMNS)('of %s accepts every column as sort key and in filters', async ([, list, columns], context) => {
-    const named = Object.entries({ ...columns, time: [...(columns.time ?? []), 'created_at', 'updated_at'] });
-    const all = [...(await list(transport, {}))].sort();
-    expect(all.length).toBeGreaterThan(0);
-    let cases = 0;
-    for (const [kind, names] of named) {
-      for (const key of names) {
-        for (const direction of [Direction.DESCENDING, Direction.ASCENDING])
-          expect([...(await list(transport, { sortBy: { key, direction } }))].sort()).toEqual(all);
-        const value = VALUES[kind as Kind];
-        expect(await list(transport, { filters: `eq(${key},${value})` })).toEqual([]);
-        cases += 3; // two directions and a filter
+  it.for(COLUMNS)(
+    'of %s accepts every sort key, also as a column of filters',
+    async ([, list, { byName }, kinds], context) => {
+      const named = Object.entries({ ...kinds, time: [...(kinds.time ?? []), 'created_at', 'updated_at'] });
+      const sortKeys = Object.entries(byName).filter(([key, { sort }]) => sort !== false && !key.includes('.'));
+      expect(new Set([...named.flatMap(([, names]) => names), ...BOOKKEEPING])).toEqual(
+        new Set(sortKeys.map(([key]) => key)),
+      );
+      const all = [...(await list(transport, {}))].sort();
+      expect(all.length).toBeGreaterThan(0);
+      let cases = 0;
+      for (const [kind, names] of named) {
+        for (const key of names) {
+          for (const direction of [Direction.DESCENDING, Direction.ASCENDING])
+            expect([...(await list(transport, { sortBy: { key, direction } }))].sort()).toEqual(all);
+          const value = VALUES[kind as Kind];
+          expect(await list(transport, { filters: `eq(${key},${value})` })).toEqual([]);
+          cases += 3; // two directions and a filter
+        }
       }
-    }
-    for (const key of BOOKKEEPING) {
-      expect([...(await list(transport, { sortBy: { key, direction: Direction.ASCENDING } }))].sort()).toEqual(all);
-      cases += 1;
-    }
-    counted(context, cases);
-  });
+      for (const key of BOOKKEEPING) {
+        expect([...(await list(transport, { sortBy: { key, direction: Direction.ASCENDING } }))].sort()).toEqual(all);
+        cases += 1;
+      }
+      counted(context, cases);
+    },
+  );
 
   it.each([
     [nodes, 'eq(execution.phase,SUCCEEDED)', true],
@@ -358,7 +395,7 @@ describe.each(['grpc', 'rest'] as const)('a list over %s', (way) => {
     [plans, 'ne(schedule_type,NONE)', false],
     [tasks, 'contains(version,v)+eq(task.name,hello.greet)', true],
   ] as const)(
-    'filters by fields of entities that its elements belong to: %o with %s has elements: %s',
+    'filters by its own fields and by those of related entities: %o with %s has elements: %s',
     async (list, filters, isThere) => {
       expect((await list(transport, { filters })).length > 0).toBe(isThere);
     },
