@@ -672,8 +672,12 @@ describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
   describe('a launch plan is found by', () => {
     it.each(FILTERS)('%s', async (_rule, change, filters) => {
       const { name } = await registered(change);
-      const { launchPlans } = await plane[way].call(method.listLaunchPlans, { id: { ...PLACE, name }, filters });
-      expect(launchPlans.map(({ id }) => id!.name)).toEqual([name]);
+      const found = async (by: string): Promise<readonly string[]> => {
+        const list = { id: { ...PLACE, name }, filters: by };
+        return (await plane[way].call(method.listLaunchPlans, list)).launchPlans.map(({ id }) => id!.name);
+      };
+      expect(await found(filters)).toEqual([name]);
+      expect(await found(filters.replace(/^eq/u, 'ne'))).toEqual([]);
     });
   });
 
