@@ -23,7 +23,7 @@ const { TASK, WORKFLOW, LAUNCH_PLAN, DATASET } = ResourceType;
 type Update = Partial<Exclude<MessageInitShape<typeof NamedEntityUpdateRequestSchema>, { $typeName: string }>>;
 type List = Partial<Exclude<MessageInitShape<typeof NamedEntityListRequestSchema>, { $typeName: string }>>;
 
-/** A domain of its own, so that tests of lists do not see the changes of other tests. */
+/** The domain of the names that tests of lists read; other tests change nothing in it. */
 const LISTED = { project: 'flytesnacks', domain: 'staging' };
 const NAMES = Array.from({ length: 25 }, (_, index) => `job_${String(index).padStart(2, '0')}`);
 
@@ -124,6 +124,7 @@ describe.each(['grpc', 'rest'] as const)('names over %s', (way) => {
     const plan = { ...PLACE, name: launchPlan!.name };
     for (const resourceType of [LAUNCH_PLAN, WORKFLOW])
       await update({ resourceType, id: plan, metadata: { state: State.NAMED_ENTITY_ARCHIVED } });
+    await update({ metadata: { state: State.NAMED_ENTITY_ARCHIVED } });
     await transport.call(method.createExecution, recorded);
     await registerTask(transport, { ...id, version: 'v3' });
   });
@@ -249,7 +250,7 @@ describe.each(['grpc', 'rest'] as const)('names over %s', (way) => {
       },
     );
 
-    it('start at an offset, which counts filtered names alone', async () => {
+    it('start at an offset, which counts only the names that the filter selects', async () => {
       const request = { filters: 'eq(state,1)', limit: 2, token: '2' };
       expect(await names(request)).toEqual(['job_10', 'job_15']);
     });
