@@ -122,7 +122,7 @@ const deniedCases = async (): Promise<readonly Case[]> => [
 ];
 
 const table = routeTable([]);
-/** All RPCs but those of kind `server_streaming`, which send answers until the caller ends the call. */
+/** All RPCs but those of kind `server_streaming`, some of which send answers until the caller ends the call. */
 const ending = table.filter(({ method }) => method.methodKind !== 'server_streaming');
 
 /** Expects the statuses of each RPC that a case is for, one case after another. Gives the number of RPCs tried. */
@@ -151,12 +151,12 @@ describe('every RPC', () => {
     expect(calls).toBeGreaterThan(table.length * 15); // on average, each RPC was tried in more than 15 cases
     for (const { headers } of [...unauthenticated, ...denied]) {
       const [, token = ''] = headers['authorization']?.split(' ') ?? [];
-      // A shorter one is no token, and may be a word in the log.
+      // A shorter credential, such as `garbage`, may be a word of the log by chance.
       if (token.length > 20) expect(server.log()).not.toContain(token);
     }
   });
 
-  it('is not refused to an administrator with a token; RPCs that answer in a stream without end are not tried', async () => {
+  it('is not refused to an administrator with a token; those of kind server_streaming are not tried', async () => {
     const root = await server.as('root');
     for (const { method, requires, name } of ending) {
       const found = await statusesOf(method, requestNaming(method, requires, PLACE), root);
@@ -296,7 +296,9 @@ describe('a role binding', () => {
     const binding = { principal: 'mallory', role: 'administrator' };
     for (const place of [{ project: 'third' }, {}, { project: '*' }, { project: '' }])
       expect(await change('', { ...binding, ...place }, elsewhere)).toBe(403);
-    expect(await change('', { ...binding, project: 'other' }, await server.as('staging'))).toBe(403);
+    const staging = await server.as('staging');
+    expect(await change('', { ...binding, project: 'flytesnacks' }, staging)).toBe(403);
+    expect((await get('/api/v1/access/bindings?project=flytesnacks', staging)).http).toBe(403);
     expect(await change('', { ...binding, project: 'other' }, elsewhere)).toBe(200);
     expect(await listed('?project=other', elsewhere)).toEqual(['mallory']);
     expect((await get('/api/v1/access/bindings', elsewhere)).http).toBe(403);
@@ -304,7 +306,7 @@ describe('a role binding', () => {
   });
 
   it.each(['garbage', '!!!!', Buffer.from('["ada"]').toString('base64url')])(
-    'is not listed from the token %j of another list on',
+    'is not listed by the page token %j, which no list of role bindings has given',
     async (token) => {
       const { http, json } = await get(`/api/v1/access/bindings?token=${token}`, await server.as('root'));
       expect([http, json['message']]).toEqual([400, 'invalid value for token: not a token of this list']);
