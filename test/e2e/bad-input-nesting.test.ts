@@ -2,7 +2,7 @@ import { create, fromBinary, type DescField, type JsonObject, type JsonValue } f
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { LiteralSchema } from '../../proto/gen/platformidl/core/literals_pb.js';
+import { type Literal, LiteralSchema } from '../../proto/gen/platformidl/core/literals_pb.js';
 import {
   NodeExecution_Phase as NodePhase,
   TaskExecution_Phase as TaskPhase,
@@ -106,12 +106,16 @@ it('RPCs answer with the deepest inputs and custom_info that events may have', a
     return { list };
   };
   let deepest = create(LiteralSchema, literal('bottom'));
-  // As deep as allowed, a hundred messages: the request, its event, the map, and two for each level of literals.
-  for (let level = 0; level < 47; level++)
-    deepest = create(LiteralSchema, { value: { case: 'collection', value: { literals: [deepest] } } });
-  const data = { literals: { deepest } };
-  const inputs = { inputValue: { case: 'inputData', value: data } } as const;
-  await plane.grpc.call(createNodeEvent, nodeReport(id, 'n0', { phase: NodePhase.RUNNING, ...inputs }));
+  // As deep as allowed, a hundred messages: request, event and map, two for each of 47 lists, and three for the text.
+  const inList = (inner: Literal) =>
+    create(LiteralSchema, { value: { case: 'collection', value: { literals: [inner] } } });
+  for (let level = 0; level < 47; level++) deepest = inList(deepest);
+  const running = (inputs: Literal) => {
+    const inputValue = { case: 'inputData', value: { literals: { deepest: inputs } } } as const;
+    return nodeReport(id, 'n0', { phase: NodePhase.RUNNING, inputValue });
+  };
+  expect((await plane.grpc.attempt(createNodeEvent, running(inList(deepest)))).code).toBe('INVALID_ARGUMENT');
+  await plane.grpc.call(createNodeEvent, running(deepest));
   await plane.grpc.call(
     createTaskEvent,
     taskReport(id, 'n0', { phase: TaskPhase.QUEUED, customInfo: nested(DEEPEST) }),
