@@ -66,7 +66,7 @@ const http = (verb: string, path: string, { headers, body }: Sent = {}): Promise
 
 type Query = Readonly<Record<string, string>>;
 
-/** A call as flyteconsole makes it: credentials of another origin, and messages as bytes. */
+/** Makes a call as flyteconsole does, with messages as bytes, and expects that its origin may read the answer. */
 const ask = async (verb: string, path: string, { query = {}, body }: { query?: Query; body?: Uint8Array } = {}) => {
   const response = await http(verb, `/api/v1/${path}?${new URLSearchParams(query).toString()}`, {
     headers: { accept: OCTETS, 'content-type': OCTETS },
@@ -128,7 +128,7 @@ describe('flyteconsole, from another origin', () => {
   });
 
   it.each(['/login', '/logout', '/callback', '/.well-known/openid-configuration', '/oauth2/token'])(
-    'finds no page to log in at, where there is no authentication: %s',
+    'finds no endpoint of a sign-in where there is no authentication: %s',
     async (path) => expect((await http('GET', `${path}?redirect_url=/console`)).status).toBe(404),
   );
 

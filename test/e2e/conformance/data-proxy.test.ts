@@ -57,8 +57,8 @@ const RUN = { ...SCOPE, name: 'with-data' };
 const literalMap = (name: string, value: string) => ({ literals: { [name]: literal(value) } });
 
 /**
- * Reports nodes with a report (deck): that of `n0` is an upload; those of `n1` to `n3` are in a bucket, in another
- * domain, and missing. Reports two attempts of a task of `n0`.
+ * Reports nodes with decks: that of `n0` is an upload; those of `n1` to `n3` are in a bucket, in another domain, and
+ * missing. Reports two attempts of a task of `n0`.
  */
 const reportRun = async (): Promise<void> => {
   const { call } = plane.grpc;
@@ -321,7 +321,7 @@ describe('a PUT to the link of an upload', () => {
     await expect.poll(stored).toEqual(before);
   });
 
-  it.each(['POST', 'DELETE', 'PATCH', 'OPTIONS'])('is the method for an upload: %s gets 501', async (verb) => {
+  it.each(['POST', 'DELETE', 'PATCH', 'OPTIONS'])('is the only way to upload: %s gets 501', async (verb) => {
     const { signedUrl } = await uploadLocation({ contentMd5: md5('x'), filename: newFilename() });
     expect((await fetch(signedUrl, { method: verb })).status).toBe(501);
   });
@@ -379,7 +379,7 @@ describe.each(['grpc', 'rest'] as const)('downloads over %s', (way) => {
     source: { case: 'nodeExecutionId' as const, value: { nodeId, executionId: RUN } },
   });
 
-  it('are given for the report of a node, in the new and the older fields of the response', async () => {
+  it('are given for the deck of a node, in the new and the older fields of the response', async () => {
     const answer = await plane[way].call(method.createDownloadLink, deckOf('n0'));
     const { signedUrl, expiresAt } = answer.preSignedUrls!;
     expect(answer).toMatchObject({ signedUrl, expiresAt });
@@ -394,11 +394,11 @@ describe.each(['grpc', 'rest'] as const)('downloads over %s', (way) => {
     ['no source', () => ({ artifactType: ArtifactType.DECK }), 'INVALID_ARGUMENT', 'source'],
     ['a node that is not there', () => deckOf('n9'), 'INVALID_ARGUMENT', 'failed to find node execution'],
     ['a node without a name', () => deckOf(''), 'INVALID_ARGUMENT', 'node_id'],
-    ['a report that is elsewhere', () => deckOf('n1'), 'NOT_FOUND', 'object not found'],
-    ['a report of another domain', () => deckOf('n2'), 'NOT_FOUND', 'object not found'],
-    ['a report that is not there', () => deckOf('n3'), 'NOT_FOUND', 'object not found'],
+    ['a deck in a bucket', () => deckOf('n1'), 'NOT_FOUND', 'object not found'],
+    ['a deck of another domain', () => deckOf('n2'), 'NOT_FOUND', 'object not found'],
+    ['a deck that is not there', () => deckOf('n3'), 'NOT_FOUND', 'object not found'],
     ['a negative expiry', () => ({ ...deckOf('n0'), expiresIn: seconds(-5) }), 'INVALID_ARGUMENT', 'expires_in'],
-  ])('of reports are refused for %s', async (_, request, code, text) => {
+  ])('of decks are refused for %s', async (_, request, code, text) => {
     const answer = await plane[way].attempt(method.createDownloadLink, request());
     expect(answer).toMatchObject({ code, message: expect.stringContaining(text) as string });
   });
@@ -423,7 +423,7 @@ describe.each(['grpc', 'rest'] as const)('GetData over %s', (way) => {
     expect(await get(`${base}/${path}/${name}`)).toMatchObject({ case: 'literal', value: literal(value) });
   });
 
-  it('gives a link to the report', async () => {
+  it('gives a link to the deck', async () => {
     const data = await get(`${base}/d`);
     if (data.case !== 'preSignedUrls') throw new Error(`${data.case}`);
     expect(await (await fetch(data.value.signedUrl[0]!)).text()).toBe('<p>deck</p>');
@@ -446,7 +446,7 @@ describe.each(['grpc', 'rest'] as const)('GetData over %s', (way) => {
     ['too few parts', 'flyte://v1/a/b/c/i', 'INVALID_ARGUMENT', 'failed to parse artifact url'],
     ['too many parts', `${base}/0/0/i`, 'INVALID_ARGUMENT', 'failed to parse'],
     ['an unknown kind of data', `${base}/x`, 'INVALID_ARGUMENT', 'failed to parse'],
-    ['a name in a report', `${base}/d/x`, 'INVALID_ARGUMENT', 'failed to parse'],
+    ['a name in a deck', `${base}/d/x`, 'INVALID_ARGUMENT', 'failed to parse'],
     ['a node id of dots', 'flyte://v1/a/b/c/../i', 'INVALID_ARGUMENT', 'failed to parse'],
     [
       'a URL of more than 50,000 characters',
@@ -455,7 +455,7 @@ describe.each(['grpc', 'rest'] as const)('GetData over %s', (way) => {
       'failed to parse',
     ],
     ['an attempt number that is too large', `${base}/99999999999999999999/i`, 'INVALID_ARGUMENT', 'no such attempt'],
-    ['a report of an attempt', `${base}/0/d`, 'INVALID_ARGUMENT', 'deck type cannot be specified'],
+    ['a deck of an attempt', `${base}/0/d`, 'INVALID_ARGUMENT', 'deck type cannot be specified'],
     ['an attempt that does not exist', `${base}/7/i`, 'INVALID_ARGUMENT', 'no task executions were listed'],
     ['a name that is not there', `${base}/i/y`, 'INVALID_ARGUMENT', 'name [y] not found in node execution'],
     ['a name that is not there in a task', `${base}/1/o/y`, 'INVALID_ARGUMENT', 'name [y] not found in task execution'],

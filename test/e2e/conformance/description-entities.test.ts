@@ -83,7 +83,7 @@ describe.each(['grpc', 'rest'] as const)('descriptions over %s', (way) => {
     expect(found).toMatchObject({ longDescription: { format: DescriptionFormat.UNKNOWN }, sourceCode: { link: '' } });
   });
 
-  it('are short in answers about the task and the workflow', async () => {
+  it('are in answers about the task and the workflow by their short form', async () => {
     const task = await transport.call(method.getTask, { id });
     const workflow = await transport.call(method.getWorkflow, { id: { ...id, resourceType: WORKFLOW } });
     expect([task.shortDescription, workflow.shortDescription]).toEqual(['Greets', 'a workflow']);
@@ -187,7 +187,7 @@ describe.each(['grpc', 'rest'] as const)('descriptions over %s', (way) => {
     expect(answer.code).toBe('NOT_FOUND');
   });
 
-  it('of 200 KiB are kept whole', async () => {
+  it('of 200,000 characters are kept whole', async () => {
     const value = 'long '.repeat(40_000);
     await registerTask(transport, { name: `long_${way}` }, ({ spec }) => {
       const longDescription = { content: { case: 'value', value }, format: DescriptionFormat.HTML } as const;
