@@ -22,7 +22,7 @@ const DAY_MS = 86_400_000;
 /** The number of times that a start writes its state before it listens, when no keys are due. */
 const WRITES_OF_A_START = 1;
 
-/** A process is killed after the first write, and after every `STEP` writes more: with 1, after each write. */
+/** Each flow runs once for every kill: after write 1, `1 + STEP`, `1 + 2 * STEP` and so on. */
 const STEP = Number(process.env['FLIGHTLOG_TEST_KILL_STEP'] ?? 5);
 
 const directory = mkdtempSync(join(tmpdir(), 'flightlog-authorization-kill-'));

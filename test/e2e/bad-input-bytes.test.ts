@@ -66,7 +66,7 @@ afterAll(async () => {
 const post = (body: string | Uint8Array, headers?: Record<string, string>): Promise<RestAnswer> =>
   rest.request('POST', '/api/v1/executions', body, headers);
 
-describe('bytes over gRPC that are no message are INVALID_ARGUMENT, and the text says why', () => {
+describe('bytes over gRPC that cannot be decoded are INVALID_ARGUMENT, and the text says why', () => {
   it.each([
     ['truncated', CREATE, recorded.subarray(0, -7), /cannot decode ExecutionCreateRequest: .*inputs.* ends early/u],
     ['truncated event', EVENT, event.subarray(0, -5), /cannot decode NodeExecutionEventRequest: event\S* ends early/u],
@@ -142,7 +142,7 @@ describe('invalid bodies over REST are INVALID_ARGUMENT, and the text says why',
   });
 });
 
-describe('a path that no RPC has', () => {
+describe('a path or HTTP method that no RPC has', () => {
   it.each([
     ['GET /api/v1/nothing', 404, 'NOT_FOUND', 'Not Found'],
     ['POST /api/v2/executions', 404, 'NOT_FOUND', 'Not Found'],
@@ -172,7 +172,7 @@ describe('a path that no RPC has', () => {
 });
 
 describe('a message above the size limit', () => {
-  // A valid message with a name of 64 MiB: field 3, wire type 2, and a length of four bytes.
+  // A valid message with a name of 64 MiB: field 3, wire type 2, and its length in four bytes.
   const oversized = Buffer.concat([Buffer.from([0x1a, 0x80, 0x80, 0x80, 0x20]), Buffer.alloc(MAX_BYTES, 'a')]);
 
   it('is RESOURCE_EXHAUSTED over gRPC, in the words that engines look for', async () => {
@@ -197,7 +197,7 @@ describe('a message above the size limit', () => {
   });
 
   it.each(['grpc', 'rest'] as const)(
-    'is one above 64 MiB: a launch with an input of 6 MiB is accepted over %s',
+    'has more than 6 MiB: a launch with an input of 6 MiB is accepted over %s',
     async (way) => {
       const text = 'x'.repeat(6 * 1024 * 1024);
       const request = helloRequest(`large-over-${way}`, ({ inputs }) => {

@@ -85,7 +85,7 @@ describe('browser sessions', () => {
     expect((await ask('/api/v1/projects')).status).toBe(401);
   });
 
-  it('are in cookies that scripts cannot read and other sites do not send', async () => {
+  it('are in cookies that scripts cannot read and requests of other sites do not have', async () => {
     const { callback, cookie } = await signInUpTo(ALICE);
     const { cookies } = await ask(callback, { headers: { cookie } });
     const session = cookies.find((each) => each.startsWith('flightlog_session='));
@@ -112,7 +112,7 @@ describe('browser sessions', () => {
     const refused = (
       JSON.parse(audit) as { entries: { action: string; address: string; code?: string; count: string }[] }
     ).entries.filter(({ code }) => code === 'PERMISSION_DENIED');
-    // Refusals alike share an entry until it is stored, so that slow attempts have more than one.
+    // Equal refusals share an entry until it is stored; slow attempts have more than one entry.
     expect(new Set(refused.map(({ action, address }) => `${action} from ${address}`))).toEqual(
       new Set(['/api/v1/projects from 127.0.0.1']),
     );

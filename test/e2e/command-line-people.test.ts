@@ -173,7 +173,7 @@ describe('an engineer on call', () => {
     await list.said(/^(?:names\n){2,}$/u);
   });
 
-  it('learns that an execution whose signals it asks for does not exist', async () => {
+  it('learns that the execution of a signal does not exist', async () => {
     const missing = /^flightlog: NOT_FOUND: missing entity of type execution [^\n]*name:"nope"[^\n]*\n$/u;
     for (const rest of [[], ['approved', '--value', 'true']]) {
       const { code, stdout, stderr } = await runCommand('signal', 'execution', 'nope', ...rest);

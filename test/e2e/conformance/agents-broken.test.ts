@@ -23,7 +23,7 @@ const { executeTaskSync } = SyncAgentService.method;
 const EXECUTE_TASK_SYNC = '/flyteidl.service.SyncAgentService/ExecuteTaskSync';
 /** The configured timeout of each agent. */
 const TIMEOUT = '1s';
-/** Time limit of a test: an answer that never comes ends long before. */
+/** Time limit of a test, far above {@link TIMEOUT}. */
 const BOUND_MS = 30_000;
 
 /** The status that a client gets. */
@@ -35,7 +35,7 @@ const GONE: Reported = ['UNAVAILABLE', /agent late/u];
 
 /**
  * For each breakage, the status that the client gets for a unary call, for a stream of answers, and for a stream whose
- * requests have not ended, where that is another one.
+ * requests have not ended, where it differs.
  */
 const CASES: readonly (readonly [how: Breakage, answer: Reported, stream: Reported, openStream?: Reported])[] = [
   ['never answers', LATE, LATE],
@@ -152,10 +152,14 @@ describe('an agent', () => {
     await silent.left('ExecuteTaskSync');
   });
 
-  it('is not needed to end a stream without a header: DEADLINE_EXCEEDED', { timeout: BOUND_MS }, async () => {
-    const { code, details } = await statusOf(exchange());
-    expect([status[code], details]).toEqual(['DEADLINE_EXCEEDED', expect.stringMatching(/no header has come/u)]);
-  });
+  it(
+    'gets no part of a stream without a header, which ends with DEADLINE_EXCEEDED',
+    { timeout: BOUND_MS },
+    async () => {
+      const { code, details } = await statusOf(exchange());
+      expect([status[code], details]).toEqual(['DEADLINE_EXCEEDED', expect.stringMatching(/no header has come/u)]);
+    },
+  );
 
   it('that cannot be reached is reported to a caller that keeps its stream open', { timeout: BOUND_MS }, async () => {
     const call = exchange();

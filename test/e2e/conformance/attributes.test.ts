@@ -81,10 +81,7 @@ const DELETES = {
   workflow: method.deleteWorkflowAttributes,
 };
 
-/**
- * The RPCs of the three levels have different message types, which differ only in the scope; tables of them are read as
- * this one.
- */
+/** The message types of the three levels differ only in the scope, so all RPCs are called as those of a workflow. */
 type SharedShape = typeof method.updateWorkflowAttributes;
 
 const rpcOf = (table: Readonly<Record<Level, unknown>>, scope: Scope): SharedShape =>

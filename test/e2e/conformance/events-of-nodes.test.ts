@@ -219,7 +219,7 @@ type Sequence = { readonly rule: string; readonly steps: readonly Step[] };
 
 const DECIDED: readonly Sequence[] = [
   {
-    rule: '3: only from the cluster that has the execution',
+    rule: '3: only from the cluster that has the execution, or from propeller, a name that stands for no cluster',
     steps: [
       ok(queuedBy('east')),
       foreign(reportFrom('west'), 'west'),

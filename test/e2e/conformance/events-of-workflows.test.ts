@@ -82,8 +82,8 @@ const WAYS_TO: Readonly<Record<(typeof PHASES)[number], readonly (typeof PHASES)
 };
 
 /**
- * The expected answer to a report. `known`, `stale`: ALREADY_EXISTS, because the execution is in this phase, and the
- * report is recorded; or has left it, and the report is not recorded. `ended`, `to-queued`, `aborting`: a refusal.
+ * The expected answer to a report. `known` and `stale` are ALREADY_EXISTS: a known phase is that of the execution, and
+ * the report is recorded; a stale one comes before it, and is not. `ended`, `to-queued` and `aborting` are refusals.
  */
 type Answered = 'ok' | 'known' | 'stale' | 'ended' | 'to-queued' | 'aborting';
 
@@ -197,7 +197,7 @@ const DECIDED: readonly Sequence[] = [
     steps: [ok(reportBy('QUEUED', 'east')), ok(reportBy('QUEUED', 'west')), ok(reportBy('RUNNING', 'west'))],
   },
   {
-    rule: 'any other phase must come from the producer that has the execution',
+    rule: 'any other phase is refused from a cluster that does not have the execution',
     steps: [
       ok(reportBy('QUEUED', 'east')),
       foreign(reportBy('RUNNING', 'west'), 'west'),
@@ -300,7 +300,7 @@ const FOLDS: readonly Fold[] = [
     shows: { updatedAt: second(4e8) },
   },
   {
-    rule: 'not updated by a phase that it has left behind',
+    rule: 'not updated by a phase that comes before its own',
     steps: [ok(at('SUCCEEDING', 3e8)), stale(at('RUNNING', 4e8))],
     shows: { phase: Phase.SUCCEEDING, startedAt: undefined, updatedAt: second(3e8) },
   },

@@ -55,7 +55,7 @@ type Levels = {
   readonly domain?: string;
 };
 
-/** Settings of the platform, which hold where no other level sets anything. */
+/** Settings of the platform: values for executions where no other level sets one, and two limits. */
 const PLATFORM = {
   FLIGHTLOG_MAX_PARALLELISM: '9',
   FLIGHTLOG_EXECUTION_LABELS: '{from: platform}',
@@ -500,7 +500,7 @@ describe.each(['grpc', 'rest'] as const)('the configuration of an execution over
     expect(stored?.maxParallelism).toBe(0);
   });
 
-  it('is found by its tier and its queueing budget', async () => {
+  it('finds executions by tier and queueing budget', async () => {
     const own = await prepared(transport, {});
     const launchPlan = {
       ...PLACE,

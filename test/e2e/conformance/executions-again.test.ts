@@ -37,7 +37,7 @@ beforeAll(async () => {
 });
 afterAll(() => plane.close());
 
-/** A generated name: an `a`, then 19 characters that form no words and are not mistaken for each other. */
+/** A generated name: an `a`, then 19 characters that form no words. */
 const GENERATED_NAME = /^a[bcdfghjklmnpqrstvwxz2456789]{19}$/u;
 
 const PARENT = { nodeId: 'n0', executionId: { ...PLACE, name: 'parent' } };

@@ -239,9 +239,9 @@ type Listed = {
 };
 
 const LISTED: readonly Listed[] = [
-  { rule: 'in a list without a filter while it is active', steps: [], filters: '', isThere: true },
+  { rule: 'in a list without a filter by state while it is active', steps: [], filters: '', isThere: true },
   {
-    rule: 'in no list without a filter once it is archived',
+    rule: 'in no list without a filter by state once it is archived',
     steps: [ok(update(archived))],
     filters: '',
     isThere: false,
@@ -259,7 +259,7 @@ const LISTED: readonly Listed[] = [
     isThere: true,
   },
   {
-    rule: 'in a list without a filter when it is active again',
+    rule: 'in a list without a filter by state when it is active again',
     steps: [ok(update(archived)), ok(update(active))],
     filters: '',
     isThere: true,

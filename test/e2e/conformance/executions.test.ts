@@ -491,7 +491,7 @@ describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
     });
   });
 
-  describe('CreateExecution checks the numbered rules in order:', () => {
+  describe('CreateExecution checks the rules in order:', () => {
     it.each(ORDER)('$rule', async (row) => {
       await expectRefused(plane, way, [method.createExecution, request], row);
     });

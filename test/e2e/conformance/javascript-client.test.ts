@@ -17,7 +17,7 @@ const WITHOUT_FIELDS = new Set([
   'IdentityService.UserInfo',
 ]);
 
-/** True for an RPC of the agent service, which a control plane without agents answers with UNIMPLEMENTED. */
+/** True for an RPC of the agents' services, which a control plane without agents answers with UNIMPLEMENTED. */
 const isOfAgents = (rpc: string): boolean => rpc.includes('Agent');
 
 describe('the published JavaScript client', () => {

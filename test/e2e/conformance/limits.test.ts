@@ -119,7 +119,7 @@ describe('the text of a status', () => {
 describe('a message over gRPC', () => {
   const MAX_BYTES = 64 * 1024 * 1024;
 
-  /** A valid message of exactly this many bytes; its description is longer than allowed. */
+  /** A message of exactly this many bytes, which is refused for its long description if it is decoded. */
   const messageOf = (bytes: number): Uint8Array => {
     const request = create(ProjectRegisterRequestSchema, { project: { id: 'large', description: 'x'.repeat(bytes) } });
     const { project } = request;

@@ -70,7 +70,7 @@ export const known = (ask: Asked): Step => ({ ...OK, ask, code: 'ALREADY_EXISTS'
 /** A report of an already recorded phase without new data, which records nothing. */
 export const again = (ask: Asked): Step => ({ ...known(ask), isRecorded: false });
 
-/** A report of a phase that the execution has already left. */
+/** A report of a phase that is not later than that of the execution; it records nothing. */
 export const stale = (ask: Asked): Step => ({ ...again(ask), says: 'is not a later phase' });
 
 /** A request that is refused and records nothing. */
