@@ -22,7 +22,7 @@ const DAY_MS = 86_400_000;
 /** The number of times that a start writes its state before it listens, when no keys are due. */
 const WRITES_OF_A_START = 1;
 
-/** Each flow runs once for every kill: after write 1, `1 + STEP`, `1 + 2 * STEP` and so on. */
+/** Writes from one kill of a flow to the next; the first kill is after write 1. */
 const STEP = Number(process.env['FLIGHTLOG_TEST_KILL_STEP'] ?? 5);
 
 const directory = mkdtempSync(join(tmpdir(), 'flightlog-authorization-kill-'));

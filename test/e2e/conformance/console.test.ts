@@ -189,7 +189,7 @@ describe('flyteconsole, from another origin', () => {
       const page = await get(method.listExecutions, path, { limit: '3', ...(token && { token }), ...NEWEST });
       return { elements: page.executions, token: page.token };
     });
-    expect(new Set(all.map(({ id }) => id!.name))).toEqual(new Set(runs.map(({ id }) => id!.name)));
+    expect(all.map(({ id }) => id!.name).sort()).toEqual(runs.map(({ id }) => id!.name).sort());
     const listedWith = async (filters: string) =>
       (await get(method.listExecutions, path, { limit: '100', filters, ...NEWEST })).executions;
     const succeeded = runs.filter(({ closure }) => closure!.phase === Phase.SUCCEEDED).length;

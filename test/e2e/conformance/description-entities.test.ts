@@ -23,7 +23,7 @@ type List = Plain<MessageInitShape<typeof DescriptionEntityListRequestSchema>>;
 type Id = Plain<MessageInitShape<typeof IdentifierSchema>>;
 type Description = Plain<MessageInitShape<typeof DescriptionEntitySchema>>;
 
-/** Rows whose request cannot be expressed in the path and the query of a REST call. */
+/** Rows that the REST client of the tests cannot send: a field in the path or the query is empty. */
 const NOT_OVER_REST = new Set(['no identifier', 'no resource type', 'no project', 'no domain', 'no version']);
 
 /** The rows that can be sent over a transport. */

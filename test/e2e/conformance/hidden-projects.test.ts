@@ -87,7 +87,7 @@ const table = routeTable([]).filter(({ method }) => method.methodKind === 'unary
 const naming = (method: DescMethod, target: TargetFields, place: { project: string; name: string }): Uint8Array =>
   requestNaming(method, { permission: 'read', target, reads: [] }, { ...place, domain: DOMAIN });
 
-/** The requests of an RPC about a project, and those about the stranger's own project that refer to something in it. */
+/** The requests of an RPC about a project, and those about `OWN` that refer to something in that project. */
 const probesOf = ({ method, requires, name: rpc }: (typeof table)[number]): readonly Probe[] =>
   NAMES.flatMap((name) => [
     { method, name: `${rpc} of ${name}`, bytesFor: (project) => naming(method, requires.target, { project, name }) },

@@ -419,7 +419,7 @@ const NOT_IN_JSON: readonly Create[] = [
     says: 'invalid datetime in default_inputs day',
   },
 ];
-/** True for a row that can be sent in JSON. Launch conditions, an `Any` of an unknown type, cannot. */
+/** True for a row that the REST client can convert to JSON: not for launch conditions, an `Any` of an unknown type. */
 const inJson = ({ rule }: Create): boolean => rule !== '15 before 16' && !rule.startsWith('16');
 
 /** A launch plan that is registered with a change, and what a read then shows. */

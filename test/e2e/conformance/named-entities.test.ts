@@ -27,7 +27,7 @@ type List = Partial<Exclude<MessageInitShape<typeof NamedEntityListRequestSchema
 const LISTED = { project: 'flytesnacks', domain: 'staging' };
 const NAMES = Array.from({ length: 25 }, (_, index) => `job_${String(index).padStart(2, '0')}`);
 
-/** Rows whose request cannot be expressed in the path and the query of a REST call. */
+/** Rows that the REST client of the tests cannot send: a field in the path or the query is empty. */
 const NOT_OVER_REST = new Set([
   'no project',
   'no domain',
