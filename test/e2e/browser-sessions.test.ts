@@ -90,7 +90,7 @@ describe('browser sessions', () => {
     const { cookies } = await ask(callback, { headers: { cookie } });
     const session = cookies.find((each) => each.startsWith('flightlog_session='));
     expect(session).toMatch(/^flightlog_session=[\w.-]+; Path=\/; Max-Age=\d+; HttpOnly; SameSite=Strict$/u);
-    expect(session?.split('.')).toHaveLength(5); // encrypted: a JWE, not a token
+    expect(session?.split('.')).toHaveLength(5); // a JWE, which is encrypted, has five parts
     expect(cookies.find((each) => each.startsWith('flightlog_sign_in_'))).toContain('Max-Age=0');
   });
 

@@ -257,7 +257,7 @@ describe('the variables that Kubernetes sets for a Service named flightlog', () 
   const links = { FLIGHTLOG_SERVICE_HOST: '10.0.0.11', FLIGHTLOG_PORT: 'tcp://10.0.0.11:8081' };
   /** The number of the log level `debug`. */
   const DEBUG = 20;
-  // The start ends at the check of the settings.
+  // The command ends when the settings are checked, because they name no issuer.
   const starting = ['serve', '--data', data];
   const noIssuer = /^flightlog: no issuer of tokens is configured/mu;
 

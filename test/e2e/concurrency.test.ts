@@ -54,8 +54,8 @@ const end = (name: string) =>
   plane.grpc.call(method.createWorkflowEvent, workflowReport({ ...PLACE, name }, { phase: Phase.FAILED }));
 
 /**
- * Waits until all slots are released. The slot of an ended execution is released a little later, and if the process is
- * killed before, the release is the first event that the next process records, which its fail point counts.
+ * Waits until all slots are released. The slot of an ended execution is released a little later. If the process is
+ * killed before, the next process records the release first, and its fail point counts that event.
  */
 const allReleased = async (): Promise<void> => {
   const countOf = (types: readonly string[], type: string) => types.filter((each) => each === type).length;
@@ -145,7 +145,7 @@ describe('a launch plan whose policy allows one execution at a time', () => {
 });
 
 describe('a concurrency policy', () => {
-  // Slots are released concurrently, which would change the log during these tests.
+  // A slot that is released during these tests would change the log.
   beforeAll(() => allReleased());
 
   it.each([

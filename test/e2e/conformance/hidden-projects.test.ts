@@ -94,7 +94,7 @@ const probesOf = ({ method, requires, name: rpc }: (typeof table)[number]): read
     ...requires.reads.map((read, index) => ({
       method,
       name: `${rpc} that refers to ${name} (reference ${index})`,
-      // Messages that are joined are merged: the target is the stranger's own, the reference is not.
+      // The bytes of both decode as one request: its target is the stranger's own, its reference is not.
       bytesFor: (project: string) =>
         Buffer.concat([
           naming(method, requires.target, { project: OWN, name: 'mine' }),
