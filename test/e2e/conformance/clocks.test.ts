@@ -53,7 +53,7 @@ beforeAll(async () => {
 });
 afterAll(() => plane.close());
 
-describe.each(['grpc', 'rest'] as const)('executions with times of wrong clocks are read over %s', (way) => {
+describe.each(['grpc', 'rest'] as const)('times of wrong clocks, over %s,', (way) => {
   const executions = (request: { readonly filters?: string; readonly key?: string; readonly direction?: Direction }) =>
     allPages(async (token) => {
       const { key = 'started_at', direction = Direction.ASCENDING, filters = '' } = request;
@@ -63,7 +63,7 @@ describe.each(['grpc', 'rest'] as const)('executions with times of wrong clocks 
     });
   const started = 'gte(started_at,0001-01-01)';
 
-  it('in the order of when executions started, page by page, both ways', async () => {
+  it('order executions by their start, page by page, both ways', async () => {
     expect(await executions({ filters: started })).toEqual(NAMES);
     expect(await executions({ filters: started, direction: Direction.DESCENDING })).toEqual(NAMES.toReversed());
   });
@@ -75,7 +75,7 @@ describe.each(['grpc', 'rest'] as const)('executions with times of wrong clocks 
     ['created_at', NAMES],
     ['updated_at', ['before', 'now', 'first', 'last']],
     ['execution_updated_at', ['before', 'now', 'first', 'last']],
-  ])('in the order of %s, ascending and descending', async (key, expected) => {
+  ])('order executions by %s, ascending and descending', async (key, expected) => {
     expect(await executions({ filters: started, key })).toEqual(expected);
     const down = await executions({ filters: started, key, direction: Direction.DESCENDING });
     expect(down).toEqual(expected.toReversed());
@@ -87,17 +87,17 @@ describe.each(['grpc', 'rest'] as const)('executions with times of wrong clocks 
     ['eq(started_at,1969-12-31T23:59:55.123456Z)', ['before']],
     ['gt(duration,1000000h)', ['first']],
     ['lt(duration,0)', ['before', 'now', 'last']],
-  ])('by %s', async (filters, expected) => {
+  ])('are compared with those of the filter %s', async (filters, expected) => {
     expect(await executions({ filters })).toEqual(expected);
   });
 
-  it('nodes in the order of their creation times', async () => {
+  it('order nodes by their creation', async () => {
     const workflowExecutionId = { ...PLACE, name: 'all' };
     const { nodeExecutions } = await plane[way].call(method.listNodeExecutions, { workflowExecutionId });
     expect(nodeExecutions.map(({ id }) => id!.nodeId)).toEqual(NAMES);
   });
 
-  it.each(NAMES)('one by one, with tasks and spans: %s', async (name) => {
+  it.each(NAMES)('are shown of an execution and its task, and do not prevent spans: %s', async (name) => {
     const id = { ...PLACE, name };
     const { closure } = await plane[way].call(method.getExecution, { id });
     expect(closure!.startedAt).toMatchObject(CLOCKS[name]);

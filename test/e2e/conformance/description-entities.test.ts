@@ -83,7 +83,7 @@ describe.each(['grpc', 'rest'] as const)('descriptions over %s', (way) => {
     expect(found).toMatchObject({ longDescription: { format: DescriptionFormat.UNKNOWN }, sourceCode: { link: '' } });
   });
 
-  it('are in answers about the task and the workflow by their short form', async () => {
+  it('appear in answers about the task and the workflow, in their short form', async () => {
     const task = await transport.call(method.getTask, { id });
     const workflow = await transport.call(method.getWorkflow, { id: { ...id, resourceType: WORKFLOW } });
     expect([task.shortDescription, workflow.shortDescription]).toEqual(['Greets', 'a workflow']);
