@@ -153,7 +153,7 @@ describe('an agent', () => {
   });
 
   it(
-    'gets no part of a stream without a header, which ends with DEADLINE_EXCEEDED',
+    'is not chosen for a stream without a header, which ends with DEADLINE_EXCEEDED',
     { timeout: BOUND_MS },
     async () => {
       const { code, details } = await statusOf(exchange());
