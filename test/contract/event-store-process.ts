@@ -30,7 +30,7 @@ export type Work = {
 /**
  * A message that a process writes about its work, as one JSON object in a line of its standard output: it has locked
  * the directory (with its process id); an append was acknowledged; the append to the stream `failed` at the revision
- * `at` has failed; a fault ends the process; the number of commits that the log has made, when all is done.
+ * `at` has failed; a fault ends the process; the number of commits that the log has made, before it is closed.
  */
 export type ProcessMessage =
   | { readonly locked: number }

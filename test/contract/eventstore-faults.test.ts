@@ -32,7 +32,7 @@ const textsOf = async (store: EventStore, stream: StreamName): Promise<string[]>
 
 const urlOf = (address: string): string => `esdb://${address}?tls=false&keepAliveInterval=10000`;
 
-/** Ignores the failure of a command that was never sent, because no node was found for two seconds. */
+/** Ignores the failure of a command whose events were not sent, as when no node is found. */
 const ignoreUnavailable = (error: unknown): undefined => {
   if (!(error instanceof StoreUnavailable)) throw error;
 };

@@ -18,7 +18,7 @@ const newStream = () => streamName('counted', [randomUUID()]);
 /** An address at which nothing listens. */
 const NOWHERE = '127.0.0.1:1';
 
-/** Longer than the client library's own search for a node, which ends after 10 attempts in about a second. */
+/** Longer than reads wait for a node: two seconds from its loss on. */
 const AWAY_MS = 3_000;
 
 describe('a cluster of which no node can be found for seconds', () => {

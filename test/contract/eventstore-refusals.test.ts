@@ -153,7 +153,7 @@ describe('an event store that refuses calls, falls silent or gets a new log id',
     await proxy.close();
   });
 
-  it('is subscribed to again when it has dropped a subscription over a live connection', async () => {
+  it('is subscribed to again when it no longer answers a subscription over a live connection', async () => {
     const forgetful = await startForgetfulLog(log.address);
     await expectDeliveredAgain(urlOf(forgetful.address), forgetful.forget);
     await forgetful.close();

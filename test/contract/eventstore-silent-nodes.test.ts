@@ -9,7 +9,7 @@ import { newEvent } from '../support/streams/filled-log.js';
 const event = () => newEvent('Counted', Buffer.from(randomUUID()));
 const newStream = () => streamName('counted', [randomUUID()]);
 
-describe('a cluster whose leader answers pings and nothing else', () => {
+describe('a cluster whose leader is cut off from the other nodes, or answers pings and nothing else', () => {
   let cluster: Cluster;
   let store: EventStore;
   beforeAll(async () => {
@@ -22,7 +22,7 @@ describe('a cluster whose leader answers pings and nothing else', () => {
     await cluster.close();
   });
 
-  it('gets appends at its next leader when the old one is cut off from the other nodes', async () => {
+  it('gets appends at its next leader when the old one is cut off', async () => {
     const stream = newStream();
     await store.append(stream, 'no-stream', [event()]);
     const leader = await cluster.leader();

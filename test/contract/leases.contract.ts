@@ -30,7 +30,7 @@ export const leasesContract = (name: string, open: () => Promise<Leases>): void 
       expect(await other.held('known.')).toEqual(new Map());
     });
 
-    it('are described to every worker by the one that holds them, until they are lost', async () => {
+    it('are described to every worker by the one that holds them, until they are released', async () => {
       await one.take(['told 1', 'told 2'], 'a');
       await one.describe('told 1', 'a', 'first');
       await one.describe('told 1', 'a', 'second');

@@ -42,10 +42,13 @@ describe('a payload file that was left in quarantine', () => {
     expect([...(await store.get(ref))!]).toEqual([1, 2, 3]);
   });
 
-  it('is restored once by two cleanups', async () => {
+  it('is restored by the first of two cleanups, and left alone by the second', async () => {
     const { objects, object, ref, store } = await leftInQuarantine();
     await objects.restore(object);
+    const restored = await objectsOf(objects);
     await objects.restore(object);
+    expect(await objectsOf(objects)).toEqual(restored);
+    expect(restored.map(({ quarantinedAs }) => quarantinedAs)).toEqual([undefined]);
     expect([...(await store.get(ref))!]).toEqual([1, 2, 3]);
   });
 
@@ -63,12 +66,18 @@ describe('a payload file that was left in quarantine', () => {
     expect(await objects.drop(object, Date.now() + 60_000)).toBe('kept');
   });
 
-  it('is restored when it was stored after the cutoff, and otherwise deleted', async () => {
-    const { objects, object, at, store, ref } = await leftInQuarantine();
+  it('is restored when it was stored after the cutoff', async () => {
+    const { objects, object, store, ref } = await leftInQuarantine();
     expect(await objects.drop(object, Date.now() - 60_000)).toBe('kept');
+    expect((await objectsOf(objects)).map(({ quarantinedAs }) => quarantinedAs)).toEqual([undefined]);
     expect([...(await store.get(ref))!]).toEqual([1, 2, 3]);
-    await utimes(at(object.path), new Date(0), new Date(0));
-    expect(await objects.drop((await objectsOf(objects))[0]!, Date.now() - 60_000)).toBe('removed');
+  });
+
+  it('is deleted when it was stored before the cutoff', async () => {
+    const { objects, object, at, store, ref } = await leftInQuarantine();
+    await utimes(at(object.quarantinedAs!), new Date(0), new Date(0));
+    expect(await objects.drop(object, Date.now() - 60_000)).toBe('removed');
+    expect(await objectsOf(objects)).toEqual([]);
     expect(await store.get(ref)).toBeUndefined();
   });
 });

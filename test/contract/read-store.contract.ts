@@ -59,7 +59,7 @@ type ContractOptions = {
   readonly reads?: 'itself' | 'beside';
   /** False when the server behind the store does not report the documents that it examined. */
   readonly counts?: boolean;
-  /** The number of lists that are read page by page, each with an order, filter and page size drawn at random. */
+  /** The number of lists that are read page by page, each with a random order, filter and page size. */
   readonly pagings?: number;
 };
 
@@ -752,9 +752,13 @@ export const readStoreContract = (
 
     it('forgets everything when it is cleared', async () => {
       await put([run('forgotten', { project: 'p' })]);
+      const checkpoint = { name: 'forgotten', from: undefined, to: at(9n) };
+      const stream = { views: 'v', stream: 'forgotten', position: 9n, reason: 'unknown' };
+      await store.write({ documents: [], checkpoints: [checkpoint], parked: [parked(stream)] });
       await store.clear();
       expect(await reader.get(runs, 'forgotten')).toBeUndefined();
-      expect((await store.checkpoints(['first'])).get('first')).toBeUndefined();
+      expect(await store.checkpoints()).toEqual(new Map());
+      expect(await store.parked()).toEqual([]);
       expect(await store.count(runs)).toBe(0);
     });
   });

@@ -56,8 +56,8 @@ const faults = (said: readonly ProcessMessage[]): string[] =>
   said.flatMap((one) => ('failed' in one ? [one.code] : []));
 
 /**
- * Each step of a commit: the file that it touches, the fault for `strace` to inject into the system calls on that file
- * (`when=700+`: into the 700th and all later ones), and the outcome that the append must report.
+ * Steps of a commit: the file that each touches, the fault for `strace` to inject into the system calls on that file
+ * (`when=700+`: into the 700th and all later ones), and the code with which the append then fails.
  */
 const STEPS = [
   ['a frame of the write-ahead log is written', 'log.db-wal', 'pwrite64:error=EIO:when=700+', 'outcome-unknown'],

@@ -625,7 +625,7 @@ describe('a log whose files are taken away while it is open', () => {
 });
 
 describe('a process that is killed', () => {
-  /** Expects every acknowledged event in the log once, at its revision, also after all of them are sent again. */
+  /** Sends all events again, and expects each in the log once, the acknowledged ones at the positions they had. */
   const expectTruth = async (
     directory: string,
     answers: readonly Acknowledged[],

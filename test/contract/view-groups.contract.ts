@@ -532,7 +532,8 @@ export const viewGroupsContract = (
       );
       const steps = fc.array(
         /**
-         * A process of a release: `failAt` numbers the commit that fails; it ends after so many pauses, for 0 at once.
+         * A process of a release: its commit number `failAt` fails, and it is stopped in its pause number
+         * `stopAfterPauses`, for 0 right after its start.
          */
         fc.record({
           release: fc.integer({ min: 0, max: releases.length - 1 }),
@@ -543,7 +544,7 @@ export const viewGroupsContract = (
         }),
         { minLength: 2, maxLength: 5 },
       );
-      /** A case that is tried besides those that are drawn: it adds a view, and parks a stream. */
+      /** A case that is tried besides the random ones: it adds a view, and parks a stream. */
       const always = [0, 1].map((release) => ({
         release,
         events: Array.from({ length: 5 }, (_, at) => ({

@@ -123,15 +123,20 @@ export const bridgeContract = <Server extends KubernetesServer>(
       await untilGone(name);
     });
 
-    it('removes the object of a finished execution, and then has free capacity again', async () => {
+    it('reports the free capacity after the end of an execution, and removes its object', async () => {
       const name = newName();
       work.launch(name, hello);
       await untilAccepted(1);
       await removeFinalizers(name);
+      const before = await messages('places');
       work.ended(name);
-      await untilGone(name);
+      await until(
+        () => messages('places'),
+        (count) => count > before,
+      );
       const places = work.received.findLast((each) => each.case === 'places');
       expect(places?.value).toMatchObject({ free: 10 });
+      await untilGone(name);
     });
 
     it('ends an execution whose object was deleted by hand', async () => {

@@ -168,7 +168,7 @@ export const clusterContract = (name: string, open: () => Promise<KubernetesServ
       await expect(cluster.create(elsewhere)).rejects.toThrow(ClusterUnavailable);
     });
 
-    it('gives the bridge no rights to secrets, pods, deployments and namespaces', async () => {
+    it('does not let the bridge list secrets, pods, deployments and namespaces', async () => {
       const paths = ['/api/v1/secrets', '/api/v1/pods', '/apis/apps/v1/deployments', '/api/v1/namespaces'];
       for (const path of paths) {
         const { status } = await ask({ url: server.url, token: BRIDGE_TOKEN }, 'GET', path);

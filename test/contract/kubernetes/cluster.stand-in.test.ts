@@ -143,14 +143,19 @@ describe('a cluster with faults', () => {
     },
   );
 
-  it('reports objects again after a watch or a list has stalled', async () => {
-    const object = newObject();
+  it('reports objects after a list has stalled, and then after a watch has', async () => {
+    const [listed, watched] = [newObject(), newObject()];
     server.fail('list', 'stall', 1);
     server.fail('watch', 'stall', 1);
     const { times, stop } = following(cluster);
-    await cluster.create(object);
+    await cluster.create(listed);
     await until(
-      () => times(object.metadata.name),
+      () => times(listed.metadata.name),
+      (count) => count > 0,
+    );
+    await cluster.create(watched);
+    await until(
+      () => times(watched.metadata.name),
       (count) => count > 0,
     );
     await stop();

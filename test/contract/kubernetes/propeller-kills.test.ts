@@ -33,7 +33,7 @@ const { method } = AdminService;
 const LIMIT_MS = 300_000;
 const GREETED: Outcome = { case: 'outputs', outputs: { literals: { o0: literal('hello') } } };
 const NODES = 8;
-/** The executions that are aborted: while the bridge is down, while the control plane was, and while the engine is. */
+/** The executions that are aborted: while the bridge is down, after the control plane was, and while the engine is. */
 const ABORTED = ['aborted-0', 'aborted-1', 'aborted-2'];
 const TERMINAL: ReadonlySet<number> = new Set([Phase.SUCCEEDED, Phase.FAILED, Phase.ABORTED, Phase.TIMED_OUT]);
 
@@ -165,7 +165,7 @@ describe.skipIf(kubeApiserver === undefined || propeller === undefined)(
     });
 
     it(
-      'may be killed in the middle of a workflow: each execution ends once, and its tasks run once',
+      'may be killed in the middle of a workflow: each execution ends once, and the tasks of the workflow run once',
       async () => {
         for (const name of ABORTED) await launch('hello.hello', name);
         await Promise.all(ABORTED.map(untilRunning));
