@@ -131,7 +131,7 @@ type Following = {
   /** True for a position after which the caller wants no more answers. */
   readonly isLast: (position: string) => boolean;
   readonly onConnect?: () => void;
-  /** Called with the first answer. */
+  /** Called at the first answer. */
   readonly onState?: () => void;
 };
 
