@@ -17,7 +17,7 @@ export type ClusterNode = {
   /** `host:port`; it never changes. */
   readonly address: string;
   readonly isRunning: () => boolean;
-  /** The number of times that the process has ended by itself, as a deposed leader does; it is started again. */
+  /** The number of times that the process has ended by itself with code 0, as a deposed leader does. */
   readonly endings: () => number;
   readonly start: () => Promise<void>;
   readonly kill: () => Promise<void>;
@@ -27,7 +27,7 @@ export type ClusterNode = {
   readonly suspend: () => Promise<void>;
   /** Ends `suspend`. */
   readonly resume: () => void;
-  /** Makes the node answer pings but no calls: open calls are never answered, new ones not until `speak`. */
+  /** Makes the node answer pings but no calls of clients; calls that are open meanwhile are never answered. */
   readonly mute: () => Promise<void>;
   /** Ends `mute`. */
   readonly speak: () => Promise<void>;
@@ -72,7 +72,7 @@ const PROGRAM = fileURLToPath(new URL('./node-process.js', import.meta.url));
 
 const isOver = ({ exitCode, signalCode }: ChildProcess): boolean => exitCode !== null || signalCode !== null;
 
-/** Makes a node, whose process `start` starts; a process that ends by itself is started again after `restartMs`. */
+/** Makes a node, whose process `start` starts; one that ends itself with code 0 is started again after `restartMs`. */
 const openNode = (options: NodeOptions, restartMs: number): ClusterNode => {
   let child: ChildProcess | undefined;
   let isWanted = false;
@@ -157,7 +157,7 @@ const openNode = (options: NodeOptions, restartMs: number): ClusterNode => {
  * Positions are byte offsets; a position that no event has is refused with UNKNOWN. A call that requires the leader is
  * refused by another node with `not-leader`; other appends are forwarded, and other reads are answered from the node's
  * own replica. A live subscription with more than 32 unread events is dropped if it stands still. Without a leader,
- * writes are answered `not-ready`; writes that a leader without followers has taken are never confirmed, and are lost.
+ * writes are answered `not-ready`; writes that an isolated leader has taken are never confirmed, and are lost.
  * A deposed leader ends its process, and is started again. `startEventstoreCluster({ size: 1 })` is a single server.
  */
 export const startEventstoreCluster = async ({

@@ -29,7 +29,7 @@ const HIDDEN_BYTES = 237;
 /**
  * The tables. `records`: the log; `next` is the position after the record, and a hidden record has no `stream`.
  * `nodes`: the nodes; `heardMs` is the time of the last heartbeat, and `shown` the end of the log as the node shows it.
- * `leadership`: one row; `leader` is the instance of the leader, and `vacantMs` the time at which there was none last.
+ * `leadership`: one row; `leader` is the instance of the leader, and `vacantMs` the start of the wait for an election.
  * Times are in milliseconds since 1970.
  */
 const SCHEMA = `

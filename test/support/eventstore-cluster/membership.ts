@@ -38,7 +38,7 @@ export type MembershipOptions = {
   readonly timing: Timing;
   /** The end of the log as this node shows it. */
   readonly shown: () => bigint;
-  /** Called when another node leads after this one did: its log has a tail that the cluster does not have. */
+  /** Called when another node leads after this one did and did not resign: a real node may have events to drop then. */
   readonly onDeposed: () => void;
 };
 

@@ -70,7 +70,7 @@ const alreadyWritten = (log: LogFile, { stream, events }: Append): Outcome | 'to
   return { kind: 'written', ...last };
 };
 
-/** The earlier outcome, when the events after the expected revision are exactly these. */
+/** The earlier outcome, when these events follow the expected revision. */
 const repeated = (log: LogFile, { stream, events }: Append, after: bigint): Outcome | undefined => {
   const found = events.map(({ id }, index) =>
     log.find(stream, id).find(({ revision }) => revision === after + 1n + BigInt(index)),

@@ -23,7 +23,7 @@ const MAX_WAITING = 32;
 /** Maximum number of answers in flight to the connection. */
 const MAX_UNSENT = 16;
 
-/** The time that a slow reader has to catch up once more than {@link MAX_WAITING} events wait. */
+/** The time within which a slow reader must take an answer once more than {@link MAX_WAITING} wait, in milliseconds. */
 const STALL_MS = 25;
 
 /** The number of events that are read from the log at once. */
