@@ -17,7 +17,7 @@ import { until } from '../support/until.js';
 const KILLS = 6;
 /** Events in the log of the killed server: 40 batches of ten in each of 50 streams. */
 const EVENTS = 20_000;
-/** Events that must be published between two kills. */
+/** A kill comes when more events are published than this number times the kills before. */
 const PROGRESS = 1_000;
 
 /** Creates a log with this many batches of ten events in each of 50 streams, and closes it. */

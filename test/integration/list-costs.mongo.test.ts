@@ -11,10 +11,13 @@ import { countsWhatItExamines, dropDatabase, mongoUrl, newMongoLocation } from '
 const LIMIT = 25;
 /** The most keys of an index that a page may examine. */
 const MAX_KEYS = 5 * LIMIT;
-/** Documents in each collection; few on a server that does not count the keys and documents that a query examines. */
+/**
+ * Executions; of other documents, there are half as many. Few on a server that does not count the keys and documents
+ * that a query examines.
+ */
 const COUNT = countsWhatItExamines ? 5_000 : 200;
 
-describe.skipIf(mongoUrl === undefined)(`a page of ${LIMIT} of ${COUNT} documents in a MongoDB`, () => {
+describe.skipIf(mongoUrl === undefined)(`a page of ${LIMIT} in a MongoDB with ${COUNT} executions`, () => {
   const location = newMongoLocation();
   let store: MongoReadStore;
   beforeAll(async () => {

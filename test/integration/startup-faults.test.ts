@@ -33,7 +33,7 @@ const serve = (args: readonly string[], env: Readonly<Record<string, string>> = 
     { env },
   );
 
-/** Expects that the process ends with one line on standard error. */
+/** Expects that the process has ended with code 1, and that its whole standard error is, or matches, the line. */
 const expectRefused = ({ code, stderr }: Ended, line: string | RegExp): void => {
   const expected = typeof line === 'string' ? `flightlog: ${line}\n` : (expect.stringMatching(line) as string);
   expect({ code, stderr }).toEqual({ code: 1, stderr: expected });

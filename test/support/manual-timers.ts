@@ -2,7 +2,7 @@ import type { Timers } from '../../services/kernel/ports/timers.js';
 
 /**
  * A clock that only `advance` moves, in milliseconds; it runs the timers that are due then. `armed` counts the timers
- * that have not run.
+ * that wait.
  */
 export const manualTimers = (
   start: number,

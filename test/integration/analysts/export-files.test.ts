@@ -26,7 +26,7 @@ const recordedAt = (event: NewEvent, recordedAtMs: number): NewEvent => ({
   metadata: JSON.stringify({ ...metadataOf(event), recordedAtMs }),
 });
 
-/** Counts, sums and extremes over all exported events, as the program `read.py` prints them. */
+/** Counts and extremes over all exported events, as the program `read.py` prints them. */
 type Found = {
   readonly duckdb: Readonly<Record<string, number>>;
   readonly pandas?: Readonly<Record<string, unknown>>;

@@ -54,7 +54,7 @@ describe.skipIf(python === undefined)('the published Python SDK signs in', () =>
     return ADDRESS.exec(program.stdout())?.[1] ?? '';
   };
 
-  /** The JSON object in the last line of the program: the subject, and the projects that the user can list. */
+  /** The JSON object in the last line of the program, with the subject and the projects that the user can list. */
   const answerOf = async ({ ended }: Running): Promise<unknown> => {
     const { code, stdout, stderr } = await ended;
     if (code !== 0) throw new Error(`the program ended with ${code}: ${stdout}${stderr}`);

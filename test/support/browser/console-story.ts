@@ -20,7 +20,7 @@ export type ConsoleStory = {
   readonly server: () => ServerProcess;
   /** Opens a page in a browser context of its own. */
   readonly open: () => Promise<Page>;
-  /** Starts the server on the data of the story, at the same port where it ran before. */
+  /** Starts the server on the data of the story, at first on a free port, later at the same one. */
   readonly start: (args?: readonly string[]) => Promise<void>;
   /** Kills the server while a page is open, starts it again, and waits until the page has noticed both. */
   readonly restart: (page: Page) => Promise<void>;

@@ -1,4 +1,4 @@
-/** The result of `work`, and the processor time that it used, in milliseconds; other processes do not count. */
+/** The result of `work`, and the processor time that this process used meanwhile, in milliseconds. */
 export const timed = <Result>(work: () => Result): readonly [result: Result, spentMs: number] => {
   const before = process.cpuUsage();
   const result = work();

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CHECKOUT } from '../processes/command.js';
 
-/** The comments in the proto files, by the full name of the message, enum, service or field that follows. */
+/** The comments in the proto files, by the full name of the message, enum, oneof, service or field that follows. */
 export type ProtoComments = ReadonlyMap<string, string>;
 
 const OPENS = /^(?:message|enum|oneof|service)\s+(\w+)\s*\{/u;

@@ -86,7 +86,7 @@ const SECTIONS: readonly Section[] = [
   },
 ];
 
-/** The longest default, in characters, that the page shows; longer ones are only in the example file. */
+/** The longest default, in characters with its backticks, that the page shows; the example file has longer ones. */
 const LONGEST_DEFAULT = 40;
 const MIB = 1024 * 1024;
 

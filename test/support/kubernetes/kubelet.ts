@@ -107,7 +107,10 @@ const perform = async (pod: Pod, outcome: Outcome, store: EngineStore): Promise<
 /** The simulated kubelets of a cluster. */
 export type Kubelet = ReturnType<typeof startKubelet>;
 
-/** Simulates the kubelets of a cluster without nodes: a pod runs and then ends as `act` says, without containers. */
+/**
+ * Simulates the kubelets of a cluster without nodes: a pod runs and then ends as `act` says, without containers. The
+ * next pod begins when `act` has resolved.
+ */
 export const startKubelet = (
   server: KubernetesServer,
   store: EngineStore,

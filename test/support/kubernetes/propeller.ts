@@ -70,7 +70,7 @@ const settingsOf = ({ directory, endpoint, shards = [], changes }: PropellerOpti
   };
 };
 
-/** Starts propeller with its own defaults, as administrator of the cluster, except for shorter intervals. */
+/** Starts propeller as administrator of the cluster, with shorter intervals than its own. */
 export const startPropeller = async (options: PropellerOptions): Promise<Running> => {
   const { server, directory } = options;
   const file = join(directory, 'propeller.json');

@@ -40,9 +40,9 @@ export interface WorkServer {
 }
 
 export type LaunchOptions = {
-  /** The number of the lease: 1 by default, and more when another engine had the execution before. */
+  /** The number of the lease: 1 by default, and more when an engine had the execution before. */
   readonly lease?: bigint;
-  /** True for an execution that another engine has reported as RUNNING before. */
+  /** True for an execution that an engine has reported as RUNNING before. */
   readonly isStarted?: boolean;
   readonly createdAtMs?: number;
 };

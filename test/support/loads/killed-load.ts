@@ -29,8 +29,8 @@ const ENDED = new Set([4, 6, 7, 8]);
 /** About the number of events of an execution, by which the number of executions that have run is estimated. */
 const EVENTS_PER_EXECUTION = 12;
 /**
- * An execution is launched while fewer than this number of created executions have not run yet. So the engine never
- * runs out of executions, and never has more than it can run before a test times out.
+ * An execution is launched while fewer than about this number of created executions have not run yet: enough for the
+ * engine not to run out of executions, and few enough to run before a test times out.
  */
 const EXECUTIONS_AHEAD = 30;
 

@@ -92,7 +92,7 @@ const watchDatabase = ({ url, database }: MongoLocation): TakeoverWatch => {
   const claims = client.db(database).collection<Row>('claims');
   const last = new Map<string, Row>();
   const found: Takeover[] = [];
-  /** Records a takeover when a lease has another owner than at the last poll; `present` are its leases. */
+  /** Records a takeover when a lease has another owner than it had last; `present` are the leases of the last poll. */
   const see = (row: Row, present: ReadonlySet<string>): void => {
     const before = last.get(row._id);
     const expiredMs = before?.until.getTime();

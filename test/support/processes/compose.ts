@@ -30,7 +30,7 @@ export const fileText = (path: string): string => readFileSync(join(CHECKOUT, pa
 
 export const composeFile = (): ComposeFile => parse(fileText('docker-compose.yml'), { merge: true }) as ComposeFile;
 
-/** The services that a profile starts, with their names. */
+/** The services that start with these profiles, with their names. */
 export const servicesOf = (
   { services }: ComposeFile,
   profiles: readonly string[],

@@ -24,7 +24,7 @@ export const screenOf = (output: string, { columns }: Pick<Size, 'columns'>): re
     state.row += 1;
     if (state.row === lines.length) lines.push('');
   };
-  /** Obeys a sequence: A moves the cursor up, J clears what is below, ?7h and ?7l switch line wrapping. */
+  /** Obeys a sequence: A moves the cursor up, J clears its line and those below, ?7h and ?7l switch line wrapping. */
   const obey = (final: string, parameters: string): void => {
     if (final === 'A') state.row = Math.max(0, state.row - Number(parameters || 1));
     else if (final === 'J') lines.splice(state.row, Infinity, '');

@@ -19,7 +19,7 @@ export type Member = {
   readonly start: () => Promise<void>;
 };
 
-/** Two control planes on one log, with views and sessions of their own. */
+/** Two control planes on one log, each with a data directory of its own. */
 export type TwoProcesses = {
   readonly log: LogServer;
   /** The data directory of the log server. */

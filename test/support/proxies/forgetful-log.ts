@@ -38,7 +38,7 @@ const DENIED = { code: status.PERMISSION_DENIED, details: ': ', metadata: access
 const same = (bytes: Buffer): Buffer => bytes;
 
 /**
- * Starts a proxy that forwards calls, until `forget` or `deny` is called.
+ * Starts a proxy that forwards calls, except as `forget` and `deny` say.
  *
  * @param version the server version that it reports.
  */

@@ -188,7 +188,8 @@ export const agentRequests: readonly (readonly [rpc: string, request: object])[]
 const AGENTS = agentRequests.map((each): WholeRequest => [...each, 'UNIMPLEMENTED']);
 
 /**
- * At least one complete request to every RPC of Flyte's services, in an order in which each finds the entities that
- * exist by then; its expected status says where none does. No agent is configured.
+ * At least one complete request to every RPC of Flyte's services, each after those that create the entities that it
+ * needs. For entities that do not exist the expected status is NOT_FOUND, and for agents, none of which is configured,
+ * UNIMPLEMENTED.
  */
 export const wholeRequests: readonly WholeRequest[] = [...REGISTRATION, ...RUNS, ...OTHER_SERVICES, ...AGENTS];

@@ -118,7 +118,7 @@ const NIGHTLY: Apart = {
   'integration/list-shapes.mongo': 'paging.mongo.test.ts lists in every order, too',
   'integration/payloads-gc.s3': 'payloads-gc.test.ts does the same with files',
   'integration/startup-faults': 'starts a process for each of many faults',
-  'integration/stopped-servers': 'waits for servers that are suspended',
+  'integration/stopped-servers': 'waits for servers that cannot be reached for a while',
 };
 
 /** The compiled files of a list of end-to-end tests. */

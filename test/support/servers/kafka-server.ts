@@ -88,7 +88,7 @@ export type CloudEvent = {
   readonly data?: Readonly<Record<string, unknown>>;
 };
 
-/** The events among the messages, in the order of their partitions; messages of the positions topic are left out. */
+/** The events in the messages, in the same order; messages of the positions topic are left out. */
 export const eventsIn = (messages: readonly Consumed[]): readonly CloudEvent[] =>
   messages
     .filter(({ topic }) => !topic.endsWith('.export.positions.v1'))

@@ -60,7 +60,7 @@ export const testIssuer = (issuer = 'https://issuer.test', audience = 'flightlog
   };
 };
 
-/** The header and payload of a token in the encoding of a JWT. */
+/** The header or the payload of a token, in the encoding of a JWT. */
 const encoded = (part: object): string => Buffer.from(JSON.stringify(part)).toString('base64url');
 
 /** Tokens that a server must refuse, by what is wrong with them. */

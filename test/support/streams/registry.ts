@@ -30,7 +30,7 @@ import { workflowRoutes, type WorkflowServices } from '../../../services/workflo
 
 const DOMAINS = ['development', 'staging', 'production'].map((id) => ({ id, name: id }));
 
-/** Settings of the registry that differ from a control plane without limits. */
+/** The settings of a registry; one without settings has no limits. */
 export type RegistryOptions = {
   readonly taskTypes?: TaskServices['taskTypes'];
   readonly taskLimits?: Awaited<ReturnType<TaskServices['limitsOf']>>;

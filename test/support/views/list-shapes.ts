@@ -203,7 +203,7 @@ export const ASKED: readonly (readonly [string, ListShape, (count: number) => Pa
 /** The searches that match every twentieth document. */
 export const SOME: ReadonlySet<string> = new Set(searchesFor((text) => text === 'nightly'));
 
-/** The searches that match too few documents for a page. */
+/** The lists and searches that have too few documents for a page. */
 export const FEW: ReadonlySet<string> = new Set([
   ...searchesFor((text) => isAbsent(text) || text.includes('odd')),
   'some versions of a task',
