@@ -60,7 +60,7 @@ const characters = fc.constantFrom(
   ' ',
 );
 const texts = (minLength: number, maxLength: number) => fc.string({ unit: characters, minLength, maxLength });
-/** Short titles, and some that are about 1,000 characters long: longer ones are not indexed by their trigrams. */
+/** Short titles, and some around 1,000 characters: texts above that length are not indexed by their trigrams. */
 const titles = fc.oneof(texts(0, 12), texts(0, 12), texts(1_000, 1_040));
 const shelf = fc.array(fc.record({ title: titles, state: fc.nat(1), at: fc.nat(9) }), { maxLength: 30 });
 

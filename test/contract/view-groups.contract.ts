@@ -67,7 +67,7 @@ const counting = <Document>(model: ReadModel<Document>): ReadModel<Document> & {
   return counted;
 };
 
-/** A log whose pages have at most `size` events. */
+/** A log whose subscriptions get pages of at most `size` events. */
 const inPages = (log: EventLog, size: number): EventLog => {
   const cut = ({ events, position }: LogPage): LogPage[] => {
     const pages: LogPage[] = [];
@@ -155,7 +155,7 @@ export const viewGroupsContract = (
       return (await Promise.all(appended)).at(-1)!.position;
     };
 
-    /** Appends many events at once; their streams are `s0` to `s9`. */
+    /** Appends events, 100 at a time, to the streams `s0` to `s9` in turn; `many` is a multiple of 100. */
     const appendMany = async (many: number): Promise<bigint> => {
       let position = 0n;
       const { data } = tallyCodec.encode({ parts: ['a'], amount: 1 });
@@ -278,7 +278,7 @@ export const viewGroupsContract = (
         expect(Buffer.from((await store.get(counts.collection, 'tally-s0'))!.response).toString()).toBe('101');
       });
 
-      it('is built by the processes that share the partitions, each in its own', async () => {
+      it('is built once in each partition, by a process of half of them and a later one of all', async () => {
         const names = Array.from({ length: 30 }, (_, at) => ({ stream: `n${at}` }));
         const head = await append([...names, ...names]);
         await builtBy([tallies, counts], head);

@@ -19,7 +19,7 @@ import { fixtureLaunch, objectOptions } from '../../unit/engine/bridge/launches.
 
 export const NAMESPACE = 'flytesnacks-development';
 
-/** A server with a namespace, the definition of the objects, and the rights of the bridge. */
+/** Prepares a server for a bridge: creates namespaces, the definition of the objects, and the rights of the bridge. */
 export const prepare = async <Server extends KubernetesServer>(server: Server): Promise<Server> => {
   await apply(server, [
     namespace('flightlog'),

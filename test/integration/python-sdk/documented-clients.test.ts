@@ -123,7 +123,7 @@ describe.skipIf(python === undefined)('the Python clients in the documentation',
   });
 
   it(
-    'report events, and get a status for each, and a position for those that are recorded, also if they were before',
+    'report events, and get the status of each, and a position for each that the log has',
     { timeout: LIMIT_MS },
     async () => {
       await launchHello(plane.grpc, 'from-python');

@@ -66,7 +66,7 @@ export interface Writer {
 
 /**
  * Makes the writer of a node. Appends that arrive in one turn of the event loop are written in one transaction. The log
- * file is shared by all nodes and only the leader of a majority writes to it, so what is written counts as confirmed.
+ * file is shared by all nodes and only the leader writes to it, so what is written counts as confirmed.
  * Appends to an isolated leader time out until it misses its followers; a node that knows no leader takes none.
  */
 export const writerOf = (log: LogFile, replica: Replica, members: Membership): Writer => {

@@ -10,7 +10,7 @@ import { until } from '../until.js';
 
 /**
  * True when a control plane under test has processes of one role each: two that serve the interface, two projectors and
- * a reactor, which exports to Kafka where FLIGHTLOG_TEST_KAFKA names brokers. Needs FLIGHTLOG_TEST_LOG=eventstore.
+ * a reactor, which exports to Kafka where FLIGHTLOG_TEST_KAFKA names brokers. The logs must be in event stores.
  */
 export const areApart = process.env['FLIGHTLOG_TEST_ROLES'] === 'apart';
 

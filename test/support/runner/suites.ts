@@ -26,11 +26,11 @@ export const LOADS: Apart = {
 export const MATRICES: Apart = {
   access: 'sends each RPC without a token, without the permission, and with it',
   'conformance/hostile-agents':
-    'sends each RPC of the agents, over each transport, a request for everything wrong with it',
+    'sends requests with each kind of mistake to each RPC of the agents, over each transport',
   idempotency: 'sends each RPC that changes something again, with the same key and with others',
   'unfinished-requests': 'sends large requests that are never completed',
   'conformance/limits': 'sends messages of the largest size that each limit allows, and larger ones',
-  'conformance/hostile': 'sends each RPC, over each transport, a request for everything that can be wrong with it',
+  'conformance/hostile': 'sends requests with each kind of mistake to each RPC, over each transport',
   'conformance/openapi-fuzz': 'sends each operation of the API description requests drawn from its schemas',
   'startup-faults': 'starts a process for each of many faults of stores and of Kafka',
   'bad-input-bytes': 'changes the bytes of requests in every way that it knows',

@@ -21,7 +21,7 @@ export type Follower = {
   /** `host:port`. */
   readonly address: string;
   /** The number of calls that it has redirected. */
-  readonly sentAway: () => number;
+  readonly redirects: () => number;
   readonly close: () => Promise<void>;
 };
 
@@ -30,10 +30,10 @@ const same = (bytes: Buffer): Buffer => bytes;
 /** Starts a follower that redirects to the leader at an address. */
 export const startFollower = async (leader: string): Promise<Follower> => {
   const [host = '', port = ''] = leader.split(':');
-  let sentAway = 0;
+  let redirects = 0;
   const server = new Server();
   const sendAway: handleBidiStreamingCall<Buffer, Buffer> = (call) => {
-    sentAway += 1;
+    redirects += 1;
     const metadata = new Metadata();
     metadata.set('exception', 'not-leader');
     metadata.set('leader-endpoint-host', host);
@@ -62,7 +62,7 @@ export const startFollower = async (leader: string): Promise<Follower> => {
   });
   return {
     address: `127.0.0.1:${bound}`,
-    sentAway: () => sentAway,
+    redirects: () => redirects,
     close: () => new Promise((resolve) => server.tryShutdown(() => resolve())),
   };
 };
