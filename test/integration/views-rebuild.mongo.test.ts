@@ -3,9 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { MongoClient } from 'mongodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { PARTITIONS, viewPartitionOf } from '../../projections/runtime/partitions.js';
 import { freshMongoViews } from '../../projections/store/mongo/fresh-mongo-views.js';
 import { labelIn, readLabel } from '../../projections/store/mongo/layout.js';
 import type { MongoLocation } from '../../projections/store/mongo/location.js';
+import { projectStream } from '../../services/project/events.js';
 import { flightlog } from '../support/processes/command.js';
 import { dropDatabase, mongoUrl, newMongoLocation } from '../support/servers/mongo-server.js';
 import { startRoleProcesses } from '../support/processes/roles.js';
@@ -140,8 +142,8 @@ describe.skipIf(mongoUrl === undefined)('views in a MongoDB', () => {
         await parts.process(name).start();
       }
       const { http } = parts.process('api-1').server().ready;
-      // So many that every partition almost certainly has a stream of one of them.
       const ids = Array.from({ length: 24 }, (_, at) => `wide-${at}`);
+      expect(new Set(ids.map((id) => viewPartitionOf(projectStream(id))))).toEqual(new Set(PARTITIONS));
       for (const id of ids) await register(http, id);
       const seen = async (): Promise<number> => (await projectsAt(http)).filter((id) => ids.includes(id)).length;
       expect(await until(seen, (count) => count === ids.length)).toBe(ids.length);

@@ -29,7 +29,7 @@ export const prepare = async <Server extends KubernetesServer>(server: Server): 
   ]);
   // A real server serves a definition, and grants rights, a moment after it has stored them.
   await until(
-    () => ask(server, 'GET', objectPath(NAMESPACE)),
+    () => ask({ url: server.url, token: BRIDGE_TOKEN }, 'GET', objectPath(NAMESPACE)),
     ({ status }) => status === 200,
   );
   return server;
