@@ -35,7 +35,7 @@ export const authorizationStateContract = (name: string, open: () => Promise<Aut
       expect(await one.find(stored.kind, stored.key)).toBeUndefined();
     });
 
-    it('has an object by its alias, among those of its kind', async () => {
+    it('finds an object by its alias, among those of its kind', async () => {
       const stored = object({ alias: randomUUID() });
       await one.put(stored);
       expect(await other.findByAlias(stored.kind, stored.alias!)).toMatchObject({ content: stored.content });

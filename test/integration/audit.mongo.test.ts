@@ -50,7 +50,7 @@ describe.skipIf(mongoUrl === undefined)('an audit in a MongoDB', () => {
     await dropDatabase(location);
   });
 
-  /** The same database, reached by the proxy alone. */
+  /** The same database, reached only through the proxy. */
   const throughProxy = (): MongoLocation => {
     const url = new URL(location.url);
     url.host = proxy.address;

@@ -107,11 +107,11 @@ export const watchByEvents = (next: NextServer, { project, domain, name }: Watch
 
 /** The positions that a follower received. */
 export type Followed = {
-  /** Those of the events, in their order. */
+  /** Of the events, in their order. */
   readonly events: readonly string[];
-  /** That of the first answer: of a watch, the state of the execution. */
+  /** Of the first answer, which in a watch is the state of the execution. */
   readonly state: string;
-  /** That of the last answer. */
+  /** Of the last answer. */
   readonly end: string;
 };
 

@@ -5,7 +5,7 @@ import type { ControlPlane } from '../processes/control-plane.js';
 
 /** One rule of the interface: a change that makes a valid request invalid, and the refusal. */
 export type Row<Desc extends DescMessage> = {
-  /** A number before a rule is the step of the RPC that checks it: with `3 before 5` the refusal of step 3 is given. */
+  /** Numbers are steps of the RPC: `3 before 5` violates the rules of both, and the refusal of step 3 is given. */
   readonly rule: string;
   readonly change: (request: MessageShape<Desc>) => void;
   /** A part of the refusal's text; other rules may have it too. */

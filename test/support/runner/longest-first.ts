@@ -1,8 +1,8 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /**
- * The compiled test files that take half a minute or more, the longest first. One of them that is begun as the last
- * file runs alone, while the other workers wait.
+ * The compiled test files that take half a minute or more, the longest first. If one of them were the last file to
+ * begin, it would run alone while the other workers wait.
  */
 export const LONG: readonly string[] = [
   'console/stories',

@@ -31,7 +31,7 @@ export const MATRICES: Apart = {
   'unfinished-requests': 'sends large requests that are never completed',
   'conformance/limits': 'sends messages of the largest size that each limit allows, and larger ones',
   'conformance/hostile': 'sends requests with each kind of mistake to each RPC, over each transport',
-  'conformance/openapi-fuzz': 'sends each operation of the API description requests drawn from its schemas',
+  'conformance/openapi-fuzz': 'sends requests generated from the schemas of the API description to each operation',
   'startup-faults': 'starts a process for each of many faults of stores and of Kafka',
   'bad-input-bytes': 'changes the bytes of requests in every way that it knows',
   'eventstore-hostile': 'sends changed messages of every RPC of the EventStoreDB protocol to two servers',
