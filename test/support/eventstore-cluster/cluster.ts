@@ -27,7 +27,7 @@ export type ClusterNode = {
   readonly suspend: () => Promise<void>;
   /** Ends `suspend`. */
   readonly resume: () => void;
-  /** Makes the node answer pings but no calls of clients; calls that are open meanwhile are never answered. */
+  /** Makes the node answer pings but no calls of clients; calls that are open meanwhile never end. */
   readonly mute: () => Promise<void>;
   /** Ends `mute`. */
   readonly speak: () => Promise<void>;

@@ -9,8 +9,8 @@ export type Node = {
   readonly replica: Replica;
   readonly members: Membership;
   /**
-   * Called at the start of a call; the function returned is true while the call may be answered. Calls that were open
-   * while the node was muted are never answered.
+   * Called at the start of a call; the function returned is true while the call may be answered: never again once the
+   * node is muted.
    */
   readonly remember: () => () => boolean;
   /** The server version that the node reports. */

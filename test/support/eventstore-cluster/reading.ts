@@ -154,7 +154,7 @@ export const handleRead =
   (call: ReadCall): void => {
     const mayAnswer = node.remember();
     if (!mayAnswer()) return;
-    read(node, call).then(
+    read({ ...node, remember: () => mayAnswer }, call).then(
       () => mayAnswer() && call.end(),
       (error: unknown) => mayAnswer() && call.emit('error', error),
     );

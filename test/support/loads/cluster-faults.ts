@@ -114,7 +114,7 @@ const followerSuspended: ClusterFault = async (cluster) => {
   follower.resume();
 };
 
-/** The leader answers no calls for {@link AWAY_MS}, and never answers those that were open meanwhile. */
+/** The leader answers no calls for {@link AWAY_MS}, and never ends those that were open meanwhile. */
 const callsForgotten: ClusterFault = async (cluster) => {
   const leader = await cluster.leader();
   await leader.mute();
