@@ -25,7 +25,7 @@ it('a write whose transaction SQLite itself has rolled back fails with the reaso
   await store.close();
 });
 
-it('a process does not start with a file that is no database, and says which', async () => {
+it('an audit whose file is no database cannot be opened, and says which file that is', async () => {
   const broken = join(directory, 'broken');
   mkdirSync(broken);
   writeFileSync(join(broken, 'audit.db'), 'no database '.repeat(100));

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { create, fromBinary, type MessageInitShape } from '@bufbuild/protobuf';
@@ -228,6 +228,8 @@ describe.skipIf(kubeApiserver === undefined || propeller === undefined)(
       await launch('hello.hello', 'long', { name: literal(long) });
       await untilPhase('long', Phase.SUCCEEDED);
       expect((await inputsOf(podsOf('long')[0]!, fileStore)).literals).toMatchObject({ name: literal(long) });
+      const stored = readdirSync(join(directory, 'offloaded'), { recursive: true, encoding: 'utf8' });
+      expect(stored.filter((path) => /\/inputs\/.*\.pb$/u.test(path))).toHaveLength(1);
     });
 
     it('shares executions with another engine by the shards of their objects', async () => {
