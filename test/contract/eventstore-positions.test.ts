@@ -143,7 +143,7 @@ describe('an event store whose positions are byte offsets', () => {
     await subscription.close();
   });
 
-  it('drops a subscription that leaves events unread, which resumes without a failure, and loses and doubles nothing', async () => {
+  it('drops a subscription that leaves events unread, which resumes, and loses and doubles nothing', async () => {
     const seen: string[] = [];
     const stream = streamName('counted', [randomUUID()]);
     const before = troubles.length;

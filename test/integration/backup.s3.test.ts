@@ -39,7 +39,7 @@ const eventsIn = async (directory: string): Promise<string[]> => {
 describe.skipIf(s3Url === undefined)('with an S3 server', () => {
   beforeAll(makeBucket);
 
-  it('a backup goes into a bucket, copies nothing a second time, and is restored from the bucket unless damaged', async () => {
+  it('a backup goes into a bucket, copies nothing a second time, and is restored unless damaged', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'flightlog-backup-s3-'));
     const [data, copy] = [join(folder, 'data'), join(folder, 'copy')];
     const server = await startServerProcess({ data, args: EMBEDDED, env: { FLIGHTLOG_PROJECTS: '["flytesnacks"]' } });
