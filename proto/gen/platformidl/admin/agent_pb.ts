@@ -29,7 +29,7 @@ export const file_platformidl_admin_agent: GenFile = /*@__PURE__*/
   fileDesc("Ch1wbGF0Zm9ybWlkbC9hZG1pbi9hZ2VudC5wcm90bxIRcGxhdGZvcm1pZGwuYWRtaW4i4gUKFVRhc2tFeGVjdXRpb25NZXRhZGF0YRJEChF0YXNrX2V4ZWN1dGlvbl9pZBgBIAEoCzIpLnBsYXRmb3JtaWRsLmNvcmUuVGFza0V4ZWN1dGlvbklkZW50aWZpZXISEQoJbmFtZXNwYWNlGAIgASgJEkQKBmxhYmVscxgDIAMoCzI0LnBsYXRmb3JtaWRsLmFkbWluLlRhc2tFeGVjdXRpb25NZXRhZGF0YS5MYWJlbHNFbnRyeRJOCgthbm5vdGF0aW9ucxgEIAMoCzI5LnBsYXRmb3JtaWRsLmFkbWluLlRhc2tFeGVjdXRpb25NZXRhZGF0YS5Bbm5vdGF0aW9uc0VudHJ5EhsKE2s4c19zZXJ2aWNlX2FjY291bnQYBSABKAkSYQoVZW52aXJvbm1lbnRfdmFyaWFibGVzGAYgAygLMkIucGxhdGZvcm1pZGwuYWRtaW4uVGFza0V4ZWN1dGlvbk1ldGFkYXRhLkVudmlyb25tZW50VmFyaWFibGVzRW50cnkSFAoMbWF4X2F0dGVtcHRzGAcgASgFEhUKDWludGVycnVwdGlibGUYCCABKAgSJwofaW50ZXJydXB0aWJsZV9mYWlsdXJlX3RocmVzaG9sZBgJIAEoBRI2CglvdmVycmlkZXMYCiABKAsyIy5wbGF0Zm9ybWlkbC5jb3JlLlRhc2tOb2RlT3ZlcnJpZGVzEiwKCGlkZW50aXR5GAsgASgLMhoucGxhdGZvcm1pZGwuY29yZS5JZGVudGl0eRotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBGjIKEEFubm90YXRpb25zRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ARo7ChlFbnZpcm9ubWVudFZhcmlhYmxlc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEi1QEKEUNyZWF0ZVRhc2tSZXF1ZXN0EiwKBmlucHV0cxgBIAEoCzIcLnBsYXRmb3JtaWRsLmNvcmUuTGl0ZXJhbE1hcBIwCgh0ZW1wbGF0ZRgCIAEoCzIeLnBsYXRmb3JtaWRsLmNvcmUuVGFza1RlbXBsYXRlEhUKDW91dHB1dF9wcmVmaXgYAyABKAkSSQoXdGFza19leGVjdXRpb25fbWV0YWRhdGEYBCABKAsyKC5wbGF0Zm9ybWlkbC5hZG1pbi5UYXNrRXhlY3V0aW9uTWV0YWRhdGEiKwoSQ3JlYXRlVGFza1Jlc3BvbnNlEhUKDXJlc291cmNlX21ldGEYASABKAwiyQEKE0NyZWF0ZVJlcXVlc3RIZWFkZXISMAoIdGVtcGxhdGUYASABKAsyHi5wbGF0Zm9ybWlkbC5jb3JlLlRhc2tUZW1wbGF0ZRIVCg1vdXRwdXRfcHJlZml4GAIgASgJEkkKF3Rhc2tfZXhlY3V0aW9uX21ldGFkYXRhGAMgASgLMigucGxhdGZvcm1pZGwuYWRtaW4uVGFza0V4ZWN1dGlvbk1ldGFkYXRhEh4KFm1heF9kYXRhc2V0X3NpemVfYnl0ZXMYBCABKAMiigEKFkV4ZWN1dGVUYXNrU3luY1JlcXVlc3QSOAoGaGVhZGVyGAEgASgLMiYucGxhdGZvcm1pZGwuYWRtaW4uQ3JlYXRlUmVxdWVzdEhlYWRlckgAEi4KBmlucHV0cxgCIAEoCzIcLnBsYXRmb3JtaWRsLmNvcmUuTGl0ZXJhbE1hcEgAQgYKBHBhcnQiTgodRXhlY3V0ZVRhc2tTeW5jUmVzcG9uc2VIZWFkZXISLQoIcmVzb3VyY2UYASABKAsyGy5wbGF0Zm9ybWlkbC5hZG1pbi5SZXNvdXJjZSKVAQoXRXhlY3V0ZVRhc2tTeW5jUmVzcG9uc2USQgoGaGVhZGVyGAEgASgLMjAucGxhdGZvcm1pZGwuYWRtaW4uRXhlY3V0ZVRhc2tTeW5jUmVzcG9uc2VIZWFkZXJIABIvCgdvdXRwdXRzGAIgASgLMhwucGxhdGZvcm1pZGwuY29yZS5MaXRlcmFsTWFwSABCBQoDcmVzIpMBCg5HZXRUYXNrUmVxdWVzdBIVCgl0YXNrX3R5cGUYASABKAlCAhgBEhUKDXJlc291cmNlX21ldGEYAiABKAwSNgoNdGFza19jYXRlZ29yeRgDIAEoCzIfLnBsYXRmb3JtaWRsLmFkbWluLlRhc2tDYXRlZ29yeRIVCg1vdXRwdXRfcHJlZml4GAQgASgJSgQIBRAGIkAKD0dldFRhc2tSZXNwb25zZRItCghyZXNvdXJjZRgBIAEoCzIbLnBsYXRmb3JtaWRsLmFkbWluLlJlc291cmNlIr0CCghSZXNvdXJjZRIrCgVzdGF0ZRgBIAEoDjIYLnBsYXRmb3JtaWRsLmFkbWluLlN0YXRlQgIYARItCgdvdXRwdXRzGAIgASgLMhwucGxhdGZvcm1pZGwuY29yZS5MaXRlcmFsTWFwEg8KB21lc3NhZ2UYAyABKAkSLAoJbG9nX2xpbmtzGAQgAygLMhkucGxhdGZvcm1pZGwuY29yZS5UYXNrTG9nEjQKBXBoYXNlGAUgASgOMiUucGxhdGZvcm1pZGwuY29yZS5UYXNrRXhlY3V0aW9uLlBoYXNlEiwKC2N1c3RvbV9pbmZvGAYgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIyCgthZ2VudF9lcnJvchgHIAEoCzIdLnBsYXRmb3JtaWRsLmFkbWluLkFnZW50RXJyb3IieQoRRGVsZXRlVGFza1JlcXVlc3QSFQoJdGFza190eXBlGAEgASgJQgIYARIVCg1yZXNvdXJjZV9tZXRhGAIgASgMEjYKDXRhc2tfY2F0ZWdvcnkYAyABKAsyHy5wbGF0Zm9ybWlkbC5hZG1pbi5UYXNrQ2F0ZWdvcnkiFAoSRGVsZXRlVGFza1Jlc3BvbnNlIowBCgVBZ2VudBIMCgRuYW1lGAEgASgJEiAKFHN1cHBvcnRlZF90YXNrX3R5cGVzGAIgAygJQgIYARIPCgdpc19zeW5jGAMgASgIEkIKGXN1cHBvcnRlZF90YXNrX2NhdGVnb3JpZXMYBCADKAsyHy5wbGF0Zm9ybWlkbC5hZG1pbi5UYXNrQ2F0ZWdvcnkiLQoMVGFza0NhdGVnb3J5EgwKBG5hbWUYASABKAkSDwoHdmVyc2lvbhgCIAEoBSIfCg9HZXRBZ2VudFJlcXVlc3QSDAoEbmFtZRgBIAEoCSI7ChBHZXRBZ2VudFJlc3BvbnNlEicKBWFnZW50GAEgASgLMhgucGxhdGZvcm1pZGwuYWRtaW4uQWdlbnQiEwoRTGlzdEFnZW50c1JlcXVlc3QiPgoSTGlzdEFnZW50c1Jlc3BvbnNlEigKBmFnZW50cxgBIAMoCzIYLnBsYXRmb3JtaWRsLmFkbWluLkFnZW50IpUCChVHZXRUYXNrTWV0cmljc1JlcXVlc3QSFQoJdGFza190eXBlGAEgASgJQgIYARIVCg1yZXNvdXJjZV9tZXRhGAIgASgMEg8KB3F1ZXJpZXMYAyADKAkSLgoKc3RhcnRfdGltZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLAoIZW5kX3RpbWUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEicKBHN0ZXAYBiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SNgoNdGFza19jYXRlZ29yeRgHIAEoCzIfLnBsYXRmb3JtaWRsLmFkbWluLlRhc2tDYXRlZ29yeSJSChZHZXRUYXNrTWV0cmljc1Jlc3BvbnNlEjgKB3Jlc3VsdHMYASADKAsyJy5wbGF0Zm9ybWlkbC5jb3JlLkV4ZWN1dGlvbk1ldHJpY1Jlc3VsdCKYAQoSR2V0VGFza0xvZ3NSZXF1ZXN0EhUKCXRhc2tfdHlwZRgBIAEoCUICGAESFQoNcmVzb3VyY2VfbWV0YRgCIAEoDBINCgVsaW5lcxgDIAEoBBINCgV0b2tlbhgEIAEoCRI2Cg10YXNrX2NhdGVnb3J5GAUgASgLMh8ucGxhdGZvcm1pZGwuYWRtaW4uVGFza0NhdGVnb3J5IioKGUdldFRhc2tMb2dzUmVzcG9uc2VIZWFkZXISDQoFdG9rZW4YASABKAkigwEKB0xvZ0xpbmUSLQoJdGltZXN0YW1wGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIPCgdtZXNzYWdlGAIgASgJEjgKCm9yaWdpbmF0b3IYAyABKA4yJC5wbGF0Zm9ybWlkbC5hZG1pbi5Mb2dMaW5lT3JpZ2luYXRvciJkChdHZXRUYXNrTG9nc1Jlc3BvbnNlQm9keRITCgdyZXN1bHRzGAEgAygJQgIYARI0ChBzdHJ1Y3R1cmVkX2xpbmVzGAIgAygLMhoucGxhdGZvcm1pZGwuYWRtaW4uTG9nTGluZSKZAQoTR2V0VGFza0xvZ3NSZXNwb25zZRI+CgZoZWFkZXIYASABKAsyLC5wbGF0Zm9ybWlkbC5hZG1pbi5HZXRUYXNrTG9nc1Jlc3BvbnNlSGVhZGVySAASOgoEYm9keRgCIAEoCzIqLnBsYXRmb3JtaWRsLmFkbWluLkdldFRhc2tMb2dzUmVzcG9uc2VCb2R5SABCBgoEcGFydCK2AQoKQWdlbnRFcnJvchIMCgRjb2RlGAEgASgJEjAKBGtpbmQYAyABKA4yIi5wbGF0Zm9ybWlkbC5hZG1pbi5BZ2VudEVycm9yLktpbmQSOgoGb3JpZ2luGAQgASgOMioucGxhdGZvcm1pZGwuY29yZS5FeGVjdXRpb25FcnJvci5FcnJvcktpbmQiLAoES2luZBITCg9OT05fUkVDT1ZFUkFCTEUQABIPCgtSRUNPVkVSQUJMRRABKl4KBVN0YXRlEhUKEVJFVFJZQUJMRV9GQUlMVVJFEAASFQoRUEVSTUFORU5UX0ZBSUxVUkUQARILCgdQRU5ESU5HEAISCwoHUlVOTklORxADEg0KCVNVQ0NFRURFRBAEKjYKEUxvZ0xpbmVPcmlnaW5hdG9yEgsKB1VOS05PV04QABIICgRVU0VSEAESCgoGU1lTVEVNEAJiBnByb3RvMw", [file_google_protobuf_duration, file_google_protobuf_struct, file_google_protobuf_timestamp, file_platformidl_core_execution, file_platformidl_core_identifier, file_platformidl_core_literals, file_platformidl_core_metrics, file_platformidl_core_security, file_platformidl_core_tasks, file_platformidl_core_workflow]);
 
 /**
- * What an agent may know of the attempt that it runs.
+ * The data about a task attempt that its agent gets.
  *
  * @generated from message platformidl.admin.TaskExecutionMetadata
  */
@@ -40,7 +40,7 @@ export type TaskExecutionMetadata = Message<"platformidl.admin.TaskExecutionMeta
   taskExecutionId?: TaskExecutionIdentifier | undefined;
 
   /**
-   * Where things of the attempt are made in the cluster.
+   * The namespace of the cluster in which the attempt runs.
    *
    * @generated from field: string namespace = 2;
    */
@@ -77,7 +77,7 @@ export type TaskExecutionMetadata = Message<"platformidl.admin.TaskExecutionMeta
   interruptible: boolean;
 
   /**
-   * Attempts on machines that may be taken away, before others are used.
+   * The number of attempts on interruptible machines before others are used.
    *
    * @generated from field: int32 interruptible_failure_threshold = 9;
    */
@@ -102,7 +102,7 @@ export const TaskExecutionMetadataSchema: GenMessage<TaskExecutionMetadata> = /*
   messageDesc(file_platformidl_admin_agent, 0);
 
 /**
- * A task that an agent is to start.
+ * Asks an agent to start a task.
  *
  * @generated from message platformidl.admin.CreateTaskRequest
  */
@@ -118,7 +118,7 @@ export type CreateTaskRequest = Message<"platformidl.admin.CreateTaskRequest"> &
   template?: TaskTemplate | undefined;
 
   /**
-   * Where the outputs go.
+   * The URI below which the task writes its outputs.
    *
    * @generated from field: string output_prefix = 3;
    */
@@ -138,13 +138,13 @@ export const CreateTaskRequestSchema: GenMessage<CreateTaskRequest> = /*@__PURE_
   messageDesc(file_platformidl_admin_agent, 1);
 
 /**
- * What the agent has started.
+ * The answer to CreateTaskRequest.
  *
  * @generated from message platformidl.admin.CreateTaskResponse
  */
 export type CreateTaskResponse = Message<"platformidl.admin.CreateTaskResponse"> & {
   /**
-   * The agent's own, handed back in every later call.
+   * The agent's own name for the started task. Every later request about the task has it.
    *
    * @generated from field: bytes resource_meta = 1;
    */
@@ -159,7 +159,7 @@ export const CreateTaskResponseSchema: GenMessage<CreateTaskResponse> = /*@__PUR
   messageDesc(file_platformidl_admin_agent, 2);
 
 /**
- * A task that an agent is to run while the caller waits.
+ * The first message of ExecuteTaskSync: the task that the agent runs during the call.
  *
  * @generated from message platformidl.admin.CreateRequestHeader
  */
@@ -170,6 +170,8 @@ export type CreateRequestHeader = Message<"platformidl.admin.CreateRequestHeader
   template?: TaskTemplate | undefined;
 
   /**
+   * The URI below which the task writes its outputs.
+   *
    * @generated from field: string output_prefix = 2;
    */
   outputPrefix: string;
@@ -180,7 +182,7 @@ export type CreateRequestHeader = Message<"platformidl.admin.CreateRequestHeader
   taskExecutionMetadata?: TaskExecutionMetadata | undefined;
 
   /**
-   * The most that its outputs may take.
+   * The maximum size of the outputs, in bytes.
    *
    * @generated from field: int64 max_dataset_size_bytes = 4;
    */
@@ -195,7 +197,7 @@ export const CreateRequestHeaderSchema: GenMessage<CreateRequestHeader> = /*@__P
   messageDesc(file_platformidl_admin_agent, 3);
 
 /**
- * The task first, then its inputs.
+ * A message of the caller in ExecuteTaskSync: first the header with the task, then its inputs.
  *
  * @generated from message platformidl.admin.ExecuteTaskSyncRequest
  */
@@ -226,7 +228,7 @@ export const ExecuteTaskSyncRequestSchema: GenMessage<ExecuteTaskSyncRequest> = 
   messageDesc(file_platformidl_admin_agent, 4);
 
 /**
- * How it went.
+ * The first message of the answer of ExecuteTaskSync: the phase, the logs and the error of the task.
  *
  * @generated from message platformidl.admin.ExecuteTaskSyncResponseHeader
  */
@@ -245,7 +247,7 @@ export const ExecuteTaskSyncResponseHeaderSchema: GenMessage<ExecuteTaskSyncResp
   messageDesc(file_platformidl_admin_agent, 5);
 
 /**
- * How it went first, then the outputs.
+ * A message of the answer of ExecuteTaskSync: first the header, then the outputs.
  *
  * @generated from message platformidl.admin.ExecuteTaskSyncResponse
  */
@@ -276,7 +278,7 @@ export const ExecuteTaskSyncResponseSchema: GenMessage<ExecuteTaskSyncResponse> 
   messageDesc(file_platformidl_admin_agent, 6);
 
 /**
- * Asks where a task is.
+ * Asks for the state of a task.
  *
  * @generated from message platformidl.admin.GetTaskRequest
  */
@@ -311,7 +313,7 @@ export const GetTaskRequestSchema: GenMessage<GetTaskRequest> = /*@__PURE__*/
   messageDesc(file_platformidl_admin_agent, 7);
 
 /**
- * Where it is.
+ * The state of a task.
  *
  * @generated from message platformidl.admin.GetTaskResponse
  */
@@ -330,7 +332,7 @@ export const GetTaskResponseSchema: GenMessage<GetTaskResponse> = /*@__PURE__*/
   messageDesc(file_platformidl_admin_agent, 8);
 
 /**
- * A task in another system.
+ * The state of a task that an agent runs.
  *
  * @generated from message platformidl.admin.Resource
  */
@@ -342,14 +344,14 @@ export type Resource = Message<"platformidl.admin.Resource"> & {
   state: State;
 
   /**
-   * Once it has succeeded.
+   * Set when the task has succeeded.
    *
    * @generated from field: platformidl.core.LiteralMap outputs = 2;
    */
   outputs?: LiteralMap | undefined;
 
   /**
-   * For people.
+   * Describes the state for people.
    *
    * @generated from field: string message = 3;
    */
@@ -429,7 +431,7 @@ export const DeleteTaskResponseSchema: GenMessage<DeleteTaskResponse> = /*@__PUR
   messageDesc(file_platformidl_admin_agent, 11);
 
 /**
- * Something that runs tasks of some categories.
+ * A server that runs tasks of some categories.
  *
  * @generated from message platformidl.admin.Agent
  */
@@ -446,7 +448,7 @@ export type Agent = Message<"platformidl.admin.Agent"> & {
   supportedTaskTypes: string[];
 
   /**
-   * It runs them while the caller waits.
+   * The agent runs its tasks during the call, by ExecuteTaskSync.
    *
    * @generated from field: bool is_sync = 3;
    */
@@ -490,7 +492,7 @@ export const TaskCategorySchema: GenMessage<TaskCategory> = /*@__PURE__*/
   messageDesc(file_platformidl_admin_agent, 13);
 
 /**
- * Asks for an agent.
+ * Asks for the agent with a name.
  *
  * @generated from message platformidl.admin.GetAgentRequest
  */
@@ -509,7 +511,7 @@ export const GetAgentRequestSchema: GenMessage<GetAgentRequest> = /*@__PURE__*/
   messageDesc(file_platformidl_admin_agent, 14);
 
 /**
- * The agent.
+ * The answer to GetAgentRequest.
  *
  * @generated from message platformidl.admin.GetAgentResponse
  */
@@ -528,7 +530,7 @@ export const GetAgentResponseSchema: GenMessage<GetAgentResponse> = /*@__PURE__*
   messageDesc(file_platformidl_admin_agent, 15);
 
 /**
- * Asks for all agents.
+ * Asks for the agents of all configured servers.
  *
  * @generated from message platformidl.admin.ListAgentsRequest
  */
@@ -543,7 +545,7 @@ export const ListAgentsRequestSchema: GenMessage<ListAgentsRequest> = /*@__PURE_
   messageDesc(file_platformidl_admin_agent, 16);
 
 /**
- * All agents.
+ * The agents of all configured servers.
  *
  * @generated from message platformidl.admin.ListAgentsResponse
  */
@@ -562,7 +564,7 @@ export const ListAgentsResponseSchema: GenMessage<ListAgentsResponse> = /*@__PUR
   messageDesc(file_platformidl_admin_agent, 17);
 
 /**
- * Asks for metrics of a task.
+ * Asks for metrics of a task in an agent.
  *
  * @generated from message platformidl.admin.GetTaskMetricsRequest
  */
@@ -579,7 +581,7 @@ export type GetTaskMetricsRequest = Message<"platformidl.admin.GetTaskMetricsReq
   resourceMeta: Uint8Array;
 
   /**
-   * In the language of the system that keeps the metrics.
+   * Queries in the language of the system that stores the metrics.
    *
    * @generated from field: repeated string queries = 3;
    */
@@ -596,7 +598,7 @@ export type GetTaskMetricsRequest = Message<"platformidl.admin.GetTaskMetricsReq
   endTime?: Timestamp | undefined;
 
   /**
-   * The distance of two values.
+   * The time between two values of a metric.
    *
    * @generated from field: google.protobuf.Duration step = 6;
    */
@@ -635,7 +637,7 @@ export const GetTaskMetricsResponseSchema: GenMessage<GetTaskMetricsResponse> = 
   messageDesc(file_platformidl_admin_agent, 19);
 
 /**
- * Asks for logs of a task.
+ * Asks for log lines of a task in an agent.
  *
  * @generated from message platformidl.admin.GetTaskLogsRequest
  */
@@ -652,13 +654,15 @@ export type GetTaskLogsRequest = Message<"platformidl.admin.GetTaskLogsRequest">
   resourceMeta: Uint8Array;
 
   /**
-   * The most to return.
+   * The maximum number of lines to return.
    *
    * @generated from field: uint64 lines = 3;
    */
   lines: bigint;
 
   /**
+   * The token of the previous response; empty at the beginning.
+   *
    * @generated from field: string token = 4;
    */
   token: string;
@@ -677,7 +681,7 @@ export const GetTaskLogsRequestSchema: GenMessage<GetTaskLogsRequest> = /*@__PUR
   messageDesc(file_platformidl_admin_agent, 20);
 
 /**
- * Where to go on.
+ * The token with which the next request for logs continues.
  *
  * @generated from message platformidl.admin.GetTaskLogsResponseHeader
  */
@@ -750,7 +754,7 @@ export const GetTaskLogsResponseBodySchema: GenMessage<GetTaskLogsResponseBody> 
   messageDesc(file_platformidl_admin_agent, 23);
 
 /**
- * Lines, or where to go on.
+ * A message of the answer of GetTaskLogs: lines, or the token of the next request.
  *
  * @generated from message platformidl.admin.GetTaskLogsResponse
  */
@@ -781,7 +785,7 @@ export const GetTaskLogsResponseSchema: GenMessage<GetTaskLogsResponse> = /*@__P
   messageDesc(file_platformidl_admin_agent, 24);
 
 /**
- * Why an agent could not run a task.
+ * The error of a task in an agent.
  *
  * @generated from message platformidl.admin.AgentError
  */
@@ -797,7 +801,7 @@ export type AgentError = Message<"platformidl.admin.AgentError"> & {
   kind: AgentError_Kind;
 
   /**
-   * Whose fault it is.
+   * The cause of the error: the code of the user, or the system that runs it.
    *
    * @generated from field: platformidl.core.ExecutionError.ErrorKind origin = 4;
    */
@@ -812,7 +816,7 @@ export const AgentErrorSchema: GenMessage<AgentError> = /*@__PURE__*/
   messageDesc(file_platformidl_admin_agent, 25);
 
 /**
- * Whether it may succeed when it is tried again.
+ * RECOVERABLE: the task may succeed when it is tried again.
  *
  * @generated from enum platformidl.admin.AgentError.Kind
  */
@@ -835,7 +839,7 @@ export const AgentError_KindSchema: GenEnum<AgentError_Kind> = /*@__PURE__*/
   enumDesc(file_platformidl_admin_agent, 25, 0);
 
 /**
- * Where a task of an agent is. The phase of a resource takes its place.
+ * The older form of the state of a task in an agent: newer agents fill `Resource.phase`.
  *
  * @generated from enum platformidl.admin.State
  */
@@ -873,7 +877,7 @@ export const StateSchema: GenEnum<State> = /*@__PURE__*/
   enumDesc(file_platformidl_admin_agent, 0);
 
 /**
- * The writer of a line of a log.
+ * The origin of a log line: the code of the user, or the system that runs it.
  *
  * @generated from enum platformidl.admin.LogLineOriginator
  */

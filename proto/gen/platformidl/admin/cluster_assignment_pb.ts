@@ -13,7 +13,7 @@ export const file_platformidl_admin_cluster_assignment: GenFile = /*@__PURE__*/
   fileDesc("CipwbGF0Zm9ybWlkbC9hZG1pbi9jbHVzdGVyX2Fzc2lnbm1lbnQucHJvdG8SEXBsYXRmb3JtaWRsLmFkbWluIjoKEUNsdXN0ZXJBc3NpZ25tZW50EhkKEWNsdXN0ZXJfcG9vbF9uYW1lGAMgASgJSgQIARACSgQIAhADYgZwcm90bzM");
 
 /**
- * Where an execution is to run.
+ * The cluster pool in which an execution is to run.
  *
  * @generated from message platformidl.admin.ClusterAssignment
  */

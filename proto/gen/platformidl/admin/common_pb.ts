@@ -20,7 +20,7 @@ export const file_platformidl_admin_common: GenFile = /*@__PURE__*/
   fileDesc("Ch5wbGF0Zm9ybWlkbC9hZG1pbi9jb21tb24ucHJvdG8SEXBsYXRmb3JtaWRsLmFkbWluIlMKFU5hbWVkRW50aXR5SWRlbnRpZmllchIPCgdwcm9qZWN0GAEgASgJEg4KBmRvbWFpbhgCIAEoCRIMCgRuYW1lGAMgASgJEgsKA29yZxgEIAEoCSJeChNOYW1lZEVudGl0eU1ldGFkYXRhEhMKC2Rlc2NyaXB0aW9uGAEgASgJEjIKBXN0YXRlGAIgASgOMiMucGxhdGZvcm1pZGwuYWRtaW4uTmFtZWRFbnRpdHlTdGF0ZSK0AQoLTmFtZWRFbnRpdHkSNQoNcmVzb3VyY2VfdHlwZRgBIAEoDjIeLnBsYXRmb3JtaWRsLmNvcmUuUmVzb3VyY2VUeXBlEjQKAmlkGAIgASgLMigucGxhdGZvcm1pZGwuYWRtaW4uTmFtZWRFbnRpdHlJZGVudGlmaWVyEjgKCG1ldGFkYXRhGAMgASgLMiYucGxhdGZvcm1pZGwuYWRtaW4uTmFtZWRFbnRpdHlNZXRhZGF0YSJ1CgRTb3J0EgsKA2tleRgBIAEoCRI0CglkaXJlY3Rpb24YAiABKA4yIS5wbGF0Zm9ybWlkbC5hZG1pbi5Tb3J0LkRpcmVjdGlvbiIqCglEaXJlY3Rpb24SDgoKREVTQ0VORElORxAAEg0KCUFTQ0VORElORxABIqkBCiBOYW1lZEVudGl0eUlkZW50aWZpZXJMaXN0UmVxdWVzdBIPCgdwcm9qZWN0GAEgASgJEg4KBmRvbWFpbhgCIAEoCRINCgVsaW1pdBgDIAEoDRINCgV0b2tlbhgEIAEoCRIoCgdzb3J0X2J5GAUgASgLMhcucGxhdGZvcm1pZGwuYWRtaW4uU29ydBIPCgdmaWx0ZXJzGAYgASgJEgsKA29yZxgHIAEoCSLWAQoWTmFtZWRFbnRpdHlMaXN0UmVxdWVzdBI1Cg1yZXNvdXJjZV90eXBlGAEgASgOMh4ucGxhdGZvcm1pZGwuY29yZS5SZXNvdXJjZVR5cGUSDwoHcHJvamVjdBgCIAEoCRIOCgZkb21haW4YAyABKAkSDQoFbGltaXQYBCABKA0SDQoFdG9rZW4YBSABKAkSKAoHc29ydF9ieRgGIAEoCzIXLnBsYXRmb3JtaWRsLmFkbWluLlNvcnQSDwoHZmlsdGVycxgHIAEoCRILCgNvcmcYCCABKAkiZgoZTmFtZWRFbnRpdHlJZGVudGlmaWVyTGlzdBI6CghlbnRpdGllcxgBIAMoCzIoLnBsYXRmb3JtaWRsLmFkbWluLk5hbWVkRW50aXR5SWRlbnRpZmllchINCgV0b2tlbhgCIAEoCSJSCg9OYW1lZEVudGl0eUxpc3QSMAoIZW50aXRpZXMYASADKAsyHi5wbGF0Zm9ybWlkbC5hZG1pbi5OYW1lZEVudGl0eRINCgV0b2tlbhgCIAEoCSKEAQoVTmFtZWRFbnRpdHlHZXRSZXF1ZXN0EjUKDXJlc291cmNlX3R5cGUYASABKA4yHi5wbGF0Zm9ybWlkbC5jb3JlLlJlc291cmNlVHlwZRI0CgJpZBgCIAEoCzIoLnBsYXRmb3JtaWRsLmFkbWluLk5hbWVkRW50aXR5SWRlbnRpZmllciLBAQoYTmFtZWRFbnRpdHlVcGRhdGVSZXF1ZXN0EjUKDXJlc291cmNlX3R5cGUYASABKA4yHi5wbGF0Zm9ybWlkbC5jb3JlLlJlc291cmNlVHlwZRI0CgJpZBgCIAEoCzIoLnBsYXRmb3JtaWRsLmFkbWluLk5hbWVkRW50aXR5SWRlbnRpZmllchI4CghtZXRhZGF0YRgDIAEoCzImLnBsYXRmb3JtaWRsLmFkbWluLk5hbWVkRW50aXR5TWV0YWRhdGEiGwoZTmFtZWRFbnRpdHlVcGRhdGVSZXNwb25zZSI8ChBPYmplY3RHZXRSZXF1ZXN0EigKAmlkGAEgASgLMhwucGxhdGZvcm1pZGwuY29yZS5JZGVudGlmaWVyIqQBChNSZXNvdXJjZUxpc3RSZXF1ZXN0EjQKAmlkGAEgASgLMigucGxhdGZvcm1pZGwuYWRtaW4uTmFtZWRFbnRpdHlJZGVudGlmaWVyEg0KBWxpbWl0GAIgASgNEg0KBXRva2VuGAMgASgJEg8KB2ZpbHRlcnMYBCABKAkSKAoHc29ydF9ieRgFIAEoCzIXLnBsYXRmb3JtaWRsLmFkbWluLlNvcnQiPwoRRW1haWxOb3RpZmljYXRpb24SGAoQcmVjaXBpZW50c19lbWFpbBgBIAMoCRIQCgh0ZW1wbGF0ZRgCIAEoCSJDChVQYWdlckR1dHlOb3RpZmljYXRpb24SGAoQcmVjaXBpZW50c19lbWFpbBgBIAMoCRIQCgh0ZW1wbGF0ZRgCIAEoCSI/ChFTbGFja05vdGlmaWNhdGlvbhIYChByZWNpcGllbnRzX2VtYWlsGAEgAygJEhAKCHRlbXBsYXRlGAIgASgJIv8BCgxOb3RpZmljYXRpb24SOQoGcGhhc2VzGAEgAygOMikucGxhdGZvcm1pZGwuY29yZS5Xb3JrZmxvd0V4ZWN1dGlvbi5QaGFzZRI1CgVlbWFpbBgCIAEoCzIkLnBsYXRmb3JtaWRsLmFkbWluLkVtYWlsTm90aWZpY2F0aW9uSAASPgoKcGFnZXJfZHV0eRgDIAEoCzIoLnBsYXRmb3JtaWRsLmFkbWluLlBhZ2VyRHV0eU5vdGlmaWNhdGlvbkgAEjUKBXNsYWNrGAQgASgLMiQucGxhdGZvcm1pZGwuYWRtaW4uU2xhY2tOb3RpZmljYXRpb25IAEIGCgR0eXBlIiUKB1VybEJsb2ISCwoDdXJsGAEgASgJEg0KBWJ5dGVzGAIgASgDIm4KBkxhYmVscxI1CgZ2YWx1ZXMYASADKAsyJS5wbGF0Zm9ybWlkbC5hZG1pbi5MYWJlbHMuVmFsdWVzRW50cnkaLQoLVmFsdWVzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASJ4CgtBbm5vdGF0aW9ucxI6CgZ2YWx1ZXMYASADKAsyKi5wbGF0Zm9ybWlkbC5hZG1pbi5Bbm5vdGF0aW9ucy5WYWx1ZXNFbnRyeRotCgtWYWx1ZXNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIjYKBEVudnMSLgoGdmFsdWVzGAEgAygLMh4ucGxhdGZvcm1pZGwuY29yZS5LZXlWYWx1ZVBhaXIiSgoIQXV0aFJvbGUSGgoSYXNzdW1hYmxlX2lhbV9yb2xlGAEgASgJEiIKGmt1YmVybmV0ZXNfc2VydmljZV9hY2NvdW50GAIgASgJIjUKE1Jhd091dHB1dERhdGFDb25maWcSHgoWb3V0cHV0X2xvY2F0aW9uX3ByZWZpeBgBIAEoCSI6CglGbHl0ZVVSTHMSDgoGaW5wdXRzGAEgASgJEg8KB291dHB1dHMYAiABKAkSDAoEZGVjaxgDIAEoCSpcChBOYW1lZEVudGl0eVN0YXRlEhcKE05BTUVEX0VOVElUWV9BQ1RJVkUQABIZChVOQU1FRF9FTlRJVFlfQVJDSElWRUQQARIUChBTWVNURU1fR0VORVJBVEVEEAJiBnByb3RvMw", [file_google_protobuf_timestamp, file_platformidl_core_execution, file_platformidl_core_identifier, file_platformidl_core_literals]);
 
 /**
- * A name in a project and domain, whatever its versions. In lists an empty name takes all.
+ * A name of tasks, workflows or launch plans in a project and domain, for all its versions.
  *
  * @generated from message platformidl.admin.NamedEntityIdentifier
  */
@@ -54,7 +54,7 @@ export const NamedEntityIdentifierSchema: GenMessage<NamedEntityIdentifier> = /*
   messageDesc(file_platformidl_admin_common, 0);
 
 /**
- * What is noted of a name.
+ * The description and the state of a name. They belong to no version.
  *
  * @generated from message platformidl.admin.NamedEntityMetadata
  */
@@ -107,7 +107,7 @@ export const NamedEntitySchema: GenMessage<NamedEntity> = /*@__PURE__*/
   messageDesc(file_platformidl_admin_common, 2);
 
 /**
- * The order of a list.
+ * The order of the elements of a list.
  *
  * @generated from message platformidl.admin.Sort
  */
@@ -133,7 +133,7 @@ export const SortSchema: GenMessage<Sort> = /*@__PURE__*/
   messageDesc(file_platformidl_admin_common, 3);
 
 /**
- * Descending unless said otherwise.
+ * DESCENDING when it is left out.
  *
  * @generated from enum platformidl.admin.Sort.Direction
  */
@@ -156,7 +156,7 @@ export const Sort_DirectionSchema: GenEnum<Sort_Direction> = /*@__PURE__*/
   enumDesc(file_platformidl_admin_common, 3, 0);
 
 /**
- * Asks for names in a project and domain.
+ * Asks for a page of the names in a project and domain.
  *
  * @generated from message platformidl.admin.NamedEntityIdentifierListRequest
  */
@@ -211,7 +211,8 @@ export const NamedEntityIdentifierListRequestSchema: GenMessage<NamedEntityIdent
   messageDesc(file_platformidl_admin_common, 4);
 
 /**
- * Asks for names with their descriptions and states.
+ * Asks for a page of names with their descriptions and states. Without any filter, names that the control plane has
+ * generated are left out: they begin with `.flytegen`.
  *
  * @generated from message platformidl.admin.NamedEntityListRequest
  */
@@ -251,6 +252,8 @@ export type NamedEntityListRequest = Message<"platformidl.admin.NamedEntityListR
   sortBy?: Sort | undefined;
 
   /**
+   * As in ResourceListRequest.
+   *
    * @generated from field: string filters = 7;
    */
   filters: string;
@@ -269,7 +272,7 @@ export const NamedEntityListRequestSchema: GenMessage<NamedEntityListRequest> = 
   messageDesc(file_platformidl_admin_common, 5);
 
 /**
- * Names.
+ * A page of names.
  *
  * @generated from message platformidl.admin.NamedEntityIdentifierList
  */
@@ -295,7 +298,7 @@ export const NamedEntityIdentifierListSchema: GenMessage<NamedEntityIdentifierLi
   messageDesc(file_platformidl_admin_common, 6);
 
 /**
- * Names with their descriptions and states.
+ * A page of names with their descriptions and states.
  *
  * @generated from message platformidl.admin.NamedEntityList
  */
@@ -374,7 +377,7 @@ export const NamedEntityUpdateRequestSchema: GenMessage<NamedEntityUpdateRequest
   messageDesc(file_platformidl_admin_common, 9);
 
 /**
- * The change is recorded.
+ * The answer when the change is recorded.
  *
  * @generated from message platformidl.admin.NamedEntityUpdateResponse
  */
@@ -389,7 +392,7 @@ export const NamedEntityUpdateResponseSchema: GenMessage<NamedEntityUpdateRespon
   messageDesc(file_platformidl_admin_common, 10);
 
 /**
- * Asks for one version.
+ * Asks for one version of a task, workflow or launch plan.
  *
  * @generated from message platformidl.admin.ObjectGetRequest
  */
@@ -414,7 +417,7 @@ export const ObjectGetRequestSchema: GenMessage<ObjectGetRequest> = /*@__PURE__*
  */
 export type ResourceListRequest = Message<"platformidl.admin.ResourceListRequest"> & {
   /**
-   * Project and domain; a name narrows it to versions of that name.
+   * A project and domain. With a name, only the versions of that name, or the execution of that name.
    *
    * @generated from field: platformidl.admin.NamedEntityIdentifier id = 1;
    */
@@ -435,8 +438,9 @@ export type ResourceListRequest = Message<"platformidl.admin.ResourceListRequest
   token: string;
 
   /**
-   * Joined by `+`: `eq(phase,RUNNING)+gte(started_at,2024-01-01T00:00:00Z)`. Functions are eq, ne, gt, gte, lt, lte,
-   * contains, not_like, value_in and value_not_in; the last two take values that are separated by `;`.
+   * Filters that must all match, joined by `+`: `eq(phase,RUNNING)+gte(started_at,2024-01-01T00:00:00Z)`. Functions are
+   * eq, ne, gt, gte, lt, lte, contains, not_like, value_in and value_not_in. The last two take several values, with `;`
+   * between them.
    *
    * @generated from field: string filters = 4;
    */
@@ -456,7 +460,7 @@ export const ResourceListRequestSchema: GenMessage<ResourceListRequest> = /*@__P
   messageDesc(file_platformidl_admin_common, 12);
 
 /**
- * Sends an e-mail.
+ * Sends an e-mail to each recipient.
  *
  * @generated from message platformidl.admin.EmailNotification
  */
@@ -534,13 +538,13 @@ export const SlackNotificationSchema: GenMessage<SlackNotification> = /*@__PURE_
   messageDesc(file_platformidl_admin_common, 15);
 
 /**
- * What is sent, and on which phases.
+ * A message that is sent when an execution ends in one of the phases.
  *
  * @generated from message platformidl.admin.Notification
  */
 export type Notification = Message<"platformidl.admin.Notification"> & {
   /**
-   * Terminal ones only.
+   * Terminal phases only: SUCCEEDED, FAILED, ABORTED and TIMED_OUT.
    *
    * @generated from field: repeated platformidl.core.WorkflowExecution.Phase phases = 1;
    */
@@ -578,7 +582,7 @@ export const NotificationSchema: GenMessage<Notification> = /*@__PURE__*/
   messageDesc(file_platformidl_admin_common, 16);
 
 /**
- * Something in the object store.
+ * A signed link to inputs or outputs. This server signs none, and leaves both fields empty.
  *
  * @generated from message platformidl.admin.UrlBlob
  */
@@ -589,7 +593,7 @@ export type UrlBlob = Message<"platformidl.admin.UrlBlob"> & {
   url: string;
 
   /**
-   * Its size.
+   * The size of the data, in bytes.
    *
    * @generated from field: int64 bytes = 2;
    */
@@ -604,7 +608,7 @@ export const UrlBlobSchema: GenMessage<UrlBlob> = /*@__PURE__*/
   messageDesc(file_platformidl_admin_common, 17);
 
 /**
- * Labels of Kubernetes, at most 16.
+ * At most 16 labels, with keys and values as Kubernetes allows them.
  *
  * @generated from message platformidl.admin.Labels
  */
@@ -623,7 +627,7 @@ export const LabelsSchema: GenMessage<Labels> = /*@__PURE__*/
   messageDesc(file_platformidl_admin_common, 18);
 
 /**
- * Annotations of Kubernetes.
+ * Annotations, as Kubernetes has them.
  *
  * @generated from message platformidl.admin.Annotations
  */
@@ -661,7 +665,8 @@ export const EnvsSchema: GenMessage<Envs> = /*@__PURE__*/
   messageDesc(file_platformidl_admin_common, 20);
 
 /**
- * The account that an execution runs as; the security context takes its place.
+ * The account that an execution runs as. It counts only where no request, launch plan or attributes set a security
+ * context.
  *
  * @generated from message platformidl.admin.AuthRole
  */
@@ -685,12 +690,14 @@ export const AuthRoleSchema: GenMessage<AuthRole> = /*@__PURE__*/
   messageDesc(file_platformidl_admin_common, 21);
 
 /**
- * Where an execution puts its data.
+ * The place for the data of an execution.
  *
  * @generated from message platformidl.admin.RawOutputDataConfig
  */
 export type RawOutputDataConfig = Message<"platformidl.admin.RawOutputDataConfig"> & {
   /**
+   * The URI below which engines store data that tasks produce.
+   *
    * @generated from field: string output_location_prefix = 1;
    */
   outputLocationPrefix: string;
@@ -704,7 +711,7 @@ export const RawOutputDataConfigSchema: GenMessage<RawOutputDataConfig> = /*@__P
   messageDesc(file_platformidl_admin_common, 22);
 
 /**
- * Addresses of the data of a node or attempt, for GetData.
+ * `flyte://` addresses of the data of a node or task attempt, for GetData. Only a node has a deck (report).
  *
  * @generated from message platformidl.admin.FlyteURLs
  */
@@ -733,7 +740,7 @@ export const FlyteURLsSchema: GenMessage<FlyteURLs> = /*@__PURE__*/
   messageDesc(file_platformidl_admin_common, 23);
 
 /**
- * Whether a name is shown.
+ * The state of a name. It is for clients, which may hide archived names: lists of this server have them.
  *
  * @generated from enum platformidl.admin.NamedEntityState
  */
@@ -749,7 +756,7 @@ export enum NamedEntityState {
   NAMED_ENTITY_ARCHIVED = 1,
 
   /**
-   * Made by the control plane for its own use.
+   * The control plane has generated the name for its own use.
    *
    * @generated from enum value: SYSTEM_GENERATED = 2;
    */

@@ -17,7 +17,7 @@ export const file_platformidl_admin_description_entity: GenFile = /*@__PURE__*/
   fileDesc("CipwbGF0Zm9ybWlkbC9hZG1pbi9kZXNjcmlwdGlvbl9lbnRpdHkucHJvdG8SEXBsYXRmb3JtaWRsLmFkbWluItQBChFEZXNjcmlwdGlvbkVudGl0eRIoCgJpZBgBIAEoCzIcLnBsYXRmb3JtaWRsLmNvcmUuSWRlbnRpZmllchIZChFzaG9ydF9kZXNjcmlwdGlvbhgCIAEoCRI4ChBsb25nX2Rlc2NyaXB0aW9uGAMgASgLMh4ucGxhdGZvcm1pZGwuYWRtaW4uRGVzY3JpcHRpb24SMgoLc291cmNlX2NvZGUYBCABKAsyHS5wbGF0Zm9ybWlkbC5hZG1pbi5Tb3VyY2VDb2RlEgwKBHRhZ3MYBSADKAkigQEKC0Rlc2NyaXB0aW9uEg8KBXZhbHVlGAEgASgJSAASDQoDdXJpGAIgASgJSAASNAoGZm9ybWF0GAMgASgOMiQucGxhdGZvcm1pZGwuYWRtaW4uRGVzY3JpcHRpb25Gb3JtYXQSEQoJaWNvbl9saW5rGAQgASgJQgkKB2NvbnRlbnQiGgoKU291cmNlQ29kZRIMCgRsaW5rGAEgASgJImkKFURlc2NyaXB0aW9uRW50aXR5TGlzdBJBChNkZXNjcmlwdGlvbkVudGl0aWVzGAEgAygLMiQucGxhdGZvcm1pZGwuYWRtaW4uRGVzY3JpcHRpb25FbnRpdHkSDQoFdG9rZW4YAiABKAki5AEKHERlc2NyaXB0aW9uRW50aXR5TGlzdFJlcXVlc3QSNQoNcmVzb3VyY2VfdHlwZRgBIAEoDjIeLnBsYXRmb3JtaWRsLmNvcmUuUmVzb3VyY2VUeXBlEjQKAmlkGAIgASgLMigucGxhdGZvcm1pZGwuYWRtaW4uTmFtZWRFbnRpdHlJZGVudGlmaWVyEg0KBWxpbWl0GAMgASgNEg0KBXRva2VuGAQgASgJEg8KB2ZpbHRlcnMYBSABKAkSKAoHc29ydF9ieRgGIAEoCzIXLnBsYXRmb3JtaWRsLmFkbWluLlNvcnQqjQEKEURlc2NyaXB0aW9uRm9ybWF0Eh4KGkRFU0NSSVBUSU9OX0ZPUk1BVF9VTktOT1dOEAASHwobREVTQ1JJUFRJT05fRk9STUFUX01BUktET1dOEAESGwoXREVTQ1JJUFRJT05fRk9STUFUX0hUTUwQAhIaChZERVNDUklQVElPTl9GT1JNQVRfUlNUEANiBnByb3RvMw", [file_platformidl_admin_common, file_platformidl_core_identifier]);
 
 /**
- * What the author says about a version.
+ * The author's description of a version.
  *
  * @generated from message platformidl.admin.DescriptionEntity
  */
@@ -56,7 +56,7 @@ export const DescriptionEntitySchema: GenMessage<DescriptionEntity> = /*@__PURE_
   messageDesc(file_platformidl_admin_description_entity, 0);
 
 /**
- * A text, or where it lies.
+ * A text, or the URI of one.
  *
  * @generated from message platformidl.admin.Description
  */
@@ -97,7 +97,7 @@ export const DescriptionSchema: GenMessage<Description> = /*@__PURE__*/
   messageDesc(file_platformidl_admin_description_entity, 1);
 
 /**
- * Where the source code is.
+ * The place of the source code of a version.
  *
  * @generated from message platformidl.admin.SourceCode
  */
@@ -116,7 +116,7 @@ export const SourceCodeSchema: GenMessage<SourceCode> = /*@__PURE__*/
   messageDesc(file_platformidl_admin_description_entity, 2);
 
 /**
- * Descriptions.
+ * A page of descriptions.
  *
  * @generated from message platformidl.admin.DescriptionEntityList
  */
@@ -142,7 +142,7 @@ export const DescriptionEntityListSchema: GenMessage<DescriptionEntityList> = /*
   messageDesc(file_platformidl_admin_description_entity, 3);
 
 /**
- * Asks for descriptions of versions.
+ * Asks for a page of the descriptions of the versions of a name.
  *
  * @generated from message platformidl.admin.DescriptionEntityListRequest
  */
@@ -153,6 +153,8 @@ export type DescriptionEntityListRequest = Message<"platformidl.admin.Descriptio
   resourceType: ResourceType;
 
   /**
+   * A project, a domain and a name: none of them may be empty.
+   *
    * @generated from field: platformidl.admin.NamedEntityIdentifier id = 2;
    */
   id?: NamedEntityIdentifier | undefined;
@@ -165,6 +167,8 @@ export type DescriptionEntityListRequest = Message<"platformidl.admin.Descriptio
   limit: number;
 
   /**
+   * From the page before; a decimal number is an offset.
+   *
    * @generated from field: string token = 4;
    */
   token: string;
@@ -190,7 +194,7 @@ export const DescriptionEntityListRequestSchema: GenMessage<DescriptionEntityLis
   messageDesc(file_platformidl_admin_description_entity, 4);
 
 /**
- * How a description is written.
+ * The markup of a description.
  *
  * @generated from enum platformidl.admin.DescriptionFormat
  */

@@ -15,7 +15,7 @@ export const file_platformidl_admin_event: GenFile = /*@__PURE__*/
   fileDesc("Ch1wbGF0Zm9ybWlkbC9hZG1pbi9ldmVudC5wcm90bxIRcGxhdGZvcm1pZGwuYWRtaW4iOQogRXZlbnRFcnJvckFscmVhZHlJblRlcm1pbmFsU3RhdGUSFQoNY3VycmVudF9waGFzZRgBIAEoCSIwCh1FdmVudEVycm9ySW5jb21wYXRpYmxlQ2x1c3RlchIPCgdjbHVzdGVyGAEgASgJIsoBChJFdmVudEZhaWx1cmVSZWFzb24SWAoZYWxyZWFkeV9pbl90ZXJtaW5hbF9zdGF0ZRgBIAEoCzIzLnBsYXRmb3JtaWRsLmFkbWluLkV2ZW50RXJyb3JBbHJlYWR5SW5UZXJtaW5hbFN0YXRlSAASUAoUaW5jb21wYXRpYmxlX2NsdXN0ZXIYAiABKAsyMC5wbGF0Zm9ybWlkbC5hZG1pbi5FdmVudEVycm9ySW5jb21wYXRpYmxlQ2x1c3RlckgAQggKBnJlYXNvbiJtCh1Xb3JrZmxvd0V4ZWN1dGlvbkV2ZW50UmVxdWVzdBISCgpyZXF1ZXN0X2lkGAEgASgJEjgKBWV2ZW50GAIgASgLMikucGxhdGZvcm1pZGwuZXZlbnQuV29ya2Zsb3dFeGVjdXRpb25FdmVudCIgCh5Xb3JrZmxvd0V4ZWN1dGlvbkV2ZW50UmVzcG9uc2UiZQoZTm9kZUV4ZWN1dGlvbkV2ZW50UmVxdWVzdBISCgpyZXF1ZXN0X2lkGAEgASgJEjQKBWV2ZW50GAIgASgLMiUucGxhdGZvcm1pZGwuZXZlbnQuTm9kZUV4ZWN1dGlvbkV2ZW50IhwKGk5vZGVFeGVjdXRpb25FdmVudFJlc3BvbnNlImUKGVRhc2tFeGVjdXRpb25FdmVudFJlcXVlc3QSEgoKcmVxdWVzdF9pZBgBIAEoCRI0CgVldmVudBgCIAEoCzIlLnBsYXRmb3JtaWRsLmV2ZW50LlRhc2tFeGVjdXRpb25FdmVudCIcChpUYXNrRXhlY3V0aW9uRXZlbnRSZXNwb25zZWIGcHJvdG8z", [file_platformidl_event_event]);
 
 /**
- * The entity has ended, and takes no more events.
+ * The execution, node or task attempt has ended, so the request is refused.
  *
  * @generated from message platformidl.admin.EventErrorAlreadyInTerminalState
  */
@@ -36,13 +36,13 @@ export const EventErrorAlreadyInTerminalStateSchema: GenMessage<EventErrorAlread
   messageDesc(file_platformidl_admin_event, 0);
 
 /**
- * The event comes from another cluster than the one that has the execution.
+ * The event comes from another cluster or engine than the one that runs the execution.
  *
  * @generated from message platformidl.admin.EventErrorIncompatibleCluster
  */
 export type EventErrorIncompatibleCluster = Message<"platformidl.admin.EventErrorIncompatibleCluster"> & {
   /**
-   * The one that the event comes from.
+   * The `producer_id` of the event.
    *
    * @generated from field: string cluster = 1;
    */
@@ -57,7 +57,7 @@ export const EventErrorIncompatibleClusterSchema: GenMessage<EventErrorIncompati
   messageDesc(file_platformidl_admin_event, 1);
 
 /**
- * Why an event or a termination was refused; the detail of FAILED_PRECONDITION.
+ * Why an event, a termination or a signal was refused; the detail of FAILED_PRECONDITION.
  *
  * @generated from message platformidl.admin.EventFailureReason
  */
@@ -88,7 +88,7 @@ export const EventFailureReasonSchema: GenMessage<EventFailureReason> = /*@__PUR
   messageDesc(file_platformidl_admin_event, 2);
 
 /**
- * Reports on an execution.
+ * Reports a phase of an execution.
  *
  * @generated from message platformidl.admin.WorkflowExecutionEventRequest
  */
@@ -114,7 +114,7 @@ export const WorkflowExecutionEventRequestSchema: GenMessage<WorkflowExecutionEv
   messageDesc(file_platformidl_admin_event, 3);
 
 /**
- * The event is recorded.
+ * The answer when the event is recorded.
  *
  * @generated from message platformidl.admin.WorkflowExecutionEventResponse
  */
@@ -129,7 +129,7 @@ export const WorkflowExecutionEventResponseSchema: GenMessage<WorkflowExecutionE
   messageDesc(file_platformidl_admin_event, 4);
 
 /**
- * Reports on a node.
+ * Reports a phase of a node.
  *
  * @generated from message platformidl.admin.NodeExecutionEventRequest
  */
@@ -155,7 +155,7 @@ export const NodeExecutionEventRequestSchema: GenMessage<NodeExecutionEventReque
   messageDesc(file_platformidl_admin_event, 5);
 
 /**
- * The event is recorded.
+ * The answer when the event is recorded.
  *
  * @generated from message platformidl.admin.NodeExecutionEventResponse
  */
@@ -170,7 +170,7 @@ export const NodeExecutionEventResponseSchema: GenMessage<NodeExecutionEventResp
   messageDesc(file_platformidl_admin_event, 6);
 
 /**
- * Reports on an attempt at a task.
+ * Reports a phase of a task attempt.
  *
  * @generated from message platformidl.admin.TaskExecutionEventRequest
  */
@@ -196,7 +196,7 @@ export const TaskExecutionEventRequestSchema: GenMessage<TaskExecutionEventReque
   messageDesc(file_platformidl_admin_event, 7);
 
 /**
- * The event is recorded.
+ * The answer when the event is recorded.
  *
  * @generated from message platformidl.admin.TaskExecutionEventResponse
  */

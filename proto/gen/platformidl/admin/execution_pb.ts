@@ -51,7 +51,7 @@ export type ExecutionCreateRequest = Message<"platformidl.admin.ExecutionCreateR
   domain: string;
 
   /**
-   * Generated when empty.
+   * The name of the execution; generated when it is empty.
    *
    * @generated from field: string name = 3;
    */
@@ -63,7 +63,7 @@ export type ExecutionCreateRequest = Message<"platformidl.admin.ExecutionCreateR
   spec?: ExecutionSpec | undefined;
 
   /**
-   * What the caller gives; the launch plan's defaults and fixed inputs are added.
+   * The inputs from the caller. The launch plan's default and fixed inputs are added to them.
    *
    * @generated from field: platformidl.core.LiteralMap inputs = 5;
    */
@@ -83,27 +83,27 @@ export const ExecutionCreateRequestSchema: GenMessage<ExecutionCreateRequest> = 
   messageDesc(file_platformidl_admin_execution, 0);
 
 /**
- * Launches an execution once more.
+ * Launches an execution again, with the same inputs and versions.
  *
  * @generated from message platformidl.admin.ExecutionRelaunchRequest
  */
 export type ExecutionRelaunchRequest = Message<"platformidl.admin.ExecutionRelaunchRequest"> & {
   /**
-   * The execution to copy, in any phase.
+   * The execution to launch again, in any phase.
    *
    * @generated from field: platformidl.core.WorkflowExecutionIdentifier id = 1;
    */
   id?: WorkflowExecutionIdentifier | undefined;
 
   /**
-   * Of the new one; generated when empty.
+   * The name of the new execution; generated when it is empty.
    *
    * @generated from field: string name = 3;
    */
   name: string;
 
   /**
-   * Compute anew what is cached.
+   * Tasks run even when their outputs are cached.
    *
    * @generated from field: bool overwrite_cache = 4;
    */
@@ -118,7 +118,7 @@ export const ExecutionRelaunchRequestSchema: GenMessage<ExecutionRelaunchRequest
   messageDesc(file_platformidl_admin_execution, 1);
 
 /**
- * Launches an execution that has failed once more.
+ * Launches an execution that has failed again; engines reuse the results of its succeeded nodes.
  *
  * @generated from message platformidl.admin.ExecutionRecoverRequest
  */
@@ -131,13 +131,15 @@ export type ExecutionRecoverRequest = Message<"platformidl.admin.ExecutionRecove
   id?: WorkflowExecutionIdentifier | undefined;
 
   /**
-   * Of the new one; generated when empty.
+   * The name of the new execution; generated when it is empty.
    *
    * @generated from field: string name = 2;
    */
   name: string;
 
   /**
+   * Only its parent node is used: it replaces that of the original, or removes it. Absent keeps the original's.
+   *
    * @generated from field: platformidl.admin.ExecutionMetadata metadata = 3;
    */
   metadata?: ExecutionMetadata | undefined;
@@ -151,7 +153,7 @@ export const ExecutionRecoverRequestSchema: GenMessage<ExecutionRecoverRequest> 
   messageDesc(file_platformidl_admin_execution, 2);
 
 /**
- * The execution is recorded, and waits for an engine.
+ * The id of the execution, which is recorded and waits for an engine.
  *
  * @generated from message platformidl.admin.ExecutionCreateResponse
  */
@@ -196,7 +198,7 @@ export const WorkflowExecutionGetRequestSchema: GenMessage<WorkflowExecutionGetR
   messageDesc(file_platformidl_admin_execution, 4);
 
 /**
- * An execution: its request, and its state and outcome.
+ * An execution: its request, its state and its outcome.
  *
  * @generated from message platformidl.admin.Execution
  */
@@ -251,7 +253,7 @@ export const ExecutionListSchema: GenMessage<ExecutionList> = /*@__PURE__*/
   messageDesc(file_platformidl_admin_execution, 6);
 
 /**
- * Values, or where they lie.
+ * The outputs of an execution as an engine has reported them: values, or the URI of values.
  *
  * @generated from message platformidl.admin.LiteralMapBlob
  */
@@ -371,7 +373,7 @@ export type ExecutionClosure = Message<"platformidl.admin.ExecutionClosure"> & {
   startedAt?: Timestamp | undefined;
 
   /**
-   * From `started_at` to the end.
+   * The time from `started_at` to the end; absent until then.
    *
    * @generated from field: google.protobuf.Duration duration = 6;
    */
@@ -388,14 +390,14 @@ export type ExecutionClosure = Message<"platformidl.admin.ExecutionClosure"> & {
   updatedAt?: Timestamp | undefined;
 
   /**
-   * The notifications that apply, from whichever level they come.
+   * The notifications of this execution, from its request or its launch plan.
    *
    * @generated from field: repeated platformidl.admin.Notification notifications = 9;
    */
   notifications: Notification[];
 
   /**
-   * The version that runs.
+   * The version of the workflow that runs.
    *
    * @generated from field: platformidl.core.Identifier workflow_id = 11;
    */
@@ -415,18 +417,20 @@ export const ExecutionClosureSchema: GenMessage<ExecutionClosure> = /*@__PURE__*
   messageDesc(file_platformidl_admin_execution, 9);
 
 /**
- * Where an execution runs.
+ * The cluster in which an execution runs.
  *
  * @generated from message platformidl.admin.SystemMetadata
  */
 export type SystemMetadata = Message<"platformidl.admin.SystemMetadata"> & {
   /**
+   * The `producer_id` of the engine that reported QUEUED last; empty for `propeller`.
+   *
    * @generated from field: string execution_cluster = 1;
    */
   executionCluster: string;
 
   /**
-   * Of the cluster.
+   * The namespace of the cluster in which tasks run.
    *
    * @generated from field: string namespace = 2;
    */
@@ -441,7 +445,7 @@ export const SystemMetadataSchema: GenMessage<SystemMetadata> = /*@__PURE__*/
   messageDesc(file_platformidl_admin_execution, 10);
 
 /**
- * How an execution came to be.
+ * The origin of an execution.
  *
  * @generated from message platformidl.admin.ExecutionMetadata
  */
@@ -452,28 +456,29 @@ export type ExecutionMetadata = Message<"platformidl.admin.ExecutionMetadata"> &
   mode: ExecutionMetadata_ExecutionMode;
 
   /**
-   * Set by the server; what a caller sends is not believed.
+   * The principal that launched the execution; a child has that of its parent. Set by the server, whatever a caller
+   * sends.
    *
    * @generated from field: string principal = 2;
    */
   principal: string;
 
   /**
-   * How many executions are around it.
+   * The number of executions above it: 1 for a child of an execution that has no parent.
    *
    * @generated from field: uint32 nesting = 3;
    */
   nesting: number;
 
   /**
-   * The time that a schedule meant, which is not when it was launched.
+   * The tick of the schedule that has launched it. The launch itself is later.
    *
    * @generated from field: google.protobuf.Timestamp scheduled_at = 4;
    */
   scheduledAt?: Timestamp | undefined;
 
   /**
-   * The node that has created it; it must be known.
+   * The node of another execution that has launched it. It must exist.
    *
    * @generated from field: platformidl.core.NodeExecutionIdentifier parent_node_execution = 5;
    */
@@ -492,7 +497,7 @@ export type ExecutionMetadata = Message<"platformidl.admin.ExecutionMetadata"> &
   systemMetadata?: SystemMetadata | undefined;
 
   /**
-   * Not kept: there are no artifacts.
+   * Not stored: this server has no artifacts.
    *
    * @generated from field: repeated platformidl.core.ArtifactID artifact_ids = 18;
    */
@@ -533,7 +538,7 @@ export enum ExecutionMetadata_ExecutionMode {
   RELAUNCH = 3,
 
   /**
-   * A node of another execution.
+   * By a node of another execution.
    *
    * @generated from enum value: CHILD_WORKFLOW = 4;
    */
@@ -557,7 +562,7 @@ export const ExecutionMetadata_ExecutionModeSchema: GenEnum<ExecutionMetadata_Ex
   enumDesc(file_platformidl_admin_execution, 11, 0);
 
 /**
- * Notifications in place of the launch plan's.
+ * Notifications in place of the launch plan's. With an empty list, those of the launch plan apply.
  *
  * @generated from message platformidl.admin.NotificationList
  */
@@ -576,13 +581,13 @@ export const NotificationListSchema: GenMessage<NotificationList> = /*@__PURE__*
   messageDesc(file_platformidl_admin_execution, 12);
 
 /**
- * What is asked for.
+ * The request of an execution: the launch plan or task to run, and settings.
  *
  * @generated from message platformidl.admin.ExecutionSpec
  */
 export type ExecutionSpec = Message<"platformidl.admin.ExecutionSpec"> & {
   /**
-   * Its resource type may be TASK: then the one task is run.
+   * A launch plan, or a task: an id with the resource type TASK runs that task alone.
    *
    * @generated from field: platformidl.core.Identifier launch_plan = 1;
    */
@@ -645,7 +650,8 @@ export type ExecutionSpec = Message<"platformidl.admin.ExecutionSpec"> & {
   qualityOfService?: QualityOfService | undefined;
 
   /**
-   * Nodes at once; 0 takes the launch plan's, then that of the attributes, then the configuration's.
+   * The maximum number of nodes that run at once. With 0, the launch plan's applies, else that of the attributes, else
+   * the configuration's.
    *
    * @generated from field: int32 max_parallelism = 18;
    */
@@ -662,14 +668,15 @@ export type ExecutionSpec = Message<"platformidl.admin.ExecutionSpec"> & {
   clusterAssignment?: ClusterAssignment | undefined;
 
   /**
-   * Absent takes the launch plan's, then that of the attributes, then the configuration's.
+   * Tasks may run on machines that can be taken away. When it is absent, the launch plan's applies, else that of the
+   * attributes, else the configuration's.
    *
    * @generated from field: google.protobuf.BoolValue interruptible = 21;
    */
   interruptible?: boolean | undefined;
 
   /**
-   * Compute anew what is cached.
+   * Tasks run even when their outputs are cached.
    *
    * @generated from field: bool overwrite_cache = 22;
    */
@@ -716,7 +723,7 @@ export type ExecutionTerminateRequest = Message<"platformidl.admin.ExecutionTerm
   id?: WorkflowExecutionIdentifier | undefined;
 
   /**
-   * For people.
+   * The reason, for people.
    *
    * @generated from field: string cause = 2;
    */
@@ -731,7 +738,8 @@ export const ExecutionTerminateRequestSchema: GenMessage<ExecutionTerminateReque
   messageDesc(file_platformidl_admin_execution, 14);
 
 /**
- * The wish is recorded; the execution ends when its engine has answered.
+ * The answer when the request is recorded. The execution is ABORTING until its engine reports the end, or has not done
+ * so in time.
  *
  * @generated from message platformidl.admin.ExecutionTerminateResponse
  */
@@ -831,7 +839,7 @@ export const ExecutionTagsSchema: GenMessage<ExecutionTags> = /*@__PURE__*/
   messageDesc(file_platformidl_admin_execution, 18);
 
 /**
- * Changes what may change of an execution.
+ * Changes the state and the tags of an execution.
  *
  * @generated from message platformidl.admin.ExecutionUpdateRequest
  */
@@ -894,7 +902,7 @@ export const ExecutionStateChangeDetailsSchema: GenMessage<ExecutionStateChangeD
   messageDesc(file_platformidl_admin_execution, 20);
 
 /**
- * The change is recorded.
+ * The answer when the change is recorded.
  *
  * @generated from message platformidl.admin.ExecutionUpdateResponse
  */
@@ -909,7 +917,7 @@ export const ExecutionUpdateResponseSchema: GenMessage<ExecutionUpdateResponse> 
   messageDesc(file_platformidl_admin_execution, 21);
 
 /**
- * Asks what the time of an execution was spent on.
+ * Asks for the time of an execution, as nested spans.
  *
  * @generated from message platformidl.admin.WorkflowExecutionGetMetricsRequest
  */
@@ -920,7 +928,7 @@ export type WorkflowExecutionGetMetricsRequest = Message<"platformidl.admin.Work
   id?: WorkflowExecutionIdentifier | undefined;
 
   /**
-   * How many levels of nodes to show.
+   * The number of levels below the execution, at most 40. A number below 0 asks for 40.
    *
    * @generated from field: int32 depth = 2;
    */
@@ -935,7 +943,7 @@ export const WorkflowExecutionGetMetricsRequestSchema: GenMessage<WorkflowExecut
   messageDesc(file_platformidl_admin_execution, 22);
 
 /**
- * The time of the execution as a whole.
+ * The span of the execution, with the spans of its nodes, tasks and operations inside it.
  *
  * @generated from message platformidl.admin.WorkflowExecutionGetMetricsResponse
  */
@@ -954,7 +962,7 @@ export const WorkflowExecutionGetMetricsResponseSchema: GenMessage<WorkflowExecu
   messageDesc(file_platformidl_admin_execution, 23);
 
 /**
- * Whether an execution is shown in lists that do not ask for more.
+ * The state of an execution in lists: an archived one is left out unless a filter names the state.
  *
  * @generated from enum platformidl.admin.ExecutionState
  */

@@ -33,7 +33,7 @@ export const file_platformidl_admin_launch_plan: GenFile = /*@__PURE__*/
   fileDesc("CiNwbGF0Zm9ybWlkbC9hZG1pbi9sYXVuY2hfcGxhbi5wcm90bxIRcGxhdGZvcm1pZGwuYWRtaW4idAoXTGF1bmNoUGxhbkNyZWF0ZVJlcXVlc3QSKAoCaWQYASABKAsyHC5wbGF0Zm9ybWlkbC5jb3JlLklkZW50aWZpZXISLwoEc3BlYxgCIAEoCzIhLnBsYXRmb3JtaWRsLmFkbWluLkxhdW5jaFBsYW5TcGVjIhoKGExhdW5jaFBsYW5DcmVhdGVSZXNwb25zZSKeAQoKTGF1bmNoUGxhbhIoCgJpZBgBIAEoCzIcLnBsYXRmb3JtaWRsLmNvcmUuSWRlbnRpZmllchIvCgRzcGVjGAIgASgLMiEucGxhdGZvcm1pZGwuYWRtaW4uTGF1bmNoUGxhblNwZWMSNQoHY2xvc3VyZRgDIAEoCzIkLnBsYXRmb3JtaWRsLmFkbWluLkxhdW5jaFBsYW5DbG9zdXJlIlQKDkxhdW5jaFBsYW5MaXN0EjMKDGxhdW5jaF9wbGFucxgBIAMoCzIdLnBsYXRmb3JtaWRsLmFkbWluLkxhdW5jaFBsYW4SDQoFdG9rZW4YAiABKAkiRgoEQXV0aBIaChJhc3N1bWFibGVfaWFtX3JvbGUYASABKAkSIgoaa3ViZXJuZXRlc19zZXJ2aWNlX2FjY291bnQYAiABKAki4gcKDkxhdW5jaFBsYW5TcGVjEjEKC3dvcmtmbG93X2lkGAEgASgLMhwucGxhdGZvcm1pZGwuY29yZS5JZGVudGlmaWVyEj4KD2VudGl0eV9tZXRhZGF0YRgCIAEoCzIlLnBsYXRmb3JtaWRsLmFkbWluLkxhdW5jaFBsYW5NZXRhZGF0YRI2Cg5kZWZhdWx0X2lucHV0cxgDIAEoCzIeLnBsYXRmb3JtaWRsLmNvcmUuUGFyYW1ldGVyTWFwEjIKDGZpeGVkX2lucHV0cxgEIAEoCzIcLnBsYXRmb3JtaWRsLmNvcmUuTGl0ZXJhbE1hcBIQCgRyb2xlGAUgASgJQgIYARIpCgZsYWJlbHMYBiABKAsyGS5wbGF0Zm9ybWlkbC5hZG1pbi5MYWJlbHMSMwoLYW5ub3RhdGlvbnMYByABKAsyHi5wbGF0Zm9ybWlkbC5hZG1pbi5Bbm5vdGF0aW9ucxIpCgRhdXRoGAggASgLMhcucGxhdGZvcm1pZGwuYWRtaW4uQXV0aEICGAESMgoJYXV0aF9yb2xlGAkgASgLMhsucGxhdGZvcm1pZGwuYWRtaW4uQXV0aFJvbGVCAhgBEjsKEHNlY3VyaXR5X2NvbnRleHQYCiABKAsyIS5wbGF0Zm9ybWlkbC5jb3JlLlNlY3VyaXR5Q29udGV4dBI+ChJxdWFsaXR5X29mX3NlcnZpY2UYECABKAsyIi5wbGF0Zm9ybWlkbC5jb3JlLlF1YWxpdHlPZlNlcnZpY2USRgoWcmF3X291dHB1dF9kYXRhX2NvbmZpZxgRIAEoCzImLnBsYXRmb3JtaWRsLmFkbWluLlJhd091dHB1dERhdGFDb25maWcSFwoPbWF4X3BhcmFsbGVsaXNtGBIgASgFEjEKDWludGVycnVwdGlibGUYEyABKAsyGi5nb29nbGUucHJvdG9idWYuQm9vbFZhbHVlEhcKD292ZXJ3cml0ZV9jYWNoZRgUIAEoCBIlCgRlbnZzGBUgASgLMhcucGxhdGZvcm1pZGwuYWRtaW4uRW52cxJLChlleGVjdXRpb25fZW52X2Fzc2lnbm1lbnRzGBYgAygLMigucGxhdGZvcm1pZGwuY29yZS5FeGVjdXRpb25FbnZBc3NpZ25tZW50EkAKEmNsdXN0ZXJfYXNzaWdubWVudBgXIAEoCzIkLnBsYXRmb3JtaWRsLmFkbWluLkNsdXN0ZXJBc3NpZ25tZW50EkAKEmNvbmN1cnJlbmN5X3BvbGljeRgYIAEoCzIkLnBsYXRmb3JtaWRsLmFkbWluLkNvbmN1cnJlbmN5UG9saWN5Il8KEUNvbmN1cnJlbmN5UG9saWN5EgsKA21heBgBIAEoBRI9CghiZWhhdmlvchgCIAEoDjIrLnBsYXRmb3JtaWRsLmFkbWluLkNvbmN1cnJlbmN5TGltaXRCZWhhdmlvciLLAgoRTGF1bmNoUGxhbkNsb3N1cmUSMQoFc3RhdGUYASABKA4yIi5wbGF0Zm9ybWlkbC5hZG1pbi5MYXVuY2hQbGFuU3RhdGUSNwoPZXhwZWN0ZWRfaW5wdXRzGAIgASgLMh4ucGxhdGZvcm1pZGwuY29yZS5QYXJhbWV0ZXJNYXASNwoQZXhwZWN0ZWRfb3V0cHV0cxgDIAEoCzIdLnBsYXRmb3JtaWRsLmNvcmUuVmFyaWFibGVNYXASLgoKY3JlYXRlZF9hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKdXBkYXRlZF9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMQoMbmV4dF9maXJlX2F0GOgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAirAEKEkxhdW5jaFBsYW5NZXRhZGF0YRItCghzY2hlZHVsZRgBIAEoCzIbLnBsYXRmb3JtaWRsLmFkbWluLlNjaGVkdWxlEjYKDW5vdGlmaWNhdGlvbnMYAiADKAsyHy5wbGF0Zm9ybWlkbC5hZG1pbi5Ob3RpZmljYXRpb24SLwoRbGF1bmNoX2NvbmRpdGlvbnMYAyABKAsyFC5nb29nbGUucHJvdG9idWYuQW55InYKF0xhdW5jaFBsYW5VcGRhdGVSZXF1ZXN0EigKAmlkGAEgASgLMhwucGxhdGZvcm1pZGwuY29yZS5JZGVudGlmaWVyEjEKBXN0YXRlGAIgASgOMiIucGxhdGZvcm1pZGwuYWRtaW4uTGF1bmNoUGxhblN0YXRlIhoKGExhdW5jaFBsYW5VcGRhdGVSZXNwb25zZSJPChdBY3RpdmVMYXVuY2hQbGFuUmVxdWVzdBI0CgJpZBgBIAEoCzIoLnBsYXRmb3JtaWRsLmFkbWluLk5hbWVkRW50aXR5SWRlbnRpZmllciKTAQobQWN0aXZlTGF1bmNoUGxhbkxpc3RSZXF1ZXN0Eg8KB3Byb2plY3QYASABKAkSDgoGZG9tYWluGAIgASgJEg0KBWxpbWl0GAMgASgNEg0KBXRva2VuGAQgASgJEigKB3NvcnRfYnkYBSABKAsyFy5wbGF0Zm9ybWlkbC5hZG1pbi5Tb3J0EgsKA29yZxgGIAEoCSorCg9MYXVuY2hQbGFuU3RhdGUSDAoISU5BQ1RJVkUQABIKCgZBQ1RJVkUQASprChhDb25jdXJyZW5jeUxpbWl0QmVoYXZpb3ISKgomQ09OQ1VSUkVOQ1lfTElNSVRfQkVIQVZJT1JfVU5TUEVDSUZJRUQQABIjCh9DT05DVVJSRU5DWV9MSU1JVF9CRUhBVklPUl9TS0lQEAFiBnByb3RvMw", [file_google_protobuf_any, file_google_protobuf_timestamp, file_google_protobuf_wrappers, file_platformidl_admin_cluster_assignment, file_platformidl_admin_common, file_platformidl_admin_schedule, file_platformidl_core_execution, file_platformidl_core_execution_envs, file_platformidl_core_identifier, file_platformidl_core_interface, file_platformidl_core_literals, file_platformidl_core_security]);
 
 /**
- * Registers a version.
+ * Registers a version of a launch plan.
  *
  * @generated from message platformidl.admin.LaunchPlanCreateRequest
  */
@@ -57,7 +57,7 @@ export const LaunchPlanCreateRequestSchema: GenMessage<LaunchPlanCreateRequest> 
   messageDesc(file_platformidl_admin_launch_plan, 0);
 
 /**
- * The version is recorded.
+ * The answer when the version is recorded.
  *
  * @generated from message platformidl.admin.LaunchPlanCreateResponse
  */
@@ -101,7 +101,7 @@ export const LaunchPlanSchema: GenMessage<LaunchPlan> = /*@__PURE__*/
   messageDesc(file_platformidl_admin_launch_plan, 2);
 
 /**
- * A page of versions.
+ * A page of versions of launch plans.
  *
  * @generated from message platformidl.admin.LaunchPlanList
  */
@@ -127,7 +127,7 @@ export const LaunchPlanListSchema: GenMessage<LaunchPlanList> = /*@__PURE__*/
   messageDesc(file_platformidl_admin_launch_plan, 3);
 
 /**
- * The account that executions run as, in the oldest of three forms.
+ * The account that executions run as. `security_context` and `auth_role` are newer forms of the same.
  *
  * @generated from message platformidl.admin.Auth
  */
@@ -151,7 +151,7 @@ export const AuthSchema: GenMessage<Auth> = /*@__PURE__*/
   messageDesc(file_platformidl_admin_launch_plan, 4);
 
 /**
- * What to launch and how.
+ * The definition of a launch plan: a workflow, inputs, and settings of its executions.
  *
  * @generated from message platformidl.admin.LaunchPlanSpec
  */
@@ -167,14 +167,14 @@ export type LaunchPlanSpec = Message<"platformidl.admin.LaunchPlanSpec"> & {
   entityMetadata?: LaunchPlanMetadata | undefined;
 
   /**
-   * What a caller may leave out or must give; the server adds the workflow's own.
+   * Inputs with their default values. The server adds the other inputs of the workflow as required ones.
    *
    * @generated from field: platformidl.core.ParameterMap default_inputs = 3;
    */
   defaultInputs?: ParameterMap | undefined;
 
   /**
-   * What a caller cannot change. No input is both fixed and default.
+   * Inputs that a caller cannot change. No input is both fixed and default.
    *
    * @generated from field: platformidl.core.LiteralMap fixed_inputs = 4;
    */
@@ -224,7 +224,7 @@ export type LaunchPlanSpec = Message<"platformidl.admin.LaunchPlanSpec"> & {
   rawOutputDataConfig?: RawOutputDataConfig | undefined;
 
   /**
-   * Nodes at once; 0 takes that of the attributes, then the configuration's.
+   * The maximum number of nodes that run at once. With 0, that of the attributes applies, else the configuration's.
    *
    * @generated from field: int32 max_parallelism = 18;
    */
@@ -236,7 +236,7 @@ export type LaunchPlanSpec = Message<"platformidl.admin.LaunchPlanSpec"> & {
   interruptible?: boolean | undefined;
 
   /**
-   * Compute anew what is cached.
+   * Tasks run even when their outputs are cached.
    *
    * @generated from field: bool overwrite_cache = 20;
    */
@@ -253,7 +253,8 @@ export type LaunchPlanSpec = Message<"platformidl.admin.LaunchPlanSpec"> & {
   executionEnvAssignments: ExecutionEnvAssignment[];
 
   /**
-   * Recorded, and not used: the pool is that of the attributes or the configuration, else that of the request.
+   * Recorded, and not used. The pool of an execution is that of the attributes, else of the configuration, else of the
+   * request.
    *
    * @generated from field: platformidl.admin.ClusterAssignment cluster_assignment = 23;
    */
@@ -273,13 +274,13 @@ export const LaunchPlanSpecSchema: GenMessage<LaunchPlanSpec> = /*@__PURE__*/
   messageDesc(file_platformidl_admin_launch_plan, 5);
 
 /**
- * How many executions may be there at once.
+ * Limits the executions of a launch plan, over all its versions, that have not ended.
  *
  * @generated from message platformidl.admin.ConcurrencyPolicy
  */
 export type ConcurrencyPolicy = Message<"platformidl.admin.ConcurrencyPolicy"> & {
   /**
-   * Executions that have not ended.
+   * The maximum number of executions that have not ended.
    *
    * @generated from field: int32 max = 1;
    */
@@ -299,7 +300,7 @@ export const ConcurrencyPolicySchema: GenMessage<ConcurrencyPolicy> = /*@__PURE_
   messageDesc(file_platformidl_admin_launch_plan, 6);
 
 /**
- * What the server adds to a version.
+ * The state of a version, and what the server derives from its spec.
  *
  * @generated from message platformidl.admin.LaunchPlanClosure
  */
@@ -310,7 +311,7 @@ export type LaunchPlanClosure = Message<"platformidl.admin.LaunchPlanClosure"> &
   state: LaunchPlanState;
 
   /**
-   * What can be given to an execution: the workflow's inputs without the fixed ones.
+   * The inputs that a caller can give to an execution: those of the workflow without the fixed ones.
    *
    * @generated from field: platformidl.core.ParameterMap expected_inputs = 2;
    */
@@ -332,8 +333,8 @@ export type LaunchPlanClosure = Message<"platformidl.admin.LaunchPlanClosure"> &
   updatedAt?: Timestamp | undefined;
 
   /**
-   * When the schedule of the active version fires next; absent for a plan that is not scheduled, while the schedule is
-   * paused and while the project is archived.
+   * The next time at which the schedule of the active version fires. Absent for a plan that is not scheduled, while the
+   * schedule is paused, and while the project is archived.
    *
    * @generated from field: google.protobuf.Timestamp next_fire_at = 1000;
    */
@@ -377,7 +378,7 @@ export const LaunchPlanMetadataSchema: GenMessage<LaunchPlanMetadata> = /*@__PUR
   messageDesc(file_platformidl_admin_launch_plan, 8);
 
 /**
- * Activates or deactivates a version.
+ * Activates or deactivates a version of a launch plan.
  *
  * @generated from message platformidl.admin.LaunchPlanUpdateRequest
  */
@@ -403,7 +404,7 @@ export const LaunchPlanUpdateRequestSchema: GenMessage<LaunchPlanUpdateRequest> 
   messageDesc(file_platformidl_admin_launch_plan, 9);
 
 /**
- * The change is recorded.
+ * The answer when the change is recorded.
  *
  * @generated from message platformidl.admin.LaunchPlanUpdateResponse
  */
@@ -418,7 +419,7 @@ export const LaunchPlanUpdateResponseSchema: GenMessage<LaunchPlanUpdateResponse
   messageDesc(file_platformidl_admin_launch_plan, 10);
 
 /**
- * Asks for the active version of a name.
+ * Asks for the active version of a launch plan.
  *
  * @generated from message platformidl.admin.ActiveLaunchPlanRequest
  */
@@ -437,7 +438,7 @@ export const ActiveLaunchPlanRequestSchema: GenMessage<ActiveLaunchPlanRequest> 
   messageDesc(file_platformidl_admin_launch_plan, 11);
 
 /**
- * Asks for the active versions in a project and domain.
+ * Asks for a page of the active versions in a project and domain.
  *
  * @generated from message platformidl.admin.ActiveLaunchPlanListRequest
  */
@@ -485,7 +486,7 @@ export const ActiveLaunchPlanListRequestSchema: GenMessage<ActiveLaunchPlanListR
   messageDesc(file_platformidl_admin_launch_plan, 12);
 
 /**
- * Whether a version is the one that is launched by name, and whether its schedule counts.
+ * The state of a version. At most one version of a name is ACTIVE; only its schedule fires.
  *
  * @generated from enum platformidl.admin.LaunchPlanState
  */
@@ -508,7 +509,7 @@ export const LaunchPlanStateSchema: GenEnum<LaunchPlanState> = /*@__PURE__*/
   enumDesc(file_platformidl_admin_launch_plan, 0);
 
 /**
- * What happens to an execution above the limit.
+ * The behavior when a launch would exceed the limit.
  *
  * @generated from enum platformidl.admin.ConcurrencyLimitBehavior
  */
@@ -519,7 +520,7 @@ export enum ConcurrencyLimitBehavior {
   UNSPECIFIED = 0,
 
   /**
-   * It is refused.
+   * The launch is refused. Without this behavior, `max` limits nothing.
    *
    * @generated from enum value: CONCURRENCY_LIMIT_BEHAVIOR_SKIP = 1;
    */

@@ -24,7 +24,7 @@ export const file_platformidl_admin_matchable_resource: GenFile = /*@__PURE__*/
   fileDesc("CipwbGF0Zm9ybWlkbC9hZG1pbi9tYXRjaGFibGVfcmVzb3VyY2UucHJvdG8SEXBsYXRmb3JtaWRsLmFkbWluImgKEFRhc2tSZXNvdXJjZVNwZWMSCwoDY3B1GAEgASgJEgsKA2dwdRgCIAEoCRIOCgZtZW1vcnkYAyABKAkSDwoHc3RvcmFnZRgEIAEoCRIZChFlcGhlbWVyYWxfc3RvcmFnZRgFIAEoCSKEAQoWVGFza1Jlc291cmNlQXR0cmlidXRlcxI1CghkZWZhdWx0cxgBIAEoCzIjLnBsYXRmb3JtaWRsLmFkbWluLlRhc2tSZXNvdXJjZVNwZWMSMwoGbGltaXRzGAIgASgLMiMucGxhdGZvcm1pZGwuYWRtaW4uVGFza1Jlc291cmNlU3BlYyKgAQoZQ2x1c3RlclJlc291cmNlQXR0cmlidXRlcxJQCgphdHRyaWJ1dGVzGAEgAygLMjwucGxhdGZvcm1pZGwuYWRtaW4uQ2x1c3RlclJlc291cmNlQXR0cmlidXRlcy5BdHRyaWJ1dGVzRW50cnkaMQoPQXR0cmlidXRlc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiKAoYRXhlY3V0aW9uUXVldWVBdHRyaWJ1dGVzEgwKBHRhZ3MYASADKAkiJgoVRXhlY3V0aW9uQ2x1c3RlckxhYmVsEg0KBXZhbHVlGAEgASgJIsQBCg5QbHVnaW5PdmVycmlkZRIRCgl0YXNrX3R5cGUYASABKAkSEQoJcGx1Z2luX2lkGAIgAygJElgKF21pc3NpbmdfcGx1Z2luX2JlaGF2aW9yGAQgASgOMjcucGxhdGZvcm1pZGwuYWRtaW4uUGx1Z2luT3ZlcnJpZGUuTWlzc2luZ1BsdWdpbkJlaGF2aW9yIjIKFU1pc3NpbmdQbHVnaW5CZWhhdmlvchIICgRGQUlMEAASDwoLVVNFX0RFRkFVTFQQASJHCg9QbHVnaW5PdmVycmlkZXMSNAoJb3ZlcnJpZGVzGAEgAygLMiEucGxhdGZvcm1pZGwuYWRtaW4uUGx1Z2luT3ZlcnJpZGUi1wMKF1dvcmtmbG93RXhlY3V0aW9uQ29uZmlnEhcKD21heF9wYXJhbGxlbGlzbRgBIAEoBRI7ChBzZWN1cml0eV9jb250ZXh0GAIgASgLMiEucGxhdGZvcm1pZGwuY29yZS5TZWN1cml0eUNvbnRleHQSRgoWcmF3X291dHB1dF9kYXRhX2NvbmZpZxgDIAEoCzImLnBsYXRmb3JtaWRsLmFkbWluLlJhd091dHB1dERhdGFDb25maWcSKQoGbGFiZWxzGAQgASgLMhkucGxhdGZvcm1pZGwuYWRtaW4uTGFiZWxzEjMKC2Fubm90YXRpb25zGAUgASgLMh4ucGxhdGZvcm1pZGwuYWRtaW4uQW5ub3RhdGlvbnMSMQoNaW50ZXJydXB0aWJsZRgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5Cb29sVmFsdWUSFwoPb3ZlcndyaXRlX2NhY2hlGAcgASgIEiUKBGVudnMYCCABKAsyFy5wbGF0Zm9ybWlkbC5hZG1pbi5FbnZzEksKGWV4ZWN1dGlvbl9lbnZfYXNzaWdubWVudHMYCSADKAsyKC5wbGF0Zm9ybWlkbC5jb3JlLkV4ZWN1dGlvbkVudkFzc2lnbm1lbnQi+QQKEk1hdGNoaW5nQXR0cmlidXRlcxJNChh0YXNrX3Jlc291cmNlX2F0dHJpYnV0ZXMYASABKAsyKS5wbGF0Zm9ybWlkbC5hZG1pbi5UYXNrUmVzb3VyY2VBdHRyaWJ1dGVzSAASUwobY2x1c3Rlcl9yZXNvdXJjZV9hdHRyaWJ1dGVzGAIgASgLMiwucGxhdGZvcm1pZGwuYWRtaW4uQ2x1c3RlclJlc291cmNlQXR0cmlidXRlc0gAElEKGmV4ZWN1dGlvbl9xdWV1ZV9hdHRyaWJ1dGVzGAMgASgLMisucGxhdGZvcm1pZGwuYWRtaW4uRXhlY3V0aW9uUXVldWVBdHRyaWJ1dGVzSAASSwoXZXhlY3V0aW9uX2NsdXN0ZXJfbGFiZWwYBCABKAsyKC5wbGF0Zm9ybWlkbC5hZG1pbi5FeGVjdXRpb25DbHVzdGVyTGFiZWxIABJAChJxdWFsaXR5X29mX3NlcnZpY2UYBSABKAsyIi5wbGF0Zm9ybWlkbC5jb3JlLlF1YWxpdHlPZlNlcnZpY2VIABI+ChBwbHVnaW5fb3ZlcnJpZGVzGAYgASgLMiIucGxhdGZvcm1pZGwuYWRtaW4uUGx1Z2luT3ZlcnJpZGVzSAASTwoZd29ya2Zsb3dfZXhlY3V0aW9uX2NvbmZpZxgHIAEoCzIqLnBsYXRmb3JtaWRsLmFkbWluLldvcmtmbG93RXhlY3V0aW9uQ29uZmlnSAASQgoSY2x1c3Rlcl9hc3NpZ25tZW50GAggASgLMiQucGxhdGZvcm1pZGwuYWRtaW4uQ2x1c3RlckFzc2lnbm1lbnRIAEIICgZ0YXJnZXQisgEKIE1hdGNoYWJsZUF0dHJpYnV0ZXNDb25maWd1cmF0aW9uEjkKCmF0dHJpYnV0ZXMYASABKAsyJS5wbGF0Zm9ybWlkbC5hZG1pbi5NYXRjaGluZ0F0dHJpYnV0ZXMSDgoGZG9tYWluGAIgASgJEg8KB3Byb2plY3QYAyABKAkSEAoId29ya2Zsb3cYBCABKAkSEwoLbGF1bmNoX3BsYW4YBSABKAkSCwoDb3JnGAYgASgJImoKHkxpc3RNYXRjaGFibGVBdHRyaWJ1dGVzUmVxdWVzdBI7Cg1yZXNvdXJjZV90eXBlGAEgASgOMiQucGxhdGZvcm1pZGwuYWRtaW4uTWF0Y2hhYmxlUmVzb3VyY2USCwoDb3JnGAIgASgJIm4KH0xpc3RNYXRjaGFibGVBdHRyaWJ1dGVzUmVzcG9uc2USSwoOY29uZmlndXJhdGlvbnMYASADKAsyMy5wbGF0Zm9ybWlkbC5hZG1pbi5NYXRjaGFibGVBdHRyaWJ1dGVzQ29uZmlndXJhdGlvbirgAQoRTWF0Y2hhYmxlUmVzb3VyY2USEQoNVEFTS19SRVNPVVJDRRAAEhQKEENMVVNURVJfUkVTT1VSQ0UQARITCg9FWEVDVVRJT05fUVVFVUUQAhIbChdFWEVDVVRJT05fQ0xVU1RFUl9MQUJFTBADEiQKIFFVQUxJVFlfT0ZfU0VSVklDRV9TUEVDSUZJQ0FUSU9OEAQSEwoPUExVR0lOX09WRVJSSURFEAUSHQoZV09SS0ZMT1dfRVhFQ1VUSU9OX0NPTkZJRxAGEhYKEkNMVVNURVJfQVNTSUdOTUVOVBAHYgZwcm90bzM", [file_google_protobuf_wrappers, file_platformidl_admin_cluster_assignment, file_platformidl_admin_common, file_platformidl_core_execution, file_platformidl_core_execution_envs, file_platformidl_core_security]);
 
 /**
- * Quantities as Kubernetes writes them.
+ * Quantities as Kubernetes writes them: `500m`, `2Gi`.
  *
  * @generated from message platformidl.admin.TaskResourceSpec
  */
@@ -63,7 +63,7 @@ export const TaskResourceSpecSchema: GenMessage<TaskResourceSpec> = /*@__PURE__*
   messageDesc(file_platformidl_admin_matchable_resource, 0);
 
 /**
- * What a container gets when it does not ask, and what it may ask for.
+ * The resources of a container that requests none, and the most that a container may request.
  *
  * @generated from message platformidl.admin.TaskResourceAttributes
  */
@@ -87,7 +87,7 @@ export const TaskResourceAttributesSchema: GenMessage<TaskResourceAttributes> = 
   messageDesc(file_platformidl_admin_matchable_resource, 1);
 
 /**
- * Values for what is made in the cluster for a project and domain.
+ * Values for templates of objects that are created in the cluster for a project and domain.
  *
  * @generated from message platformidl.admin.ClusterResourceAttributes
  */
@@ -106,7 +106,7 @@ export const ClusterResourceAttributesSchema: GenMessage<ClusterResourceAttribut
   messageDesc(file_platformidl_admin_matchable_resource, 2);
 
 /**
- * Where executions wait.
+ * The queue of executions, by its tags.
  *
  * @generated from message platformidl.admin.ExecutionQueueAttributes
  */
@@ -125,7 +125,7 @@ export const ExecutionQueueAttributesSchema: GenMessage<ExecutionQueueAttributes
   messageDesc(file_platformidl_admin_matchable_resource, 3);
 
 /**
- * Which cluster executions go to.
+ * The label of the clusters in which executions run.
  *
  * @generated from message platformidl.admin.ExecutionClusterLabel
  */
@@ -144,7 +144,7 @@ export const ExecutionClusterLabelSchema: GenMessage<ExecutionClusterLabel> = /*
   messageDesc(file_platformidl_admin_matchable_resource, 4);
 
 /**
- * Other plugins for a task type.
+ * The plugins that run a task type in place of the engine's own choice.
  *
  * @generated from message platformidl.admin.PluginOverride
  */
@@ -175,7 +175,7 @@ export const PluginOverrideSchema: GenMessage<PluginOverride> = /*@__PURE__*/
   messageDesc(file_platformidl_admin_matchable_resource, 5);
 
 /**
- * What happens when the engine has none of them.
+ * The behavior when the engine has none of the plugins.
  *
  * @generated from enum platformidl.admin.PluginOverride.MissingPluginBehavior
  */
@@ -198,7 +198,7 @@ export const PluginOverride_MissingPluginBehaviorSchema: GenEnum<PluginOverride_
   enumDesc(file_platformidl_admin_matchable_resource, 5, 0);
 
 /**
- * Other plugins, each for one task type.
+ * Plugin overrides, each for one task type.
  *
  * @generated from message platformidl.admin.PluginOverrides
  */
@@ -217,13 +217,13 @@ export const PluginOverridesSchema: GenMessage<PluginOverrides> = /*@__PURE__*/
   messageDesc(file_platformidl_admin_matchable_resource, 6);
 
 /**
- * How executions are run.
+ * Settings of executions that do not set them themselves.
  *
  * @generated from message platformidl.admin.WorkflowExecutionConfig
  */
 export type WorkflowExecutionConfig = Message<"platformidl.admin.WorkflowExecutionConfig"> & {
   /**
-   * Nodes at once; 0 says nothing.
+   * The maximum number of nodes that run at once; 0 sets none.
    *
    * @generated from field: int32 max_parallelism = 1;
    */
@@ -250,13 +250,15 @@ export type WorkflowExecutionConfig = Message<"platformidl.admin.WorkflowExecuti
   annotations?: Annotations | undefined;
 
   /**
-   * Absent says nothing.
+   * Tasks may run on machines that can be taken away; absent where it is not set.
    *
    * @generated from field: google.protobuf.BoolValue interruptible = 6;
    */
   interruptible?: boolean | undefined;
 
   /**
+   * Tasks run even when their outputs are cached.
+   *
    * @generated from field: bool overwrite_cache = 7;
    */
   overwriteCache: boolean;
@@ -280,7 +282,7 @@ export const WorkflowExecutionConfigSchema: GenMessage<WorkflowExecutionConfig> 
   messageDesc(file_platformidl_admin_matchable_resource, 7);
 
 /**
- * Attributes of one kind.
+ * Attributes of one type.
  *
  * @generated from message platformidl.admin.MatchingAttributes
  */
@@ -347,7 +349,7 @@ export const MatchingAttributesSchema: GenMessage<MatchingAttributes> = /*@__PUR
   messageDesc(file_platformidl_admin_matchable_resource, 8);
 
 /**
- * Attributes and the level that they are set at.
+ * Attributes with the project, domain and workflow that they are set for; an empty field means all.
  *
  * @generated from message platformidl.admin.MatchableAttributesConfiguration
  */
@@ -391,7 +393,7 @@ export const MatchableAttributesConfigurationSchema: GenMessage<MatchableAttribu
   messageDesc(file_platformidl_admin_matchable_resource, 9);
 
 /**
- * Asks for all attributes of a kind.
+ * Asks for all attributes of one type.
  *
  * @generated from message platformidl.admin.ListMatchableAttributesRequest
  */
@@ -415,7 +417,7 @@ export const ListMatchableAttributesRequestSchema: GenMessage<ListMatchableAttri
   messageDesc(file_platformidl_admin_matchable_resource, 10);
 
 /**
- * All attributes of the kind; there are no pages.
+ * The attributes of the type that the caller may read, of all projects; there are no pages.
  *
  * @generated from message platformidl.admin.ListMatchableAttributesResponse
  */
@@ -434,7 +436,7 @@ export const ListMatchableAttributesResponseSchema: GenMessage<ListMatchableAttr
   messageDesc(file_platformidl_admin_matchable_resource, 11);
 
 /**
- * Kinds of configuration that can differ by project, domain and workflow.
+ * Types of attributes: settings of executions that can differ by project, domain and workflow.
  *
  * @generated from enum platformidl.admin.MatchableResource
  */

@@ -130,11 +130,15 @@ export type NodeExecutionForTaskListRequest = Message<"platformidl.admin.NodeExe
   limit: number;
 
   /**
+   * From the page before; a decimal number is an offset.
+   *
    * @generated from field: string token = 3;
    */
   token: string;
 
   /**
+   * As in ResourceListRequest.
+   *
    * @generated from field: string filters = 4;
    */
   filters: string;
@@ -194,48 +198,48 @@ export const NodeExecutionSchema: GenMessage<NodeExecution> = /*@__PURE__*/
   messageDesc(file_platformidl_admin_node_execution, 3);
 
 /**
- * What is known of the node itself.
+ * Properties of the node, as the engine has reported them.
  *
  * @generated from message platformidl.admin.NodeExecutionMetaData
  */
 export type NodeExecutionMetaData = Message<"platformidl.admin.NodeExecutionMetaData"> & {
   /**
-   * Tells the attempts of a parent apart.
+   * The number of the attempt of the parent node that the node belongs to.
    *
    * @generated from field: string retry_group = 1;
    */
   retryGroup: string;
 
   /**
-   * It has nodes inside it.
+   * The node has nodes inside it.
    *
    * @generated from field: bool is_parent_node = 2;
    */
   isParentNode: boolean;
 
   /**
-   * Its id in the compiled workflow.
+   * The id of the node in the compiled workflow.
    *
    * @generated from field: string spec_node_id = 3;
    */
   specNodeId: string;
 
   /**
-   * It makes a graph while it runs.
+   * The node generates a graph while it runs.
    *
    * @generated from field: bool is_dynamic = 4;
    */
   isDynamic: boolean;
 
   /**
-   * It runs once for each element of a list.
+   * The node runs once for each element of a list.
    *
    * @generated from field: bool is_array = 5;
    */
   isArray: boolean;
 
   /**
-   * Its task starts other executions as it goes.
+   * The task of the node launches other executions while it runs.
    *
    * @generated from field: bool is_eager = 6;
    */
@@ -319,7 +323,7 @@ export type NodeExecutionClosure = Message<"platformidl.admin.NodeExecutionClosu
   startedAt?: Timestamp | undefined;
 
   /**
-   * From `started_at` to the end.
+   * The time from `started_at` to the end; absent until then.
    *
    * @generated from field: google.protobuf.Duration duration = 5;
    */
@@ -353,14 +357,14 @@ export type NodeExecutionClosure = Message<"platformidl.admin.NodeExecutionClosu
   } | { case: undefined; value?: undefined };
 
   /**
-   * Where the report of the node lies.
+   * The URI of the deck (report) of the node.
    *
    * @generated from field: string deck_uri = 11;
    */
   deckUri: string;
 
   /**
-   * Where the graph of a dynamic node lies as the task has written it.
+   * The URI of the graph of a dynamic node, as the task has written it.
    *
    * @generated from field: string dynamic_job_spec_uri = 12;
    */
@@ -375,13 +379,13 @@ export const NodeExecutionClosureSchema: GenMessage<NodeExecutionClosure> = /*@_
   messageDesc(file_platformidl_admin_node_execution, 6);
 
 /**
- * Of a node that runs another workflow.
+ * The target of a node that launches another execution.
  *
  * @generated from message platformidl.admin.WorkflowNodeMetadata
  */
 export type WorkflowNodeMetadata = Message<"platformidl.admin.WorkflowNodeMetadata"> & {
   /**
-   * The child execution that it has created.
+   * The child execution that the node has launched.
    *
    * @generated from field: platformidl.core.WorkflowExecutionIdentifier executionId = 1;
    */
@@ -396,7 +400,7 @@ export const WorkflowNodeMetadataSchema: GenMessage<WorkflowNodeMetadata> = /*@_
   messageDesc(file_platformidl_admin_node_execution, 7);
 
 /**
- * Of a node that runs a task.
+ * The target of a node that runs a task.
  *
  * @generated from message platformidl.admin.TaskNodeMetadata
  */
@@ -412,7 +416,7 @@ export type TaskNodeMetadata = Message<"platformidl.admin.TaskNodeMetadata"> & {
   catalogKey?: CatalogMetadata | undefined;
 
   /**
-   * Where the task keeps what it needs to go on after an interruption.
+   * The URI of what the task stores in order to continue after an interruption.
    *
    * @generated from field: string checkpoint_uri = 4;
    */
@@ -427,7 +431,7 @@ export const TaskNodeMetadataSchema: GenMessage<TaskNodeMetadata> = /*@__PURE__*
   messageDesc(file_platformidl_admin_node_execution, 8);
 
 /**
- * The graph that a dynamic node has made.
+ * The graph that a dynamic node has generated.
  *
  * @generated from message platformidl.admin.DynamicWorkflowNodeMetadata
  */
@@ -443,6 +447,8 @@ export type DynamicWorkflowNodeMetadata = Message<"platformidl.admin.DynamicWork
   compiledWorkflow?: CompiledWorkflowClosure | undefined;
 
   /**
+   * The URI of the graph, as the task has written it.
+   *
    * @generated from field: string dynamic_job_spec_uri = 3;
    */
   dynamicJobSpecUri: string;
@@ -534,7 +540,7 @@ export const NodeExecutionGetDataResponseSchema: GenMessage<NodeExecutionGetData
   messageDesc(file_platformidl_admin_node_execution, 11);
 
 /**
- * Asks for the graph that a dynamic node has made.
+ * Asks for the graph that a dynamic node has generated.
  *
  * @generated from message platformidl.admin.GetDynamicNodeWorkflowRequest
  */
@@ -553,7 +559,7 @@ export const GetDynamicNodeWorkflowRequestSchema: GenMessage<GetDynamicNodeWorkf
   messageDesc(file_platformidl_admin_node_execution, 12);
 
 /**
- * The graph, compiled.
+ * The graph that a dynamic node has generated, compiled.
  *
  * @generated from message platformidl.admin.DynamicNodeWorkflowResponse
  */

@@ -13,7 +13,7 @@ export const file_platformidl_admin_notification: GenFile = /*@__PURE__*/
   fileDesc("CiRwbGF0Zm9ybWlkbC9hZG1pbi9ub3RpZmljYXRpb24ucHJvdG8SEXBsYXRmb3JtaWRsLmFkbWluImIKDEVtYWlsTWVzc2FnZRIYChByZWNpcGllbnRzX2VtYWlsGAEgAygJEhQKDHNlbmRlcl9lbWFpbBgCIAEoCRIUCgxzdWJqZWN0X2xpbmUYAyABKAkSDAoEYm9keRgEIAEoCWIGcHJvdG8z");
 
 /**
- * An e-mail that is to be sent.
+ * An e-mail for other programs to send. This server does not use it.
  *
  * @generated from message platformidl.admin.EmailMessage
  */

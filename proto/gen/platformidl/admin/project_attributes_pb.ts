@@ -15,7 +15,7 @@ export const file_platformidl_admin_project_attributes: GenFile = /*@__PURE__*/
   fileDesc("CipwbGF0Zm9ybWlkbC9hZG1pbi9wcm9qZWN0X2F0dHJpYnV0ZXMucHJvdG8SEXBsYXRmb3JtaWRsLmFkbWluInUKEVByb2plY3RBdHRyaWJ1dGVzEg8KB3Byb2plY3QYASABKAkSQgoTbWF0Y2hpbmdfYXR0cmlidXRlcxgCIAEoCzIlLnBsYXRmb3JtaWRsLmFkbWluLk1hdGNoaW5nQXR0cmlidXRlcxILCgNvcmcYAyABKAkiWgoeUHJvamVjdEF0dHJpYnV0ZXNVcGRhdGVSZXF1ZXN0EjgKCmF0dHJpYnV0ZXMYASABKAsyJC5wbGF0Zm9ybWlkbC5hZG1pbi5Qcm9qZWN0QXR0cmlidXRlcyIhCh9Qcm9qZWN0QXR0cmlidXRlc1VwZGF0ZVJlc3BvbnNlIngKG1Byb2plY3RBdHRyaWJ1dGVzR2V0UmVxdWVzdBIPCgdwcm9qZWN0GAEgASgJEjsKDXJlc291cmNlX3R5cGUYAiABKA4yJC5wbGF0Zm9ybWlkbC5hZG1pbi5NYXRjaGFibGVSZXNvdXJjZRILCgNvcmcYAyABKAkiWAocUHJvamVjdEF0dHJpYnV0ZXNHZXRSZXNwb25zZRI4CgphdHRyaWJ1dGVzGAEgASgLMiQucGxhdGZvcm1pZGwuYWRtaW4uUHJvamVjdEF0dHJpYnV0ZXMiewoeUHJvamVjdEF0dHJpYnV0ZXNEZWxldGVSZXF1ZXN0Eg8KB3Byb2plY3QYASABKAkSOwoNcmVzb3VyY2VfdHlwZRgCIAEoDjIkLnBsYXRmb3JtaWRsLmFkbWluLk1hdGNoYWJsZVJlc291cmNlEgsKA29yZxgDIAEoCSIhCh9Qcm9qZWN0QXR0cmlidXRlc0RlbGV0ZVJlc3BvbnNlYgZwcm90bzM", [file_platformidl_admin_matchable_resource]);
 
 /**
- * Attributes of one kind for a project.
+ * Attributes of one type for a project.
  *
  * @generated from message platformidl.admin.ProjectAttributes
  */
@@ -44,7 +44,7 @@ export const ProjectAttributesSchema: GenMessage<ProjectAttributes> = /*@__PURE_
   messageDesc(file_platformidl_admin_project_attributes, 0);
 
 /**
- * Sets them.
+ * Sets attributes of a project, in place of those of the same type.
  *
  * @generated from message platformidl.admin.ProjectAttributesUpdateRequest
  */
@@ -63,7 +63,7 @@ export const ProjectAttributesUpdateRequestSchema: GenMessage<ProjectAttributesU
   messageDesc(file_platformidl_admin_project_attributes, 1);
 
 /**
- * They are set.
+ * The answer when the attributes are recorded.
  *
  * @generated from message platformidl.admin.ProjectAttributesUpdateResponse
  */
@@ -78,7 +78,7 @@ export const ProjectAttributesUpdateResponseSchema: GenMessage<ProjectAttributes
   messageDesc(file_platformidl_admin_project_attributes, 2);
 
 /**
- * Asks for attributes of a kind.
+ * Asks for the attributes of one type for a project.
  *
  * @generated from message platformidl.admin.ProjectAttributesGetRequest
  */
@@ -107,7 +107,7 @@ export const ProjectAttributesGetRequestSchema: GenMessage<ProjectAttributesGetR
   messageDesc(file_platformidl_admin_project_attributes, 3);
 
 /**
- * The attributes.
+ * The attributes of a project. Those of WORKFLOW_EXECUTION_CONFIG are completed from the configuration.
  *
  * @generated from message platformidl.admin.ProjectAttributesGetResponse
  */
@@ -126,7 +126,7 @@ export const ProjectAttributesGetResponseSchema: GenMessage<ProjectAttributesGet
   messageDesc(file_platformidl_admin_project_attributes, 4);
 
 /**
- * Deletes attributes of a kind at this level alone.
+ * Deletes the attributes of one type for a project. Those for its domains and workflows stay.
  *
  * @generated from message platformidl.admin.ProjectAttributesDeleteRequest
  */
@@ -155,7 +155,7 @@ export const ProjectAttributesDeleteRequestSchema: GenMessage<ProjectAttributesD
   messageDesc(file_platformidl_admin_project_attributes, 5);
 
 /**
- * They are deleted.
+ * The answer when there are no such attributes any more.
  *
  * @generated from message platformidl.admin.ProjectAttributesDeleteResponse
  */

@@ -15,7 +15,7 @@ export const file_platformidl_admin_project_domain_attributes: GenFile = /*@__PU
   fileDesc("CjFwbGF0Zm9ybWlkbC9hZG1pbi9wcm9qZWN0X2RvbWFpbl9hdHRyaWJ1dGVzLnByb3RvEhFwbGF0Zm9ybWlkbC5hZG1pbiKLAQoXUHJvamVjdERvbWFpbkF0dHJpYnV0ZXMSDwoHcHJvamVjdBgBIAEoCRIOCgZkb21haW4YAiABKAkSQgoTbWF0Y2hpbmdfYXR0cmlidXRlcxgDIAEoCzIlLnBsYXRmb3JtaWRsLmFkbWluLk1hdGNoaW5nQXR0cmlidXRlcxILCgNvcmcYBCABKAkiZgokUHJvamVjdERvbWFpbkF0dHJpYnV0ZXNVcGRhdGVSZXF1ZXN0Ej4KCmF0dHJpYnV0ZXMYASABKAsyKi5wbGF0Zm9ybWlkbC5hZG1pbi5Qcm9qZWN0RG9tYWluQXR0cmlidXRlcyInCiVQcm9qZWN0RG9tYWluQXR0cmlidXRlc1VwZGF0ZVJlc3BvbnNlIo4BCiFQcm9qZWN0RG9tYWluQXR0cmlidXRlc0dldFJlcXVlc3QSDwoHcHJvamVjdBgBIAEoCRIOCgZkb21haW4YAiABKAkSOwoNcmVzb3VyY2VfdHlwZRgDIAEoDjIkLnBsYXRmb3JtaWRsLmFkbWluLk1hdGNoYWJsZVJlc291cmNlEgsKA29yZxgEIAEoCSJkCiJQcm9qZWN0RG9tYWluQXR0cmlidXRlc0dldFJlc3BvbnNlEj4KCmF0dHJpYnV0ZXMYASABKAsyKi5wbGF0Zm9ybWlkbC5hZG1pbi5Qcm9qZWN0RG9tYWluQXR0cmlidXRlcyKRAQokUHJvamVjdERvbWFpbkF0dHJpYnV0ZXNEZWxldGVSZXF1ZXN0Eg8KB3Byb2plY3QYASABKAkSDgoGZG9tYWluGAIgASgJEjsKDXJlc291cmNlX3R5cGUYAyABKA4yJC5wbGF0Zm9ybWlkbC5hZG1pbi5NYXRjaGFibGVSZXNvdXJjZRILCgNvcmcYBCABKAkiJwolUHJvamVjdERvbWFpbkF0dHJpYnV0ZXNEZWxldGVSZXNwb25zZWIGcHJvdG8z", [file_platformidl_admin_matchable_resource]);
 
 /**
- * Attributes of one kind for a project in a domain.
+ * Attributes of one type for a project and domain.
  *
  * @generated from message platformidl.admin.ProjectDomainAttributes
  */
@@ -49,7 +49,7 @@ export const ProjectDomainAttributesSchema: GenMessage<ProjectDomainAttributes> 
   messageDesc(file_platformidl_admin_project_domain_attributes, 0);
 
 /**
- * Sets them.
+ * Sets attributes of a project and domain, in place of those of the same type.
  *
  * @generated from message platformidl.admin.ProjectDomainAttributesUpdateRequest
  */
@@ -68,7 +68,7 @@ export const ProjectDomainAttributesUpdateRequestSchema: GenMessage<ProjectDomai
   messageDesc(file_platformidl_admin_project_domain_attributes, 1);
 
 /**
- * They are set.
+ * The answer when the attributes are recorded.
  *
  * @generated from message platformidl.admin.ProjectDomainAttributesUpdateResponse
  */
@@ -83,7 +83,7 @@ export const ProjectDomainAttributesUpdateResponseSchema: GenMessage<ProjectDoma
   messageDesc(file_platformidl_admin_project_domain_attributes, 2);
 
 /**
- * Asks for attributes of a kind.
+ * Asks for the attributes of one type for a project and domain.
  *
  * @generated from message platformidl.admin.ProjectDomainAttributesGetRequest
  */
@@ -117,7 +117,7 @@ export const ProjectDomainAttributesGetRequestSchema: GenMessage<ProjectDomainAt
   messageDesc(file_platformidl_admin_project_domain_attributes, 3);
 
 /**
- * The attributes.
+ * The attributes of the project and domain; those of the project, without a domain, where the domain has none.
  *
  * @generated from message platformidl.admin.ProjectDomainAttributesGetResponse
  */
@@ -136,7 +136,7 @@ export const ProjectDomainAttributesGetResponseSchema: GenMessage<ProjectDomainA
   messageDesc(file_platformidl_admin_project_domain_attributes, 4);
 
 /**
- * Deletes attributes of a kind at this level alone.
+ * Deletes the attributes of one type for a project and domain. Those for the project and for workflows stay.
  *
  * @generated from message platformidl.admin.ProjectDomainAttributesDeleteRequest
  */
@@ -170,7 +170,7 @@ export const ProjectDomainAttributesDeleteRequestSchema: GenMessage<ProjectDomai
   messageDesc(file_platformidl_admin_project_domain_attributes, 5);
 
 /**
- * They are deleted.
+ * The answer when there are no such attributes any more.
  *
  * @generated from message platformidl.admin.ProjectDomainAttributesDeleteResponse
  */

@@ -15,7 +15,7 @@ export const file_platformidl_admin_project: GenFile = /*@__PURE__*/
   fileDesc("Ch9wbGF0Zm9ybWlkbC9hZG1pbi9wcm9qZWN0LnByb3RvEhFwbGF0Zm9ybWlkbC5hZG1pbiISChBHZXREb21haW5SZXF1ZXN0IiIKBkRvbWFpbhIKCgJpZBgBIAEoCRIMCgRuYW1lGAIgASgJIkAKEkdldERvbWFpbnNSZXNwb25zZRIqCgdkb21haW5zGAEgAygLMhkucGxhdGZvcm1pZGwuYWRtaW4uRG9tYWluIqkCCgdQcm9qZWN0EgoKAmlkGAEgASgJEgwKBG5hbWUYAiABKAkSKgoHZG9tYWlucxgDIAMoCzIZLnBsYXRmb3JtaWRsLmFkbWluLkRvbWFpbhITCgtkZXNjcmlwdGlvbhgEIAEoCRIpCgZsYWJlbHMYBSABKAsyGS5wbGF0Zm9ybWlkbC5hZG1pbi5MYWJlbHMSNgoFc3RhdGUYBiABKA4yJy5wbGF0Zm9ybWlkbC5hZG1pbi5Qcm9qZWN0LlByb2plY3RTdGF0ZRILCgNvcmcYByABKAkiUwoMUHJvamVjdFN0YXRlEgoKBkFDVElWRRAAEgwKCEFSQ0hJVkVEEAESFAoQU1lTVEVNX0dFTkVSQVRFRBACEhMKD1NZU1RFTV9BUkNISVZFRBADIkcKCFByb2plY3RzEiwKCHByb2plY3RzGAEgAygLMhoucGxhdGZvcm1pZGwuYWRtaW4uUHJvamVjdBINCgV0b2tlbhgCIAEoCSJ6ChJQcm9qZWN0TGlzdFJlcXVlc3QSDQoFbGltaXQYASABKA0SDQoFdG9rZW4YAiABKAkSDwoHZmlsdGVycxgDIAEoCRIoCgdzb3J0X2J5GAQgASgLMhcucGxhdGZvcm1pZGwuYWRtaW4uU29ydBILCgNvcmcYBSABKAkiRQoWUHJvamVjdFJlZ2lzdGVyUmVxdWVzdBIrCgdwcm9qZWN0GAEgASgLMhoucGxhdGZvcm1pZGwuYWRtaW4uUHJvamVjdCIZChdQcm9qZWN0UmVnaXN0ZXJSZXNwb25zZSIXChVQcm9qZWN0VXBkYXRlUmVzcG9uc2UiLAoRUHJvamVjdEdldFJlcXVlc3QSCgoCaWQYASABKAkSCwoDb3JnGAIgASgJIioKD0luYWN0aXZlUHJvamVjdBIKCgJpZBgBIAEoCRILCgNvcmcYAiABKAliBnByb3RvMw", [file_platformidl_admin_common]);
 
 /**
- * Asks for the domains.
+ * Asks for the domains in which the caller may read.
  *
  * @generated from message platformidl.admin.GetDomainRequest
  */
@@ -41,7 +41,7 @@ export type Domain = Message<"platformidl.admin.Domain"> & {
   id: string;
 
   /**
-   * For people.
+   * The name for people.
    *
    * @generated from field: string name = 2;
    */
@@ -56,7 +56,7 @@ export const DomainSchema: GenMessage<Domain> = /*@__PURE__*/
   messageDesc(file_platformidl_admin_project, 1);
 
 /**
- * All domains, in the order of the configuration.
+ * The domains in which the caller may read, in the order of the configuration.
  *
  * @generated from message platformidl.admin.GetDomainsResponse
  */
@@ -75,27 +75,28 @@ export const GetDomainsResponseSchema: GenMessage<GetDomainsResponse> = /*@__PUR
   messageDesc(file_platformidl_admin_project, 2);
 
 /**
- * What is registered and run together.
+ * A project: tasks, workflows and launch plans with their executions.
  *
  * @generated from message platformidl.admin.Project
  */
 export type Project = Message<"platformidl.admin.Project"> & {
   /**
-   * Lower-case letters, digits and hyphens; never changes.
+   * At most 63 lower-case letters, digits and hyphens. It never changes.
    *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
-   * For people.
+   * The name for people.
    *
    * @generated from field: string name = 2;
    */
   name: string;
 
   /**
-   * Filled in by the server, the same for every project; a caller leaves it empty.
+   * The domains of the project in which the caller may read. The server fills them in from its configuration, and
+   * refuses a request that has any.
    *
    * @generated from field: repeated platformidl.admin.Domain domains = 3;
    */
@@ -130,7 +131,7 @@ export const ProjectSchema: GenMessage<Project> = /*@__PURE__*/
   messageDesc(file_platformidl_admin_project, 3);
 
 /**
- * Whether it takes new things.
+ * The state of a project. Registrations and launches are refused in every state but ACTIVE.
  *
  * @generated from enum platformidl.admin.Project.ProjectState
  */
@@ -141,8 +142,6 @@ export enum Project_ProjectState {
   ACTIVE = 0,
 
   /**
-   * Nothing is registered or launched in it any more.
-   *
    * @generated from enum value: ARCHIVED = 1;
    */
   ARCHIVED = 1,
@@ -191,7 +190,7 @@ export const ProjectsSchema: GenMessage<Projects> = /*@__PURE__*/
   messageDesc(file_platformidl_admin_project, 4);
 
 /**
- * Asks for projects. Without any filter, archived ones are left out.
+ * Asks for a page of the projects in which the caller may read. Without any filter, archived ones are left out.
  *
  * @generated from message platformidl.admin.ProjectListRequest
  */
@@ -204,6 +203,8 @@ export type ProjectListRequest = Message<"platformidl.admin.ProjectListRequest">
   limit: number;
 
   /**
+   * From the page before; a decimal number is an offset.
+   *
    * @generated from field: string token = 2;
    */
   token: string;
@@ -234,7 +235,7 @@ export const ProjectListRequestSchema: GenMessage<ProjectListRequest> = /*@__PUR
   messageDesc(file_platformidl_admin_project, 5);
 
 /**
- * Registers a project. Over REST the project may stand bare.
+ * Registers a project. Over REST, the body may also have the fields of the project themselves.
  *
  * @generated from message platformidl.admin.ProjectRegisterRequest
  */
@@ -253,7 +254,7 @@ export const ProjectRegisterRequestSchema: GenMessage<ProjectRegisterRequest> = 
   messageDesc(file_platformidl_admin_project, 6);
 
 /**
- * The project is recorded.
+ * The answer when the project is recorded.
  *
  * @generated from message platformidl.admin.ProjectRegisterResponse
  */
@@ -268,7 +269,7 @@ export const ProjectRegisterResponseSchema: GenMessage<ProjectRegisterResponse> 
   messageDesc(file_platformidl_admin_project, 7);
 
 /**
- * The change is recorded.
+ * The answer when the change is recorded.
  *
  * @generated from message platformidl.admin.ProjectUpdateResponse
  */
@@ -307,7 +308,7 @@ export const ProjectGetRequestSchema: GenMessage<ProjectGetRequest> = /*@__PURE_
   messageDesc(file_platformidl_admin_project, 9);
 
 /**
- * The detail of a refusal: the project takes nothing new.
+ * The detail of the error when a project is not ACTIVE, so that nothing is registered or launched in it.
  *
  * @generated from message platformidl.admin.InactiveProject
  */

@@ -13,7 +13,7 @@ export const file_platformidl_admin_schedule: GenFile = /*@__PURE__*/
   fileDesc("CiBwbGF0Zm9ybWlkbC9hZG1pbi9zY2hlZHVsZS5wcm90bxIRcGxhdGZvcm1pZGwuYWRtaW4iSgoJRml4ZWRSYXRlEg0KBXZhbHVlGAEgASgNEi4KBHVuaXQYAiABKA4yIC5wbGF0Zm9ybWlkbC5hZG1pbi5GaXhlZFJhdGVVbml0IjAKDENyb25TY2hlZHVsZRIQCghzY2hlZHVsZRgBIAEoCRIOCgZvZmZzZXQYAiABKAkixwEKCFNjaGVkdWxlEh0KD2Nyb25fZXhwcmVzc2lvbhgBIAEoCUICGAFIABIsCgRyYXRlGAIgASgLMhwucGxhdGZvcm1pZGwuYWRtaW4uRml4ZWRSYXRlSAASOAoNY3Jvbl9zY2hlZHVsZRgEIAEoCzIfLnBsYXRmb3JtaWRsLmFkbWluLkNyb25TY2hlZHVsZUgAEh4KFmtpY2tvZmZfdGltZV9pbnB1dF9hcmcYAyABKAlCFAoSU2NoZWR1bGVFeHByZXNzaW9uKi4KDUZpeGVkUmF0ZVVuaXQSCgoGTUlOVVRFEAASCAoESE9VUhABEgcKA0RBWRACYgZwcm90bzM");
 
 /**
- * Every so many minutes, hours or days.
+ * Fires every `value` minutes, hours or days; never, when the value is 0.
  *
  * @generated from message platformidl.admin.FixedRate
  */
@@ -37,20 +37,21 @@ export const FixedRateSchema: GenMessage<FixedRate> = /*@__PURE__*/
   messageDesc(file_platformidl_admin_schedule, 0);
 
 /**
- * Times by a cron expression.
+ * Fires at the times of a cron expression.
  *
  * @generated from message platformidl.admin.CronSchedule
  */
 export type CronSchedule = Message<"platformidl.admin.CronSchedule"> & {
   /**
-   * Five fields, or a name such as `@daily`.
+   * Five fields, a name such as `@daily`, or an interval such as `@every 1h`. A time zone may precede them:
+   * `CRON_TZ=Europe/Berlin 0 9 * * *`.
    *
    * @generated from field: string schedule = 1;
    */
   schedule: string;
 
   /**
-   * A duration in ISO 8601 that shifts the time that the kickoff argument gets.
+   * A duration in ISO 8601, such as `PT1H` or `-PT1H`, that is added to the time that the kickoff argument gets.
    *
    * @generated from field: string offset = 2;
    */
@@ -65,7 +66,7 @@ export const CronScheduleSchema: GenMessage<CronSchedule> = /*@__PURE__*/
   messageDesc(file_platformidl_admin_schedule, 1);
 
 /**
- * When a launch plan is launched by itself.
+ * The times at which the server launches a launch plan.
  *
  * @generated from message platformidl.admin.Schedule
  */
@@ -95,7 +96,7 @@ export type Schedule = Message<"platformidl.admin.Schedule"> & {
   } | { case: undefined; value?: undefined };
 
   /**
-   * The input that gets the time that the schedule meant; empty for none.
+   * The datetime input that gets the time of the tick; empty for none.
    *
    * @generated from field: string kickoff_time_input_arg = 3;
    */
@@ -110,7 +111,7 @@ export const ScheduleSchema: GenMessage<Schedule> = /*@__PURE__*/
   messageDesc(file_platformidl_admin_schedule, 2);
 
 /**
- * What a fixed rate counts.
+ * The unit of a fixed rate.
  *
  * @generated from enum platformidl.admin.FixedRateUnit
  */

@@ -21,7 +21,7 @@ export const file_platformidl_admin_signal: GenFile = /*@__PURE__*/
   fileDesc("Ch5wbGF0Zm9ybWlkbC9hZG1pbi9zaWduYWwucHJvdG8SEXBsYXRmb3JtaWRsLmFkbWluIncKGFNpZ25hbEdldE9yQ3JlYXRlUmVxdWVzdBIuCgJpZBgBIAEoCzIiLnBsYXRmb3JtaWRsLmNvcmUuU2lnbmFsSWRlbnRpZmllchIrCgR0eXBlGAIgASgLMh0ucGxhdGZvcm1pZGwuY29yZS5MaXRlcmFsVHlwZSK6AQoRU2lnbmFsTGlzdFJlcXVlc3QSTAoVd29ya2Zsb3dfZXhlY3V0aW9uX2lkGAEgASgLMi0ucGxhdGZvcm1pZGwuY29yZS5Xb3JrZmxvd0V4ZWN1dGlvbklkZW50aWZpZXISDQoFbGltaXQYAiABKA0SDQoFdG9rZW4YAyABKAkSDwoHZmlsdGVycxgEIAEoCRIoCgdzb3J0X2J5GAUgASgLMhcucGxhdGZvcm1pZGwuYWRtaW4uU29ydCJHCgpTaWduYWxMaXN0EioKB3NpZ25hbHMYASADKAsyGS5wbGF0Zm9ybWlkbC5hZG1pbi5TaWduYWwSDQoFdG9rZW4YAiABKAkibAoQU2lnbmFsU2V0UmVxdWVzdBIuCgJpZBgBIAEoCzIiLnBsYXRmb3JtaWRsLmNvcmUuU2lnbmFsSWRlbnRpZmllchIoCgV2YWx1ZRgCIAEoCzIZLnBsYXRmb3JtaWRsLmNvcmUuTGl0ZXJhbCITChFTaWduYWxTZXRSZXNwb25zZSKPAQoGU2lnbmFsEi4KAmlkGAEgASgLMiIucGxhdGZvcm1pZGwuY29yZS5TaWduYWxJZGVudGlmaWVyEisKBHR5cGUYAiABKAsyHS5wbGF0Zm9ybWlkbC5jb3JlLkxpdGVyYWxUeXBlEigKBXZhbHVlGAMgASgLMhkucGxhdGZvcm1pZGwuY29yZS5MaXRlcmFsYgZwcm90bzM", [file_platformidl_admin_common, file_platformidl_core_identifier, file_platformidl_core_literals, file_platformidl_core_types]);
 
 /**
- * Asks for a signal, and makes it when it is not there.
+ * Asks for a signal, and creates it when it does not exist. A signal of another type is an error.
  *
  * @generated from message platformidl.admin.SignalGetOrCreateRequest
  */
@@ -45,7 +45,7 @@ export const SignalGetOrCreateRequestSchema: GenMessage<SignalGetOrCreateRequest
   messageDesc(file_platformidl_admin_signal, 0);
 
 /**
- * Asks for the signals of an execution.
+ * Asks for a page of the signals of an execution.
  *
  * @generated from message platformidl.admin.SignalListRequest
  */
@@ -63,6 +63,8 @@ export type SignalListRequest = Message<"platformidl.admin.SignalListRequest"> &
   limit: number;
 
   /**
+   * From the page before; a decimal number is an offset.
+   *
    * @generated from field: string token = 3;
    */
   token: string;
@@ -114,7 +116,7 @@ export const SignalListSchema: GenMessage<SignalList> = /*@__PURE__*/
   messageDesc(file_platformidl_admin_signal, 2);
 
 /**
- * Gives a signal its value.
+ * Sets the value of a signal, in place of an earlier one.
  *
  * @generated from message platformidl.admin.SignalSetRequest
  */
@@ -140,7 +142,7 @@ export const SignalSetRequestSchema: GenMessage<SignalSetRequest> = /*@__PURE__*
   messageDesc(file_platformidl_admin_signal, 3);
 
 /**
- * The value is recorded.
+ * The answer when the value is recorded.
  *
  * @generated from message platformidl.admin.SignalSetResponse
  */
@@ -155,7 +157,7 @@ export const SignalSetResponseSchema: GenMessage<SignalSetResponse> = /*@__PURE_
   messageDesc(file_platformidl_admin_signal, 4);
 
 /**
- * A value that a gate waits for.
+ * A signal: a value that a gate of an execution waits for.
  *
  * @generated from message platformidl.admin.Signal
  */
@@ -171,7 +173,7 @@ export type Signal = Message<"platformidl.admin.Signal"> & {
   type?: LiteralType | undefined;
 
   /**
-   * Unset until it was given.
+   * Unset until a caller has set it.
    *
    * @generated from field: platformidl.core.Literal value = 3;
    */

@@ -25,13 +25,13 @@ export const file_platformidl_admin_task_execution: GenFile = /*@__PURE__*/
   fileDesc("CiZwbGF0Zm9ybWlkbC9hZG1pbi90YXNrX2V4ZWN1dGlvbi5wcm90bxIRcGxhdGZvcm1pZGwuYWRtaW4iYAoXVGFza0V4ZWN1dGlvbkdldFJlcXVlc3QSNQoCaWQYASABKAsyKS5wbGF0Zm9ybWlkbC5jb3JlLlRhc2tFeGVjdXRpb25JZGVudGlmaWVyEg4KBWFzX29mGOgHIAEoCSLJAQoYVGFza0V4ZWN1dGlvbkxpc3RSZXF1ZXN0EkQKEW5vZGVfZXhlY3V0aW9uX2lkGAEgASgLMikucGxhdGZvcm1pZGwuY29yZS5Ob2RlRXhlY3V0aW9uSWRlbnRpZmllchINCgVsaW1pdBgCIAEoDRINCgV0b2tlbhgDIAEoCRIPCgdmaWx0ZXJzGAQgASgJEigKB3NvcnRfYnkYBSABKAsyFy5wbGF0Zm9ybWlkbC5hZG1pbi5Tb3J0Eg4KBWFzX29mGOgHIAEoCSKmAQoNVGFza0V4ZWN1dGlvbhI1CgJpZBgBIAEoCzIpLnBsYXRmb3JtaWRsLmNvcmUuVGFza0V4ZWN1dGlvbklkZW50aWZpZXISEQoJaW5wdXRfdXJpGAIgASgJEjgKB2Nsb3N1cmUYAyABKAsyJy5wbGF0Zm9ybWlkbC5hZG1pbi5UYXNrRXhlY3V0aW9uQ2xvc3VyZRIRCglpc19wYXJlbnQYBCABKAgiXQoRVGFza0V4ZWN1dGlvbkxpc3QSOQoPdGFza19leGVjdXRpb25zGAEgAygLMiAucGxhdGZvcm1pZGwuYWRtaW4uVGFza0V4ZWN1dGlvbhINCgV0b2tlbhgCIAEoCSLMBQoUVGFza0V4ZWN1dGlvbkNsb3N1cmUSGAoKb3V0cHV0X3VyaRgBIAEoCUICGAFIABIxCgVlcnJvchgCIAEoCzIgLnBsYXRmb3JtaWRsLmNvcmUuRXhlY3V0aW9uRXJyb3JIABI3CgtvdXRwdXRfZGF0YRgMIAEoCzIcLnBsYXRmb3JtaWRsLmNvcmUuTGl0ZXJhbE1hcEICGAFIABI0CgVwaGFzZRgDIAEoDjIlLnBsYXRmb3JtaWRsLmNvcmUuVGFza0V4ZWN1dGlvbi5QaGFzZRInCgRsb2dzGAQgAygLMhkucGxhdGZvcm1pZGwuY29yZS5UYXNrTG9nEi4KCnN0YXJ0ZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEisKCGR1cmF0aW9uGAYgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEi4KCmNyZWF0ZWRfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnVwZGF0ZWRfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiwKC2N1c3RvbV9pbmZvGAkgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIOCgZyZWFzb24YCiABKAkSEQoJdGFza190eXBlGAsgASgJEjoKCG1ldGFkYXRhGBAgASgLMigucGxhdGZvcm1pZGwuZXZlbnQuVGFza0V4ZWN1dGlvbk1ldGFkYXRhEhUKDWV2ZW50X3ZlcnNpb24YESABKAUSKgoHcmVhc29ucxgSIAMoCzIZLnBsYXRmb3JtaWRsLmFkbWluLlJlYXNvbhIxCgtsb2dfY29udGV4dBgTIAEoCzIcLnBsYXRmb3JtaWRsLmNvcmUuTG9nQ29udGV4dEIPCg1vdXRwdXRfcmVzdWx0IkoKBlJlYXNvbhIvCgtvY2N1cnJlZF9hdBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDwoHbWVzc2FnZRgCIAEoCSJkChtUYXNrRXhlY3V0aW9uR2V0RGF0YVJlcXVlc3QSNQoCaWQYASABKAsyKS5wbGF0Zm9ybWlkbC5jb3JlLlRhc2tFeGVjdXRpb25JZGVudGlmaWVyEg4KBWFzX29mGOgHIAEoCSLCAgocVGFza0V4ZWN1dGlvbkdldERhdGFSZXNwb25zZRIuCgZpbnB1dHMYASABKAsyGi5wbGF0Zm9ybWlkbC5hZG1pbi5VcmxCbG9iQgIYARIvCgdvdXRwdXRzGAIgASgLMhoucGxhdGZvcm1pZGwuYWRtaW4uVXJsQmxvYkICGAESMQoLZnVsbF9pbnB1dHMYAyABKAsyHC5wbGF0Zm9ybWlkbC5jb3JlLkxpdGVyYWxNYXASMgoMZnVsbF9vdXRwdXRzGAQgASgLMhwucGxhdGZvcm1pZGwuY29yZS5MaXRlcmFsTWFwEjAKCmZseXRlX3VybHMYBSABKAsyHC5wbGF0Zm9ybWlkbC5hZG1pbi5GbHl0ZVVSTHMSKAoEbG9ncxjoByADKAsyGS5wbGF0Zm9ybWlkbC5jb3JlLlRhc2tMb2diBnByb3RvMw", [file_google_protobuf_duration, file_google_protobuf_struct, file_google_protobuf_timestamp, file_platformidl_admin_common, file_platformidl_core_execution, file_platformidl_core_identifier, file_platformidl_core_literals, file_platformidl_event_event]);
 
 /**
- * Asks for an attempt at a task.
+ * Asks for an attempt of a task.
  *
  * @generated from message platformidl.admin.TaskExecutionGetRequest
  */
 export type TaskExecutionGetRequest = Message<"platformidl.admin.TaskExecutionGetRequest"> & {
   /**
-   * Without `task_id`, the one task of the node at that attempt.
+   * Without `task_id`, it names the only task of the node at that attempt.
    *
    * @generated from field: platformidl.core.TaskExecutionIdentifier id = 1;
    */
@@ -105,7 +105,7 @@ export const TaskExecutionListRequestSchema: GenMessage<TaskExecutionListRequest
   messageDesc(file_platformidl_admin_task_execution, 1);
 
 /**
- * One attempt at a task.
+ * One attempt of a task.
  *
  * @generated from message platformidl.admin.TaskExecution
  */
@@ -126,7 +126,7 @@ export type TaskExecution = Message<"platformidl.admin.TaskExecution"> & {
   closure?: TaskExecutionClosure | undefined;
 
   /**
-   * It has started nodes of its own.
+   * The attempt has started nodes of its own.
    *
    * @generated from field: bool is_parent = 4;
    */
@@ -203,7 +203,7 @@ export type TaskExecutionClosure = Message<"platformidl.admin.TaskExecutionClosu
   phase: TaskExecution_Phase;
 
   /**
-   * All links that were ever reported and should be shown now.
+   * The reported links that are to be shown in the present phase. A link replaces one of the same URI or name.
    *
    * @generated from field: repeated platformidl.core.TaskLog logs = 4;
    */
@@ -217,7 +217,7 @@ export type TaskExecutionClosure = Message<"platformidl.admin.TaskExecutionClosu
   startedAt?: Timestamp | undefined;
 
   /**
-   * From `started_at` to the end.
+   * The time from `started_at` to the end; absent until then.
    *
    * @generated from field: google.protobuf.Duration duration = 6;
    */
@@ -239,7 +239,7 @@ export type TaskExecutionClosure = Message<"platformidl.admin.TaskExecutionClosu
   customInfo?: JsonObject | undefined;
 
   /**
-   * The last one.
+   * The last of `reasons`.
    *
    * @generated from field: string reason = 10;
    */
@@ -261,7 +261,7 @@ export type TaskExecutionClosure = Message<"platformidl.admin.TaskExecutionClosu
   eventVersion: number;
 
   /**
-   * All of them, in the order in which they were reported.
+   * All reasons, in the order in which they were reported.
    *
    * @generated from field: repeated platformidl.admin.Reason reasons = 18;
    */
@@ -281,7 +281,7 @@ export const TaskExecutionClosureSchema: GenMessage<TaskExecutionClosure> = /*@_
   messageDesc(file_platformidl_admin_task_execution, 4);
 
 /**
- * Why an attempt was where it was, at one moment.
+ * The engine's explanation of the state of an attempt at one moment.
  *
  * @generated from message platformidl.admin.Reason
  */

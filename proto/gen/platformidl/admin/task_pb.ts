@@ -23,7 +23,7 @@ export const file_platformidl_admin_task: GenFile = /*@__PURE__*/
   fileDesc("ChxwbGF0Zm9ybWlkbC9hZG1pbi90YXNrLnByb3RvEhFwbGF0Zm9ybWlkbC5hZG1pbiJoChFUYXNrQ3JlYXRlUmVxdWVzdBIoCgJpZBgBIAEoCzIcLnBsYXRmb3JtaWRsLmNvcmUuSWRlbnRpZmllchIpCgRzcGVjGAIgASgLMhsucGxhdGZvcm1pZGwuYWRtaW4uVGFza1NwZWMiPwoSVGFza0NyZWF0ZVJlc3BvbnNlEikKAmlkGOgHIAEoCzIcLnBsYXRmb3JtaWRsLmNvcmUuSWRlbnRpZmllciJ8CgRUYXNrEigKAmlkGAEgASgLMhwucGxhdGZvcm1pZGwuY29yZS5JZGVudGlmaWVyEi8KB2Nsb3N1cmUYAiABKAsyHi5wbGF0Zm9ybWlkbC5hZG1pbi5UYXNrQ2xvc3VyZRIZChFzaG9ydF9kZXNjcmlwdGlvbhgDIAEoCSJBCghUYXNrTGlzdBImCgV0YXNrcxgBIAMoCzIXLnBsYXRmb3JtaWRsLmFkbWluLlRhc2sSDQoFdG9rZW4YAiABKAkidwoIVGFza1NwZWMSMAoIdGVtcGxhdGUYASABKAsyHi5wbGF0Zm9ybWlkbC5jb3JlLlRhc2tUZW1wbGF0ZRI5CgtkZXNjcmlwdGlvbhgCIAEoCzIkLnBsYXRmb3JtaWRsLmFkbWluLkRlc2NyaXB0aW9uRW50aXR5InQKC1Rhc2tDbG9zdXJlEjUKDWNvbXBpbGVkX3Rhc2sYASABKAsyHi5wbGF0Zm9ybWlkbC5jb3JlLkNvbXBpbGVkVGFzaxIuCgpjcmVhdGVkX2F0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcGIGcHJvdG8z", [file_google_protobuf_timestamp, file_platformidl_admin_description_entity, file_platformidl_core_compiler, file_platformidl_core_identifier, file_platformidl_core_tasks]);
 
 /**
- * Registers a version.
+ * Registers a version of a task.
  *
  * @generated from message platformidl.admin.TaskCreateRequest
  */
@@ -49,7 +49,7 @@ export const TaskCreateRequestSchema: GenMessage<TaskCreateRequest> = /*@__PURE_
   messageDesc(file_platformidl_admin_task, 0);
 
 /**
- * The version is recorded.
+ * The answer when the version is recorded.
  *
  * @generated from message platformidl.admin.TaskCreateResponse
  */
@@ -99,7 +99,7 @@ export const TaskSchema: GenMessage<Task> = /*@__PURE__*/
   messageDesc(file_platformidl_admin_task, 2);
 
 /**
- * A page of versions.
+ * A page of versions of tasks.
  *
  * @generated from message platformidl.admin.TaskList
  */
@@ -125,7 +125,7 @@ export const TaskListSchema: GenMessage<TaskList> = /*@__PURE__*/
   messageDesc(file_platformidl_admin_task, 3);
 
 /**
- * A task as its author has written it.
+ * A task as its author has written it, with a description.
  *
  * @generated from message platformidl.admin.TaskSpec
  */

@@ -13,7 +13,7 @@ export const file_platformidl_admin_version: GenFile = /*@__PURE__*/
   fileDesc("Ch9wbGF0Zm9ybWlkbC9hZG1pbi92ZXJzaW9uLnByb3RvEhFwbGF0Zm9ybWlkbC5hZG1pbiJPChJHZXRWZXJzaW9uUmVzcG9uc2USOQoVY29udHJvbF9wbGFuZV92ZXJzaW9uGAEgASgLMhoucGxhdGZvcm1pZGwuYWRtaW4uVmVyc2lvbiI8CgdWZXJzaW9uEg0KBUJ1aWxkGAEgASgJEg8KB1ZlcnNpb24YAiABKAkSEQoJQnVpbGRUaW1lGAMgASgJIhMKEUdldFZlcnNpb25SZXF1ZXN0YgZwcm90bzM");
 
 /**
- * The release that answers.
+ * The release of the answering server.
  *
  * @generated from message platformidl.admin.GetVersionResponse
  */
@@ -32,13 +32,13 @@ export const GetVersionResponseSchema: GenMessage<GetVersionResponse> = /*@__PUR
   messageDesc(file_platformidl_admin_version, 0);
 
 /**
- * A release.
+ * A release of the server.
  *
  * @generated from message platformidl.admin.Version
  */
 export type Version = Message<"platformidl.admin.Version"> & {
   /**
-   * The commit it was built from.
+   * `unknown`: this server does not know the commit that it was built from.
    *
    * @generated from field: string Build = 1;
    */
@@ -50,6 +50,8 @@ export type Version = Message<"platformidl.admin.Version"> & {
   Version: string;
 
   /**
+   * `unknown`, as `Build`.
+   *
    * @generated from field: string BuildTime = 3;
    */
   BuildTime: string;
@@ -63,7 +65,7 @@ export const VersionSchema: GenMessage<Version> = /*@__PURE__*/
   messageDesc(file_platformidl_admin_version, 1);
 
 /**
- * Asks nothing in particular.
+ * Asks for the version of the server.
  *
  * @generated from message platformidl.admin.GetVersionRequest
  */

@@ -15,7 +15,7 @@ export const file_platformidl_admin_workflow_attributes: GenFile = /*@__PURE__*/
   fileDesc("CitwbGF0Zm9ybWlkbC9hZG1pbi93b3JrZmxvd19hdHRyaWJ1dGVzLnByb3RvEhFwbGF0Zm9ybWlkbC5hZG1pbiKYAQoSV29ya2Zsb3dBdHRyaWJ1dGVzEg8KB3Byb2plY3QYASABKAkSDgoGZG9tYWluGAIgASgJEhAKCHdvcmtmbG93GAMgASgJEkIKE21hdGNoaW5nX2F0dHJpYnV0ZXMYBCABKAsyJS5wbGF0Zm9ybWlkbC5hZG1pbi5NYXRjaGluZ0F0dHJpYnV0ZXMSCwoDb3JnGAUgASgJIlwKH1dvcmtmbG93QXR0cmlidXRlc1VwZGF0ZVJlcXVlc3QSOQoKYXR0cmlidXRlcxgBIAEoCzIlLnBsYXRmb3JtaWRsLmFkbWluLldvcmtmbG93QXR0cmlidXRlcyIiCiBXb3JrZmxvd0F0dHJpYnV0ZXNVcGRhdGVSZXNwb25zZSKbAQocV29ya2Zsb3dBdHRyaWJ1dGVzR2V0UmVxdWVzdBIPCgdwcm9qZWN0GAEgASgJEg4KBmRvbWFpbhgCIAEoCRIQCgh3b3JrZmxvdxgDIAEoCRI7Cg1yZXNvdXJjZV90eXBlGAQgASgOMiQucGxhdGZvcm1pZGwuYWRtaW4uTWF0Y2hhYmxlUmVzb3VyY2USCwoDb3JnGAUgASgJIloKHVdvcmtmbG93QXR0cmlidXRlc0dldFJlc3BvbnNlEjkKCmF0dHJpYnV0ZXMYASABKAsyJS5wbGF0Zm9ybWlkbC5hZG1pbi5Xb3JrZmxvd0F0dHJpYnV0ZXMingEKH1dvcmtmbG93QXR0cmlidXRlc0RlbGV0ZVJlcXVlc3QSDwoHcHJvamVjdBgBIAEoCRIOCgZkb21haW4YAiABKAkSEAoId29ya2Zsb3cYAyABKAkSOwoNcmVzb3VyY2VfdHlwZRgEIAEoDjIkLnBsYXRmb3JtaWRsLmFkbWluLk1hdGNoYWJsZVJlc291cmNlEgsKA29yZxgFIAEoCSIiCiBXb3JrZmxvd0F0dHJpYnV0ZXNEZWxldGVSZXNwb25zZWIGcHJvdG8z", [file_platformidl_admin_matchable_resource]);
 
 /**
- * Attributes of one kind for a workflow, whatever its versions.
+ * Attributes of one type for all versions of a workflow.
  *
  * @generated from message platformidl.admin.WorkflowAttributes
  */
@@ -54,7 +54,7 @@ export const WorkflowAttributesSchema: GenMessage<WorkflowAttributes> = /*@__PUR
   messageDesc(file_platformidl_admin_workflow_attributes, 0);
 
 /**
- * Sets them.
+ * Sets attributes of a workflow, in place of those of the same type.
  *
  * @generated from message platformidl.admin.WorkflowAttributesUpdateRequest
  */
@@ -73,7 +73,7 @@ export const WorkflowAttributesUpdateRequestSchema: GenMessage<WorkflowAttribute
   messageDesc(file_platformidl_admin_workflow_attributes, 1);
 
 /**
- * They are set.
+ * The answer when the attributes are recorded.
  *
  * @generated from message platformidl.admin.WorkflowAttributesUpdateResponse
  */
@@ -88,7 +88,7 @@ export const WorkflowAttributesUpdateResponseSchema: GenMessage<WorkflowAttribut
   messageDesc(file_platformidl_admin_workflow_attributes, 2);
 
 /**
- * Asks for attributes of a kind.
+ * Asks for the attributes of one type for a workflow.
  *
  * @generated from message platformidl.admin.WorkflowAttributesGetRequest
  */
@@ -127,7 +127,8 @@ export const WorkflowAttributesGetRequestSchema: GenMessage<WorkflowAttributesGe
   messageDesc(file_platformidl_admin_workflow_attributes, 3);
 
 /**
- * The attributes.
+ * The attributes of the workflow; where it has none, those of its domain, else of its project, without the names that
+ * they are not set for.
  *
  * @generated from message platformidl.admin.WorkflowAttributesGetResponse
  */
@@ -146,7 +147,7 @@ export const WorkflowAttributesGetResponseSchema: GenMessage<WorkflowAttributesG
   messageDesc(file_platformidl_admin_workflow_attributes, 4);
 
 /**
- * Deletes attributes of a kind at this level alone.
+ * Deletes the attributes of one type for a workflow. Those for its project and domain stay.
  *
  * @generated from message platformidl.admin.WorkflowAttributesDeleteRequest
  */
@@ -185,7 +186,7 @@ export const WorkflowAttributesDeleteRequestSchema: GenMessage<WorkflowAttribute
   messageDesc(file_platformidl_admin_workflow_attributes, 5);
 
 /**
- * They are deleted.
+ * The answer when there are no such attributes any more.
  *
  * @generated from message platformidl.admin.WorkflowAttributesDeleteResponse
  */

@@ -23,7 +23,7 @@ export const file_platformidl_admin_workflow: GenFile = /*@__PURE__*/
   fileDesc("CiBwbGF0Zm9ybWlkbC9hZG1pbi93b3JrZmxvdy5wcm90bxIRcGxhdGZvcm1pZGwuYWRtaW4icAoVV29ya2Zsb3dDcmVhdGVSZXF1ZXN0EigKAmlkGAEgASgLMhwucGxhdGZvcm1pZGwuY29yZS5JZGVudGlmaWVyEi0KBHNwZWMYAiABKAsyHy5wbGF0Zm9ybWlkbC5hZG1pbi5Xb3JrZmxvd1NwZWMiQwoWV29ya2Zsb3dDcmVhdGVSZXNwb25zZRIpCgJpZBjoByABKAsyHC5wbGF0Zm9ybWlkbC5jb3JlLklkZW50aWZpZXIihAEKCFdvcmtmbG93EigKAmlkGAEgASgLMhwucGxhdGZvcm1pZGwuY29yZS5JZGVudGlmaWVyEjMKB2Nsb3N1cmUYAiABKAsyIi5wbGF0Zm9ybWlkbC5hZG1pbi5Xb3JrZmxvd0Nsb3N1cmUSGQoRc2hvcnRfZGVzY3JpcHRpb24YAyABKAkiTQoMV29ya2Zsb3dMaXN0Ei4KCXdvcmtmbG93cxgBIAMoCzIbLnBsYXRmb3JtaWRsLmFkbWluLldvcmtmbG93Eg0KBXRva2VuGAIgASgJIroBCgxXb3JrZmxvd1NwZWMSNAoIdGVtcGxhdGUYASABKAsyIi5wbGF0Zm9ybWlkbC5jb3JlLldvcmtmbG93VGVtcGxhdGUSOQoNc3ViX3dvcmtmbG93cxgCIAMoCzIiLnBsYXRmb3JtaWRsLmNvcmUuV29ya2Zsb3dUZW1wbGF0ZRI5CgtkZXNjcmlwdGlvbhgDIAEoCzIkLnBsYXRmb3JtaWRsLmFkbWluLkRlc2NyaXB0aW9uRW50aXR5IocBCg9Xb3JrZmxvd0Nsb3N1cmUSRAoRY29tcGlsZWRfd29ya2Zsb3cYASABKAsyKS5wbGF0Zm9ybWlkbC5jb3JlLkNvbXBpbGVkV29ya2Zsb3dDbG9zdXJlEi4KCmNyZWF0ZWRfYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIlEKJVdvcmtmbG93RXJyb3JFeGlzdHNEaWZmZXJlbnRTdHJ1Y3R1cmUSKAoCaWQYASABKAsyHC5wbGF0Zm9ybWlkbC5jb3JlLklkZW50aWZpZXIiUQolV29ya2Zsb3dFcnJvckV4aXN0c0lkZW50aWNhbFN0cnVjdHVyZRIoCgJpZBgBIAEoCzIcLnBsYXRmb3JtaWRsLmNvcmUuSWRlbnRpZmllciLnAQobQ3JlYXRlV29ya2Zsb3dGYWlsdXJlUmVhc29uEl4KGmV4aXN0c19kaWZmZXJlbnRfc3RydWN0dXJlGAEgASgLMjgucGxhdGZvcm1pZGwuYWRtaW4uV29ya2Zsb3dFcnJvckV4aXN0c0RpZmZlcmVudFN0cnVjdHVyZUgAEl4KGmV4aXN0c19pZGVudGljYWxfc3RydWN0dXJlGAIgASgLMjgucGxhdGZvcm1pZGwuYWRtaW4uV29ya2Zsb3dFcnJvckV4aXN0c0lkZW50aWNhbFN0cnVjdHVyZUgAQggKBnJlYXNvbmIGcHJvdG8z", [file_google_protobuf_timestamp, file_platformidl_admin_description_entity, file_platformidl_core_compiler, file_platformidl_core_identifier, file_platformidl_core_workflow]);
 
 /**
- * Registers a version.
+ * Registers a version of a workflow.
  *
  * @generated from message platformidl.admin.WorkflowCreateRequest
  */
@@ -49,7 +49,7 @@ export const WorkflowCreateRequestSchema: GenMessage<WorkflowCreateRequest> = /*
   messageDesc(file_platformidl_admin_workflow, 0);
 
 /**
- * The version is recorded.
+ * The answer when the version is recorded.
  *
  * @generated from message platformidl.admin.WorkflowCreateResponse
  */
@@ -99,7 +99,7 @@ export const WorkflowSchema: GenMessage<Workflow> = /*@__PURE__*/
   messageDesc(file_platformidl_admin_workflow, 2);
 
 /**
- * A page of versions, with their interface in place of the whole closure.
+ * A page of versions of workflows, with their interface in place of the whole closure.
  *
  * @generated from message platformidl.admin.WorkflowList
  */
@@ -125,7 +125,7 @@ export const WorkflowListSchema: GenMessage<WorkflowList> = /*@__PURE__*/
   messageDesc(file_platformidl_admin_workflow, 3);
 
 /**
- * A workflow as its author has written it.
+ * A workflow as its author has written it, with a description.
  *
  * @generated from message platformidl.admin.WorkflowSpec
  */
@@ -136,7 +136,7 @@ export type WorkflowSpec = Message<"platformidl.admin.WorkflowSpec"> & {
   template?: WorkflowTemplate | undefined;
 
   /**
-   * Those that run inside it, at any depth.
+   * The workflows that run inside it, at any depth.
    *
    * @generated from field: repeated platformidl.core.WorkflowTemplate sub_workflows = 2;
    */
@@ -180,7 +180,7 @@ export const WorkflowClosureSchema: GenMessage<WorkflowClosure> = /*@__PURE__*/
   messageDesc(file_platformidl_admin_workflow, 5);
 
 /**
- * The version exists with another content.
+ * The version exists with other content.
  *
  * @generated from message platformidl.admin.WorkflowErrorExistsDifferentStructure
  */

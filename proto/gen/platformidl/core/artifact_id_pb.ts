@@ -16,7 +16,7 @@ export const file_platformidl_core_artifact_id: GenFile = /*@__PURE__*/
   fileDesc("CiJwbGF0Zm9ybWlkbC9jb3JlL2FydGlmYWN0X2lkLnByb3RvEhBwbGF0Zm9ybWlkbC5jb3JlIkkKC0FydGlmYWN0S2V5Eg8KB3Byb2plY3QYASABKAkSDgoGZG9tYWluGAIgASgJEgwKBG5hbWUYAyABKAkSCwoDb3JnGAQgASgJIqEBChNBcnRpZmFjdEJpbmRpbmdEYXRhEhcKDXBhcnRpdGlvbl9rZXkYBSABKAlIABIgChZiaW5kX3RvX3RpbWVfcGFydGl0aW9uGAYgASgISAASNwoOdGltZV90cmFuc2Zvcm0YByABKAsyHy5wbGF0Zm9ybWlkbC5jb3JlLlRpbWVUcmFuc2Zvcm1CEAoOcGFydGl0aW9uX2RhdGFKBAgBEAUiSgoNVGltZVRyYW5zZm9ybRIRCgl0cmFuc2Zvcm0YASABKAkSJgoCb3AYAiABKA4yGi5wbGF0Zm9ybWlkbC5jb3JlLk9wZXJhdG9yIh8KEElucHV0QmluZGluZ0RhdGESCwoDdmFyGAEgASgJIhAKDlJ1bnRpbWVCaW5kaW5nIp0CCgpMYWJlbFZhbHVlEhYKDHN0YXRpY192YWx1ZRgBIAEoCUgAEjAKCnRpbWVfdmFsdWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wSAASQgoRdHJpZ2dlcmVkX2JpbmRpbmcYAyABKAsyJS5wbGF0Zm9ybWlkbC5jb3JlLkFydGlmYWN0QmluZGluZ0RhdGFIABI7Cg1pbnB1dF9iaW5kaW5nGAQgASgLMiIucGxhdGZvcm1pZGwuY29yZS5JbnB1dEJpbmRpbmdEYXRhSAASOwoPcnVudGltZV9iaW5kaW5nGAUgASgLMiAucGxhdGZvcm1pZGwuY29yZS5SdW50aW1lQmluZGluZ0gAQgcKBXZhbHVlIpABCgpQYXJ0aXRpb25zEjYKBXZhbHVlGAEgAygLMicucGxhdGZvcm1pZGwuY29yZS5QYXJ0aXRpb25zLlZhbHVlRW50cnkaSgoKVmFsdWVFbnRyeRILCgNrZXkYASABKAkSKwoFdmFsdWUYAiABKAsyHC5wbGF0Zm9ybWlkbC5jb3JlLkxhYmVsVmFsdWU6AjgBInAKDVRpbWVQYXJ0aXRpb24SKwoFdmFsdWUYASABKAsyHC5wbGF0Zm9ybWlkbC5jb3JlLkxhYmVsVmFsdWUSMgoLZ3JhbnVsYXJpdHkYAiABKA4yHS5wbGF0Zm9ybWlkbC5jb3JlLkdyYW51bGFyaXR5Ir0BCgpBcnRpZmFjdElEEjMKDGFydGlmYWN0X2tleRgBIAEoCzIdLnBsYXRmb3JtaWRsLmNvcmUuQXJ0aWZhY3RLZXkSDwoHdmVyc2lvbhgCIAEoCRIwCgpwYXJ0aXRpb25zGAMgASgLMhwucGxhdGZvcm1pZGwuY29yZS5QYXJ0aXRpb25zEjcKDnRpbWVfcGFydGl0aW9uGAQgASgLMh8ucGxhdGZvcm1pZGwuY29yZS5UaW1lUGFydGl0aW9uIm8KC0FydGlmYWN0VGFnEjMKDGFydGlmYWN0X2tleRgBIAEoCzIdLnBsYXRmb3JtaWRsLmNvcmUuQXJ0aWZhY3RLZXkSKwoFdmFsdWUYAiABKAsyHC5wbGF0Zm9ybWlkbC5jb3JlLkxhYmVsVmFsdWUi0gEKDUFydGlmYWN0UXVlcnkSMwoLYXJ0aWZhY3RfaWQYASABKAsyHC5wbGF0Zm9ybWlkbC5jb3JlLkFydGlmYWN0SURIABI1CgxhcnRpZmFjdF90YWcYAiABKAsyHS5wbGF0Zm9ybWlkbC5jb3JlLkFydGlmYWN0VGFnSAASDQoDdXJpGAMgASgJSAASOAoHYmluZGluZxgEIAEoCzIlLnBsYXRmb3JtaWRsLmNvcmUuQXJ0aWZhY3RCaW5kaW5nRGF0YUgAQgwKCmlkZW50aWZpZXIqQgoLR3JhbnVsYXJpdHkSCQoFVU5TRVQQABIKCgZNSU5VVEUQARIICgRIT1VSEAISBwoDREFZEAMSCQoFTU9OVEgQBCofCghPcGVyYXRvchIJCgVNSU5VUxAAEggKBFBMVVMQAWIGcHJvdG8z", [file_google_protobuf_timestamp, file_platformidl_core_identifier]);
 
 /**
- * Names an artifact, whatever its version.
+ * Names an artifact, for all its versions.
  *
  * @generated from message platformidl.core.ArtifactKey
  */
@@ -50,7 +50,7 @@ export const ArtifactKeySchema: GenMessage<ArtifactKey> = /*@__PURE__*/
   messageDesc(file_platformidl_core_artifact_id, 0);
 
 /**
- * Takes a partition's value from the artifact that set off a launch.
+ * Takes the value of a partition from the artifact that has triggered a launch.
  *
  * @generated from message platformidl.core.ArtifactBindingData
  */
@@ -112,7 +112,7 @@ export const TimeTransformSchema: GenMessage<TimeTransform> = /*@__PURE__*/
   messageDesc(file_platformidl_core_artifact_id, 2);
 
 /**
- * Takes a value from an input of the execution.
+ * Takes the value of a partition or tag from an input of the execution.
  *
  * @generated from message platformidl.core.InputBindingData
  */
@@ -133,7 +133,7 @@ export const InputBindingDataSchema: GenMessage<InputBindingData> = /*@__PURE__*
   messageDesc(file_platformidl_core_artifact_id, 3);
 
 /**
- * The value is known only when the task has run.
+ * The value of a partition or tag is known only when the task has run.
  *
  * @generated from message platformidl.core.RuntimeBinding
  */
@@ -148,7 +148,7 @@ export const RuntimeBindingSchema: GenMessage<RuntimeBinding> = /*@__PURE__*/
   messageDesc(file_platformidl_core_artifact_id, 4);
 
 /**
- * The value of a partition or tag, or where it comes from.
+ * The value of a partition or tag, or the source of the value.
  *
  * @generated from message platformidl.core.LabelValue
  */
@@ -197,7 +197,7 @@ export const LabelValueSchema: GenMessage<LabelValue> = /*@__PURE__*/
   messageDesc(file_platformidl_core_artifact_id, 5);
 
 /**
- * Values by the name of the partition.
+ * The values of partitions, by the names of the partitions.
  *
  * @generated from message platformidl.core.Partitions
  */
@@ -216,7 +216,7 @@ export const PartitionsSchema: GenMessage<Partitions> = /*@__PURE__*/
   messageDesc(file_platformidl_core_artifact_id, 6);
 
 /**
- * The partition that says which time an artifact is about.
+ * The partition for the time that the data of an artifact is about.
  *
  * @generated from message platformidl.core.TimePartition
  */
@@ -240,7 +240,7 @@ export const TimePartitionSchema: GenMessage<TimePartition> = /*@__PURE__*/
   messageDesc(file_platformidl_core_artifact_id, 7);
 
 /**
- * Names one version of an artifact, or one set of partitions of it.
+ * Names one version of an artifact, or the version with some partitions.
  *
  * @generated from message platformidl.core.ArtifactID
  */
@@ -274,7 +274,7 @@ export const ArtifactIDSchema: GenMessage<ArtifactID> = /*@__PURE__*/
   messageDesc(file_platformidl_core_artifact_id, 8);
 
 /**
- * A name that moves from one version of an artifact to the next.
+ * A name of one version of an artifact that can be given to a later version.
  *
  * @generated from message platformidl.core.ArtifactTag
  */
@@ -298,7 +298,7 @@ export const ArtifactTagSchema: GenMessage<ArtifactTag> = /*@__PURE__*/
   messageDesc(file_platformidl_core_artifact_id, 9);
 
 /**
- * Finds an artifact.
+ * Selects an artifact.
  *
  * @generated from message platformidl.core.ArtifactQuery
  */
@@ -341,7 +341,7 @@ export const ArtifactQuerySchema: GenMessage<ArtifactQuery> = /*@__PURE__*/
   messageDesc(file_platformidl_core_artifact_id, 10);
 
 /**
- * How finely a time partition divides time.
+ * The length of a time partition.
  *
  * @generated from enum platformidl.core.Granularity
  */
@@ -379,7 +379,7 @@ export const GranularitySchema: GenEnum<Granularity> = /*@__PURE__*/
   enumDesc(file_platformidl_core_artifact_id, 0);
 
 /**
- * What is done with the duration of a time transform.
+ * Adds or subtracts the duration of a time transform.
  *
  * @generated from enum platformidl.core.Operator
  */

@@ -78,7 +78,7 @@ export const CatalogMetadataSchema: GenMessage<CatalogMetadata> = /*@__PURE__*/
   messageDesc(file_platformidl_core_catalog, 1);
 
 /**
- * Keeps several executions from computing one cache entry at once.
+ * A reservation lets one execution compute a cache entry while others wait for it.
  *
  * @generated from message platformidl.core.CatalogReservation
  */
@@ -93,7 +93,7 @@ export const CatalogReservationSchema: GenMessage<CatalogReservation> = /*@__PUR
   messageDesc(file_platformidl_core_catalog, 2);
 
 /**
- * Whether this execution is the one that computes it.
+ * The state of the reservation for this execution.
  *
  * @generated from enum platformidl.core.CatalogReservation.Status
  */
@@ -133,7 +133,7 @@ export const CatalogReservation_StatusSchema: GenEnum<CatalogReservation_Status>
   enumDesc(file_platformidl_core_catalog, 2, 0);
 
 /**
- * What the cache of task outputs had to do with a node or attempt.
+ * The result of the cache of task outputs for a node or task attempt.
  *
  * @generated from enum platformidl.core.CatalogCacheStatus
  */
@@ -173,14 +173,14 @@ export enum CatalogCacheStatus {
   CACHE_PUT_FAILURE = 5,
 
   /**
-   * The caller asked for the cache to be left aside.
+   * The request asked for the cache not to be used (`overwrite_cache`).
    *
    * @generated from enum value: CACHE_SKIPPED = 6;
    */
   CACHE_SKIPPED = 6,
 
   /**
-   * What the cache had was thrown away.
+   * The entry of the cache was deleted.
    *
    * @generated from enum value: CACHE_EVICTED = 7;
    */

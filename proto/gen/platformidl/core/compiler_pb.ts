@@ -25,14 +25,14 @@ export const file_platformidl_core_compiler: GenFile = /*@__PURE__*/
  */
 export type ConnectionSet = Message<"platformidl.core.ConnectionSet"> & {
   /**
-   * By node: the nodes that wait for it.
+   * The nodes that wait for a node, by the id of that node.
    *
    * @generated from field: map<string, platformidl.core.ConnectionSet.IdList> downstream = 7;
    */
   downstream: { [key: string]: ConnectionSet_IdList };
 
   /**
-   * By node: the nodes that it waits for.
+   * The nodes that a node waits for, by the id of that node.
    *
    * @generated from field: map<string, platformidl.core.ConnectionSet.IdList> upstream = 8;
    */
@@ -47,7 +47,7 @@ export const ConnectionSetSchema: GenMessage<ConnectionSet> = /*@__PURE__*/
   messageDesc(file_platformidl_core_compiler, 0);
 
 /**
- * Node ids.
+ * The ids of nodes.
  *
  * @generated from message platformidl.core.ConnectionSet.IdList
  */
@@ -72,7 +72,7 @@ export const ConnectionSet_IdListSchema: GenMessage<ConnectionSet_IdList> = /*@_
  */
 export type CompiledWorkflow = Message<"platformidl.core.CompiledWorkflow"> & {
   /**
-   * With a start and an end node.
+   * The workflow with a start and an end node added.
    *
    * @generated from field: platformidl.core.WorkflowTemplate template = 1;
    */
@@ -92,7 +92,7 @@ export const CompiledWorkflowSchema: GenMessage<CompiledWorkflow> = /*@__PURE__*
   messageDesc(file_platformidl_core_compiler, 1);
 
 /**
- * A launch plan as far as a workflow that starts it needs it.
+ * The fields of a launch plan that a workflow needs in order to launch it.
  *
  * @generated from message platformidl.core.CompiledLaunchPlan
  */
@@ -130,7 +130,7 @@ export const CompiledTaskSchema: GenMessage<CompiledTask> = /*@__PURE__*/
   messageDesc(file_platformidl_core_compiler, 3);
 
 /**
- * A workflow with everything that it needs to run.
+ * A compiled workflow with all definitions that it needs to run.
  *
  * @generated from message platformidl.core.CompiledWorkflowClosure
  */
@@ -141,21 +141,21 @@ export type CompiledWorkflowClosure = Message<"platformidl.core.CompiledWorkflow
   primary?: CompiledWorkflow | undefined;
 
   /**
-   * Those that run inside it, at any depth, each once.
+   * The workflows that run inside it, at any depth, each once.
    *
    * @generated from field: repeated platformidl.core.CompiledWorkflow sub_workflows = 2;
    */
   subWorkflows: CompiledWorkflow[];
 
   /**
-   * Those of all its nodes, each once.
+   * The tasks of all nodes, each once.
    *
    * @generated from field: repeated platformidl.core.CompiledTask tasks = 3;
    */
   tasks: CompiledTask[];
 
   /**
-   * Those that its nodes start, each once.
+   * The launch plans that nodes launch, each once.
    *
    * @generated from field: repeated platformidl.core.CompiledLaunchPlan launch_plans = 4;
    */

@@ -44,7 +44,7 @@ export const ComparisonExpressionSchema: GenMessage<ComparisonExpression> = /*@_
   messageDesc(file_platformidl_core_condition, 0);
 
 /**
- * How they are compared.
+ * The comparison, such as GTE for greater than or equal.
  *
  * @generated from enum platformidl.core.ComparisonExpression.Operator
  */
@@ -158,7 +158,7 @@ export const BooleanExpressionSchema: GenMessage<BooleanExpression> = /*@__PURE_
   messageDesc(file_platformidl_core_condition, 2);
 
 /**
- * Joins two conditions.
+ * Joins two conditions by AND or OR.
  *
  * @generated from message platformidl.core.ConjunctionExpression
  */
@@ -187,8 +187,6 @@ export const ConjunctionExpressionSchema: GenMessage<ConjunctionExpression> = /*
   messageDesc(file_platformidl_core_condition, 3);
 
 /**
- * How they are joined.
- *
  * @generated from enum platformidl.core.ConjunctionExpression.LogicalOperator
  */
 export enum ConjunctionExpression_LogicalOperator {

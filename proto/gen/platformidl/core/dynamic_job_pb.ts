@@ -19,7 +19,7 @@ export const file_platformidl_core_dynamic_job: GenFile = /*@__PURE__*/
   fileDesc("CiJwbGF0Zm9ybWlkbC9jb3JlL2R5bmFtaWNfam9iLnByb3RvEhBwbGF0Zm9ybWlkbC5jb3JlIuMBCg5EeW5hbWljSm9iU3BlYxIlCgVub2RlcxgBIAMoCzIWLnBsYXRmb3JtaWRsLmNvcmUuTm9kZRIVCg1taW5fc3VjY2Vzc2VzGAIgASgDEioKB291dHB1dHMYAyADKAsyGS5wbGF0Zm9ybWlkbC5jb3JlLkJpbmRpbmcSLQoFdGFza3MYBCADKAsyHi5wbGF0Zm9ybWlkbC5jb3JlLlRhc2tUZW1wbGF0ZRI4CgxzdWJ3b3JrZmxvd3MYBSADKAsyIi5wbGF0Zm9ybWlkbC5jb3JlLldvcmtmbG93VGVtcGxhdGViBnByb3RvMw", [file_platformidl_core_literals, file_platformidl_core_tasks, file_platformidl_core_workflow]);
 
 /**
- * The graph that a dynamic task has made while it ran.
+ * The graph that a dynamic task has generated while it ran. Engines read it; this server does not.
  *
  * @generated from message platformidl.core.DynamicJobSpec
  */
@@ -30,14 +30,14 @@ export type DynamicJobSpec = Message<"platformidl.core.DynamicJobSpec"> & {
   nodes: Node[];
 
   /**
-   * How many nodes must succeed for the whole to succeed.
+   * The number of nodes that must succeed for the dynamic node to succeed.
    *
    * @generated from field: int64 min_successes = 2;
    */
   minSuccesses: bigint;
 
   /**
-   * What the outputs of the dynamic node are made of.
+   * The sources of the outputs of the dynamic node.
    *
    * @generated from field: repeated platformidl.core.Binding outputs = 3;
    */

@@ -17,13 +17,13 @@ export const file_platformidl_core_errors: GenFile = /*@__PURE__*/
   fileDesc("Ch1wbGF0Zm9ybWlkbC9jb3JlL2Vycm9ycy5wcm90bxIQcGxhdGZvcm1pZGwuY29yZSKNAgoOQ29udGFpbmVyRXJyb3ISDAoEY29kZRgBIAEoCRIPCgdtZXNzYWdlGAIgASgJEjMKBGtpbmQYAyABKA4yJS5wbGF0Zm9ybWlkbC5jb3JlLkNvbnRhaW5lckVycm9yLktpbmQSOgoGb3JpZ2luGAQgASgOMioucGxhdGZvcm1pZGwuY29yZS5FeGVjdXRpb25FcnJvci5FcnJvcktpbmQSLQoJdGltZXN0YW1wGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIOCgZ3b3JrZXIYBiABKAkiLAoES2luZBITCg9OT05fUkVDT1ZFUkFCTEUQABIPCgtSRUNPVkVSQUJMRRABIkAKDUVycm9yRG9jdW1lbnQSLwoFZXJyb3IYASABKAsyIC5wbGF0Zm9ybWlkbC5jb3JlLkNvbnRhaW5lckVycm9yYgZwcm90bzM", [file_google_protobuf_timestamp, file_platformidl_core_execution]);
 
 /**
- * Why a container failed, as it says itself.
+ * The error that a container has written itself.
  *
  * @generated from message platformidl.core.ContainerError
  */
 export type ContainerError = Message<"platformidl.core.ContainerError"> & {
   /**
-   * Groups errors of one cause.
+   * The same for errors of one cause.
    *
    * @generated from field: string code = 1;
    */
@@ -40,7 +40,7 @@ export type ContainerError = Message<"platformidl.core.ContainerError"> & {
   kind: ContainerError_Kind;
 
   /**
-   * Whose fault it is.
+   * The cause of the error: the code that was run, or the system that ran it.
    *
    * @generated from field: platformidl.core.ExecutionError.ErrorKind origin = 4;
    */
@@ -65,7 +65,7 @@ export const ContainerErrorSchema: GenMessage<ContainerError> = /*@__PURE__*/
   messageDesc(file_platformidl_core_errors, 0);
 
 /**
- * Whether it may succeed when it is tried again.
+ * RECOVERABLE: the container may succeed when it is run again.
  *
  * @generated from enum platformidl.core.ContainerError.Kind
  */
@@ -88,7 +88,7 @@ export const ContainerError_KindSchema: GenEnum<ContainerError_Kind> = /*@__PURE
   enumDesc(file_platformidl_core_errors, 0, 0);
 
 /**
- * What a container that failed leaves in the object store.
+ * The file that a failed container writes to the object store. Engines read it; this server does not.
  *
  * @generated from message platformidl.core.ErrorDocument
  */

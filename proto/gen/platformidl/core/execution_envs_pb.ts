@@ -14,7 +14,7 @@ export const file_platformidl_core_execution_envs: GenFile = /*@__PURE__*/
   fileDesc("CiVwbGF0Zm9ybWlkbC9jb3JlL2V4ZWN1dGlvbl9lbnZzLnByb3RvEhBwbGF0Zm9ybWlkbC5jb3JlInQKFkV4ZWN1dGlvbkVudkFzc2lnbm1lbnQSEAoIbm9kZV9pZHMYASADKAkSEQoJdGFza190eXBlGAIgASgJEjUKDWV4ZWN1dGlvbl9lbnYYAyABKAsyHi5wbGF0Zm9ybWlkbC5jb3JlLkV4ZWN1dGlvbkVudiKeAQoMRXhlY3V0aW9uRW52EgwKBG5hbWUYASABKAkSDAoEdHlwZRgCIAEoCRIpCgZleHRhbnQYAyABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0SAASJwoEc3BlYxgEIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RIABIPCgd2ZXJzaW9uGAUgASgJQg0KC2Vudmlyb25tZW50YgZwcm90bzM", [file_google_protobuf_struct]);
 
 /**
- * Lets some nodes run in an environment of their own.
+ * Assigns an execution environment to nodes.
  *
  * @generated from message platformidl.core.ExecutionEnvAssignment
  */
@@ -25,7 +25,7 @@ export type ExecutionEnvAssignment = Message<"platformidl.core.ExecutionEnvAssig
   nodeIds: string[];
 
   /**
-   * Of the nodes that it is for.
+   * The task type of the nodes.
    *
    * @generated from field: string task_type = 2;
    */
@@ -45,7 +45,7 @@ export const ExecutionEnvAssignmentSchema: GenMessage<ExecutionEnvAssignment> = 
   messageDesc(file_platformidl_core_execution_envs, 0);
 
 /**
- * An environment that outlives a single task.
+ * An environment in which several tasks run, one after another.
  *
  * @generated from message platformidl.core.ExecutionEnv
  */
@@ -65,7 +65,7 @@ export type ExecutionEnv = Message<"platformidl.core.ExecutionEnv"> & {
    */
   environment: {
     /**
-     * One that is there already.
+     * An environment that exists already.
      *
      * @generated from field: google.protobuf.Struct extant = 3;
      */
@@ -73,7 +73,7 @@ export type ExecutionEnv = Message<"platformidl.core.ExecutionEnv"> & {
     case: "extant";
   } | {
     /**
-     * How to make one.
+     * The description of an environment to create.
      *
      * @generated from field: google.protobuf.Struct spec = 4;
      */

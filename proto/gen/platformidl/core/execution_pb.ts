@@ -15,7 +15,7 @@ export const file_platformidl_core_execution: GenFile = /*@__PURE__*/
   fileDesc("CiBwbGF0Zm9ybWlkbC9jb3JlL2V4ZWN1dGlvbi5wcm90bxIQcGxhdGZvcm1pZGwuY29yZSKnAQoRV29ya2Zsb3dFeGVjdXRpb24ikQEKBVBoYXNlEg0KCVVOREVGSU5FRBAAEgoKBlFVRVVFRBABEgsKB1JVTk5JTkcQAhIOCgpTVUNDRUVESU5HEAMSDQoJU1VDQ0VFREVEEAQSCwoHRkFJTElORxAFEgoKBkZBSUxFRBAGEgsKB0FCT1JURUQQBxINCglUSU1FRF9PVVQQCBIMCghBQk9SVElORxAJIrYBCg1Ob2RlRXhlY3V0aW9uIqQBCgVQaGFzZRINCglVTkRFRklORUQQABIKCgZRVUVVRUQQARILCgdSVU5OSU5HEAISDQoJU1VDQ0VFREVEEAMSCwoHRkFJTElORxAEEgoKBkZBSUxFRBAFEgsKB0FCT1JURUQQBhILCgdTS0lQUEVEEAcSDQoJVElNRURfT1VUEAgSEwoPRFlOQU1JQ19SVU5OSU5HEAkSDQoJUkVDT1ZFUkVEEAoirAEKDVRhc2tFeGVjdXRpb24imgEKBVBoYXNlEg0KCVVOREVGSU5FRBAAEgoKBlFVRVVFRBABEgsKB1JVTk5JTkcQAhINCglTVUNDRUVERUQQAxILCgdBQk9SVEVEEAQSCgoGRkFJTEVEEAUSEAoMSU5JVElBTElaSU5HEAYSGQoVV0FJVElOR19GT1JfUkVTT1VSQ0VTEAcSFAoQUkVUUllBQkxFX0ZBSUxFRBAIIusBCg5FeGVjdXRpb25FcnJvchIMCgRjb2RlGAEgASgJEg8KB21lc3NhZ2UYAiABKAkSEQoJZXJyb3JfdXJpGAMgASgJEjgKBGtpbmQYBCABKA4yKi5wbGF0Zm9ybWlkbC5jb3JlLkV4ZWN1dGlvbkVycm9yLkVycm9yS2luZBItCgl0aW1lc3RhbXAYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg4KBndvcmtlchgGIAEoCSIuCglFcnJvcktpbmQSCwoHVU5LTk9XThAAEggKBFVTRVIQARIKCgZTWVNURU0QAiLyAQoHVGFza0xvZxILCgN1cmkYASABKAkSDAoEbmFtZRgCIAEoCRI/Cg5tZXNzYWdlX2Zvcm1hdBgDIAEoDjInLnBsYXRmb3JtaWRsLmNvcmUuVGFza0xvZy5NZXNzYWdlRm9ybWF0EiYKA3R0bBgEIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIYChBTaG93V2hpbGVQZW5kaW5nGAUgASgIEhgKEEhpZGVPbmNlRmluaXNoZWQYBiABKAgiLwoNTWVzc2FnZUZvcm1hdBILCgdVTktOT1dOEAASBwoDQ1NWEAESCAoESlNPThACIlUKCkxvZ0NvbnRleHQSLQoEcG9kcxgBIAMoCzIfLnBsYXRmb3JtaWRsLmNvcmUuUG9kTG9nQ29udGV4dBIYChBwcmltYXJ5X3BvZF9uYW1lGAIgASgJIskBCg1Qb2RMb2dDb250ZXh0EhEKCW5hbWVzcGFjZRgBIAEoCRIQCghwb2RfbmFtZRgCIAEoCRI2Cgpjb250YWluZXJzGAMgAygLMiIucGxhdGZvcm1pZGwuY29yZS5Db250YWluZXJDb250ZXh0Eh4KFnByaW1hcnlfY29udGFpbmVyX25hbWUYBCABKAkSOwoPaW5pdF9jb250YWluZXJzGAUgAygLMiIucGxhdGZvcm1pZGwuY29yZS5Db250YWluZXJDb250ZXh0IvMBChBDb250YWluZXJDb250ZXh0EhYKDmNvbnRhaW5lcl9uYW1lGAEgASgJEkIKB3Byb2Nlc3MYAiABKAsyMS5wbGF0Zm9ybWlkbC5jb3JlLkNvbnRhaW5lckNvbnRleHQuUHJvY2Vzc0NvbnRleHQaggEKDlByb2Nlc3NDb250ZXh0EjgKFGNvbnRhaW5lcl9zdGFydF90aW1lGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI2ChJjb250YWluZXJfZW5kX3RpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIkoKFFF1YWxpdHlPZlNlcnZpY2VTcGVjEjIKD3F1ZXVlaW5nX2J1ZGdldBgBIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbiLIAQoQUXVhbGl0eU9mU2VydmljZRI3CgR0aWVyGAEgASgOMicucGxhdGZvcm1pZGwuY29yZS5RdWFsaXR5T2ZTZXJ2aWNlLlRpZXJIABI2CgRzcGVjGAIgASgLMiYucGxhdGZvcm1pZGwuY29yZS5RdWFsaXR5T2ZTZXJ2aWNlU3BlY0gAIjQKBFRpZXISDQoJVU5ERUZJTkVEEAASCAoESElHSBABEgoKBk1FRElVTRACEgcKA0xPVxADQg0KC2Rlc2lnbmF0aW9uYgZwcm90bzM", [file_google_protobuf_duration, file_google_protobuf_timestamp]);
 
 /**
- * Holds the phases of an execution.
+ * The scope of the phases of an execution.
  *
  * @generated from message platformidl.core.WorkflowExecution
  */
@@ -30,7 +30,7 @@ export const WorkflowExecutionSchema: GenMessage<WorkflowExecution> = /*@__PURE_
   messageDesc(file_platformidl_core_execution, 0);
 
 /**
- * Where an execution is. It moves forward only, and never leaves SUCCEEDED, FAILED, ABORTED or TIMED_OUT.
+ * The phase of an execution. SUCCEEDED, FAILED, ABORTED and TIMED_OUT are never left.
  *
  * @generated from enum platformidl.core.WorkflowExecution.Phase
  */
@@ -65,7 +65,7 @@ export enum WorkflowExecution_Phase {
   SUCCEEDED = 4,
 
   /**
-   * A failure was found; what still runs is being stopped.
+   * A node has failed, and the nodes that still run are being stopped.
    *
    * @generated from enum value: FAILING = 5;
    */
@@ -87,7 +87,7 @@ export enum WorkflowExecution_Phase {
   TIMED_OUT = 8,
 
   /**
-   * Its end was asked for, and the engine has not said that it has ended.
+   * The end was requested, and the engine has not reported it yet.
    *
    * @generated from enum value: ABORTING = 9;
    */
@@ -101,7 +101,7 @@ export const WorkflowExecution_PhaseSchema: GenEnum<WorkflowExecution_Phase> = /
   enumDesc(file_platformidl_core_execution, 0, 0);
 
 /**
- * Holds the phases of a node execution.
+ * The scope of the phases of a node execution.
  *
  * @generated from message platformidl.core.NodeExecution
  */
@@ -116,7 +116,7 @@ export const NodeExecutionSchema: GenMessage<NodeExecution> = /*@__PURE__*/
   messageDesc(file_platformidl_core_execution, 1);
 
 /**
- * Where a node is. SUCCEEDED, FAILED, ABORTED, SKIPPED, TIMED_OUT and RECOVERED are never left, except an ABORTED
+ * The phase of a node. SUCCEEDED, FAILED, ABORTED, SKIPPED, TIMED_OUT and RECOVERED are never left, except an ABORTED
  * that was inferred when the execution ended: the engine's own report of the end replaces it.
  *
  * @generated from enum platformidl.core.NodeExecution.Phase
@@ -170,14 +170,14 @@ export enum NodeExecution_Phase {
   TIMED_OUT = 8,
 
   /**
-   * The node has made a graph, and runs it.
+   * The node has generated a graph, and runs it.
    *
    * @generated from enum value: DYNAMIC_RUNNING = 9;
    */
   DYNAMIC_RUNNING = 9,
 
   /**
-   * The outputs were taken over, from a cache or from an execution before this one.
+   * The outputs were reused from an earlier execution.
    *
    * @generated from enum value: RECOVERED = 10;
    */
@@ -191,7 +191,7 @@ export const NodeExecution_PhaseSchema: GenEnum<NodeExecution_Phase> = /*@__PURE
   enumDesc(file_platformidl_core_execution, 1, 0);
 
 /**
- * Holds the phases of a task execution.
+ * The scope of the phases of a task execution.
  *
  * @generated from message platformidl.core.TaskExecution
  */
@@ -206,8 +206,8 @@ export const TaskExecutionSchema: GenMessage<TaskExecution> = /*@__PURE__*/
   messageDesc(file_platformidl_core_execution, 2);
 
 /**
- * Where an attempt is. SUCCEEDED, ABORTED and FAILED are never left, except an ABORTED that was inferred when the
- * execution ended: the engine's own report of the end replaces it.
+ * The phase of a task attempt. SUCCEEDED, ABORTED and FAILED are never left, except an ABORTED that was inferred when
+ * the execution ended: the engine's own report of the end replaces it.
  *
  * @generated from enum platformidl.core.TaskExecution.Phase
  */
@@ -243,21 +243,21 @@ export enum TaskExecution_Phase {
   FAILED = 5,
 
   /**
-   * Its container is being made.
+   * The container is being created.
    *
    * @generated from enum value: INITIALIZING = 6;
    */
   INITIALIZING = 6,
 
   /**
-   * Held back by a quota or for want of a machine.
+   * The attempt waits for a quota or a machine.
    *
    * @generated from enum value: WAITING_FOR_RESOURCES = 7;
    */
   WAITING_FOR_RESOURCES = 7,
 
   /**
-   * Failed, and another attempt follows.
+   * The attempt has failed, and another one follows.
    *
    * @generated from enum value: RETRYABLE_FAILED = 8;
    */
@@ -271,27 +271,27 @@ export const TaskExecution_PhaseSchema: GenEnum<TaskExecution_Phase> = /*@__PURE
   enumDesc(file_platformidl_core_execution, 2, 0);
 
 /**
- * Why an execution, node or attempt failed.
+ * The error of a failed execution, node or task attempt.
  *
  * @generated from message platformidl.core.ExecutionError
  */
 export type ExecutionError = Message<"platformidl.core.ExecutionError"> & {
   /**
-   * Groups errors of one cause.
+   * The same for errors of one cause.
    *
    * @generated from field: string code = 1;
    */
   code: string;
 
   /**
-   * For people; may hold a stack trace. Lists of executions and nodes carry its first 100 bytes only.
+   * The text for people, often with a stack trace. Lists of executions and nodes have only its first 100 bytes.
    *
    * @generated from field: string message = 2;
    */
   message: string;
 
   /**
-   * Where the whole error lies.
+   * The URI of the whole error.
    *
    * @generated from field: string error_uri = 3;
    */
@@ -308,7 +308,7 @@ export type ExecutionError = Message<"platformidl.core.ExecutionError"> & {
   timestamp?: Timestamp | undefined;
 
   /**
-   * What produced the error, such as the name of a pod.
+   * The name of the process that produced the error, such as that of a pod.
    *
    * @generated from field: string worker = 6;
    */
@@ -323,7 +323,7 @@ export const ExecutionErrorSchema: GenMessage<ExecutionError> = /*@__PURE__*/
   messageDesc(file_platformidl_core_execution, 3);
 
 /**
- * Whose fault it is: of the code that was run, or of what ran it.
+ * The cause of the error: the code of the user that was run, or the system that ran it.
  *
  * @generated from enum platformidl.core.ExecutionError.ErrorKind
  */
@@ -351,7 +351,7 @@ export const ExecutionError_ErrorKindSchema: GenEnum<ExecutionError_ErrorKind> =
   enumDesc(file_platformidl_core_execution, 3, 0);
 
 /**
- * A link to a log of an attempt.
+ * A link to a log of a task attempt.
  *
  * @generated from message platformidl.core.TaskLog
  */
@@ -372,21 +372,21 @@ export type TaskLog = Message<"platformidl.core.TaskLog"> & {
   messageFormat: TaskLog_MessageFormat;
 
   /**
-   * How long the log is kept.
+   * The time for which the log is stored.
    *
    * @generated from field: google.protobuf.Duration ttl = 4;
    */
   ttl?: Duration | undefined;
 
   /**
-   * Show the link before the attempt runs.
+   * The link is shown also while the attempt is QUEUED or INITIALIZING.
    *
    * @generated from field: bool ShowWhilePending = 5;
    */
   ShowWhilePending: boolean;
 
   /**
-   * Take the link away when the attempt has ended.
+   * The link is not shown any more when the attempt has ended.
    *
    * @generated from field: bool HideOnceFinished = 6;
    */
@@ -401,7 +401,7 @@ export const TaskLogSchema: GenMessage<TaskLog> = /*@__PURE__*/
   messageDesc(file_platformidl_core_execution, 4);
 
 /**
- * How a line of the log is written.
+ * The format of the lines of the log.
  *
  * @generated from enum platformidl.core.TaskLog.MessageFormat
  */
@@ -429,7 +429,7 @@ export const TaskLog_MessageFormatSchema: GenEnum<TaskLog_MessageFormat> = /*@__
   enumDesc(file_platformidl_core_execution, 4, 0);
 
 /**
- * What is needed to find the logs of an attempt in the cluster.
+ * The pods in which the logs of a task attempt can be found.
  *
  * @generated from message platformidl.core.LogContext
  */
@@ -453,7 +453,7 @@ export const LogContextSchema: GenMessage<LogContext> = /*@__PURE__*/
   messageDesc(file_platformidl_core_execution, 5);
 
 /**
- * The containers of one pod.
+ * A pod with its containers.
  *
  * @generated from message platformidl.core.PodLogContext
  */
@@ -492,7 +492,7 @@ export const PodLogContextSchema: GenMessage<PodLogContext> = /*@__PURE__*/
   messageDesc(file_platformidl_core_execution, 6);
 
 /**
- * One container.
+ * A container of a pod.
  *
  * @generated from message platformidl.core.ContainerContext
  */
@@ -516,7 +516,7 @@ export const ContainerContextSchema: GenMessage<ContainerContext> = /*@__PURE__*
   messageDesc(file_platformidl_core_execution, 7);
 
 /**
- * When the container ran.
+ * The times between which the container ran.
  *
  * @generated from message platformidl.core.ContainerContext.ProcessContext
  */
@@ -540,13 +540,13 @@ export const ContainerContext_ProcessContextSchema: GenMessage<ContainerContext_
   messageDesc(file_platformidl_core_execution, 7, 0);
 
 /**
- * Quality of service in figures.
+ * Quality of service as a time.
  *
  * @generated from message platformidl.core.QualityOfServiceSpec
  */
 export type QualityOfServiceSpec = Message<"platformidl.core.QualityOfServiceSpec"> & {
   /**
-   * How long the execution may wait for its start.
+   * The time for which the execution may be queued before it starts.
    *
    * @generated from field: google.protobuf.Duration queueing_budget = 1;
    */
@@ -561,7 +561,7 @@ export const QualityOfServiceSpecSchema: GenMessage<QualityOfServiceSpec> = /*@_
   messageDesc(file_platformidl_core_execution, 8);
 
 /**
- * How much an execution is in a hurry.
+ * The urgency of an execution: executions with a higher one are given to engines first.
  *
  * @generated from message platformidl.core.QualityOfService
  */
@@ -592,7 +592,7 @@ export const QualityOfServiceSchema: GenMessage<QualityOfService> = /*@__PURE__*
   messageDesc(file_platformidl_core_execution, 9);
 
 /**
- * Named budgets; the configuration says how long each is.
+ * Named queueing budgets. The configuration has the time of each.
  *
  * @generated from enum platformidl.core.QualityOfService.Tier
  */

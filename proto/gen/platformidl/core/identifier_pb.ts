@@ -20,7 +20,8 @@ export const file_platformidl_core_identifier: GenFile = /*@__PURE__*/
  */
 export type Identifier = Message<"platformidl.core.Identifier"> & {
   /**
-   * UNSPECIFIED is filled in where the RPC leaves no choice, and refused where something is registered.
+   * May be UNSPECIFIED in requests that read or activate a version: GetTask reads a task, GetDescriptionEntity the
+   * description of a task. Registrations and launches refuse it.
    *
    * @generated from field: platformidl.core.ResourceType resource_type = 1;
    */
@@ -49,8 +50,8 @@ export type Identifier = Message<"platformidl.core.Identifier"> & {
   version: string;
 
   /**
-   * Accepted, and part of no identity. Uploads have it in their path; the ids of nodes and tasks show what their events
-   * had.
+   * Not used: two ids that differ only in it name the same version. Only the paths of uploads have it, and the ids of
+   * nodes and tasks, as in their first event.
    *
    * @generated from field: string org = 6;
    */
@@ -65,7 +66,7 @@ export const IdentifierSchema: GenMessage<Identifier> = /*@__PURE__*/
   messageDesc(file_platformidl_core_identifier, 0);
 
 /**
- * Names an execution. A name is taken for ever, archived or not.
+ * Names an execution. The name of an execution is never free again.
  *
  * @generated from message platformidl.core.WorkflowExecutionIdentifier
  */
@@ -101,13 +102,13 @@ export const WorkflowExecutionIdentifierSchema: GenMessage<WorkflowExecutionIden
   messageDesc(file_platformidl_core_identifier, 1);
 
 /**
- * Names the run of one node within an execution.
+ * Names a node execution: the run of one node in an execution.
  *
  * @generated from message platformidl.core.NodeExecutionIdentifier
  */
 export type NodeExecutionIdentifier = Message<"platformidl.core.NodeExecutionIdentifier"> & {
   /**
-   * Unique in the execution: a node inside another has an id made of both.
+   * Unique in the execution. Engines make the id of a node inside another from both of their ids.
    *
    * @generated from field: string node_id = 1;
    */
@@ -127,7 +128,7 @@ export const NodeExecutionIdentifierSchema: GenMessage<NodeExecutionIdentifier> 
   messageDesc(file_platformidl_core_identifier, 2);
 
 /**
- * Names one attempt at a task within a node execution.
+ * Names a task execution: one attempt of a task in a node execution.
  *
  * @generated from message platformidl.core.TaskExecutionIdentifier
  */
@@ -182,7 +183,7 @@ export const SignalIdentifierSchema: GenMessage<SignalIdentifier> = /*@__PURE__*
   messageDesc(file_platformidl_core_identifier, 4);
 
 /**
- * What kind of entity an identifier names.
+ * The kind of entity that an identifier names.
  *
  * @generated from enum platformidl.core.ResourceType
  */
@@ -208,7 +209,7 @@ export enum ResourceType {
   LAUNCH_PLAN = 3,
 
   /**
-   * An entry of a cache of task outputs; nothing is registered under it.
+   * An entry of a cache of task outputs. No entity of this kind can be registered.
    *
    * @generated from enum value: DATASET = 4;
    */

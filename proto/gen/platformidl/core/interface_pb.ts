@@ -19,7 +19,7 @@ export const file_platformidl_core_interface: GenFile = /*@__PURE__*/
   fileDesc("CiBwbGF0Zm9ybWlkbC9jb3JlL2ludGVyZmFjZS5wcm90bxIQcGxhdGZvcm1pZGwuY29yZSK8AQoIVmFyaWFibGUSKwoEdHlwZRgBIAEoCzIdLnBsYXRmb3JtaWRsLmNvcmUuTGl0ZXJhbFR5cGUSEwoLZGVzY3JpcHRpb24YAiABKAkSOQoTYXJ0aWZhY3RfcGFydGlhbF9pZBgDIAEoCzIcLnBsYXRmb3JtaWRsLmNvcmUuQXJ0aWZhY3RJRBIzCgxhcnRpZmFjdF90YWcYBCABKAsyHS5wbGF0Zm9ybWlkbC5jb3JlLkFydGlmYWN0VGFnIpwBCgtWYXJpYWJsZU1hcBI/Cgl2YXJpYWJsZXMYASADKAsyLC5wbGF0Zm9ybWlkbC5jb3JlLlZhcmlhYmxlTWFwLlZhcmlhYmxlc0VudHJ5GkwKDlZhcmlhYmxlc0VudHJ5EgsKA2tleRgBIAEoCRIpCgV2YWx1ZRgCIAEoCzIaLnBsYXRmb3JtaWRsLmNvcmUuVmFyaWFibGU6AjgBIm8KDlR5cGVkSW50ZXJmYWNlEi0KBmlucHV0cxgBIAEoCzIdLnBsYXRmb3JtaWRsLmNvcmUuVmFyaWFibGVNYXASLgoHb3V0cHV0cxgCIAEoCzIdLnBsYXRmb3JtaWRsLmNvcmUuVmFyaWFibGVNYXAi8gEKCVBhcmFtZXRlchInCgN2YXIYASABKAsyGi5wbGF0Zm9ybWlkbC5jb3JlLlZhcmlhYmxlEiwKB2RlZmF1bHQYAiABKAsyGS5wbGF0Zm9ybWlkbC5jb3JlLkxpdGVyYWxIABISCghyZXF1aXJlZBgDIAEoCEgAEjkKDmFydGlmYWN0X3F1ZXJ5GAQgASgLMh8ucGxhdGZvcm1pZGwuY29yZS5BcnRpZmFjdFF1ZXJ5SAASMwoLYXJ0aWZhY3RfaWQYBSABKAsyHC5wbGF0Zm9ybWlkbC5jb3JlLkFydGlmYWN0SURIAEIKCghiZWhhdmlvciKiAQoMUGFyYW1ldGVyTWFwEkIKCnBhcmFtZXRlcnMYASADKAsyLi5wbGF0Zm9ybWlkbC5jb3JlLlBhcmFtZXRlck1hcC5QYXJhbWV0ZXJzRW50cnkaTgoPUGFyYW1ldGVyc0VudHJ5EgsKA2tleRgBIAEoCRIqCgV2YWx1ZRgCIAEoCzIbLnBsYXRmb3JtaWRsLmNvcmUuUGFyYW1ldGVyOgI4AWIGcHJvdG8z", [file_platformidl_core_artifact_id, file_platformidl_core_literals, file_platformidl_core_types]);
 
 /**
- * An input or output.
+ * An input or output of a task or workflow.
  *
  * @generated from message platformidl.core.Variable
  */
@@ -35,7 +35,7 @@ export type Variable = Message<"platformidl.core.Variable"> & {
   description: string;
 
   /**
-   * The artifact that an output is published as, as far as its author knows it.
+   * The artifact as which an output is published. This server stores it, and has no artifacts.
    *
    * @generated from field: platformidl.core.ArtifactID artifact_partial_id = 3;
    */
@@ -74,7 +74,7 @@ export const VariableMapSchema: GenMessage<VariableMap> = /*@__PURE__*/
   messageDesc(file_platformidl_core_interface, 1);
 
 /**
- * What goes in and what comes out.
+ * The inputs and outputs of a task or workflow.
  *
  * @generated from message platformidl.core.TypedInterface
  */
@@ -98,7 +98,7 @@ export const TypedInterfaceSchema: GenMessage<TypedInterface> = /*@__PURE__*/
   messageDesc(file_platformidl_core_interface, 2);
 
 /**
- * An input of a launch plan, and what happens when the caller leaves it out.
+ * An input of a launch plan, with its default value or the fact that it is required.
  *
  * @generated from message platformidl.core.Parameter
  */
@@ -113,7 +113,7 @@ export type Parameter = Message<"platformidl.core.Parameter"> & {
    */
   behavior: {
     /**
-     * Taken when the caller gives none.
+     * The value when the caller gives none.
      *
      * @generated from field: platformidl.core.Literal default = 2;
      */
@@ -121,7 +121,7 @@ export type Parameter = Message<"platformidl.core.Parameter"> & {
     case: "default";
   } | {
     /**
-     * True when the caller must give one.
+     * The caller must give a value. False is refused.
      *
      * @generated from field: bool required = 3;
      */
@@ -129,7 +129,7 @@ export type Parameter = Message<"platformidl.core.Parameter"> & {
     case: "required";
   } | {
     /**
-     * Refused, as `artifact_id` is: there are no artifacts.
+     * Refused, as `artifact_id` is: this server has no artifacts.
      *
      * @generated from field: platformidl.core.ArtifactQuery artifact_query = 4;
      */

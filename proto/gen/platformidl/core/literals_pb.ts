@@ -27,7 +27,7 @@ export type Primitive = Message<"platformidl.core.Primitive"> & {
    */
   value: {
     /**
-     * JSON writes it as text, as all 64-bit numbers.
+     * A text in JSON, as every 64-bit integer.
      *
      * @generated from field: int64 integer = 1;
      */
@@ -74,7 +74,7 @@ export const PrimitiveSchema: GenMessage<Primitive> = /*@__PURE__*/
   messageDesc(file_platformidl_core_literals, 0);
 
 /**
- * The value of an optional that is not there.
+ * The absent value of an optional type.
  *
  * @generated from message platformidl.core.Void
  */
@@ -100,7 +100,7 @@ export type Blob = Message<"platformidl.core.Blob"> & {
   metadata?: BlobMetadata | undefined;
 
   /**
-   * Where it lies; a folder when the type is MULTIPART.
+   * The URI of the file; of a folder when the type is MULTIPART.
    *
    * @generated from field: string uri = 3;
    */
@@ -115,7 +115,7 @@ export const BlobSchema: GenMessage<Blob> = /*@__PURE__*/
   messageDesc(file_platformidl_core_literals, 2);
 
 /**
- * What is known of a blob without opening it.
+ * The metadata of a blob: its type.
  *
  * @generated from message platformidl.core.BlobMetadata
  */
@@ -134,7 +134,7 @@ export const BlobMetadataSchema: GenMessage<BlobMetadata> = /*@__PURE__*/
   messageDesc(file_platformidl_core_literals, 3);
 
 /**
- * Bytes that stand in the literal itself.
+ * Bytes in the literal itself.
  *
  * @generated from message platformidl.core.Binary
  */
@@ -145,7 +145,7 @@ export type Binary = Message<"platformidl.core.Binary"> & {
   value: Uint8Array;
 
   /**
-   * How the bytes are encoded, such as `msgpack`.
+   * The encoding of the bytes, such as `msgpack`.
    *
    * @generated from field: string tag = 2;
    */
@@ -160,7 +160,7 @@ export const BinarySchema: GenMessage<Binary> = /*@__PURE__*/
   messageDesc(file_platformidl_core_literals, 4);
 
 /**
- * A table in the object store, in the older of two forms.
+ * A table in the object store. StructuredDataset is a newer form of the same.
  *
  * @generated from message platformidl.core.Schema
  */
@@ -184,7 +184,7 @@ export const SchemaSchema: GenMessage<Schema> = /*@__PURE__*/
   messageDesc(file_platformidl_core_literals, 5);
 
 /**
- * A value together with the variant of the union that it is of.
+ * A value of a union type, with the variant that it has.
  *
  * @generated from message platformidl.core.Union
  */
@@ -208,7 +208,7 @@ export const UnionSchema: GenMessage<Union> = /*@__PURE__*/
   messageDesc(file_platformidl_core_literals, 6);
 
 /**
- * What is known of a data set without opening it.
+ * The metadata of a data set: its type.
  *
  * @generated from message platformidl.core.StructuredDatasetMetadata
  */
@@ -297,7 +297,7 @@ export type Scalar = Message<"platformidl.core.Scalar"> & {
     case: "error";
   } | {
     /**
-     * A structure as JSON has it; numbers are doubles.
+     * A JSON object; its numbers are doubles.
      *
      * @generated from field: google.protobuf.Struct generic = 7;
      */
@@ -326,7 +326,7 @@ export const ScalarSchema: GenMessage<Scalar> = /*@__PURE__*/
   messageDesc(file_platformidl_core_literals, 9);
 
 /**
- * A value of any type, as inputs and outputs are made of.
+ * A value of any type. Inputs and outputs consist of literals.
  *
  * @generated from message platformidl.core.Literal
  */
@@ -363,14 +363,14 @@ export type Literal = Message<"platformidl.core.Literal"> & {
   } | { case: undefined; value?: undefined };
 
   /**
-   * Stands for the value in a cache key, where the value itself would not do.
+   * Replaces the value in cache keys, where the value itself is no good key.
    *
    * @generated from field: string hash = 4;
    */
   hash: string;
 
   /**
-   * Notes that travel with the value and do not change it.
+   * Notes about the value. They are stored with it, and are no part of it.
    *
    * @generated from field: map<string, string> metadata = 5;
    */
@@ -385,13 +385,13 @@ export const LiteralSchema: GenMessage<Literal> = /*@__PURE__*/
   messageDesc(file_platformidl_core_literals, 10);
 
 /**
- * Where a large literal lies, and of which type it is.
+ * The URI, the size and the type of a large literal in the object store.
  *
  * @generated from message platformidl.core.LiteralOffloadedMetadata
  */
 export type LiteralOffloadedMetadata = Message<"platformidl.core.LiteralOffloadedMetadata"> & {
   /**
-   * A serialized Literal.
+   * The URI of a serialized Literal.
    *
    * @generated from field: string uri = 1;
    */
@@ -403,7 +403,7 @@ export type LiteralOffloadedMetadata = Message<"platformidl.core.LiteralOffloade
   sizeBytes: bigint;
 
   /**
-   * Allows the type to be checked without reading the value.
+   * The type of the value, which can so be checked without reading it.
    *
    * @generated from field: platformidl.core.LiteralType inferred_type = 3;
    */
@@ -437,7 +437,7 @@ export const LiteralCollectionSchema: GenMessage<LiteralCollection> = /*@__PURE_
   messageDesc(file_platformidl_core_literals, 12);
 
 /**
- * Values by name: the inputs or outputs of something, or a map with text keys.
+ * Values by name: inputs, outputs, or a map with text keys.
  *
  * @generated from message platformidl.core.LiteralMap
  */
@@ -456,7 +456,7 @@ export const LiteralMapSchema: GenMessage<LiteralMap> = /*@__PURE__*/
   messageDesc(file_platformidl_core_literals, 13);
 
 /**
- * A list that is put together from bindings.
+ * The sources of the elements of a list.
  *
  * @generated from message platformidl.core.BindingDataCollection
  */
@@ -475,7 +475,7 @@ export const BindingDataCollectionSchema: GenMessage<BindingDataCollection> = /*
   messageDesc(file_platformidl_core_literals, 14);
 
 /**
- * A map that is put together from bindings.
+ * The sources of the values of a map, by their keys.
  *
  * @generated from message platformidl.core.BindingDataMap
  */
@@ -494,7 +494,7 @@ export const BindingDataMapSchema: GenMessage<BindingDataMap> = /*@__PURE__*/
   messageDesc(file_platformidl_core_literals, 15);
 
 /**
- * Which union a bound value is meant for.
+ * The union type of the input that a value is bound to.
  *
  * @generated from message platformidl.core.UnionInfo
  */
@@ -513,7 +513,7 @@ export const UnionInfoSchema: GenMessage<UnionInfo> = /*@__PURE__*/
   messageDesc(file_platformidl_core_literals, 16);
 
 /**
- * Where an input gets its value from: a constant, an output of another node, or a mixture of both.
+ * The source of a value: a constant, an output of another node, or a list or map of sources.
  *
  * @generated from message platformidl.core.BindingData
  */
@@ -535,7 +535,7 @@ export type BindingData = Message<"platformidl.core.BindingData"> & {
     case: "collection";
   } | {
     /**
-     * The output of a node that runs before.
+     * The output of another node, or an input of the workflow.
      *
      * @generated from field: platformidl.core.OutputReference promise = 3;
      */
@@ -569,13 +569,13 @@ export const BindingDataSchema: GenMessage<BindingData> = /*@__PURE__*/
   messageDesc(file_platformidl_core_literals, 17);
 
 /**
- * Gives one input its value.
+ * The source of the value of one input or output.
  *
  * @generated from message platformidl.core.Binding
  */
 export type Binding = Message<"platformidl.core.Binding"> & {
   /**
-   * The name of the input.
+   * The name of the input or output.
    *
    * @generated from field: string var = 1;
    */
@@ -595,7 +595,7 @@ export const BindingSchema: GenMessage<Binding> = /*@__PURE__*/
   messageDesc(file_platformidl_core_literals, 18);
 
 /**
- * A name and a text, where order or repetition matters.
+ * A name with a text value.
  *
  * @generated from message platformidl.core.KeyValuePair
  */
@@ -619,13 +619,13 @@ export const KeyValuePairSchema: GenMessage<KeyValuePair> = /*@__PURE__*/
   messageDesc(file_platformidl_core_literals, 19);
 
 /**
- * How often something that failed is tried again.
+ * The number of retries of a task or node that has failed.
  *
  * @generated from message platformidl.core.RetryStrategy
  */
 export type RetryStrategy = Message<"platformidl.core.RetryStrategy"> & {
   /**
-   * Attempts after the first.
+   * The maximum number of attempts after the first one.
    *
    * @generated from field: uint32 retries = 5;
    */

@@ -17,7 +17,7 @@ export const file_platformidl_core_metrics: GenFile = /*@__PURE__*/
   fileDesc("Ch5wbGF0Zm9ybWlkbC9jb3JlL21ldHJpY3MucHJvdG8SEHBsYXRmb3JtaWRsLmNvcmUi6wIKBFNwYW4SLgoKc3RhcnRfdGltZRgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLAoIZW5kX3RpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEkQKC3dvcmtmbG93X2lkGAMgASgLMi0ucGxhdGZvcm1pZGwuY29yZS5Xb3JrZmxvd0V4ZWN1dGlvbklkZW50aWZpZXJIABI8Cgdub2RlX2lkGAQgASgLMikucGxhdGZvcm1pZGwuY29yZS5Ob2RlRXhlY3V0aW9uSWRlbnRpZmllckgAEjwKB3Rhc2tfaWQYBSABKAsyKS5wbGF0Zm9ybWlkbC5jb3JlLlRhc2tFeGVjdXRpb25JZGVudGlmaWVySAASFgoMb3BlcmF0aW9uX2lkGAYgASgJSAASJQoFc3BhbnMYByADKAsyFi5wbGF0Zm9ybWlkbC5jb3JlLlNwYW5CBAoCaWQiTgoVRXhlY3V0aW9uTWV0cmljUmVzdWx0Eg4KBm1ldHJpYxgBIAEoCRIlCgRkYXRhGAIgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdGIGcHJvdG8z", [file_google_protobuf_struct, file_google_protobuf_timestamp, file_platformidl_core_identifier]);
 
 /**
- * A stretch of time that an execution spent on something, with the stretches that it is made of.
+ * The time that an execution spent on one thing, with the spans inside it.
  *
  * @generated from message platformidl.core.Span
  */
@@ -33,7 +33,7 @@ export type Span = Message<"platformidl.core.Span"> & {
   endTime?: Timestamp | undefined;
 
   /**
-   * What the time was spent on.
+   * The execution, node, task attempt or operation that the time was spent on.
    *
    * @generated from oneof platformidl.core.Span.id
    */
@@ -57,7 +57,7 @@ export type Span = Message<"platformidl.core.Span"> & {
     case: "taskId";
   } | {
     /**
-     * Work of the system itself, such as setting up a node.
+     * The name of an operation of the system, such as `NODE_SETUP`.
      *
      * @generated from field: string operation_id = 6;
      */

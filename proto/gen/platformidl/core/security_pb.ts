@@ -13,7 +13,7 @@ export const file_platformidl_core_security: GenFile = /*@__PURE__*/
   fileDesc("Ch9wbGF0Zm9ybWlkbC9jb3JlL3NlY3VyaXR5LnByb3RvEhBwbGF0Zm9ybWlkbC5jb3JlIrgBCgZTZWNyZXQSDQoFZ3JvdXAYASABKAkSFQoNZ3JvdXBfdmVyc2lvbhgCIAEoCRILCgNrZXkYAyABKAkSPQoRbW91bnRfcmVxdWlyZW1lbnQYBCABKA4yIi5wbGF0Zm9ybWlkbC5jb3JlLlNlY3JldC5Nb3VudFR5cGUSDwoHZW52X3ZhchgFIAEoCSIrCglNb3VudFR5cGUSBwoDQU5ZEAASCwoHRU5WX1ZBUhABEggKBEZJTEUQAiJSCgxPQXV0aDJDbGllbnQSEQoJY2xpZW50X2lkGAEgASgJEi8KDWNsaWVudF9zZWNyZXQYAiABKAsyGC5wbGF0Zm9ybWlkbC5jb3JlLlNlY3JldCKMAQoISWRlbnRpdHkSEAoIaWFtX3JvbGUYASABKAkSGwoTazhzX3NlcnZpY2VfYWNjb3VudBgCIAEoCRI1Cg1vYXV0aDJfY2xpZW50GAMgASgLMh4ucGxhdGZvcm1pZGwuY29yZS5PQXV0aDJDbGllbnQSGgoSZXhlY3V0aW9uX2lkZW50aXR5GAQgASgJIuMBChJPQXV0aDJUb2tlblJlcXVlc3QSDAoEbmFtZRgBIAEoCRI3CgR0eXBlGAIgASgOMikucGxhdGZvcm1pZGwuY29yZS5PQXV0aDJUb2tlblJlcXVlc3QuVHlwZRIuCgZjbGllbnQYAyABKAsyHi5wbGF0Zm9ybWlkbC5jb3JlLk9BdXRoMkNsaWVudBIeChZpZHBfZGlzY292ZXJ5X2VuZHBvaW50GAQgASgJEhYKDnRva2VuX2VuZHBvaW50GAUgASgJIh4KBFR5cGUSFgoSQ0xJRU5UX0NSRURFTlRJQUxTEAAingEKD1NlY3VyaXR5Q29udGV4dBIqCgZydW5fYXMYASABKAsyGi5wbGF0Zm9ybWlkbC5jb3JlLklkZW50aXR5EikKB3NlY3JldHMYAiADKAsyGC5wbGF0Zm9ybWlkbC5jb3JlLlNlY3JldBI0CgZ0b2tlbnMYAyADKAsyJC5wbGF0Zm9ybWlkbC5jb3JlLk9BdXRoMlRva2VuUmVxdWVzdGIGcHJvdG8z");
 
 /**
- * Names a secret that a task needs; never its value.
+ * The name of a secret that a task needs. The value of the secret is not here.
  *
  * @generated from message platformidl.core.Secret
  */
@@ -39,7 +39,7 @@ export type Secret = Message<"platformidl.core.Secret"> & {
   mountRequirement: Secret_MountType;
 
   /**
-   * The variable that it is put into, where the default name does not do.
+   * The environment variable for the secret, in place of the default one.
    *
    * @generated from field: string env_var = 5;
    */
@@ -54,7 +54,7 @@ export const SecretSchema: GenMessage<Secret> = /*@__PURE__*/
   messageDesc(file_platformidl_core_security, 0);
 
 /**
- * How the task gets to see it.
+ * The way in which the task gets the secret.
  *
  * @generated from enum platformidl.core.Secret.MountType
  */
@@ -127,7 +127,7 @@ export type Identity = Message<"platformidl.core.Identity"> & {
   oauth2Client?: OAuth2Client | undefined;
 
   /**
-   * The principal that the execution acts for.
+   * The principal for which the execution runs. Where it is empty, the server sets the principal of the launch.
    *
    * @generated from field: string execution_identity = 4;
    */
@@ -163,7 +163,7 @@ export type OAuth2TokenRequest = Message<"platformidl.core.OAuth2TokenRequest"> 
   client?: OAuth2Client | undefined;
 
   /**
-   * Where the issuer describes itself; used when `token_endpoint` is empty.
+   * The URL of the metadata of the issuer; used when `token_endpoint` is empty.
    *
    * @generated from field: string idp_discovery_endpoint = 4;
    */
@@ -183,7 +183,7 @@ export const OAuth2TokenRequestSchema: GenMessage<OAuth2TokenRequest> = /*@__PUR
   messageDesc(file_platformidl_core_security, 3);
 
 /**
- * How the token is got.
+ * The OAuth 2.0 grant for the token.
  *
  * @generated from enum platformidl.core.OAuth2TokenRequest.Type
  */

@@ -23,7 +23,7 @@ export const file_platformidl_core_tasks: GenFile = /*@__PURE__*/
   fileDesc("ChxwbGF0Zm9ybWlkbC9jb3JlL3Rhc2tzLnByb3RvEhBwbGF0Zm9ybWlkbC5jb3JlIroCCglSZXNvdXJjZXMSOwoIcmVxdWVzdHMYASADKAsyKS5wbGF0Zm9ybWlkbC5jb3JlLlJlc291cmNlcy5SZXNvdXJjZUVudHJ5EjkKBmxpbWl0cxgCIAMoCzIpLnBsYXRmb3JtaWRsLmNvcmUuUmVzb3VyY2VzLlJlc291cmNlRW50cnkaVgoNUmVzb3VyY2VFbnRyeRI2CgRuYW1lGAEgASgOMigucGxhdGZvcm1pZGwuY29yZS5SZXNvdXJjZXMuUmVzb3VyY2VOYW1lEg0KBXZhbHVlGAIgASgJIl0KDFJlc291cmNlTmFtZRILCgdVTktOT1dOEAASBwoDQ1BVEAESBwoDR1BVEAISCgoGTUVNT1JZEAMSCwoHU1RPUkFHRRAEEhUKEUVQSEVNRVJBTF9TVE9SQUdFEAUiawoOR1BVQWNjZWxlcmF0b3ISDgoGZGV2aWNlGAEgASgJEhcKDXVucGFydGl0aW9uZWQYAiABKAhIABIYCg5wYXJ0aXRpb25fc2l6ZRgDIAEoCUgAQhYKFHBhcnRpdGlvbl9zaXplX3ZhbHVlIkoKDFNoYXJlZE1lbW9yeRISCgptb3VudF9wYXRoGAEgASgJEhIKCm1vdW50X25hbWUYAiABKAkSEgoKc2l6ZV9saW1pdBgDIAEoCSKFAQoRRXh0ZW5kZWRSZXNvdXJjZXMSOQoPZ3B1X2FjY2VsZXJhdG9yGAEgASgLMiAucGxhdGZvcm1pZGwuY29yZS5HUFVBY2NlbGVyYXRvchI1Cg1zaGFyZWRfbWVtb3J5GAIgASgLMh4ucGxhdGZvcm1pZGwuY29yZS5TaGFyZWRNZW1vcnkimAEKD1J1bnRpbWVNZXRhZGF0YRI7CgR0eXBlGAEgASgOMi0ucGxhdGZvcm1pZGwuY29yZS5SdW50aW1lTWV0YWRhdGEuUnVudGltZVR5cGUSDwoHdmVyc2lvbhgCIAEoCRIOCgZmbGF2b3IYAyABKAkiJwoLUnVudGltZVR5cGUSCQoFT1RIRVIQABINCglGTFlURV9TREsQASLjBAoMVGFza01ldGFkYXRhEhQKDGRpc2NvdmVyYWJsZRgBIAEoCBIyCgdydW50aW1lGAIgASgLMiEucGxhdGZvcm1pZGwuY29yZS5SdW50aW1lTWV0YWRhdGESKgoHdGltZW91dBgEIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIwCgdyZXRyaWVzGAUgASgLMh8ucGxhdGZvcm1pZGwuY29yZS5SZXRyeVN0cmF0ZWd5EhkKEWRpc2NvdmVyeV92ZXJzaW9uGAYgASgJEiAKGGRlcHJlY2F0ZWRfZXJyb3JfbWVzc2FnZRgHIAEoCRIXCg1pbnRlcnJ1cHRpYmxlGAggASgISAASGgoSY2FjaGVfc2VyaWFsaXphYmxlGAkgASgIEjYKBHRhZ3MYCyADKAsyKC5wbGF0Zm9ybWlkbC5jb3JlLlRhc2tNZXRhZGF0YS5UYWdzRW50cnkSGQoRcG9kX3RlbXBsYXRlX25hbWUYDCABKAkSHwoXY2FjaGVfaWdub3JlX2lucHV0X3ZhcnMYDSADKAkSEAoIaXNfZWFnZXIYDiABKAgSMgoOZ2VuZXJhdGVzX2RlY2sYDyABKAsyGi5nb29nbGUucHJvdG9idWYuQm9vbFZhbHVlEjUKCG1ldGFkYXRhGBAgASgLMiMucGxhdGZvcm1pZGwuY29yZS5LOHNPYmplY3RNZXRhZGF0YRorCglUYWdzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIVChNpbnRlcnJ1cHRpYmxlX3ZhbHVlSgQIChALIukECgxUYXNrVGVtcGxhdGUSKAoCaWQYASABKAsyHC5wbGF0Zm9ybWlkbC5jb3JlLklkZW50aWZpZXISDAoEdHlwZRgCIAEoCRIwCghtZXRhZGF0YRgDIAEoCzIeLnBsYXRmb3JtaWRsLmNvcmUuVGFza01ldGFkYXRhEjMKCWludGVyZmFjZRgEIAEoCzIgLnBsYXRmb3JtaWRsLmNvcmUuVHlwZWRJbnRlcmZhY2USJwoGY3VzdG9tGAUgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIwCgljb250YWluZXIYBiABKAsyGy5wbGF0Zm9ybWlkbC5jb3JlLkNvbnRhaW5lckgAEisKB2s4c19wb2QYESABKAsyGC5wbGF0Zm9ybWlkbC5jb3JlLks4c1BvZEgAEiQKA3NxbBgSIAEoCzIVLnBsYXRmb3JtaWRsLmNvcmUuU3FsSAASGQoRdGFza190eXBlX3ZlcnNpb24YByABKAUSOwoQc2VjdXJpdHlfY29udGV4dBgIIAEoCzIhLnBsYXRmb3JtaWRsLmNvcmUuU2VjdXJpdHlDb250ZXh0Ej8KEmV4dGVuZGVkX3Jlc291cmNlcxgJIAEoCzIjLnBsYXRmb3JtaWRsLmNvcmUuRXh0ZW5kZWRSZXNvdXJjZXMSOgoGY29uZmlnGBAgAygLMioucGxhdGZvcm1pZGwuY29yZS5UYXNrVGVtcGxhdGUuQ29uZmlnRW50cnkaLQoLQ29uZmlnRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIICgZ0YXJnZXQiNQoNQ29udGFpbmVyUG9ydBIWCg5jb250YWluZXJfcG9ydBgBIAEoDRIMCgRuYW1lGAIgASgJIr8DCglDb250YWluZXISDQoFaW1hZ2UYASABKAkSDwoHY29tbWFuZBgCIAMoCRIMCgRhcmdzGAMgAygJEi4KCXJlc291cmNlcxgEIAEoCzIbLnBsYXRmb3JtaWRsLmNvcmUuUmVzb3VyY2VzEisKA2VudhgFIAMoCzIeLnBsYXRmb3JtaWRsLmNvcmUuS2V5VmFsdWVQYWlyEjIKBmNvbmZpZxgGIAMoCzIeLnBsYXRmb3JtaWRsLmNvcmUuS2V5VmFsdWVQYWlyQgIYARIuCgVwb3J0cxgHIAMoCzIfLnBsYXRmb3JtaWRsLmNvcmUuQ29udGFpbmVyUG9ydBI4CgtkYXRhX2NvbmZpZxgJIAEoCzIjLnBsYXRmb3JtaWRsLmNvcmUuRGF0YUxvYWRpbmdDb25maWcSPgoMYXJjaGl0ZWN0dXJlGAogASgOMigucGxhdGZvcm1pZGwuY29yZS5Db250YWluZXIuQXJjaGl0ZWN0dXJlIkkKDEFyY2hpdGVjdHVyZRILCgdVTktOT1dOEAASCQoFQU1ENjQQARIJCgVBUk02NBACEgoKBkFSTV9WNhADEgoKBkFSTV9WNxAEIqECCgpJT1N0cmF0ZWd5EkAKDWRvd25sb2FkX21vZGUYASABKA4yKS5wbGF0Zm9ybWlkbC5jb3JlLklPU3RyYXRlZ3kuRG93bmxvYWRNb2RlEjwKC3VwbG9hZF9tb2RlGAIgASgOMicucGxhdGZvcm1pZGwuY29yZS5JT1N0cmF0ZWd5LlVwbG9hZE1vZGUiTAoMRG93bmxvYWRNb2RlEhIKDkRPV05MT0FEX0VBR0VSEAASEwoPRE9XTkxPQURfU1RSRUFNEAESEwoPRE9fTk9UX0RPV05MT0FEEAIiRQoKVXBsb2FkTW9kZRISCg5VUExPQURfT05fRVhJVBAAEhAKDFVQTE9BRF9FQUdFUhABEhEKDURPX05PVF9VUExPQUQQAiL5AQoRRGF0YUxvYWRpbmdDb25maWcSDwoHZW5hYmxlZBgBIAEoCBISCgppbnB1dF9wYXRoGAIgASgJEhMKC291dHB1dF9wYXRoGAMgASgJEkQKBmZvcm1hdBgEIAEoDjI0LnBsYXRmb3JtaWRsLmNvcmUuRGF0YUxvYWRpbmdDb25maWcuTGl0ZXJhbE1hcEZvcm1hdBIxCgtpb19zdHJhdGVneRgFIAEoCzIcLnBsYXRmb3JtaWRsLmNvcmUuSU9TdHJhdGVneSIxChBMaXRlcmFsTWFwRm9ybWF0EggKBEpTT04QABIICgRZQU1MEAESCQoFUFJPVE8QAiLEAQoGSzhzUG9kEjUKCG1ldGFkYXRhGAEgASgLMiMucGxhdGZvcm1pZGwuY29yZS5LOHNPYmplY3RNZXRhZGF0YRIpCghwb2Rfc3BlYxgCIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSOAoLZGF0YV9jb25maWcYAyABKAsyIy5wbGF0Zm9ybWlkbC5jb3JlLkRhdGFMb2FkaW5nQ29uZmlnEh4KFnByaW1hcnlfY29udGFpbmVyX25hbWUYBCABKAkiggIKEUs4c09iamVjdE1ldGFkYXRhEj8KBmxhYmVscxgBIAMoCzIvLnBsYXRmb3JtaWRsLmNvcmUuSzhzT2JqZWN0TWV0YWRhdGEuTGFiZWxzRW50cnkSSQoLYW5ub3RhdGlvbnMYAiADKAsyNC5wbGF0Zm9ybWlkbC5jb3JlLks4c09iamVjdE1ldGFkYXRhLkFubm90YXRpb25zRW50cnkaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ARoyChBBbm5vdGF0aW9uc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEigQEKA1NxbBIRCglzdGF0ZW1lbnQYASABKAkSLgoHZGlhbGVjdBgCIAEoDjIdLnBsYXRmb3JtaWRsLmNvcmUuU3FsLkRpYWxlY3QiNwoHRGlhbGVjdBINCglVTkRFRklORUQQABIICgRBTlNJEAESCAoESElWRRACEgkKBU9USEVSEANiBnByb3RvMw", [file_google_protobuf_duration, file_google_protobuf_struct, file_google_protobuf_wrappers, file_platformidl_core_identifier, file_platformidl_core_interface, file_platformidl_core_literals, file_platformidl_core_security]);
 
 /**
- * What a container asks for and what it may use at most.
+ * The resources that a container requests, and the most that it may use.
  *
  * @generated from message platformidl.core.Resources
  */
@@ -73,7 +73,7 @@ export const Resources_ResourceEntrySchema: GenMessage<Resources_ResourceEntry> 
   messageDesc(file_platformidl_core_tasks, 0, 0);
 
 /**
- * What is counted.
+ * The kinds of resources.
  *
  * @generated from enum platformidl.core.Resources.ResourceName
  */
@@ -116,7 +116,7 @@ export const Resources_ResourceNameSchema: GenEnum<Resources_ResourceName> = /*@
   enumDesc(file_platformidl_core_tasks, 0, 0);
 
 /**
- * Which GPU a container needs.
+ * The GPU that a container needs.
  *
  * @generated from message platformidl.core.GPUAccelerator
  */
@@ -183,7 +183,7 @@ export const SharedMemorySchema: GenMessage<SharedMemory> = /*@__PURE__*/
   messageDesc(file_platformidl_core_tasks, 2);
 
 /**
- * Resources that are more than an amount.
+ * Resources that a quantity alone does not describe.
  *
  * @generated from message platformidl.core.ExtendedResources
  */
@@ -207,7 +207,7 @@ export const ExtendedResourcesSchema: GenMessage<ExtendedResources> = /*@__PURE_
   messageDesc(file_platformidl_core_tasks, 3);
 
 /**
- * What runs the code of a task.
+ * The software with which the task was made.
  *
  * @generated from message platformidl.core.RuntimeMetadata
  */
@@ -238,7 +238,7 @@ export const RuntimeMetadataSchema: GenMessage<RuntimeMetadata> = /*@__PURE__*/
   messageDesc(file_platformidl_core_tasks, 4);
 
 /**
- * Which software development kit has made the task.
+ * FLYTE_SDK: the task was made with a software development kit of Flyte.
  *
  * @generated from enum platformidl.core.RuntimeMetadata.RuntimeType
  */
@@ -261,13 +261,13 @@ export const RuntimeMetadata_RuntimeTypeSchema: GenEnum<RuntimeMetadata_RuntimeT
   enumDesc(file_platformidl_core_tasks, 4, 0);
 
 /**
- * How a task is run: timeout, retries, cache.
+ * Settings of the runs of a task: timeout, retries, cache.
  *
  * @generated from message platformidl.core.TaskMetadata
  */
 export type TaskMetadata = Message<"platformidl.core.TaskMetadata"> & {
   /**
-   * Its outputs are cached.
+   * The outputs of the task are cached.
    *
    * @generated from field: bool discoverable = 1;
    */
@@ -279,7 +279,7 @@ export type TaskMetadata = Message<"platformidl.core.TaskMetadata"> & {
   runtime?: RuntimeMetadata | undefined;
 
   /**
-   * Of one attempt.
+   * The time limit of one attempt.
    *
    * @generated from field: google.protobuf.Duration timeout = 4;
    */
@@ -291,14 +291,14 @@ export type TaskMetadata = Message<"platformidl.core.TaskMetadata"> & {
   retries?: RetryStrategy | undefined;
 
   /**
-   * The cache version: change it to compute anew.
+   * The version of the cache. Outputs that were cached with another version are not used.
    *
    * @generated from field: string discovery_version = 6;
    */
   discoveryVersion: string;
 
   /**
-   * Set when the task should not be used any more.
+   * Set when the task is not to be used any more: the reason.
    *
    * @generated from field: string deprecated_error_message = 7;
    */
@@ -340,14 +340,14 @@ export type TaskMetadata = Message<"platformidl.core.TaskMetadata"> & {
   cacheIgnoreInputVars: string[];
 
   /**
-   * The task starts other executions as it goes.
+   * The task launches other executions while it runs.
    *
    * @generated from field: bool is_eager = 14;
    */
   isEager: boolean;
 
   /**
-   * The task writes a report.
+   * The task writes a deck (report).
    *
    * @generated from field: google.protobuf.BoolValue generates_deck = 15;
    */
@@ -367,7 +367,7 @@ export const TaskMetadataSchema: GenMessage<TaskMetadata> = /*@__PURE__*/
   messageDesc(file_platformidl_core_tasks, 5);
 
 /**
- * A task: its interface and what runs it.
+ * A task: its interface, and the container, pod or query that it runs.
  *
  * @generated from message platformidl.core.TaskTemplate
  */
@@ -378,7 +378,7 @@ export type TaskTemplate = Message<"platformidl.core.TaskTemplate"> & {
   id?: Identifier | undefined;
 
   /**
-   * Chooses the plugin of the engine, such as `container` or `python-task`.
+   * The task type, such as `container` or `python-task`. Engines select the plugin by it.
    *
    * @generated from field: string type = 2;
    */
@@ -395,7 +395,7 @@ export type TaskTemplate = Message<"platformidl.core.TaskTemplate"> & {
   interface?: TypedInterface | undefined;
 
   /**
-   * For the plugin alone.
+   * Settings for the plugin.
    *
    * @generated from field: google.protobuf.Struct custom = 5;
    */
@@ -425,7 +425,7 @@ export type TaskTemplate = Message<"platformidl.core.TaskTemplate"> & {
   } | { case: undefined; value?: undefined };
 
   /**
-   * The version of what `custom` means.
+   * The version of the format of `custom`.
    *
    * @generated from field: int32 task_type_version = 7;
    */
@@ -442,7 +442,7 @@ export type TaskTemplate = Message<"platformidl.core.TaskTemplate"> & {
   extendedResources?: ExtendedResources | undefined;
 
   /**
-   * For the plugin as well, as texts.
+   * More settings for the plugin, as texts.
    *
    * @generated from field: map<string, string> config = 16;
    */
@@ -497,7 +497,7 @@ export type Container = Message<"platformidl.core.Container"> & {
   command: string[];
 
   /**
-   * May hold templates that the engine fills in, such as `{{.input}}`.
+   * Arguments, with placeholders that the engine replaces, such as `{{.input}}`.
    *
    * @generated from field: repeated string args = 3;
    */
@@ -581,7 +581,7 @@ export const Container_ArchitectureSchema: GenEnum<Container_Architecture> = /*@
   enumDesc(file_platformidl_core_tasks, 8, 0);
 
 /**
- * When a container's files are fetched and put away.
+ * The times at which the files of a container are downloaded and uploaded.
  *
  * @generated from message platformidl.core.IOStrategy
  */
@@ -605,7 +605,7 @@ export const IOStrategySchema: GenMessage<IOStrategy> = /*@__PURE__*/
   messageDesc(file_platformidl_core_tasks, 9);
 
 /**
- * When inputs are fetched.
+ * The time at which inputs are downloaded.
  *
  * @generated from enum platformidl.core.IOStrategy.DownloadMode
  */
@@ -633,7 +633,7 @@ export const IOStrategy_DownloadModeSchema: GenEnum<IOStrategy_DownloadMode> = /
   enumDesc(file_platformidl_core_tasks, 9, 0);
 
 /**
- * When outputs are put away.
+ * The time at which outputs are uploaded.
  *
  * @generated from enum platformidl.core.IOStrategy.UploadMode
  */
@@ -661,7 +661,7 @@ export const IOStrategy_UploadModeSchema: GenEnum<IOStrategy_UploadMode> = /*@__
   enumDesc(file_platformidl_core_tasks, 9, 1);
 
 /**
- * Lets a container that knows nothing of the platform read and write files.
+ * Gives inputs to a container as files, and takes its outputs from files.
  *
  * @generated from message platformidl.core.DataLoadingConfig
  */
@@ -672,14 +672,14 @@ export type DataLoadingConfig = Message<"platformidl.core.DataLoadingConfig"> & 
   enabled: boolean;
 
   /**
-   * The folder where it finds its inputs.
+   * The folder with the inputs.
    *
    * @generated from field: string input_path = 2;
    */
   inputPath: string;
 
   /**
-   * The folder where it leaves its outputs.
+   * The folder to which the container writes its outputs.
    *
    * @generated from field: string output_path = 3;
    */
@@ -704,7 +704,7 @@ export const DataLoadingConfigSchema: GenMessage<DataLoadingConfig> = /*@__PURE_
   messageDesc(file_platformidl_core_tasks, 10);
 
 /**
- * How inputs are written down for it.
+ * The format of the file with the inputs.
  *
  * @generated from enum platformidl.core.DataLoadingConfig.LiteralMapFormat
  */
@@ -732,7 +732,7 @@ export const DataLoadingConfig_LiteralMapFormatSchema: GenEnum<DataLoadingConfig
   enumDesc(file_platformidl_core_tasks, 10, 0);
 
 /**
- * A pod to run, where one container is not enough.
+ * A Kubernetes pod to run.
  *
  * @generated from message platformidl.core.K8sPod
  */
@@ -743,7 +743,7 @@ export type K8sPod = Message<"platformidl.core.K8sPod"> & {
   metadata?: K8sObjectMetadata | undefined;
 
   /**
-   * A PodSpec of Kubernetes.
+   * A PodSpec, in the JSON form of Kubernetes.
    *
    * @generated from field: google.protobuf.Struct pod_spec = 2;
    */
@@ -755,7 +755,7 @@ export type K8sPod = Message<"platformidl.core.K8sPod"> & {
   dataConfig?: DataLoadingConfig | undefined;
 
   /**
-   * The container that the task's outputs come from.
+   * The name of the container that writes the outputs of the task.
    *
    * @generated from field: string primary_container_name = 4;
    */
@@ -770,7 +770,7 @@ export const K8sPodSchema: GenMessage<K8sPod> = /*@__PURE__*/
   messageDesc(file_platformidl_core_tasks, 11);
 
 /**
- * Labels and annotations of what is made in the cluster.
+ * Labels and annotations of objects in the cluster.
  *
  * @generated from message platformidl.core.K8sObjectMetadata
  */
@@ -818,7 +818,7 @@ export const SqlSchema: GenMessage<Sql> = /*@__PURE__*/
   messageDesc(file_platformidl_core_tasks, 13);
 
 /**
- * The language that the statement is written in.
+ * The dialect of the statement.
  *
  * @generated from enum platformidl.core.Sql.Dialect
  */

@@ -14,7 +14,7 @@ export const file_platformidl_core_types: GenFile = /*@__PURE__*/
   fileDesc("ChxwbGF0Zm9ybWlkbC9jb3JlL3R5cGVzLnByb3RvEhBwbGF0Zm9ybWlkbC5jb3JlIpICCgpTY2hlbWFUeXBlEjoKB2NvbHVtbnMYAyADKAsyKS5wbGF0Zm9ybWlkbC5jb3JlLlNjaGVtYVR5cGUuU2NoZW1hQ29sdW1uGscBCgxTY2hlbWFDb2x1bW4SDAoEbmFtZRgBIAEoCRJICgR0eXBlGAIgASgOMjoucGxhdGZvcm1pZGwuY29yZS5TY2hlbWFUeXBlLlNjaGVtYUNvbHVtbi5TY2hlbWFDb2x1bW5UeXBlIl8KEFNjaGVtYUNvbHVtblR5cGUSCwoHSU5URUdFUhAAEgkKBUZMT0FUEAESCgoGU1RSSU5HEAISCwoHQk9PTEVBThADEgwKCERBVEVUSU1FEAQSDAoIRFVSQVRJT04QBSKAAgoVU3RydWN0dXJlZERhdGFzZXRUeXBlEkYKB2NvbHVtbnMYASADKAsyNS5wbGF0Zm9ybWlkbC5jb3JlLlN0cnVjdHVyZWREYXRhc2V0VHlwZS5EYXRhc2V0Q29sdW1uEg4KBmZvcm1hdBgCIAEoCRIcChRleHRlcm5hbF9zY2hlbWFfdHlwZRgDIAEoCRIdChVleHRlcm5hbF9zY2hlbWFfYnl0ZXMYBCABKAwaUgoNRGF0YXNldENvbHVtbhIMCgRuYW1lGAEgASgJEjMKDGxpdGVyYWxfdHlwZRgCIAEoCzIdLnBsYXRmb3JtaWRsLmNvcmUuTGl0ZXJhbFR5cGUikgEKCEJsb2JUeXBlEg4KBmZvcm1hdBgBIAEoCRJFCg5kaW1lbnNpb25hbGl0eRgCIAEoDjItLnBsYXRmb3JtaWRsLmNvcmUuQmxvYlR5cGUuQmxvYkRpbWVuc2lvbmFsaXR5Ii8KEkJsb2JEaW1lbnNpb25hbGl0eRIKCgZTSU5HTEUQABINCglNVUxUSVBBUlQQASIaCghFbnVtVHlwZRIOCgZ2YWx1ZXMYASADKAkiPAoJVW5pb25UeXBlEi8KCHZhcmlhbnRzGAEgAygLMh0ucGxhdGZvcm1pZGwuY29yZS5MaXRlcmFsVHlwZSK9AQoNVHlwZVN0cnVjdHVyZRILCgN0YWcYASABKAkSSgoOZGF0YWNsYXNzX3R5cGUYAiADKAsyMi5wbGF0Zm9ybWlkbC5jb3JlLlR5cGVTdHJ1Y3R1cmUuRGF0YWNsYXNzVHlwZUVudHJ5GlMKEkRhdGFjbGFzc1R5cGVFbnRyeRILCgNrZXkYASABKAkSLAoFdmFsdWUYAiABKAsyHS5wbGF0Zm9ybWlkbC5jb3JlLkxpdGVyYWxUeXBlOgI4ASI+Cg5UeXBlQW5ub3RhdGlvbhIsCgthbm5vdGF0aW9ucxgBIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3Qi2QQKC0xpdGVyYWxUeXBlEi4KBnNpbXBsZRgBIAEoDjIcLnBsYXRmb3JtaWRsLmNvcmUuU2ltcGxlVHlwZUgAEi4KBnNjaGVtYRgCIAEoCzIcLnBsYXRmb3JtaWRsLmNvcmUuU2NoZW1hVHlwZUgAEjgKD2NvbGxlY3Rpb25fdHlwZRgDIAEoCzIdLnBsYXRmb3JtaWRsLmNvcmUuTGl0ZXJhbFR5cGVIABI3Cg5tYXBfdmFsdWVfdHlwZRgEIAEoCzIdLnBsYXRmb3JtaWRsLmNvcmUuTGl0ZXJhbFR5cGVIABIqCgRibG9iGAUgASgLMhoucGxhdGZvcm1pZGwuY29yZS5CbG9iVHlwZUgAEi8KCWVudW1fdHlwZRgHIAEoCzIaLnBsYXRmb3JtaWRsLmNvcmUuRW51bVR5cGVIABJKChdzdHJ1Y3R1cmVkX2RhdGFzZXRfdHlwZRgIIAEoCzInLnBsYXRmb3JtaWRsLmNvcmUuU3RydWN0dXJlZERhdGFzZXRUeXBlSAASMQoKdW5pb25fdHlwZRgKIAEoCzIbLnBsYXRmb3JtaWRsLmNvcmUuVW5pb25UeXBlSAASKQoIbWV0YWRhdGEYBiABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0EjQKCmFubm90YXRpb24YCSABKAsyIC5wbGF0Zm9ybWlkbC5jb3JlLlR5cGVBbm5vdGF0aW9uEjIKCXN0cnVjdHVyZRgLIAEoCzIfLnBsYXRmb3JtaWRsLmNvcmUuVHlwZVN0cnVjdHVyZUIGCgR0eXBlImYKD091dHB1dFJlZmVyZW5jZRIPCgdub2RlX2lkGAEgASgJEgsKA3ZhchgCIAEoCRI1CglhdHRyX3BhdGgYAyADKAsyIi5wbGF0Zm9ybWlkbC5jb3JlLlByb21pc2VBdHRyaWJ1dGUiSAoQUHJvbWlzZUF0dHJpYnV0ZRIWCgxzdHJpbmdfdmFsdWUYASABKAlIABITCglpbnRfdmFsdWUYAiABKAVIAEIHCgV2YWx1ZSIwCgVFcnJvchIWCg5mYWlsZWRfbm9kZV9pZBgBIAEoCRIPCgdtZXNzYWdlGAIgASgJKoYBCgpTaW1wbGVUeXBlEggKBE5PTkUQABILCgdJTlRFR0VSEAESCQoFRkxPQVQQAhIKCgZTVFJJTkcQAxILCgdCT09MRUFOEAQSDAoIREFURVRJTUUQBRIMCghEVVJBVElPThAGEgoKBkJJTkFSWRAHEgkKBUVSUk9SEAgSCgoGU1RSVUNUEAliBnByb3RvMw", [file_google_protobuf_struct]);
 
 /**
- * The type of a Schema. Without columns it takes any.
+ * The type of a Schema. Columns are checked only where both types have some.
  *
  * @generated from message platformidl.core.SchemaType
  */
@@ -57,7 +57,7 @@ export const SchemaType_SchemaColumnSchema: GenMessage<SchemaType_SchemaColumn> 
   messageDesc(file_platformidl_core_types, 0, 0);
 
 /**
- * What a column can hold.
+ * The types of columns.
  *
  * @generated from enum platformidl.core.SchemaType.SchemaColumn.SchemaColumnType
  */
@@ -100,7 +100,7 @@ export const SchemaType_SchemaColumn_SchemaColumnTypeSchema: GenEnum<SchemaType_
   enumDesc(file_platformidl_core_types, 0, 0, 0);
 
 /**
- * The type of a structured data set. Without columns it takes any.
+ * The type of a structured data set. Columns are checked only where both types have some.
  *
  * @generated from message platformidl.core.StructuredDatasetType
  */
@@ -111,14 +111,14 @@ export type StructuredDatasetType = Message<"platformidl.core.StructuredDatasetT
   columns: StructuredDatasetType_DatasetColumn[];
 
   /**
-   * Of the files, such as `parquet`; empty takes any.
+   * The format of the files, such as `parquet`; empty for any format.
    *
    * @generated from field: string format = 2;
    */
   format: string;
 
   /**
-   * Of what kind `external_schema_bytes` are, such as `arrow`.
+   * The format of `external_schema_bytes`, such as `arrow`.
    *
    * @generated from field: string external_schema_type = 3;
    */
@@ -168,7 +168,7 @@ export const StructuredDatasetType_DatasetColumnSchema: GenMessage<StructuredDat
  */
 export type BlobType = Message<"platformidl.core.BlobType"> & {
   /**
-   * Such as `csv`; empty takes any.
+   * The format of the file, such as `csv`; empty for any format.
    *
    * @generated from field: string format = 1;
    */
@@ -188,7 +188,7 @@ export const BlobTypeSchema: GenMessage<BlobType> = /*@__PURE__*/
   messageDesc(file_platformidl_core_types, 2);
 
 /**
- * One file, or a folder of many.
+ * One file, or a folder of files.
  *
  * @generated from enum platformidl.core.BlobType.BlobDimensionality
  */
@@ -211,7 +211,7 @@ export const BlobType_BlobDimensionalitySchema: GenEnum<BlobType_BlobDimensional
   enumDesc(file_platformidl_core_types, 2, 0);
 
 /**
- * Texts of which a value is one.
+ * A list of texts. A value is one of them.
  *
  * @generated from message platformidl.core.EnumType
  */
@@ -230,13 +230,13 @@ export const EnumTypeSchema: GenMessage<EnumType> = /*@__PURE__*/
   messageDesc(file_platformidl_core_types, 3);
 
 /**
- * Types of which a value has one.
+ * A list of types. A value has one of them.
  *
  * @generated from message platformidl.core.UnionType
  */
 export type UnionType = Message<"platformidl.core.UnionType"> & {
   /**
-   * Tried in order, unless tags tell them apart.
+   * A value without a union type is accepted where it fits exactly one variant.
    *
    * @generated from field: repeated platformidl.core.LiteralType variants = 1;
    */
@@ -251,20 +251,20 @@ export const UnionTypeSchema: GenMessage<UnionType> = /*@__PURE__*/
   messageDesc(file_platformidl_core_types, 4);
 
 /**
- * Tells apart types that are the same on the wire.
+ * Distinguishes types that are otherwise equal.
  *
  * @generated from message platformidl.core.TypeStructure
  */
 export type TypeStructure = Message<"platformidl.core.TypeStructure"> & {
   /**
-   * The name of a variant of a union.
+   * The name of the type. A simple type or enum with a tag fits only one with the same tag.
    *
    * @generated from field: string tag = 1;
    */
   tag: string;
 
   /**
-   * The fields of a structure, by name.
+   * The types of the fields of a JSON object, by name.
    *
    * @generated from field: map<string, platformidl.core.LiteralType> dataclass_type = 2;
    */
@@ -279,7 +279,7 @@ export const TypeStructureSchema: GenMessage<TypeStructure> = /*@__PURE__*/
   messageDesc(file_platformidl_core_types, 5);
 
 /**
- * Notes of the author of a type; they take no part in type checks.
+ * Notes of the author of a type. They play no part in type checks.
  *
  * @generated from message platformidl.core.TypeAnnotation
  */
@@ -361,7 +361,7 @@ export type LiteralType = Message<"platformidl.core.LiteralType"> & {
   } | { case: undefined; value?: undefined };
 
   /**
-   * Notes, such as a JSON schema; they take part in type checks only for structures.
+   * Notes, such as a JSON schema. Type checks compare them for STRUCT only.
    *
    * @generated from field: google.protobuf.Struct metadata = 6;
    */
@@ -386,13 +386,13 @@ export const LiteralTypeSchema: GenMessage<LiteralType> = /*@__PURE__*/
   messageDesc(file_platformidl_core_types, 7);
 
 /**
- * Names an output of a node, or a part of it.
+ * The output of a node, a value inside it, or an input of the workflow.
  *
  * @generated from message platformidl.core.OutputReference
  */
 export type OutputReference = Message<"platformidl.core.OutputReference"> & {
   /**
-   * Empty, or the start node, for an input of the workflow itself.
+   * The node; empty or `start-node` for an input of the workflow.
    *
    * @generated from field: string node_id = 1;
    */
@@ -404,7 +404,7 @@ export type OutputReference = Message<"platformidl.core.OutputReference"> & {
   var: string;
 
   /**
-   * The way to a part of the output, from the outside in.
+   * The path to a value inside the output, beginning at the output.
    *
    * @generated from field: repeated platformidl.core.PromiseAttribute attr_path = 3;
    */
@@ -419,7 +419,7 @@ export const OutputReferenceSchema: GenMessage<OutputReference> = /*@__PURE__*/
   messageDesc(file_platformidl_core_types, 8);
 
 /**
- * One step into a value: a key, or an index from 0.
+ * A step of a path into a value: a key, or an index from 0.
  *
  * @generated from message platformidl.core.PromiseAttribute
  */
@@ -450,13 +450,13 @@ export const PromiseAttributeSchema: GenMessage<PromiseAttribute> = /*@__PURE__*
   messageDesc(file_platformidl_core_types, 9);
 
 /**
- * A failure, as a value that a branch can end in.
+ * A failure as a value: the error of a branch without a matching condition, or an input of a failure node.
  *
  * @generated from message platformidl.core.Error
  */
 export type Error = Message<"platformidl.core.Error"> & {
   /**
-   * The node it is about; for a branch without a match, the name of the condition.
+   * The node that has failed, where it is known.
    *
    * @generated from field: string failed_node_id = 1;
    */
@@ -482,7 +482,7 @@ export const ErrorSchema: GenMessage<Error> = /*@__PURE__*/
  */
 export enum SimpleType {
   /**
-   * No value at all.
+   * The type of the absent value.
    *
    * @generated from enum value: NONE = 0;
    */
@@ -529,7 +529,7 @@ export enum SimpleType {
   ERROR = 8,
 
   /**
-   * A structure as JSON has it.
+   * A JSON object.
    *
    * @generated from enum value: STRUCT = 9;
    */

@@ -30,7 +30,7 @@ export const file_platformidl_core_workflow: GenFile = /*@__PURE__*/
   fileDesc("Ch9wbGF0Zm9ybWlkbC9jb3JlL3dvcmtmbG93LnByb3RvEhBwbGF0Zm9ybWlkbC5jb3JlImwKB0lmQmxvY2sSNgoJY29uZGl0aW9uGAEgASgLMiMucGxhdGZvcm1pZGwuY29yZS5Cb29sZWFuRXhwcmVzc2lvbhIpCgl0aGVuX25vZGUYAiABKAsyFi5wbGF0Zm9ybWlkbC5jb3JlLk5vZGUiwgEKC0lmRWxzZUJsb2NrEicKBGNhc2UYASABKAsyGS5wbGF0Zm9ybWlkbC5jb3JlLklmQmxvY2sSKAoFb3RoZXIYAiADKAsyGS5wbGF0Zm9ybWlkbC5jb3JlLklmQmxvY2sSKwoJZWxzZV9ub2RlGAMgASgLMhYucGxhdGZvcm1pZGwuY29yZS5Ob2RlSAASKAoFZXJyb3IYBCABKAsyFy5wbGF0Zm9ybWlkbC5jb3JlLkVycm9ySABCCQoHZGVmYXVsdCI8CgpCcmFuY2hOb2RlEi4KB2lmX2Vsc2UYASABKAsyHS5wbGF0Zm9ybWlkbC5jb3JlLklmRWxzZUJsb2NrIoUBCghUYXNrTm9kZRI0CgxyZWZlcmVuY2VfaWQYASABKAsyHC5wbGF0Zm9ybWlkbC5jb3JlLklkZW50aWZpZXJIABI2CglvdmVycmlkZXMYAiABKAsyIy5wbGF0Zm9ybWlkbC5jb3JlLlRhc2tOb2RlT3ZlcnJpZGVzQgsKCXJlZmVyZW5jZSKNAQoMV29ya2Zsb3dOb2RlEjYKDmxhdW5jaHBsYW5fcmVmGAEgASgLMhwucGxhdGZvcm1pZGwuY29yZS5JZGVudGlmaWVySAASOAoQc3ViX3dvcmtmbG93X3JlZhgCIAEoCzIcLnBsYXRmb3JtaWRsLmNvcmUuSWRlbnRpZmllckgAQgsKCXJlZmVyZW5jZSIlChBBcHByb3ZlQ29uZGl0aW9uEhEKCXNpZ25hbF9pZBgBIAEoCSJvCg9TaWduYWxDb25kaXRpb24SEQoJc2lnbmFsX2lkGAEgASgJEisKBHR5cGUYAiABKAsyHS5wbGF0Zm9ybWlkbC5jb3JlLkxpdGVyYWxUeXBlEhwKFG91dHB1dF92YXJpYWJsZV9uYW1lGAMgASgJIj0KDlNsZWVwQ29uZGl0aW9uEisKCGR1cmF0aW9uGAEgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uIrYBCghHYXRlTm9kZRI1CgdhcHByb3ZlGAEgASgLMiIucGxhdGZvcm1pZGwuY29yZS5BcHByb3ZlQ29uZGl0aW9uSAASMwoGc2lnbmFsGAIgASgLMiEucGxhdGZvcm1pZGwuY29yZS5TaWduYWxDb25kaXRpb25IABIxCgVzbGVlcBgDIAEoCzIgLnBsYXRmb3JtaWRsLmNvcmUuU2xlZXBDb25kaXRpb25IAEILCgljb25kaXRpb24ijAQKCUFycmF5Tm9kZRIkCgRub2RlGAEgASgLMhYucGxhdGZvcm1pZGwuY29yZS5Ob2RlEhUKC3BhcmFsbGVsaXNtGAIgASgNSAASFwoNbWluX3N1Y2Nlc3NlcxgDIAEoDUgBEhsKEW1pbl9zdWNjZXNzX3JhdGlvGAQgASgCSAESQQoOZXhlY3V0aW9uX21vZGUYBSABKA4yKS5wbGF0Zm9ybWlkbC5jb3JlLkFycmF5Tm9kZS5FeGVjdXRpb25Nb2RlEkIKHmlzX29yaWdpbmFsX3N1Yl9ub2RlX2ludGVyZmFjZRgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5Cb29sVmFsdWUSNwoJZGF0YV9tb2RlGAcgASgOMiQucGxhdGZvcm1pZGwuY29yZS5BcnJheU5vZGUuRGF0YU1vZGUSFAoMYm91bmRfaW5wdXRzGAggAygJEhkKEXJ1bl9hbGxfc3ViX25vZGVzGAkgASgIIjIKDUV4ZWN1dGlvbk1vZGUSEQoNTUlOSU1BTF9TVEFURRAAEg4KCkZVTExfU1RBVEUQASI9CghEYXRhTW9kZRIVChFTSU5HTEVfSU5QVVRfRklMRRAAEhoKFklORElWSURVQUxfSU5QVVRfRklMRVMQAUIUChJwYXJhbGxlbGlzbV9vcHRpb25CEgoQc3VjY2Vzc19jcml0ZXJpYSKnAwoMTm9kZU1ldGFkYXRhEgwKBG5hbWUYASABKAkSKgoHdGltZW91dBgEIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIwCgdyZXRyaWVzGAUgASgLMh8ucGxhdGZvcm1pZGwuY29yZS5SZXRyeVN0cmF0ZWd5EhcKDWludGVycnVwdGlibGUYBiABKAhIABITCgljYWNoZWFibGUYByABKAhIARIXCg1jYWNoZV92ZXJzaW9uGAggASgJSAISHAoSY2FjaGVfc2VyaWFsaXphYmxlGAkgASgISAMSOgoGY29uZmlnGAogAygLMioucGxhdGZvcm1pZGwuY29yZS5Ob2RlTWV0YWRhdGEuQ29uZmlnRW50cnkaLQoLQ29uZmlnRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIVChNpbnRlcnJ1cHRpYmxlX3ZhbHVlQhEKD2NhY2hlYWJsZV92YWx1ZUIVChNjYWNoZV92ZXJzaW9uX3ZhbHVlQhoKGGNhY2hlX3NlcmlhbGl6YWJsZV92YWx1ZSIjCgVBbGlhcxILCgN2YXIYASABKAkSDQoFYWxpYXMYAiABKAkiyAMKBE5vZGUSCgoCaWQYASABKAkSMAoIbWV0YWRhdGEYAiABKAsyHi5wbGF0Zm9ybWlkbC5jb3JlLk5vZGVNZXRhZGF0YRIpCgZpbnB1dHMYAyADKAsyGS5wbGF0Zm9ybWlkbC5jb3JlLkJpbmRpbmcSGQoRdXBzdHJlYW1fbm9kZV9pZHMYBCADKAkSLwoOb3V0cHV0X2FsaWFzZXMYBSADKAsyFy5wbGF0Zm9ybWlkbC5jb3JlLkFsaWFzEi8KCXRhc2tfbm9kZRgGIAEoCzIaLnBsYXRmb3JtaWRsLmNvcmUuVGFza05vZGVIABI3Cg13b3JrZmxvd19ub2RlGAcgASgLMh4ucGxhdGZvcm1pZGwuY29yZS5Xb3JrZmxvd05vZGVIABIzCgticmFuY2hfbm9kZRgIIAEoCzIcLnBsYXRmb3JtaWRsLmNvcmUuQnJhbmNoTm9kZUgAEi8KCWdhdGVfbm9kZRgJIAEoCzIaLnBsYXRmb3JtaWRsLmNvcmUuR2F0ZU5vZGVIABIxCgphcnJheV9ub2RlGAogASgLMhsucGxhdGZvcm1pZGwuY29yZS5BcnJheU5vZGVIAEIICgZ0YXJnZXQi1gIKEFdvcmtmbG93TWV0YWRhdGESPgoScXVhbGl0eV9vZl9zZXJ2aWNlGAEgASgLMiIucGxhdGZvcm1pZGwuY29yZS5RdWFsaXR5T2ZTZXJ2aWNlEkYKCm9uX2ZhaWx1cmUYAiABKA4yMi5wbGF0Zm9ybWlkbC5jb3JlLldvcmtmbG93TWV0YWRhdGEuT25GYWlsdXJlUG9saWN5EjoKBHRhZ3MYAyADKAsyLC5wbGF0Zm9ybWlkbC5jb3JlLldvcmtmbG93TWV0YWRhdGEuVGFnc0VudHJ5GisKCVRhZ3NFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIlEKD09uRmFpbHVyZVBvbGljeRIUChBGQUlMX0lNTUVESUFURUxZEAASKAokRkFJTF9BRlRFUl9FWEVDVVRBQkxFX05PREVTX0NPTVBMRVRFEAEiMQoYV29ya2Zsb3dNZXRhZGF0YURlZmF1bHRzEhUKDWludGVycnVwdGlibGUYASABKAgi7wIKEFdvcmtmbG93VGVtcGxhdGUSKAoCaWQYASABKAsyHC5wbGF0Zm9ybWlkbC5jb3JlLklkZW50aWZpZXISNAoIbWV0YWRhdGEYAiABKAsyIi5wbGF0Zm9ybWlkbC5jb3JlLldvcmtmbG93TWV0YWRhdGESMwoJaW50ZXJmYWNlGAMgASgLMiAucGxhdGZvcm1pZGwuY29yZS5UeXBlZEludGVyZmFjZRIlCgVub2RlcxgEIAMoCzIWLnBsYXRmb3JtaWRsLmNvcmUuTm9kZRIqCgdvdXRwdXRzGAUgAygLMhkucGxhdGZvcm1pZGwuY29yZS5CaW5kaW5nEiwKDGZhaWx1cmVfbm9kZRgGIAEoCzIWLnBsYXRmb3JtaWRsLmNvcmUuTm9kZRJFChFtZXRhZGF0YV9kZWZhdWx0cxgHIAEoCzIqLnBsYXRmb3JtaWRsLmNvcmUuV29ya2Zsb3dNZXRhZGF0YURlZmF1bHRzIs0BChFUYXNrTm9kZU92ZXJyaWRlcxIuCglyZXNvdXJjZXMYASABKAsyGy5wbGF0Zm9ybWlkbC5jb3JlLlJlc291cmNlcxI/ChJleHRlbmRlZF9yZXNvdXJjZXMYAiABKAsyIy5wbGF0Zm9ybWlkbC5jb3JlLkV4dGVuZGVkUmVzb3VyY2VzEhcKD2NvbnRhaW5lcl9pbWFnZRgDIAEoCRIuCgxwb2RfdGVtcGxhdGUYBCABKAsyGC5wbGF0Zm9ybWlkbC5jb3JlLks4c1BvZCKnAQoSTGF1bmNoUGxhblRlbXBsYXRlEigKAmlkGAEgASgLMhwucGxhdGZvcm1pZGwuY29yZS5JZGVudGlmaWVyEjMKCWludGVyZmFjZRgCIAEoCzIgLnBsYXRmb3JtaWRsLmNvcmUuVHlwZWRJbnRlcmZhY2USMgoMZml4ZWRfaW5wdXRzGAMgASgLMhwucGxhdGZvcm1pZGwuY29yZS5MaXRlcmFsTWFwYgZwcm90bzM", [file_google_protobuf_duration, file_google_protobuf_wrappers, file_platformidl_core_condition, file_platformidl_core_execution, file_platformidl_core_identifier, file_platformidl_core_interface, file_platformidl_core_literals, file_platformidl_core_security, file_platformidl_core_tasks, file_platformidl_core_types]);
 
 /**
- * A condition, and the node that runs when it holds.
+ * A condition, and the node that runs when the condition is true.
  *
  * @generated from message platformidl.core.IfBlock
  */
@@ -54,7 +54,7 @@ export const IfBlockSchema: GenMessage<IfBlock> = /*@__PURE__*/
   messageDesc(file_platformidl_core_workflow, 0);
 
 /**
- * Conditions that are tried in order, and what happens when none holds.
+ * Conditions in the order of their evaluation, and the node or the error when none is true.
  *
  * @generated from message platformidl.core.IfElseBlock
  */
@@ -80,7 +80,7 @@ export type IfElseBlock = Message<"platformidl.core.IfElseBlock"> & {
     case: "elseNode";
   } | {
     /**
-     * The branch fails so when no condition holds.
+     * The error of the branch when no condition is true.
      *
      * @generated from field: platformidl.core.Error error = 4;
      */
@@ -97,7 +97,7 @@ export const IfElseBlockSchema: GenMessage<IfElseBlock> = /*@__PURE__*/
   messageDesc(file_platformidl_core_workflow, 1);
 
 /**
- * Runs one of several nodes.
+ * Runs one of several nodes, selected by conditions.
  *
  * @generated from message platformidl.core.BranchNode
  */
@@ -133,7 +133,7 @@ export type TaskNode = Message<"platformidl.core.TaskNode"> & {
   } | { case: undefined; value?: undefined };
 
   /**
-   * Of what the task asks for itself.
+   * Settings in place of those of the task.
    *
    * @generated from field: platformidl.core.TaskNodeOverrides overrides = 2;
    */
@@ -148,7 +148,7 @@ export const TaskNodeSchema: GenMessage<TaskNode> = /*@__PURE__*/
   messageDesc(file_platformidl_core_workflow, 3);
 
 /**
- * Runs another workflow: as an execution of its own, or inside this one.
+ * Runs another workflow: as another execution, or inside this one.
  *
  * @generated from message platformidl.core.WorkflowNode
  */
@@ -158,7 +158,7 @@ export type WorkflowNode = Message<"platformidl.core.WorkflowNode"> & {
    */
   reference: {
     /**
-     * A child execution is created from this launch plan.
+     * The launch plan of a child execution.
      *
      * @generated from field: platformidl.core.Identifier launchplan_ref = 1;
      */
@@ -166,7 +166,7 @@ export type WorkflowNode = Message<"platformidl.core.WorkflowNode"> & {
     case: "launchplanRef";
   } | {
     /**
-     * Runs within this execution.
+     * A workflow that runs inside this execution.
      *
      * @generated from field: platformidl.core.Identifier sub_workflow_ref = 2;
      */
@@ -183,7 +183,7 @@ export const WorkflowNodeSchema: GenMessage<WorkflowNode> = /*@__PURE__*/
   messageDesc(file_platformidl_core_workflow, 4);
 
 /**
- * Waits for an approval.
+ * Waits for a signal of type BOOLEAN: an approval.
  *
  * @generated from message platformidl.core.ApproveCondition
  */
@@ -202,7 +202,7 @@ export const ApproveConditionSchema: GenMessage<ApproveCondition> = /*@__PURE__*
   messageDesc(file_platformidl_core_workflow, 5);
 
 /**
- * Waits for a value.
+ * Waits for a signal, which has a value.
  *
  * @generated from message platformidl.core.SignalCondition
  */
@@ -218,7 +218,7 @@ export type SignalCondition = Message<"platformidl.core.SignalCondition"> & {
   type?: LiteralType | undefined;
 
   /**
-   * The output of the node that the value becomes.
+   * The name of the output of the node that has the value.
    *
    * @generated from field: string output_variable_name = 3;
    */
@@ -233,7 +233,7 @@ export const SignalConditionSchema: GenMessage<SignalCondition> = /*@__PURE__*/
   messageDesc(file_platformidl_core_workflow, 6);
 
 /**
- * Waits for some time.
+ * Waits for a time.
  *
  * @generated from message platformidl.core.SleepCondition
  */
@@ -252,7 +252,7 @@ export const SleepConditionSchema: GenMessage<SleepCondition> = /*@__PURE__*/
   messageDesc(file_platformidl_core_workflow, 7);
 
 /**
- * Waits.
+ * Waits for an approval, a signal or a time.
  *
  * @generated from message platformidl.core.GateNode
  */
@@ -295,7 +295,7 @@ export const GateNodeSchema: GenMessage<GateNode> = /*@__PURE__*/
  */
 export type ArrayNode = Message<"platformidl.core.ArrayNode"> & {
   /**
-   * What runs for each element.
+   * The node that runs for each element.
    *
    * @generated from field: platformidl.core.Node node = 1;
    */
@@ -306,7 +306,7 @@ export type ArrayNode = Message<"platformidl.core.ArrayNode"> & {
    */
   parallelismOption: {
     /**
-     * Elements at once; 0 is no limit of its own.
+     * The maximum number of elements that run at once; 0 sets none.
      *
      * @generated from field: uint32 parallelism = 2;
      */
@@ -319,7 +319,7 @@ export type ArrayNode = Message<"platformidl.core.ArrayNode"> & {
    */
   successCriteria: {
     /**
-     * How many elements must succeed.
+     * The number of elements that must succeed.
      *
      * @generated from field: uint32 min_successes = 3;
      */
@@ -327,7 +327,7 @@ export type ArrayNode = Message<"platformidl.core.ArrayNode"> & {
     case: "minSuccesses";
   } | {
     /**
-     * The same as a share of all, from 0 to 1.
+     * The share of elements that must succeed, from 0 to 1.
      *
      * @generated from field: float min_success_ratio = 4;
      */
@@ -341,7 +341,7 @@ export type ArrayNode = Message<"platformidl.core.ArrayNode"> & {
   executionMode: ArrayNode_ExecutionMode;
 
   /**
-   * True when the inner node has the interface of one element; false when it is of lists already.
+   * True when the inner node has the interface of one element; otherwise its interface has lists already.
    *
    * @generated from field: google.protobuf.BoolValue is_original_sub_node_interface = 6;
    */
@@ -360,7 +360,7 @@ export type ArrayNode = Message<"platformidl.core.ArrayNode"> & {
   boundInputs: string[];
 
   /**
-   * Go on with the other elements when one has failed.
+   * The other elements run on when one has failed.
    *
    * @generated from field: bool run_all_sub_nodes = 9;
    */
@@ -375,20 +375,20 @@ export const ArrayNodeSchema: GenMessage<ArrayNode> = /*@__PURE__*/
   messageDesc(file_platformidl_core_workflow, 9);
 
 /**
- * How much is reported of each element.
+ * The reports about each element.
  *
  * @generated from enum platformidl.core.ArrayNode.ExecutionMode
  */
 export enum ArrayNode_ExecutionMode {
   /**
-   * Elements are external resources of one task execution.
+   * Elements are reported as external resources of one task execution.
    *
    * @generated from enum value: MINIMAL_STATE = 0;
    */
   MINIMAL_STATE = 0,
 
   /**
-   * Each element is a node execution.
+   * Each element is reported as a node execution.
    *
    * @generated from enum value: FULL_STATE = 1;
    */
@@ -402,7 +402,7 @@ export const ArrayNode_ExecutionModeSchema: GenEnum<ArrayNode_ExecutionMode> = /
   enumDesc(file_platformidl_core_workflow, 9, 0);
 
 /**
- * How elements get their inputs.
+ * The files from which elements read their inputs.
  *
  * @generated from enum platformidl.core.ArrayNode.DataMode
  */
@@ -425,13 +425,13 @@ export const ArrayNode_DataModeSchema: GenEnum<ArrayNode_DataMode> = /*@__PURE__
   enumDesc(file_platformidl_core_workflow, 9, 1);
 
 /**
- * How a node is run, where it differs from what it runs.
+ * Settings of a node, in place of those of the task or workflow that it runs.
  *
  * @generated from message platformidl.core.NodeMetadata
  */
 export type NodeMetadata = Message<"platformidl.core.NodeMetadata"> & {
   /**
-   * For people; not unique.
+   * The name for people. It need not be unique.
    *
    * @generated from field: string name = 1;
    */
@@ -535,7 +535,7 @@ export const AliasSchema: GenMessage<Alias> = /*@__PURE__*/
  */
 export type Node = Message<"platformidl.core.Node"> & {
   /**
-   * Unique in its workflow; `start-node` and `end-node` are taken.
+   * Unique in its workflow. `start-node` and `end-node` are reserved.
    *
    * @generated from field: string id = 1;
    */
@@ -552,7 +552,7 @@ export type Node = Message<"platformidl.core.Node"> & {
   inputs: Binding[];
 
   /**
-   * Nodes it waits for without taking a value of theirs. The order has no meaning.
+   * The nodes that it waits for without using their outputs, in any order.
    *
    * @generated from field: repeated string upstream_node_ids = 4;
    */
@@ -607,7 +607,7 @@ export const NodeSchema: GenMessage<Node> = /*@__PURE__*/
   messageDesc(file_platformidl_core_workflow, 12);
 
 /**
- * How a workflow is run.
+ * Settings of the executions of a workflow.
  *
  * @generated from message platformidl.core.WorkflowMetadata
  */
@@ -636,7 +636,7 @@ export const WorkflowMetadataSchema: GenMessage<WorkflowMetadata> = /*@__PURE__*
   messageDesc(file_platformidl_core_workflow, 13);
 
 /**
- * What becomes of the other nodes when one fails.
+ * The behavior when a node has failed: abort the other nodes, or first run all that do not depend on it.
  *
  * @generated from enum platformidl.core.WorkflowMetadata.OnFailurePolicy
  */
@@ -659,7 +659,7 @@ export const WorkflowMetadata_OnFailurePolicySchema: GenEnum<WorkflowMetadata_On
   enumDesc(file_platformidl_core_workflow, 13, 0);
 
 /**
- * What nodes take over that say nothing themselves.
+ * Settings of nodes that do not set them themselves.
  *
  * @generated from message platformidl.core.WorkflowMetadataDefaults
  */
@@ -678,7 +678,7 @@ export const WorkflowMetadataDefaultsSchema: GenMessage<WorkflowMetadataDefaults
   messageDesc(file_platformidl_core_workflow, 14);
 
 /**
- * A workflow: its interface, its nodes and what its outputs are made of.
+ * A workflow: its interface, its nodes and the sources of its outputs.
  *
  * @generated from message platformidl.core.WorkflowTemplate
  */
@@ -729,7 +729,7 @@ export const WorkflowTemplateSchema: GenMessage<WorkflowTemplate> = /*@__PURE__*
   messageDesc(file_platformidl_core_workflow, 15);
 
 /**
- * What a node changes of the task that it runs.
+ * Settings of a node in place of those of the task that it runs.
  *
  * @generated from message platformidl.core.TaskNodeOverrides
  */
@@ -763,7 +763,7 @@ export const TaskNodeOverridesSchema: GenMessage<TaskNodeOverrides> = /*@__PURE_
   messageDesc(file_platformidl_core_workflow, 16);
 
 /**
- * A launch plan as far as a workflow that starts it needs it.
+ * The fields of a launch plan that a workflow needs in order to launch it.
  *
  * @generated from message platformidl.core.LaunchPlanTemplate
  */

@@ -29,7 +29,7 @@ export const file_platformidl_event_cloudevents: GenFile = /*@__PURE__*/
  */
 export type CloudEventWorkflowExecution = Message<"platformidl.event.CloudEventWorkflowExecution"> & {
   /**
-   * As the engine sent it.
+   * The event as the engine has sent it.
    *
    * @generated from field: platformidl.event.WorkflowExecutionEvent raw_event = 1;
    */
@@ -80,7 +80,7 @@ export const CloudEventWorkflowExecutionSchema: GenMessage<CloudEventWorkflowExe
  */
 export type CloudEventNodeExecution = Message<"platformidl.event.CloudEventNodeExecution"> & {
   /**
-   * As the engine sent it.
+   * The event as the engine has sent it.
    *
    * @generated from field: platformidl.event.NodeExecutionEvent raw_event = 1;
    */
@@ -125,13 +125,13 @@ export const CloudEventNodeExecutionSchema: GenMessage<CloudEventNodeExecution> 
   messageDesc(file_platformidl_event_cloudevents, 1);
 
 /**
- * The data of a CloudEvent about an attempt.
+ * The data of a CloudEvent about a task attempt.
  *
  * @generated from message platformidl.event.CloudEventTaskExecution
  */
 export type CloudEventTaskExecution = Message<"platformidl.event.CloudEventTaskExecution"> & {
   /**
-   * As the engine sent it.
+   * The event as the engine has sent it.
    *
    * @generated from field: platformidl.event.TaskExecutionEvent raw_event = 1;
    */
@@ -172,14 +172,14 @@ export type CloudEventExecutionStart = Message<"platformidl.event.CloudEventExec
   workflowId?: Identifier | undefined;
 
   /**
-   * The artifacts that went in.
+   * The artifacts among the inputs.
    *
    * @generated from field: repeated platformidl.core.ArtifactID artifact_ids = 4;
    */
   artifactIds: ArtifactID[];
 
   /**
-   * Names them as they stand in literals.
+   * The names of these artifacts in the metadata of literals.
    *
    * @generated from field: repeated string artifact_trackers = 5;
    */

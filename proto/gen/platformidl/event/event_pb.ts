@@ -25,7 +25,7 @@ export const file_platformidl_event_event: GenFile = /*@__PURE__*/
   fileDesc("Ch1wbGF0Zm9ybWlkbC9ldmVudC9ldmVudC5wcm90bxIRcGxhdGZvcm1pZGwuZXZlbnQi7AIKFldvcmtmbG93RXhlY3V0aW9uRXZlbnQSQwoMZXhlY3V0aW9uX2lkGAEgASgLMi0ucGxhdGZvcm1pZGwuY29yZS5Xb3JrZmxvd0V4ZWN1dGlvbklkZW50aWZpZXISEwoLcHJvZHVjZXJfaWQYAiABKAkSOAoFcGhhc2UYAyABKA4yKS5wbGF0Zm9ybWlkbC5jb3JlLldvcmtmbG93RXhlY3V0aW9uLlBoYXNlEi8KC29jY3VycmVkX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIUCgpvdXRwdXRfdXJpGAUgASgJSAASMQoFZXJyb3IYBiABKAsyIC5wbGF0Zm9ybWlkbC5jb3JlLkV4ZWN1dGlvbkVycm9ySAASMwoLb3V0cHV0X2RhdGEYByABKAsyHC5wbGF0Zm9ybWlkbC5jb3JlLkxpdGVyYWxNYXBIAEIPCg1vdXRwdXRfcmVzdWx0IqAIChJOb2RlRXhlY3V0aW9uRXZlbnQSNQoCaWQYASABKAsyKS5wbGF0Zm9ybWlkbC5jb3JlLk5vZGVFeGVjdXRpb25JZGVudGlmaWVyEhMKC3Byb2R1Y2VyX2lkGAIgASgJEjQKBXBoYXNlGAMgASgOMiUucGxhdGZvcm1pZGwuY29yZS5Ob2RlRXhlY3V0aW9uLlBoYXNlEi8KC29jY3VycmVkX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBITCglpbnB1dF91cmkYBSABKAlIABIyCgppbnB1dF9kYXRhGBQgASgLMhwucGxhdGZvcm1pZGwuY29yZS5MaXRlcmFsTWFwSAASFAoKb3V0cHV0X3VyaRgGIAEoCUgBEjEKBWVycm9yGAcgASgLMiAucGxhdGZvcm1pZGwuY29yZS5FeGVjdXRpb25FcnJvckgBEjMKC291dHB1dF9kYXRhGA8gASgLMhwucGxhdGZvcm1pZGwuY29yZS5MaXRlcmFsTWFwSAESSQoWd29ya2Zsb3dfbm9kZV9tZXRhZGF0YRgIIAEoCzInLnBsYXRmb3JtaWRsLmV2ZW50LldvcmtmbG93Tm9kZU1ldGFkYXRhSAISQQoSdGFza19ub2RlX21ldGFkYXRhGA4gASgLMiMucGxhdGZvcm1pZGwuZXZlbnQuVGFza05vZGVNZXRhZGF0YUgCEkwKFHBhcmVudF90YXNrX21ldGFkYXRhGAkgASgLMi4ucGxhdGZvcm1pZGwuZXZlbnQuUGFyZW50VGFza0V4ZWN1dGlvbk1ldGFkYXRhEkwKFHBhcmVudF9ub2RlX21ldGFkYXRhGAogASgLMi4ucGxhdGZvcm1pZGwuZXZlbnQuUGFyZW50Tm9kZUV4ZWN1dGlvbk1ldGFkYXRhEhMKC3JldHJ5X2dyb3VwGAsgASgJEhQKDHNwZWNfbm9kZV9pZBgMIAEoCRIRCglub2RlX25hbWUYDSABKAkSFQoNZXZlbnRfdmVyc2lvbhgQIAEoBRIRCglpc19wYXJlbnQYESABKAgSEgoKaXNfZHluYW1pYxgSIAEoCBIQCghkZWNrX3VyaRgTIAEoCRIvCgtyZXBvcnRlZF9hdBgVIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIaXNfYXJyYXkYFiABKAgSMwoNdGFyZ2V0X2VudGl0eRgXIAEoCzIcLnBsYXRmb3JtaWRsLmNvcmUuSWRlbnRpZmllchIbChNpc19pbl9keW5hbWljX2NoYWluGBggASgIEhAKCGlzX2VhZ2VyGBkgASgIQg0KC2lucHV0X3ZhbHVlQg8KDW91dHB1dF9yZXN1bHRCEQoPdGFyZ2V0X21ldGFkYXRhIlsKFFdvcmtmbG93Tm9kZU1ldGFkYXRhEkMKDGV4ZWN1dGlvbl9pZBgBIAEoCzItLnBsYXRmb3JtaWRsLmNvcmUuV29ya2Zsb3dFeGVjdXRpb25JZGVudGlmaWVyIrECChBUYXNrTm9kZU1ldGFkYXRhEjoKDGNhY2hlX3N0YXR1cxgBIAEoDjIkLnBsYXRmb3JtaWRsLmNvcmUuQ2F0YWxvZ0NhY2hlU3RhdHVzEjYKC2NhdGFsb2dfa2V5GAIgASgLMiEucGxhdGZvcm1pZGwuY29yZS5DYXRhbG9nTWV0YWRhdGESRwoScmVzZXJ2YXRpb25fc3RhdHVzGAMgASgOMisucGxhdGZvcm1pZGwuY29yZS5DYXRhbG9nUmVzZXJ2YXRpb24uU3RhdHVzEhYKDmNoZWNrcG9pbnRfdXJpGAQgASgJEkgKEGR5bmFtaWNfd29ya2Zsb3cYECABKAsyLi5wbGF0Zm9ybWlkbC5ldmVudC5EeW5hbWljV29ya2Zsb3dOb2RlTWV0YWRhdGEiqwEKG0R5bmFtaWNXb3JrZmxvd05vZGVNZXRhZGF0YRIoCgJpZBgBIAEoCzIcLnBsYXRmb3JtaWRsLmNvcmUuSWRlbnRpZmllchJEChFjb21waWxlZF93b3JrZmxvdxgCIAEoCzIpLnBsYXRmb3JtaWRsLmNvcmUuQ29tcGlsZWRXb3JrZmxvd0Nsb3N1cmUSHAoUZHluYW1pY19qb2Jfc3BlY191cmkYAyABKAkiVAobUGFyZW50VGFza0V4ZWN1dGlvbk1ldGFkYXRhEjUKAmlkGAEgASgLMikucGxhdGZvcm1pZGwuY29yZS5UYXNrRXhlY3V0aW9uSWRlbnRpZmllciIuChtQYXJlbnROb2RlRXhlY3V0aW9uTWV0YWRhdGESDwoHbm9kZV9pZBgBIAEoCSJOCgtFdmVudFJlYXNvbhIOCgZyZWFzb24YASABKAkSLwoLb2NjdXJyZWRfYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIocHChJUYXNrRXhlY3V0aW9uRXZlbnQSLQoHdGFza19pZBgBIAEoCzIcLnBsYXRmb3JtaWRsLmNvcmUuSWRlbnRpZmllchJLChhwYXJlbnRfbm9kZV9leGVjdXRpb25faWQYAiABKAsyKS5wbGF0Zm9ybWlkbC5jb3JlLk5vZGVFeGVjdXRpb25JZGVudGlmaWVyEhUKDXJldHJ5X2F0dGVtcHQYAyABKA0SNAoFcGhhc2UYBCABKA4yJS5wbGF0Zm9ybWlkbC5jb3JlLlRhc2tFeGVjdXRpb24uUGhhc2USEwoLcHJvZHVjZXJfaWQYBSABKAkSJwoEbG9ncxgGIAMoCzIZLnBsYXRmb3JtaWRsLmNvcmUuVGFza0xvZxIvCgtvY2N1cnJlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEwoJaW5wdXRfdXJpGAggASgJSAASMgoKaW5wdXRfZGF0YRgTIAEoCzIcLnBsYXRmb3JtaWRsLmNvcmUuTGl0ZXJhbE1hcEgAEhQKCm91dHB1dF91cmkYCSABKAlIARIxCgVlcnJvchgKIAEoCzIgLnBsYXRmb3JtaWRsLmNvcmUuRXhlY3V0aW9uRXJyb3JIARIzCgtvdXRwdXRfZGF0YRgRIAEoCzIcLnBsYXRmb3JtaWRsLmNvcmUuTGl0ZXJhbE1hcEgBEiwKC2N1c3RvbV9pbmZvGAsgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIVCg1waGFzZV92ZXJzaW9uGAwgASgNEhIKBnJlYXNvbhgNIAEoCUICGAESLwoHcmVhc29ucxgVIAMoCzIeLnBsYXRmb3JtaWRsLmV2ZW50LkV2ZW50UmVhc29uEhEKCXRhc2tfdHlwZRgOIAEoCRI6CghtZXRhZGF0YRgQIAEoCzIoLnBsYXRmb3JtaWRsLmV2ZW50LlRhc2tFeGVjdXRpb25NZXRhZGF0YRIVCg1ldmVudF92ZXJzaW9uGBIgASgFEi8KC3JlcG9ydGVkX2F0GBQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIxCgtsb2dfY29udGV4dBgWIAEoCzIcLnBsYXRmb3JtaWRsLmNvcmUuTG9nQ29udGV4dEINCgtpbnB1dF92YWx1ZUIPCg1vdXRwdXRfcmVzdWx0IqsDChRFeHRlcm5hbFJlc291cmNlSW5mbxITCgtleHRlcm5hbF9pZBgBIAEoCRINCgVpbmRleBgCIAEoDRIVCg1yZXRyeV9hdHRlbXB0GAMgASgNEjQKBXBoYXNlGAQgASgOMiUucGxhdGZvcm1pZGwuY29yZS5UYXNrRXhlY3V0aW9uLlBoYXNlEjoKDGNhY2hlX3N0YXR1cxgFIAEoDjIkLnBsYXRmb3JtaWRsLmNvcmUuQ2F0YWxvZ0NhY2hlU3RhdHVzEicKBGxvZ3MYBiADKAsyGS5wbGF0Zm9ybWlkbC5jb3JlLlRhc2tMb2cSSQoWd29ya2Zsb3dfbm9kZV9tZXRhZGF0YRgHIAEoCzInLnBsYXRmb3JtaWRsLmV2ZW50LldvcmtmbG93Tm9kZU1ldGFkYXRhSAASLAoLY3VzdG9tX2luZm8YCCABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0EjEKC2xvZ19jb250ZXh0GAkgASgLMhwucGxhdGZvcm1pZGwuY29yZS5Mb2dDb250ZXh0QhEKD3RhcmdldF9tZXRhZGF0YSI/ChBSZXNvdXJjZVBvb2xJbmZvEhgKEGFsbG9jYXRpb25fdG9rZW4YASABKAkSEQoJbmFtZXNwYWNlGAIgASgJItECChVUYXNrRXhlY3V0aW9uTWV0YWRhdGESFgoOZ2VuZXJhdGVkX25hbWUYASABKAkSQwoSZXh0ZXJuYWxfcmVzb3VyY2VzGAIgAygLMicucGxhdGZvcm1pZGwuZXZlbnQuRXh0ZXJuYWxSZXNvdXJjZUluZm8SPwoScmVzb3VyY2VfcG9vbF9pbmZvGAMgAygLMiMucGxhdGZvcm1pZGwuZXZlbnQuUmVzb3VyY2VQb29sSW5mbxIZChFwbHVnaW5faWRlbnRpZmllchgEIAEoCRJOCg5pbnN0YW5jZV9jbGFzcxgQIAEoDjI2LnBsYXRmb3JtaWRsLmV2ZW50LlRhc2tFeGVjdXRpb25NZXRhZGF0YS5JbnN0YW5jZUNsYXNzIi8KDUluc3RhbmNlQ2xhc3MSCwoHREVGQVVMVBAAEhEKDUlOVEVSUlVQVElCTEUQAWIGcHJvdG8z", [file_google_protobuf_struct, file_google_protobuf_timestamp, file_platformidl_core_catalog, file_platformidl_core_compiler, file_platformidl_core_execution, file_platformidl_core_identifier, file_platformidl_core_literals]);
 
 /**
- * An engine says that an execution has reached a phase.
+ * An engine reports that an execution has reached a phase.
  *
  * @generated from message platformidl.event.WorkflowExecutionEvent
  */
@@ -36,7 +36,7 @@ export type WorkflowExecutionEvent = Message<"platformidl.event.WorkflowExecutio
   executionId?: WorkflowExecutionIdentifier | undefined;
 
   /**
-   * The engine or cluster that says so.
+   * The engine or cluster that reports it.
    *
    * @generated from field: string producer_id = 2;
    */
@@ -48,7 +48,7 @@ export type WorkflowExecutionEvent = Message<"platformidl.event.WorkflowExecutio
   phase: WorkflowExecution_Phase;
 
   /**
-   * When it happened, by the engine's clock.
+   * The time at which it happened, by the engine's clock.
    *
    * @generated from field: google.protobuf.Timestamp occurred_at = 4;
    */
@@ -86,7 +86,7 @@ export const WorkflowExecutionEventSchema: GenMessage<WorkflowExecutionEvent> = 
   messageDesc(file_platformidl_event_event, 0);
 
 /**
- * An engine says that a node has reached a phase. The first one for a node makes its execution.
+ * An engine reports that a node has reached a phase. The first event of a node creates its node execution.
  *
  * @generated from message platformidl.event.NodeExecutionEvent
  */
@@ -97,7 +97,7 @@ export type NodeExecutionEvent = Message<"platformidl.event.NodeExecutionEvent">
   id?: NodeExecutionIdentifier | undefined;
 
   /**
-   * The engine or cluster that says so.
+   * The engine or cluster that reports it.
    *
    * @generated from field: string producer_id = 2;
    */
@@ -109,7 +109,7 @@ export type NodeExecutionEvent = Message<"platformidl.event.NodeExecutionEvent">
   phase: NodeExecution_Phase;
 
   /**
-   * When it happened, by the engine's clock.
+   * The time at which it happened, by the engine's clock.
    *
    * @generated from field: google.protobuf.Timestamp occurred_at = 4;
    */
@@ -173,21 +173,21 @@ export type NodeExecutionEvent = Message<"platformidl.event.NodeExecutionEvent">
   } | { case: undefined; value?: undefined };
 
   /**
-   * Set when a task has started the node.
+   * Set when a task has started the node. The attempt must have been reported before.
    *
    * @generated from field: platformidl.event.ParentTaskExecutionMetadata parent_task_metadata = 9;
    */
   parentTaskMetadata?: ParentTaskExecutionMetadata | undefined;
 
   /**
-   * Set when the node is inside another: that one must be known already.
+   * Set when the node is inside another. That one must have been reported before.
    *
    * @generated from field: platformidl.event.ParentNodeExecutionMetadata parent_node_metadata = 10;
    */
   parentNodeMetadata?: ParentNodeExecutionMetadata | undefined;
 
   /**
-   * Tells the attempts of a parent apart.
+   * The number of the attempt of the parent node that the node belongs to.
    *
    * @generated from field: string retry_group = 11;
    */
@@ -201,49 +201,49 @@ export type NodeExecutionEvent = Message<"platformidl.event.NodeExecutionEvent">
   specNodeId: string;
 
   /**
-   * For people.
+   * The name of the node for people.
    *
    * @generated from field: string node_name = 13;
    */
   nodeName: string;
 
   /**
-   * Which fields the engine fills in.
+   * Tells which fields the engine fills in.
    *
    * @generated from field: int32 event_version = 16;
    */
   eventVersion: number;
 
   /**
-   * The node has nodes inside it. Said on some events only, and never taken back.
+   * The node has nodes inside it. Once an event has set this, later events without it change nothing.
    *
    * @generated from field: bool is_parent = 17;
    */
   isParent: boolean;
 
   /**
-   * The node makes a graph while it runs. Said on some events only, and never taken back.
+   * The node generates a graph while it runs. Once an event has set this, later events without it change nothing.
    *
    * @generated from field: bool is_dynamic = 18;
    */
   isDynamic: boolean;
 
   /**
-   * Where the report of the node lies.
+   * The URI of the deck (report) of the node.
    *
    * @generated from field: string deck_uri = 19;
    */
   deckUri: string;
 
   /**
-   * When the engine sent it; this moves `updated_at`.
+   * The time at which the engine sent the event. It becomes `updated_at` if it is later than that.
    *
    * @generated from field: google.protobuf.Timestamp reported_at = 21;
    */
   reportedAt?: Timestamp | undefined;
 
   /**
-   * The node runs once for each element of a list. Said on some events only, and never taken back.
+   * The node runs once for each element of a list. Once an event has set this, later events without it change nothing.
    *
    * @generated from field: bool is_array = 22;
    */
@@ -257,14 +257,15 @@ export type NodeExecutionEvent = Message<"platformidl.event.NodeExecutionEvent">
   targetEntity?: Identifier | undefined;
 
   /**
-   * A dynamic node is among those around it.
+   * The node is inside a dynamic node, at any depth.
    *
    * @generated from field: bool is_in_dynamic_chain = 24;
    */
   isInDynamicChain: boolean;
 
   /**
-   * The task of the node starts other executions as it goes.
+   * The task of the node launches other executions while it runs. Once an event has set this, later events without it
+   * change nothing.
    *
    * @generated from field: bool is_eager = 25;
    */
@@ -279,13 +280,13 @@ export const NodeExecutionEventSchema: GenMessage<NodeExecutionEvent> = /*@__PUR
   messageDesc(file_platformidl_event_event, 1);
 
 /**
- * What a node that runs another workflow has to say.
+ * The target of a node that launches another execution.
  *
  * @generated from message platformidl.event.WorkflowNodeMetadata
  */
 export type WorkflowNodeMetadata = Message<"platformidl.event.WorkflowNodeMetadata"> & {
   /**
-   * The child execution that it has created.
+   * The child execution that the node has launched. It must exist.
    *
    * @generated from field: platformidl.core.WorkflowExecutionIdentifier execution_id = 1;
    */
@@ -300,7 +301,7 @@ export const WorkflowNodeMetadataSchema: GenMessage<WorkflowNodeMetadata> = /*@_
   messageDesc(file_platformidl_event_event, 2);
 
 /**
- * What a node that runs a task has to say.
+ * The target of a node that runs a task.
  *
  * @generated from message platformidl.event.TaskNodeMetadata
  */
@@ -321,14 +322,14 @@ export type TaskNodeMetadata = Message<"platformidl.event.TaskNodeMetadata"> & {
   reservationStatus: CatalogReservation_Status;
 
   /**
-   * Where the task keeps what it needs to go on after an interruption.
+   * The URI of what the task stores in order to continue after an interruption.
    *
    * @generated from field: string checkpoint_uri = 4;
    */
   checkpointUri: string;
 
   /**
-   * The graph that the node has made, where it is dynamic.
+   * The graph that a dynamic node has generated.
    *
    * @generated from field: platformidl.event.DynamicWorkflowNodeMetadata dynamic_workflow = 16;
    */
@@ -343,7 +344,7 @@ export const TaskNodeMetadataSchema: GenMessage<TaskNodeMetadata> = /*@__PURE__*
   messageDesc(file_platformidl_event_event, 3);
 
 /**
- * The graph that a dynamic node has made.
+ * The graph that a dynamic node has generated.
  *
  * @generated from message platformidl.event.DynamicWorkflowNodeMetadata
  */
@@ -359,7 +360,7 @@ export type DynamicWorkflowNodeMetadata = Message<"platformidl.event.DynamicWork
   compiledWorkflow?: CompiledWorkflowClosure | undefined;
 
   /**
-   * Where the graph lies as the task has written it.
+   * The URI of the graph, as the task has written it.
    *
    * @generated from field: string dynamic_job_spec_uri = 3;
    */
@@ -374,7 +375,7 @@ export const DynamicWorkflowNodeMetadataSchema: GenMessage<DynamicWorkflowNodeMe
   messageDesc(file_platformidl_event_event, 4);
 
 /**
- * The attempt that has started a node.
+ * The task attempt that has started a node.
  *
  * @generated from message platformidl.event.ParentTaskExecutionMetadata
  */
@@ -393,13 +394,13 @@ export const ParentTaskExecutionMetadataSchema: GenMessage<ParentTaskExecutionMe
   messageDesc(file_platformidl_event_event, 5);
 
 /**
- * The node that a node is inside of.
+ * The node that contains a node.
  *
  * @generated from message platformidl.event.ParentNodeExecutionMetadata
  */
 export type ParentNodeExecutionMetadata = Message<"platformidl.event.ParentNodeExecutionMetadata"> & {
   /**
-   * In the same execution.
+   * The id of a node of the same execution.
    *
    * @generated from field: string node_id = 1;
    */
@@ -414,7 +415,7 @@ export const ParentNodeExecutionMetadataSchema: GenMessage<ParentNodeExecutionMe
   messageDesc(file_platformidl_event_event, 6);
 
 /**
- * Why an attempt is where it is, at one moment.
+ * The engine's explanation of the state of an attempt at one moment.
  *
  * @generated from message platformidl.event.EventReason
  */
@@ -438,7 +439,8 @@ export const EventReasonSchema: GenMessage<EventReason> = /*@__PURE__*/
   messageDesc(file_platformidl_event_event, 7);
 
 /**
- * An engine says that an attempt at a task has reached a phase. The first one for an attempt makes its execution.
+ * An engine reports that an attempt of a task has reached a phase. The first event of an attempt creates its task
+ * execution.
  *
  * @generated from message platformidl.event.TaskExecutionEvent
  */
@@ -449,7 +451,7 @@ export type TaskExecutionEvent = Message<"platformidl.event.TaskExecutionEvent">
   taskId?: Identifier | undefined;
 
   /**
-   * Must be known already.
+   * The node must have been reported before.
    *
    * @generated from field: platformidl.core.NodeExecutionIdentifier parent_node_execution_id = 2;
    */
@@ -468,7 +470,7 @@ export type TaskExecutionEvent = Message<"platformidl.event.TaskExecutionEvent">
   phase: TaskExecution_Phase;
 
   /**
-   * The engine or cluster that says so.
+   * The engine or cluster that reports it.
    *
    * @generated from field: string producer_id = 5;
    */
@@ -480,7 +482,7 @@ export type TaskExecutionEvent = Message<"platformidl.event.TaskExecutionEvent">
   logs: TaskLog[];
 
   /**
-   * When it happened, by the engine's clock.
+   * The time at which it happened, by the engine's clock.
    *
    * @generated from field: google.protobuf.Timestamp occurred_at = 7;
    */
@@ -527,14 +529,15 @@ export type TaskExecutionEvent = Message<"platformidl.event.TaskExecutionEvent">
   } | { case: undefined; value?: undefined };
 
   /**
-   * Of the plugin that runs the task; later ones are merged into earlier ones.
+   * Information of the plugin that runs the task. It is merged into that of earlier events.
    *
    * @generated from field: google.protobuf.Struct custom_info = 11;
    */
   customInfo?: JsonObject | undefined;
 
   /**
-   * Counts what is new within one phase; one that is not above the last is a repetition.
+   * Counts the reports of one phase that say something new. An event whose version is not above the last one of the
+   * phase is answered ALREADY_EXISTS.
    *
    * @generated from field: uint32 phase_version = 12;
    */
@@ -547,7 +550,7 @@ export type TaskExecutionEvent = Message<"platformidl.event.TaskExecutionEvent">
   reason: string;
 
   /**
-   * All since the event before; `reason` holds one where the engine is older.
+   * The reasons since the previous event. Older engines send one `reason` instead.
    *
    * @generated from field: repeated platformidl.event.EventReason reasons = 21;
    */
@@ -564,14 +567,14 @@ export type TaskExecutionEvent = Message<"platformidl.event.TaskExecutionEvent">
   metadata?: TaskExecutionMetadata | undefined;
 
   /**
-   * Which fields the engine fills in.
+   * Tells which fields the engine fills in.
    *
    * @generated from field: int32 event_version = 18;
    */
   eventVersion: number;
 
   /**
-   * When the engine sent it; this moves `updated_at`.
+   * The time at which the engine sent the event. It becomes `updated_at` if it is later than that.
    *
    * @generated from field: google.protobuf.Timestamp reported_at = 20;
    */
@@ -591,21 +594,20 @@ export const TaskExecutionEventSchema: GenMessage<TaskExecutionEvent> = /*@__PUR
   messageDesc(file_platformidl_event_event, 8);
 
 /**
- * Something that an attempt is made of and that has a life of its own: an element of a map task, a job in another
- * system.
+ * A part of a task attempt with a phase of its own: an element of a map task, or a job in another system.
  *
  * @generated from message platformidl.event.ExternalResourceInfo
  */
 export type ExternalResourceInfo = Message<"platformidl.event.ExternalResourceInfo"> & {
   /**
-   * Its name where it runs.
+   * The id that the part has where it runs.
    *
    * @generated from field: string external_id = 1;
    */
   externalId: string;
 
   /**
-   * With `retry_attempt`, what tells it from the others.
+   * The part, with `retry_attempt`: it is unique within the task attempt.
    *
    * @generated from field: uint32 index = 2;
    */
@@ -661,7 +663,7 @@ export const ExternalResourceInfoSchema: GenMessage<ExternalResourceInfo> = /*@_
   messageDesc(file_platformidl_event_event, 9);
 
 /**
- * A share of a limited resource that the attempt holds.
+ * A share of a limited resource that the task attempt holds.
  *
  * @generated from message platformidl.event.ResourcePoolInfo
  */
@@ -685,7 +687,7 @@ export const ResourcePoolInfoSchema: GenMessage<ResourcePoolInfo> = /*@__PURE__*
   messageDesc(file_platformidl_event_event, 10);
 
 /**
- * What a plugin has to say about an attempt.
+ * Details of a task attempt from the plugin that runs it.
  *
  * @generated from message platformidl.event.TaskExecutionMetadata
  */
@@ -698,7 +700,7 @@ export type TaskExecutionMetadata = Message<"platformidl.event.TaskExecutionMeta
   generatedName: string;
 
   /**
-   * Those that have changed; others stay as they were.
+   * The parts that have changed. Parts that an event does not mention stay as they were.
    *
    * @generated from field: repeated platformidl.event.ExternalResourceInfo external_resources = 2;
    */
@@ -730,7 +732,7 @@ export const TaskExecutionMetadataSchema: GenMessage<TaskExecutionMetadata> = /*
   messageDesc(file_platformidl_event_event, 11);
 
 /**
- * Whether the machine may be taken away at any time.
+ * INTERRUPTIBLE: the machine can be taken away at any time.
  *
  * @generated from enum platformidl.event.TaskExecutionMetadata.InstanceClass
  */

@@ -82,14 +82,14 @@ export const RoleRevokeResponseSchema: GenMessage<RoleRevokeResponse> = /*@__PUR
  */
 export type RoleBindingListRequest = Message<"platformidl.eventlog.RoleBindingListRequest"> & {
   /**
-   * Only the bindings that hold in this project; empty for all projects.
+   * Only the bindings that hold in this project. Empty selects the bindings of any project.
    *
    * @generated from field: string project = 1;
    */
   project: string;
 
   /**
-   * Only the bindings that hold in this domain; empty for all domains.
+   * Only the bindings that hold in this domain. Empty selects the bindings of any domain.
    *
    * @generated from field: string domain = 2;
    */

@@ -20,28 +20,28 @@ export const file_platformidl_eventlog_audit_service: GenFile = /*@__PURE__*/
  */
 export type AuditListRequest = Message<"platformidl.eventlog.AuditListRequest"> & {
   /**
-   * Only on this project; empty for everything.
+   * Only entries about this project; empty for all entries.
    *
    * @generated from field: string project = 1;
    */
   project: string;
 
   /**
-   * Only on this domain.
+   * Only entries about this domain.
    *
    * @generated from field: string domain = 2;
    */
   domain: string;
 
   /**
-   * Only of this principal.
+   * Only entries of this principal.
    *
    * @generated from field: string actor = 3;
    */
   actor: string;
 
   /**
-   * Only what happened at this time or later.
+   * Only entries of this time or later.
    *
    * @generated from field: google.protobuf.Timestamp since = 4;
    */

@@ -42,8 +42,9 @@ export const EngineSessionOpenedSchema: GenMessage<EngineSessionOpened> = /*@__P
   messageDesc(file_platformidl_eventlog_engine_session, 0);
 
 /**
- * The engine is alive. Recorded when the engine joins again with its session. Where other processes share the log, it
- * is recorded also at each heartbeat while the engine has leases, and every 20 lease durations while it has none.
+ * The engine is alive. Recorded when the engine joins again with its session. Where other processes share the log, some
+ * heartbeats are recorded too: after a sixth of a lease duration while the engine has leases, after 20 lease durations
+ * while it has none.
  *
  * @generated from message platformidl.eventlog.EngineSessionRenewed
  */

@@ -270,7 +270,7 @@ export type WorkLabels = Message<"platformidl.eventlog.WorkLabels"> & {
   scopes: WorkScope[];
 
   /**
-   * For people: such as the cluster and the release of the engine.
+   * Labels for people, such as the cluster and the release of the engine.
    *
    * @generated from field: map<string, string> values = 4;
    */
@@ -337,7 +337,7 @@ export type WorkJoined = Message<"platformidl.eventlog.WorkJoined"> & {
   heartbeatInterval?: Duration | undefined;
 
   /**
-   * Those of WorkJoin that the engine still holds.
+   * The leases of WorkJoin that the engine still holds.
    *
    * @generated from field: repeated platformidl.eventlog.WorkLease leases = 4;
    */
@@ -457,7 +457,7 @@ export type WorkLaunch = Message<"platformidl.eventlog.WorkLaunch"> & {
   settings?: WorkSettings | undefined;
 
   /**
-   * Of each task that has a container: what it gets, with defaults and limits applied.
+   * The resources of each task that has a container, with defaults and limits applied.
    *
    * @generated from field: repeated platformidl.eventlog.WorkContainer containers = 14;
    */
@@ -674,7 +674,7 @@ export type WorkTask = Message<"platformidl.eventlog.WorkTask"> & {
   taskId?: Identifier | undefined;
 
   /**
-   * From 0.
+   * The attempt, from 0.
    *
    * @generated from field: uint32 attempt = 2;
    */
@@ -720,7 +720,7 @@ export type WorkAbort = Message<"platformidl.eventlog.WorkAbort"> & {
   principal: string;
 
   /**
-   * It has exceeded its time limit.
+   * The execution has exceeded its time limit.
    *
    * @generated from field: bool timed_out = 4;
    */
@@ -843,7 +843,7 @@ export type WorkReject = Message<"platformidl.eventlog.WorkReject"> & {
   lease?: WorkLease | undefined;
 
   /**
-   * For people.
+   * The reason, for people.
    *
    * @generated from field: string reason = 2;
    */
@@ -891,7 +891,7 @@ export type WorkReturn = Message<"platformidl.eventlog.WorkReturn"> & {
   lease?: WorkLease | undefined;
 
   /**
-   * For people.
+   * The reason, for people.
    *
    * @generated from field: string reason = 2;
    */

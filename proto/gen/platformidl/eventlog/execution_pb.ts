@@ -400,14 +400,14 @@ export type EngineReported = Message<"platformidl.eventlog.EngineReported"> & {
   entity: EngineReported_Entity;
 
   /**
-   * For a node, and for the node that a task belongs to.
+   * The id of the node; for a task, of its node.
    *
    * @generated from field: string node_id = 2;
    */
   nodeId: string;
 
   /**
-   * For a task.
+   * The task; set for a task only.
    *
    * @generated from field: platformidl.core.Identifier task_id = 3;
    */
@@ -704,7 +704,7 @@ export type WorkReturned = Message<"platformidl.eventlog.WorkReturned"> & {
   number: bigint;
 
   /**
-   * For people.
+   * The reason, for people.
    *
    * @generated from field: string reason = 3;
    */

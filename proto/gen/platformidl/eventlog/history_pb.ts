@@ -50,49 +50,49 @@ export type TransitionListRequest = Message<"platformidl.eventlog.TransitionList
   newestFirst: boolean;
 
   /**
-   * Only of these kinds.
+   * Only transitions of these kinds of entities.
    *
    * @generated from field: repeated platformidl.eventlog.HistoryEntity entities = 5;
    */
   entities: HistoryEntity[];
 
   /**
-   * Only of this node and its tasks.
+   * Only transitions of this node and its tasks.
    *
    * @generated from field: string node_id = 6;
    */
   nodeId: string;
 
   /**
-   * Only to these phases, such as `FAILED`; other names are refused.
+   * Only transitions to these phases, such as `FAILED`; other names are refused.
    *
    * @generated from field: repeated string phases = 7;
    */
   phases: string[];
 
   /**
-   * Only by events of these types, such as `TerminationRequested`.
+   * Only transitions by events of these types, such as `TerminationRequested`.
    *
    * @generated from field: repeated string types = 8;
    */
   types: string[];
 
   /**
-   * Only by this principal.
+   * Only transitions that this principal asked for.
    *
    * @generated from field: string principal = 9;
    */
   principal: string;
 
   /**
-   * Only what was recorded at this time or later.
+   * Only transitions that were recorded at this time or later.
    *
    * @generated from field: google.protobuf.Timestamp recorded_from = 10;
    */
   recordedFrom?: Timestamp | undefined;
 
   /**
-   * Only what was recorded before this time.
+   * Only transitions that were recorded before this time.
    *
    * @generated from field: google.protobuf.Timestamp recorded_before = 11;
    */
@@ -179,14 +179,14 @@ export type Transition = Message<"platformidl.eventlog.Transition"> & {
   entity: HistoryEntity;
 
   /**
-   * Of a node, and of the node that a task belongs to.
+   * The id of a node; for a task, of its node.
    *
    * @generated from field: string node_id = 5;
    */
   nodeId: string;
 
   /**
-   * Of a task.
+   * Set for a task.
    *
    * @generated from field: platformidl.core.Identifier task_id = 6;
    */
@@ -200,7 +200,7 @@ export type Transition = Message<"platformidl.eventlog.Transition"> & {
   attempt: number;
 
   /**
-   * Of a signal.
+   * Set for a signal.
    *
    * @generated from field: string signal_id = 8;
    */
@@ -404,14 +404,14 @@ export type EntityDiff = Message<"platformidl.eventlog.EntityDiff"> & {
   entity: HistoryEntity;
 
   /**
-   * Of a node, and of the node that a task belongs to.
+   * The id of a node; for a task, of its node.
    *
    * @generated from field: string node_id = 3;
    */
   nodeId: string;
 
   /**
-   * Of a task.
+   * Set for a task.
    *
    * @generated from field: platformidl.core.Identifier task_id = 4;
    */

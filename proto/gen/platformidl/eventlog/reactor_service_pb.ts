@@ -24,14 +24,14 @@ export const file_platformidl_eventlog_reactor_service: GenFile = /*@__PURE__*/
  */
 export type ReactorListRequest = Message<"platformidl.eventlog.ReactorListRequest"> & {
   /**
-   * Only this one.
+   * Only this reactor; empty for all.
    *
    * @generated from field: string reactor = 1;
    */
   reactor: string;
 
   /**
-   * Dead letters after this position only.
+   * Only dead letters after this position.
    *
    * @generated from field: uint64 after = 2;
    */

@@ -34,7 +34,7 @@ export type ScheduleListRequest = Message<"platformidl.eventlog.ScheduleListRequ
   domain: string;
 
   /**
-   * Only of the launch plan with this name.
+   * Only the schedule of the launch plan with this name.
    *
    * @generated from field: string name = 3;
    */

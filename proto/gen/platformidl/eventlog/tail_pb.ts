@@ -37,7 +37,7 @@ export type TailRequest = Message<"platformidl.eventlog.TailRequest"> & {
   lastEventId: string;
 
   /**
-   * Only of this project; with `domain` and `name`, only of this execution.
+   * Only events of this project; with `domain` and `name`, only events of this execution.
    *
    * @generated from field: string project = 3;
    */
@@ -54,35 +54,35 @@ export type TailRequest = Message<"platformidl.eventlog.TailRequest"> & {
   name: string;
 
   /**
-   * Only of this node.
+   * Only events of this node and its tasks.
    *
    * @generated from field: string node_id = 6;
    */
   nodeId: string;
 
   /**
-   * Only of streams of these categories, such as `execution` or `launchPlan`.
+   * Only events in streams of these categories, such as `execution` or `launchPlan`.
    *
    * @generated from field: repeated string categories = 7;
    */
   categories: string[];
 
   /**
-   * Only of these types, such as `NodePhaseReported`.
+   * Only events of these types, such as `NodePhaseReported`.
    *
    * @generated from field: repeated string types = 8;
    */
   types: string[];
 
   /**
-   * Only events after which something is in one of these phases, such as `FAILED`; other names are refused.
+   * Only events that record one of these phases, such as `FAILED`; other names are refused.
    *
    * @generated from field: repeated string phases = 9;
    */
   phases: string[];
 
   /**
-   * Only of executions with these labels, `key=value`, and of those whose labels cannot be read.
+   * Only events of executions with these labels, `key=value`, and of executions whose labels cannot be read.
    *
    * @generated from field: repeated string labels = 10;
    */
@@ -139,7 +139,8 @@ export type TailResponse = Message<"platformidl.eventlog.TailResponse"> & {
   position: bigint;
 
   /**
-   * Absent in a checkpoint, which is sent at the beginning, and every 5 seconds while no event matches.
+   * Absent in a checkpoint. One is sent when no event was sent for 5 seconds, and at the beginning when none is sent at
+   * once.
    *
    * @generated from field: platformidl.eventlog.TailEvent event = 2;
    */

@@ -43,7 +43,8 @@ export const file_platformidl_service_admin: GenFile = /*@__PURE__*/
   fileDesc("Ch9wbGF0Zm9ybWlkbC9zZXJ2aWNlL2FkbWluLnByb3RvEhNwbGF0Zm9ybWlkbC5zZXJ2aWNlMq5UCgxBZG1pblNlcnZpY2UScwoKQ3JlYXRlVGFzaxIkLnBsYXRmb3JtaWRsLmFkbWluLlRhc2tDcmVhdGVSZXF1ZXN0GiUucGxhdGZvcm1pZGwuYWRtaW4uVGFza0NyZWF0ZVJlc3BvbnNlIhiC0+STAhI6ASoiDS9hcGkvdjEvdGFza3MSjgEKB0dldFRhc2sSIy5wbGF0Zm9ybWlkbC5hZG1pbi5PYmplY3RHZXRSZXF1ZXN0GhcucGxhdGZvcm1pZGwuYWRtaW4uVGFzayJFgtPkkwI/Ej0vYXBpL3YxL3Rhc2tzL3tpZC5wcm9qZWN0fS97aWQuZG9tYWlufS97aWQubmFtZX0ve2lkLnZlcnNpb259Ep0BCgtMaXN0VGFza0lkcxIzLnBsYXRmb3JtaWRsLmFkbWluLk5hbWVkRW50aXR5SWRlbnRpZmllckxpc3RSZXF1ZXN0GiwucGxhdGZvcm1pZGwuYWRtaW4uTmFtZWRFbnRpdHlJZGVudGlmaWVyTGlzdCIrgtPkkwIlEiMvYXBpL3YxL3Rhc2tfaWRzL3twcm9qZWN0fS97ZG9tYWlufRK0AQoJTGlzdFRhc2tzEiYucGxhdGZvcm1pZGwuYWRtaW4uUmVzb3VyY2VMaXN0UmVxdWVzdBobLnBsYXRmb3JtaWRsLmFkbWluLlRhc2tMaXN0ImKC0+STAlxaKBImL2FwaS92MS90YXNrcy97aWQucHJvamVjdH0ve2lkLmRvbWFpbn0SMC9hcGkvdjEvdGFza3Mve2lkLnByb2plY3R9L3tpZC5kb21haW59L3tpZC5uYW1lfRKDAQoOQ3JlYXRlV29ya2Zsb3cSKC5wbGF0Zm9ybWlkbC5hZG1pbi5Xb3JrZmxvd0NyZWF0ZVJlcXVlc3QaKS5wbGF0Zm9ybWlkbC5hZG1pbi5Xb3JrZmxvd0NyZWF0ZVJlc3BvbnNlIhyC0+STAhY6ASoiES9hcGkvdjEvd29ya2Zsb3dzEpoBCgtHZXRXb3JrZmxvdxIjLnBsYXRmb3JtaWRsLmFkbWluLk9iamVjdEdldFJlcXVlc3QaGy5wbGF0Zm9ybWlkbC5hZG1pbi5Xb3JrZmxvdyJJgtPkkwJDEkEvYXBpL3YxL3dvcmtmbG93cy97aWQucHJvamVjdH0ve2lkLmRvbWFpbn0ve2lkLm5hbWV9L3tpZC52ZXJzaW9ufRKlAQoPTGlzdFdvcmtmbG93SWRzEjMucGxhdGZvcm1pZGwuYWRtaW4uTmFtZWRFbnRpdHlJZGVudGlmaWVyTGlzdFJlcXVlc3QaLC5wbGF0Zm9ybWlkbC5hZG1pbi5OYW1lZEVudGl0eUlkZW50aWZpZXJMaXN0Ii+C0+STAikSJy9hcGkvdjEvd29ya2Zsb3dfaWRzL3twcm9qZWN0fS97ZG9tYWlufRLEAQoNTGlzdFdvcmtmbG93cxImLnBsYXRmb3JtaWRsLmFkbWluLlJlc291cmNlTGlzdFJlcXVlc3QaHy5wbGF0Zm9ybWlkbC5hZG1pbi5Xb3JrZmxvd0xpc3QiaoLT5JMCZFosEiovYXBpL3YxL3dvcmtmbG93cy97aWQucHJvamVjdH0ve2lkLmRvbWFpbn0SNC9hcGkvdjEvd29ya2Zsb3dzL3tpZC5wcm9qZWN0fS97aWQuZG9tYWlufS97aWQubmFtZX0SjAEKEENyZWF0ZUxhdW5jaFBsYW4SKi5wbGF0Zm9ybWlkbC5hZG1pbi5MYXVuY2hQbGFuQ3JlYXRlUmVxdWVzdBorLnBsYXRmb3JtaWRsLmFkbWluLkxhdW5jaFBsYW5DcmVhdGVSZXNwb25zZSIfgtPkkwIZOgEqIhQvYXBpL3YxL2xhdW5jaF9wbGFucxKhAQoNR2V0TGF1bmNoUGxhbhIjLnBsYXRmb3JtaWRsLmFkbWluLk9iamVjdEdldFJlcXVlc3QaHS5wbGF0Zm9ybWlkbC5hZG1pbi5MYXVuY2hQbGFuIkyC0+STAkYSRC9hcGkvdjEvbGF1bmNoX3BsYW5zL3tpZC5wcm9qZWN0fS97aWQuZG9tYWlufS97aWQubmFtZX0ve2lkLnZlcnNpb259EqgBChNHZXRBY3RpdmVMYXVuY2hQbGFuEioucGxhdGZvcm1pZGwuYWRtaW4uQWN0aXZlTGF1bmNoUGxhblJlcXVlc3QaHS5wbGF0Zm9ybWlkbC5hZG1pbi5MYXVuY2hQbGFuIkaC0+STAkASPi9hcGkvdjEvYWN0aXZlX2xhdW5jaF9wbGFucy97aWQucHJvamVjdH0ve2lkLmRvbWFpbn0ve2lkLm5hbWV9EqIBChVMaXN0QWN0aXZlTGF1bmNoUGxhbnMSLi5wbGF0Zm9ybWlkbC5hZG1pbi5BY3RpdmVMYXVuY2hQbGFuTGlzdFJlcXVlc3QaIS5wbGF0Zm9ybWlkbC5hZG1pbi5MYXVuY2hQbGFuTGlzdCI2gtPkkwIwEi4vYXBpL3YxL2FjdGl2ZV9sYXVuY2hfcGxhbnMve3Byb2plY3R9L3tkb21haW59EqoBChFMaXN0TGF1bmNoUGxhbklkcxIzLnBsYXRmb3JtaWRsLmFkbWluLk5hbWVkRW50aXR5SWRlbnRpZmllckxpc3RSZXF1ZXN0GiwucGxhdGZvcm1pZGwuYWRtaW4uTmFtZWRFbnRpdHlJZGVudGlmaWVyTGlzdCIygtPkkwIsEiovYXBpL3YxL2xhdW5jaF9wbGFuX2lkcy97cHJvamVjdH0ve2RvbWFpbn0SzgEKD0xpc3RMYXVuY2hQbGFucxImLnBsYXRmb3JtaWRsLmFkbWluLlJlc291cmNlTGlzdFJlcXVlc3QaIS5wbGF0Zm9ybWlkbC5hZG1pbi5MYXVuY2hQbGFuTGlzdCJwgtPkkwJqWi8SLS9hcGkvdjEvbGF1bmNoX3BsYW5zL3tpZC5wcm9qZWN0fS97aWQuZG9tYWlufRI3L2FwaS92MS9sYXVuY2hfcGxhbnMve2lkLnByb2plY3R9L3tpZC5kb21haW59L3tpZC5uYW1lfRK8AQoQVXBkYXRlTGF1bmNoUGxhbhIqLnBsYXRmb3JtaWRsLmFkbWluLkxhdW5jaFBsYW5VcGRhdGVSZXF1ZXN0GisucGxhdGZvcm1pZGwuYWRtaW4uTGF1bmNoUGxhblVwZGF0ZVJlc3BvbnNlIk+C0+STAkk6ASoaRC9hcGkvdjEvbGF1bmNoX3BsYW5zL3tpZC5wcm9qZWN0fS97aWQuZG9tYWlufS97aWQubmFtZX0ve2lkLnZlcnNpb259EocBCg9DcmVhdGVFeGVjdXRpb24SKS5wbGF0Zm9ybWlkbC5hZG1pbi5FeGVjdXRpb25DcmVhdGVSZXF1ZXN0GioucGxhdGZvcm1pZGwuYWRtaW4uRXhlY3V0aW9uQ3JlYXRlUmVzcG9uc2UiHYLT5JMCFzoBKiISL2FwaS92MS9leGVjdXRpb25zEpQBChFSZWxhdW5jaEV4ZWN1dGlvbhIrLnBsYXRmb3JtaWRsLmFkbWluLkV4ZWN1dGlvblJlbGF1bmNoUmVxdWVzdBoqLnBsYXRmb3JtaWRsLmFkbWluLkV4ZWN1dGlvbkNyZWF0ZVJlc3BvbnNlIiaC0+STAiA6ASoiGy9hcGkvdjEvZXhlY3V0aW9ucy9yZWxhdW5jaBKRAQoQUmVjb3ZlckV4ZWN1dGlvbhIqLnBsYXRmb3JtaWRsLmFkbWluLkV4ZWN1dGlvblJlY292ZXJSZXF1ZXN0GioucGxhdGZvcm1pZGwuYWRtaW4uRXhlY3V0aW9uQ3JlYXRlUmVzcG9uc2UiJYLT5JMCHzoBKiIaL2FwaS92MS9leGVjdXRpb25zL3JlY292ZXISmwEKDEdldEV4ZWN1dGlvbhIuLnBsYXRmb3JtaWRsLmFkbWluLldvcmtmbG93RXhlY3V0aW9uR2V0UmVxdWVzdBocLnBsYXRmb3JtaWRsLmFkbWluLkV4ZWN1dGlvbiI9gtPkkwI3EjUvYXBpL3YxL2V4ZWN1dGlvbnMve2lkLnByb2plY3R9L3tpZC5kb21haW59L3tpZC5uYW1lfRKqAQoPVXBkYXRlRXhlY3V0aW9uEikucGxhdGZvcm1pZGwuYWRtaW4uRXhlY3V0aW9uVXBkYXRlUmVxdWVzdBoqLnBsYXRmb3JtaWRsLmFkbWluLkV4ZWN1dGlvblVwZGF0ZVJlc3BvbnNlIkCC0+STAjo6ASoaNS9hcGkvdjEvZXhlY3V0aW9ucy97aWQucHJvamVjdH0ve2lkLmRvbWFpbn0ve2lkLm5hbWV9Er8BChBHZXRFeGVjdXRpb25EYXRhEjIucGxhdGZvcm1pZGwuYWRtaW4uV29ya2Zsb3dFeGVjdXRpb25HZXREYXRhUmVxdWVzdBozLnBsYXRmb3JtaWRsLmFkbWluLldvcmtmbG93RXhlY3V0aW9uR2V0RGF0YVJlc3BvbnNlIkKC0+STAjwSOi9hcGkvdjEvZGF0YS9leGVjdXRpb25zL3tpZC5wcm9qZWN0fS97aWQuZG9tYWlufS97aWQubmFtZX0SjwEKDkxpc3RFeGVjdXRpb25zEiYucGxhdGZvcm1pZGwuYWRtaW4uUmVzb3VyY2VMaXN0UmVxdWVzdBogLnBsYXRmb3JtaWRsLmFkbWluLkV4ZWN1dGlvbkxpc3QiM4LT5JMCLRIrL2FwaS92MS9leGVjdXRpb25zL3tpZC5wcm9qZWN0fS97aWQuZG9tYWlufRKzAQoSVGVybWluYXRlRXhlY3V0aW9uEiwucGxhdGZvcm1pZGwuYWRtaW4uRXhlY3V0aW9uVGVybWluYXRlUmVxdWVzdBotLnBsYXRmb3JtaWRsLmFkbWluLkV4ZWN1dGlvblRlcm1pbmF0ZVJlc3BvbnNlIkCC0+STAjo6ASoqNS9hcGkvdjEvZXhlY3V0aW9ucy97aWQucHJvamVjdH0ve2lkLmRvbWFpbn0ve2lkLm5hbWV9EtgBChBHZXROb2RlRXhlY3V0aW9uEioucGxhdGZvcm1pZGwuYWRtaW4uTm9kZUV4ZWN1dGlvbkdldFJlcXVlc3QaIC5wbGF0Zm9ybWlkbC5hZG1pbi5Ob2RlRXhlY3V0aW9uInaC0+STAnASbi9hcGkvdjEvbm9kZV9leGVjdXRpb25zL3tpZC5leGVjdXRpb25faWQucHJvamVjdH0ve2lkLmV4ZWN1dGlvbl9pZC5kb21haW59L3tpZC5leGVjdXRpb25faWQubmFtZX0ve2lkLm5vZGVfaWR9EoUCChZHZXREeW5hbWljTm9kZVdvcmtmbG93EjAucGxhdGZvcm1pZGwuYWRtaW4uR2V0RHluYW1pY05vZGVXb3JrZmxvd1JlcXVlc3QaLi5wbGF0Zm9ybWlkbC5hZG1pbi5EeW5hbWljTm9kZVdvcmtmbG93UmVzcG9uc2UiiAGC0+STAoEBEn8vYXBpL3YxL25vZGVfZXhlY3V0aW9ucy97aWQuZXhlY3V0aW9uX2lkLnByb2plY3R9L3tpZC5leGVjdXRpb25faWQuZG9tYWlufS97aWQuZXhlY3V0aW9uX2lkLm5hbWV9L3tpZC5ub2RlX2lkfS9keW5hbWljX3dvcmtmbG93EuQBChJMaXN0Tm9kZUV4ZWN1dGlvbnMSKy5wbGF0Zm9ybWlkbC5hZG1pbi5Ob2RlRXhlY3V0aW9uTGlzdFJlcXVlc3QaJC5wbGF0Zm9ybWlkbC5hZG1pbi5Ob2RlRXhlY3V0aW9uTGlzdCJ7gtPkkwJ1EnMvYXBpL3YxL25vZGVfZXhlY3V0aW9ucy97d29ya2Zsb3dfZXhlY3V0aW9uX2lkLnByb2plY3R9L3t3b3JrZmxvd19leGVjdXRpb25faWQuZG9tYWlufS97d29ya2Zsb3dfZXhlY3V0aW9uX2lkLm5hbWV9EqsEChlMaXN0Tm9kZUV4ZWN1dGlvbnNGb3JUYXNrEjIucGxhdGZvcm1pZGwuYWRtaW4uTm9kZUV4ZWN1dGlvbkZvclRhc2tMaXN0UmVxdWVzdBokLnBsYXRmb3JtaWRsLmFkbWluLk5vZGVFeGVjdXRpb25MaXN0IrMDgtPkkwKsAxKpAy9hcGkvdjEvY2hpbGRyZW4vdGFza19leGVjdXRpb25zL3t0YXNrX2V4ZWN1dGlvbl9pZC5ub2RlX2V4ZWN1dGlvbl9pZC5leGVjdXRpb25faWQucHJvamVjdH0ve3Rhc2tfZXhlY3V0aW9uX2lkLm5vZGVfZXhlY3V0aW9uX2lkLmV4ZWN1dGlvbl9pZC5kb21haW59L3t0YXNrX2V4ZWN1dGlvbl9pZC5ub2RlX2V4ZWN1dGlvbl9pZC5leGVjdXRpb25faWQubmFtZX0ve3Rhc2tfZXhlY3V0aW9uX2lkLm5vZGVfZXhlY3V0aW9uX2lkLm5vZGVfaWR9L3t0YXNrX2V4ZWN1dGlvbl9pZC50YXNrX2lkLnByb2plY3R9L3t0YXNrX2V4ZWN1dGlvbl9pZC50YXNrX2lkLmRvbWFpbn0ve3Rhc2tfZXhlY3V0aW9uX2lkLnRhc2tfaWQubmFtZX0ve3Rhc2tfZXhlY3V0aW9uX2lkLnRhc2tfaWQudmVyc2lvbn0ve3Rhc2tfZXhlY3V0aW9uX2lkLnJldHJ5X2F0dGVtcHR9EvQBChRHZXROb2RlRXhlY3V0aW9uRGF0YRIuLnBsYXRmb3JtaWRsLmFkbWluLk5vZGVFeGVjdXRpb25HZXREYXRhUmVxdWVzdBovLnBsYXRmb3JtaWRsLmFkbWluLk5vZGVFeGVjdXRpb25HZXREYXRhUmVzcG9uc2Uie4LT5JMCdRJzL2FwaS92MS9kYXRhL25vZGVfZXhlY3V0aW9ucy97aWQuZXhlY3V0aW9uX2lkLnByb2plY3R9L3tpZC5leGVjdXRpb25faWQuZG9tYWlufS97aWQuZXhlY3V0aW9uX2lkLm5hbWV9L3tpZC5ub2RlX2lkfRKFAQoPUmVnaXN0ZXJQcm9qZWN0EikucGxhdGZvcm1pZGwuYWRtaW4uUHJvamVjdFJlZ2lzdGVyUmVxdWVzdBoqLnBsYXRmb3JtaWRsLmFkbWluLlByb2plY3RSZWdpc3RlclJlc3BvbnNlIhuC0+STAhU6ASoiEC9hcGkvdjEvcHJvamVjdHMSdwoNVXBkYXRlUHJvamVjdBIaLnBsYXRmb3JtaWRsLmFkbWluLlByb2plY3QaKC5wbGF0Zm9ybWlkbC5hZG1pbi5Qcm9qZWN0VXBkYXRlUmVzcG9uc2UiIILT5JMCGjoBKhoVL2FwaS92MS9wcm9qZWN0cy97aWR9Em0KCkdldFByb2plY3QSJC5wbGF0Zm9ybWlkbC5hZG1pbi5Qcm9qZWN0R2V0UmVxdWVzdBoaLnBsYXRmb3JtaWRsLmFkbWluLlByb2plY3QiHYLT5JMCFxIVL2FwaS92MS9wcm9qZWN0cy97aWR9EmwKDExpc3RQcm9qZWN0cxIlLnBsYXRmb3JtaWRsLmFkbWluLlByb2plY3RMaXN0UmVxdWVzdBobLnBsYXRmb3JtaWRsLmFkbWluLlByb2plY3RzIhiC0+STAhISEC9hcGkvdjEvcHJvamVjdHMScQoKR2V0RG9tYWlucxIjLnBsYXRmb3JtaWRsLmFkbWluLkdldERvbWFpblJlcXVlc3QaJS5wbGF0Zm9ybWlkbC5hZG1pbi5HZXREb21haW5zUmVzcG9uc2UiF4LT5JMCERIPL2FwaS92MS9kb21haW5zEp8BChNDcmVhdGVXb3JrZmxvd0V2ZW50EjAucGxhdGZvcm1pZGwuYWRtaW4uV29ya2Zsb3dFeGVjdXRpb25FdmVudFJlcXVlc3QaMS5wbGF0Zm9ybWlkbC5hZG1pbi5Xb3JrZmxvd0V4ZWN1dGlvbkV2ZW50UmVzcG9uc2UiI4LT5JMCHToBKiIYL2FwaS92MS9ldmVudHMvd29ya2Zsb3dzEo8BCg9DcmVhdGVOb2RlRXZlbnQSLC5wbGF0Zm9ybWlkbC5hZG1pbi5Ob2RlRXhlY3V0aW9uRXZlbnRSZXF1ZXN0Gi0ucGxhdGZvcm1pZGwuYWRtaW4uTm9kZUV4ZWN1dGlvbkV2ZW50UmVzcG9uc2UiH4LT5JMCGToBKiIUL2FwaS92MS9ldmVudHMvbm9kZXMSjwEKD0NyZWF0ZVRhc2tFdmVudBIsLnBsYXRmb3JtaWRsLmFkbWluLlRhc2tFeGVjdXRpb25FdmVudFJlcXVlc3QaLS5wbGF0Zm9ybWlkbC5hZG1pbi5UYXNrRXhlY3V0aW9uRXZlbnRSZXNwb25zZSIfgtPkkwIZOgEqIhQvYXBpL3YxL2V2ZW50cy90YXNrcxKGAwoQR2V0VGFza0V4ZWN1dGlvbhIqLnBsYXRmb3JtaWRsLmFkbWluLlRhc2tFeGVjdXRpb25HZXRSZXF1ZXN0GiAucGxhdGZvcm1pZGwuYWRtaW4uVGFza0V4ZWN1dGlvbiKjAoLT5JMCnAISmQIvYXBpL3YxL3Rhc2tfZXhlY3V0aW9ucy97aWQubm9kZV9leGVjdXRpb25faWQuZXhlY3V0aW9uX2lkLnByb2plY3R9L3tpZC5ub2RlX2V4ZWN1dGlvbl9pZC5leGVjdXRpb25faWQuZG9tYWlufS97aWQubm9kZV9leGVjdXRpb25faWQuZXhlY3V0aW9uX2lkLm5hbWV9L3tpZC5ub2RlX2V4ZWN1dGlvbl9pZC5ub2RlX2lkfS97aWQudGFza19pZC5wcm9qZWN0fS97aWQudGFza19pZC5kb21haW59L3tpZC50YXNrX2lkLm5hbWV9L3tpZC50YXNrX2lkLnZlcnNpb259L3tpZC5yZXRyeV9hdHRlbXB0fRKeAgoSTGlzdFRhc2tFeGVjdXRpb25zEisucGxhdGZvcm1pZGwuYWRtaW4uVGFza0V4ZWN1dGlvbkxpc3RSZXF1ZXN0GiQucGxhdGZvcm1pZGwuYWRtaW4uVGFza0V4ZWN1dGlvbkxpc3QitAGC0+STAq0BEqoBL2FwaS92MS90YXNrX2V4ZWN1dGlvbnMve25vZGVfZXhlY3V0aW9uX2lkLmV4ZWN1dGlvbl9pZC5wcm9qZWN0fS97bm9kZV9leGVjdXRpb25faWQuZXhlY3V0aW9uX2lkLmRvbWFpbn0ve25vZGVfZXhlY3V0aW9uX2lkLmV4ZWN1dGlvbl9pZC5uYW1lfS97bm9kZV9leGVjdXRpb25faWQubm9kZV9pZH0SogMKFEdldFRhc2tFeGVjdXRpb25EYXRhEi4ucGxhdGZvcm1pZGwuYWRtaW4uVGFza0V4ZWN1dGlvbkdldERhdGFSZXF1ZXN0Gi8ucGxhdGZvcm1pZGwuYWRtaW4uVGFza0V4ZWN1dGlvbkdldERhdGFSZXNwb25zZSKoAoLT5JMCoQISngIvYXBpL3YxL2RhdGEvdGFza19leGVjdXRpb25zL3tpZC5ub2RlX2V4ZWN1dGlvbl9pZC5leGVjdXRpb25faWQucHJvamVjdH0ve2lkLm5vZGVfZXhlY3V0aW9uX2lkLmV4ZWN1dGlvbl9pZC5kb21haW59L3tpZC5ub2RlX2V4ZWN1dGlvbl9pZC5leGVjdXRpb25faWQubmFtZX0ve2lkLm5vZGVfZXhlY3V0aW9uX2lkLm5vZGVfaWR9L3tpZC50YXNrX2lkLnByb2plY3R9L3tpZC50YXNrX2lkLmRvbWFpbn0ve2lkLnRhc2tfaWQubmFtZX0ve2lkLnRhc2tfaWQudmVyc2lvbn0ve2lkLnJldHJ5X2F0dGVtcHR9EukBCh1VcGRhdGVQcm9qZWN0RG9tYWluQXR0cmlidXRlcxI3LnBsYXRmb3JtaWRsLmFkbWluLlByb2plY3REb21haW5BdHRyaWJ1dGVzVXBkYXRlUmVxdWVzdBo4LnBsYXRmb3JtaWRsLmFkbWluLlByb2plY3REb21haW5BdHRyaWJ1dGVzVXBkYXRlUmVzcG9uc2UiVYLT5JMCTzoBKhpKL2FwaS92MS9wcm9qZWN0X2RvbWFpbl9hdHRyaWJ1dGVzL3thdHRyaWJ1dGVzLnByb2plY3R9L3thdHRyaWJ1dGVzLmRvbWFpbn0SxwEKGkdldFByb2plY3REb21haW5BdHRyaWJ1dGVzEjQucGxhdGZvcm1pZGwuYWRtaW4uUHJvamVjdERvbWFpbkF0dHJpYnV0ZXNHZXRSZXF1ZXN0GjUucGxhdGZvcm1pZGwuYWRtaW4uUHJvamVjdERvbWFpbkF0dHJpYnV0ZXNHZXRSZXNwb25zZSI8gtPkkwI2EjQvYXBpL3YxL3Byb2plY3RfZG9tYWluX2F0dHJpYnV0ZXMve3Byb2plY3R9L3tkb21haW59EtMBCh1EZWxldGVQcm9qZWN0RG9tYWluQXR0cmlidXRlcxI3LnBsYXRmb3JtaWRsLmFkbWluLlByb2plY3REb21haW5BdHRyaWJ1dGVzRGVsZXRlUmVxdWVzdBo4LnBsYXRmb3JtaWRsLmFkbWluLlByb2plY3REb21haW5BdHRyaWJ1dGVzRGVsZXRlUmVzcG9uc2UiP4LT5JMCOToBKio0L2FwaS92MS9wcm9qZWN0X2RvbWFpbl9hdHRyaWJ1dGVzL3twcm9qZWN0fS97ZG9tYWlufRK8AQoXVXBkYXRlUHJvamVjdEF0dHJpYnV0ZXMSMS5wbGF0Zm9ybWlkbC5hZG1pbi5Qcm9qZWN0QXR0cmlidXRlc1VwZGF0ZVJlcXVlc3QaMi5wbGF0Zm9ybWlkbC5hZG1pbi5Qcm9qZWN0QXR0cmlidXRlc1VwZGF0ZVJlc3BvbnNlIjqC0+STAjQ6ASoaLy9hcGkvdjEvcHJvamVjdF9hdHRyaWJ1dGVzL3thdHRyaWJ1dGVzLnByb2plY3R9EqUBChRHZXRQcm9qZWN0QXR0cmlidXRlcxIuLnBsYXRmb3JtaWRsLmFkbWluLlByb2plY3RBdHRyaWJ1dGVzR2V0UmVxdWVzdBovLnBsYXRmb3JtaWRsLmFkbWluLlByb2plY3RBdHRyaWJ1dGVzR2V0UmVzcG9uc2UiLILT5JMCJhIkL2FwaS92MS9wcm9qZWN0X2F0dHJpYnV0ZXMve3Byb2plY3R9ErEBChdEZWxldGVQcm9qZWN0QXR0cmlidXRlcxIxLnBsYXRmb3JtaWRsLmFkbWluLlByb2plY3RBdHRyaWJ1dGVzRGVsZXRlUmVxdWVzdBoyLnBsYXRmb3JtaWRsLmFkbWluLlByb2plY3RBdHRyaWJ1dGVzRGVsZXRlUmVzcG9uc2UiL4LT5JMCKToBKiokL2FwaS92MS9wcm9qZWN0X2F0dHJpYnV0ZXMve3Byb2plY3R9EuoBChhVcGRhdGVXb3JrZmxvd0F0dHJpYnV0ZXMSMi5wbGF0Zm9ybWlkbC5hZG1pbi5Xb3JrZmxvd0F0dHJpYnV0ZXNVcGRhdGVSZXF1ZXN0GjMucGxhdGZvcm1pZGwuYWRtaW4uV29ya2Zsb3dBdHRyaWJ1dGVzVXBkYXRlUmVzcG9uc2UiZYLT5JMCXzoBKhpaL2FwaS92MS93b3JrZmxvd19hdHRyaWJ1dGVzL3thdHRyaWJ1dGVzLnByb2plY3R9L3thdHRyaWJ1dGVzLmRvbWFpbn0ve2F0dHJpYnV0ZXMud29ya2Zsb3d9Er0BChVHZXRXb3JrZmxvd0F0dHJpYnV0ZXMSLy5wbGF0Zm9ybWlkbC5hZG1pbi5Xb3JrZmxvd0F0dHJpYnV0ZXNHZXRSZXF1ZXN0GjAucGxhdGZvcm1pZGwuYWRtaW4uV29ya2Zsb3dBdHRyaWJ1dGVzR2V0UmVzcG9uc2UiQYLT5JMCOxI5L2FwaS92MS93b3JrZmxvd19hdHRyaWJ1dGVzL3twcm9qZWN0fS97ZG9tYWlufS97d29ya2Zsb3d9EskBChhEZWxldGVXb3JrZmxvd0F0dHJpYnV0ZXMSMi5wbGF0Zm9ybWlkbC5hZG1pbi5Xb3JrZmxvd0F0dHJpYnV0ZXNEZWxldGVSZXF1ZXN0GjMucGxhdGZvcm1pZGwuYWRtaW4uV29ya2Zsb3dBdHRyaWJ1dGVzRGVsZXRlUmVzcG9uc2UiRILT5JMCPjoBKio5L2FwaS92MS93b3JrZmxvd19hdHRyaWJ1dGVzL3twcm9qZWN0fS97ZG9tYWlufS97d29ya2Zsb3d9EqYBChdMaXN0TWF0Y2hhYmxlQXR0cmlidXRlcxIxLnBsYXRmb3JtaWRsLmFkbWluLkxpc3RNYXRjaGFibGVBdHRyaWJ1dGVzUmVxdWVzdBoyLnBsYXRmb3JtaWRsLmFkbWluLkxpc3RNYXRjaGFibGVBdHRyaWJ1dGVzUmVzcG9uc2UiJILT5JMCHhIcL2FwaS92MS9tYXRjaGFibGVfYXR0cmlidXRlcxKlAQoRTGlzdE5hbWVkRW50aXRpZXMSKS5wbGF0Zm9ybWlkbC5hZG1pbi5OYW1lZEVudGl0eUxpc3RSZXF1ZXN0GiIucGxhdGZvcm1pZGwuYWRtaW4uTmFtZWRFbnRpdHlMaXN0IkGC0+STAjsSOS9hcGkvdjEvbmFtZWRfZW50aXRpZXMve3Jlc291cmNlX3R5cGV9L3twcm9qZWN0fS97ZG9tYWlufRKtAQoOR2V0TmFtZWRFbnRpdHkSKC5wbGF0Zm9ybWlkbC5hZG1pbi5OYW1lZEVudGl0eUdldFJlcXVlc3QaHi5wbGF0Zm9ybWlkbC5hZG1pbi5OYW1lZEVudGl0eSJRgtPkkwJLEkkvYXBpL3YxL25hbWVkX2VudGl0aWVzL3tyZXNvdXJjZV90eXBlfS97aWQucHJvamVjdH0ve2lkLmRvbWFpbn0ve2lkLm5hbWV9EsQBChFVcGRhdGVOYW1lZEVudGl0eRIrLnBsYXRmb3JtaWRsLmFkbWluLk5hbWVkRW50aXR5VXBkYXRlUmVxdWVzdBosLnBsYXRmb3JtaWRsLmFkbWluLk5hbWVkRW50aXR5VXBkYXRlUmVzcG9uc2UiVILT5JMCTjoBKhpJL2FwaS92MS9uYW1lZF9lbnRpdGllcy97cmVzb3VyY2VfdHlwZX0ve2lkLnByb2plY3R9L3tpZC5kb21haW59L3tpZC5uYW1lfRJyCgpHZXRWZXJzaW9uEiQucGxhdGZvcm1pZGwuYWRtaW4uR2V0VmVyc2lvblJlcXVlc3QaJS5wbGF0Zm9ybWlkbC5hZG1pbi5HZXRWZXJzaW9uUmVzcG9uc2UiF4LT5JMCERIPL2FwaS92MS92ZXJzaW9uEsoBChRHZXREZXNjcmlwdGlvbkVudGl0eRIjLnBsYXRmb3JtaWRsLmFkbWluLk9iamVjdEdldFJlcXVlc3QaJC5wbGF0Zm9ybWlkbC5hZG1pbi5EZXNjcmlwdGlvbkVudGl0eSJngtPkkwJhEl8vYXBpL3YxL2Rlc2NyaXB0aW9uX2VudGl0aWVzL3tpZC5yZXNvdXJjZV90eXBlfS97aWQucHJvamVjdH0ve2lkLmRvbWFpbn0ve2lkLm5hbWV9L3tpZC52ZXJzaW9ufRKYAgoXTGlzdERlc2NyaXB0aW9uRW50aXRpZXMSLy5wbGF0Zm9ybWlkbC5hZG1pbi5EZXNjcmlwdGlvbkVudGl0eUxpc3RSZXF1ZXN0GigucGxhdGZvcm1pZGwuYWRtaW4uRGVzY3JpcHRpb25FbnRpdHlMaXN0IqEBgtPkkwKaAVpHEkUvYXBpL3YxL2Rlc2NyaXB0aW9uX2VudGl0aWVzL3tyZXNvdXJjZV90eXBlfS97aWQucHJvamVjdH0ve2lkLmRvbWFpbn0STy9hcGkvdjEvZGVzY3JpcHRpb25fZW50aXRpZXMve3Jlc291cmNlX3R5cGV9L3tpZC5wcm9qZWN0fS97aWQuZG9tYWlufS97aWQubmFtZX0SywEKE0dldEV4ZWN1dGlvbk1ldHJpY3MSNS5wbGF0Zm9ybWlkbC5hZG1pbi5Xb3JrZmxvd0V4ZWN1dGlvbkdldE1ldHJpY3NSZXF1ZXN0GjYucGxhdGZvcm1pZGwuYWRtaW4uV29ya2Zsb3dFeGVjdXRpb25HZXRNZXRyaWNzUmVzcG9uc2UiRYLT5JMCPxI9L2FwaS92MS9tZXRyaWNzL2V4ZWN1dGlvbnMve2lkLnByb2plY3R9L3tpZC5kb21haW59L3tpZC5uYW1lfWIGcHJvdG8z", [file_google_api_annotations, file_platformidl_admin_common, file_platformidl_admin_description_entity, file_platformidl_admin_event, file_platformidl_admin_execution, file_platformidl_admin_launch_plan, file_platformidl_admin_matchable_resource, file_platformidl_admin_node_execution, file_platformidl_admin_project, file_platformidl_admin_project_attributes, file_platformidl_admin_project_domain_attributes, file_platformidl_admin_task, file_platformidl_admin_task_execution, file_platformidl_admin_version, file_platformidl_admin_workflow, file_platformidl_admin_workflow_attributes]);
 
 /**
- * The control plane: what is registered, what is launched, what is recorded and what is shown.
+ * The control plane: registers tasks, workflows and launch plans, launches executions, records the events of engines
+ * and answers queries.
  *
  * @generated from service platformidl.service.AdminService
  */
@@ -89,8 +90,8 @@ export const AdminService: GenService<{
     output: typeof TaskListSchema;
   },
   /**
-   * Compiles and registers a version of a workflow. A version that exists is ALREADY_EXISTS; the detail says whether it
-   * is the same.
+   * Compiles and registers a version of a workflow. A version that exists is ALREADY_EXISTS; the detail tells whether
+   * its content is the same.
    *
    * @generated from rpc platformidl.service.AdminService.CreateWorkflow
    */
@@ -130,7 +131,7 @@ export const AdminService: GenService<{
     output: typeof WorkflowListSchema;
   },
   /**
-   * Registers a version of a launch plan, inactive.
+   * Registers a version of a launch plan, inactive. A version that exists is ALREADY_EXISTS.
    *
    * @generated from rpc platformidl.service.AdminService.CreateLaunchPlan
    */
@@ -210,7 +211,7 @@ export const AdminService: GenService<{
     output: typeof ExecutionCreateResponseSchema;
   },
   /**
-   * Launches an execution once more, with the same inputs and configuration.
+   * Launches an execution again, with the same inputs, versions and tags.
    *
    * @generated from rpc platformidl.service.AdminService.RelaunchExecution
    */
@@ -220,7 +221,7 @@ export const AdminService: GenService<{
     output: typeof ExecutionCreateResponseSchema;
   },
   /**
-   * Launches an execution once more that failed, was aborted or timed out; nodes that had succeeded are not run again.
+   * Launches an execution again that is FAILED, ABORTED or TIMED_OUT; engines reuse the results of its succeeded nodes.
    *
    * @generated from rpc platformidl.service.AdminService.RecoverExecution
    */
@@ -240,7 +241,7 @@ export const AdminService: GenService<{
     output: typeof ExecutionSchema;
   },
   /**
-   * Archives an execution or restores it, and replaces its tags.
+   * Archives an execution or restores it, and replaces its tags where the request has any.
    *
    * @generated from rpc platformidl.service.AdminService.UpdateExecution
    */
@@ -270,7 +271,8 @@ export const AdminService: GenService<{
     output: typeof ExecutionListSchema;
   },
   /**
-   * Asks for the end of an execution. It is ABORTING at once, and ABORTED when the engine has answered.
+   * Asks for the end of an execution. It is ABORTING from then on, until its engine reports the end, or has not done so
+   * in time.
    *
    * @generated from rpc platformidl.service.AdminService.TerminateExecution
    */
@@ -290,7 +292,7 @@ export const AdminService: GenService<{
     output: typeof NodeExecutionSchema;
   },
   /**
-   * The graph that a dynamic node has made.
+   * The graph that a dynamic node has generated.
    *
    * @generated from rpc platformidl.service.AdminService.GetDynamicNodeWorkflow
    */
@@ -340,7 +342,8 @@ export const AdminService: GenService<{
     output: typeof ProjectRegisterResponseSchema;
   },
   /**
-   * Changes name, description, labels and state of a project; the state always, the others where they are given.
+   * Changes the name, description, labels and state of a project. A request without a state makes the project ACTIVE;
+   * the other fields stay where the request has none.
    *
    * @generated from rpc platformidl.service.AdminService.UpdateProject
    */
@@ -350,7 +353,7 @@ export const AdminService: GenService<{
     output: typeof ProjectUpdateResponseSchema;
   },
   /**
-   * One project.
+   * One project. Its domains are those in which the caller may read.
    *
    * @generated from rpc platformidl.service.AdminService.GetProject
    */
@@ -360,7 +363,7 @@ export const AdminService: GenService<{
     output: typeof ProjectSchema;
   },
   /**
-   * Projects; a limit of 0 gives all.
+   * The projects in which the caller may read; without a filter, those that are not archived.
    *
    * @generated from rpc platformidl.service.AdminService.ListProjects
    */
@@ -370,7 +373,7 @@ export const AdminService: GenService<{
     output: typeof ProjectsSchema;
   },
   /**
-   * The domains, which are the same in every project.
+   * The domains in which the caller may read. Every project has the same domains.
    *
    * @generated from rpc platformidl.service.AdminService.GetDomains
    */
@@ -400,7 +403,7 @@ export const AdminService: GenService<{
     output: typeof NodeExecutionEventResponseSchema;
   },
   /**
-   * An engine reports on an attempt at a task. A phase and version that was reported before is ALREADY_EXISTS.
+   * An engine reports on an attempt of a task. A phase and version that was reported before is ALREADY_EXISTS.
    *
    * @generated from rpc platformidl.service.AdminService.CreateTaskEvent
    */
@@ -410,7 +413,7 @@ export const AdminService: GenService<{
     output: typeof TaskExecutionEventResponseSchema;
   },
   /**
-   * One attempt at a task.
+   * One attempt of a task.
    *
    * @generated from rpc platformidl.service.AdminService.GetTaskExecution
    */
@@ -440,7 +443,7 @@ export const AdminService: GenService<{
     output: typeof TaskExecutionGetDataResponseSchema;
   },
   /**
-   * Sets attributes of a project in a domain, one kind at a time.
+   * Sets the attributes of one type for a project and domain.
    *
    * @generated from rpc platformidl.service.AdminService.UpdateProjectDomainAttributes
    */
@@ -450,7 +453,7 @@ export const AdminService: GenService<{
     output: typeof ProjectDomainAttributesUpdateResponseSchema;
   },
   /**
-   * Attributes of a project in a domain; those of the project where the domain has none.
+   * The attributes of one type for a project and domain; those of the project where the domain has none.
    *
    * @generated from rpc platformidl.service.AdminService.GetProjectDomainAttributes
    */
@@ -460,7 +463,7 @@ export const AdminService: GenService<{
     output: typeof ProjectDomainAttributesGetResponseSchema;
   },
   /**
-   * Deletes attributes of a project in a domain; other levels stay.
+   * Deletes the attributes of one type for a project and domain. Those for the project and for workflows stay.
    *
    * @generated from rpc platformidl.service.AdminService.DeleteProjectDomainAttributes
    */
@@ -470,7 +473,7 @@ export const AdminService: GenService<{
     output: typeof ProjectDomainAttributesDeleteResponseSchema;
   },
   /**
-   * Sets attributes of a project, one kind at a time.
+   * Sets the attributes of one type for a project.
    *
    * @generated from rpc platformidl.service.AdminService.UpdateProjectAttributes
    */
@@ -480,7 +483,7 @@ export const AdminService: GenService<{
     output: typeof ProjectAttributesUpdateResponseSchema;
   },
   /**
-   * Attributes of a project.
+   * The attributes of one type for a project.
    *
    * @generated from rpc platformidl.service.AdminService.GetProjectAttributes
    */
@@ -490,7 +493,7 @@ export const AdminService: GenService<{
     output: typeof ProjectAttributesGetResponseSchema;
   },
   /**
-   * Deletes attributes of a project; other levels stay.
+   * Deletes the attributes of one type for a project. Those for its domains and workflows stay.
    *
    * @generated from rpc platformidl.service.AdminService.DeleteProjectAttributes
    */
@@ -500,7 +503,7 @@ export const AdminService: GenService<{
     output: typeof ProjectAttributesDeleteResponseSchema;
   },
   /**
-   * Sets attributes of a workflow, one kind at a time.
+   * Sets the attributes of one type for a workflow.
    *
    * @generated from rpc platformidl.service.AdminService.UpdateWorkflowAttributes
    */
@@ -510,7 +513,7 @@ export const AdminService: GenService<{
     output: typeof WorkflowAttributesUpdateResponseSchema;
   },
   /**
-   * Attributes of a workflow; those of its domain, or else its project, where the workflow has none.
+   * The attributes of one type for a workflow; those of its domain, or else its project, where the workflow has none.
    *
    * @generated from rpc platformidl.service.AdminService.GetWorkflowAttributes
    */
@@ -520,7 +523,7 @@ export const AdminService: GenService<{
     output: typeof WorkflowAttributesGetResponseSchema;
   },
   /**
-   * Deletes attributes of a workflow; other levels stay.
+   * Deletes the attributes of one type for a workflow. Those for its project and domain stay.
    *
    * @generated from rpc platformidl.service.AdminService.DeleteWorkflowAttributes
    */
@@ -530,7 +533,7 @@ export const AdminService: GenService<{
     output: typeof WorkflowAttributesDeleteResponseSchema;
   },
   /**
-   * All attributes of one kind, at every level.
+   * The attributes of one type that the caller may read, for projects, domains and workflows.
    *
    * @generated from rpc platformidl.service.AdminService.ListMatchableAttributes
    */
@@ -590,7 +593,7 @@ export const AdminService: GenService<{
     output: typeof DescriptionEntitySchema;
   },
   /**
-   * Descriptions of versions.
+   * The descriptions of the versions of a name.
    *
    * @generated from rpc platformidl.service.AdminService.ListDescriptionEntities
    */
@@ -600,7 +603,7 @@ export const AdminService: GenService<{
     output: typeof DescriptionEntityListSchema;
   },
   /**
-   * The time of an execution as nested spans: of its nodes, its tasks and the system.
+   * The time of an execution as nested spans: of its nodes, their tasks and the work between them.
    *
    * @generated from rpc platformidl.service.AdminService.GetExecutionMetrics
    */

@@ -15,7 +15,7 @@ export const file_platformidl_service_agent: GenFile = /*@__PURE__*/
   fileDesc("Ch9wbGF0Zm9ybWlkbC9zZXJ2aWNlL2FnZW50LnByb3RvEhNwbGF0Zm9ybWlkbC5zZXJ2aWNlMqcBChBTeW5jQWdlbnRTZXJ2aWNlEpIBCg9FeGVjdXRlVGFza1N5bmMSKS5wbGF0Zm9ybWlkbC5hZG1pbi5FeGVjdXRlVGFza1N5bmNSZXF1ZXN0GioucGxhdGZvcm1pZGwuYWRtaW4uRXhlY3V0ZVRhc2tTeW5jUmVzcG9uc2UiJILT5JMCHjoBKiIZL2FwaS92MS9hZ2VudC90YXNrL3N0cmVhbSgBMAEygQcKEUFzeW5jQWdlbnRTZXJ2aWNlEngKCkNyZWF0ZVRhc2sSJC5wbGF0Zm9ybWlkbC5hZG1pbi5DcmVhdGVUYXNrUmVxdWVzdBolLnBsYXRmb3JtaWRsLmFkbWluLkNyZWF0ZVRhc2tSZXNwb25zZSIdgtPkkwIXOgEqIhIvYXBpL3YxL2FnZW50L3Rhc2sSqQEKB0dldFRhc2sSIS5wbGF0Zm9ybWlkbC5hZG1pbi5HZXRUYXNrUmVxdWVzdBoiLnBsYXRmb3JtaWRsLmFkbWluLkdldFRhc2tSZXNwb25zZSJXgtPkkwJREk8vYXBpL3YxL2FnZW50L3Rhc2sve3Rhc2tfY2F0ZWdvcnkubmFtZX0ve3Rhc2tfY2F0ZWdvcnkudmVyc2lvbn0ve3Jlc291cmNlX21ldGF9Er0BCgpEZWxldGVUYXNrEiQucGxhdGZvcm1pZGwuYWRtaW4uRGVsZXRlVGFza1JlcXVlc3QaJS5wbGF0Zm9ybWlkbC5hZG1pbi5EZWxldGVUYXNrUmVzcG9uc2UiYoLT5JMCXCpaL2FwaS92MS9hZ2VudC90YXNrX2V4ZWN1dGlvbnMve3Rhc2tfY2F0ZWdvcnkubmFtZX0ve3Rhc2tfY2F0ZWdvcnkudmVyc2lvbn0ve3Jlc291cmNlX21ldGF9EsYBCg5HZXRUYXNrTWV0cmljcxIoLnBsYXRmb3JtaWRsLmFkbWluLkdldFRhc2tNZXRyaWNzUmVxdWVzdBopLnBsYXRmb3JtaWRsLmFkbWluLkdldFRhc2tNZXRyaWNzUmVzcG9uc2UiX4LT5JMCWRJXL2FwaS92MS9hZ2VudC90YXNrL21ldHJpY3Mve3Rhc2tfY2F0ZWdvcnkubmFtZX0ve3Rhc2tfY2F0ZWdvcnkudmVyc2lvbn0ve3Jlc291cmNlX21ldGF9ErwBCgtHZXRUYXNrTG9ncxIlLnBsYXRmb3JtaWRsLmFkbWluLkdldFRhc2tMb2dzUmVxdWVzdBomLnBsYXRmb3JtaWRsLmFkbWluLkdldFRhc2tMb2dzUmVzcG9uc2UiXILT5JMCVhJUL2FwaS92MS9hZ2VudC90YXNrL2xvZ3Mve3Rhc2tfY2F0ZWdvcnkubmFtZX0ve3Rhc2tfY2F0ZWdvcnkudmVyc2lvbn0ve3Jlc291cmNlX21ldGF9MAEy/AEKFEFnZW50TWV0YWRhdGFTZXJ2aWNlEnEKCEdldEFnZW50EiIucGxhdGZvcm1pZGwuYWRtaW4uR2V0QWdlbnRSZXF1ZXN0GiMucGxhdGZvcm1pZGwuYWRtaW4uR2V0QWdlbnRSZXNwb25zZSIcgtPkkwIWEhQvYXBpL3YxL2FnZW50L3tuYW1lfRJxCgpMaXN0QWdlbnRzEiQucGxhdGZvcm1pZGwuYWRtaW4uTGlzdEFnZW50c1JlcXVlc3QaJS5wbGF0Zm9ybWlkbC5hZG1pbi5MaXN0QWdlbnRzUmVzcG9uc2UiFoLT5JMCEBIOL2FwaS92MS9hZ2VudHNiBnByb3RvMw", [file_google_api_annotations, file_platformidl_admin_agent]);
 
 /**
- * An agent that runs a task while the caller waits.
+ * Runs tasks in agents during the call.
  *
  * @generated from service platformidl.service.SyncAgentService
  */
@@ -35,7 +35,7 @@ export const SyncAgentService: GenService<{
   serviceDesc(file_platformidl_service_agent, 0);
 
 /**
- * An agent that runs tasks in another system.
+ * Runs tasks in agents, which the caller asks for their state later.
  *
  * @generated from service platformidl.service.AsyncAgentService
  */
@@ -94,7 +94,7 @@ export const AsyncAgentService: GenService<{
   serviceDesc(file_platformidl_service_agent, 1);
 
 /**
- * Which agents there are.
+ * Lists agents.
  *
  * @generated from service platformidl.service.AgentMetadataService
  */
@@ -110,7 +110,7 @@ export const AgentMetadataService: GenService<{
     output: typeof GetAgentResponseSchema;
   },
   /**
-   * All agents.
+   * The agents of all configured servers.
    *
    * @generated from rpc platformidl.service.AgentMetadataService.ListAgents
    */

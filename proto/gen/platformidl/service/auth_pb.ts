@@ -14,7 +14,7 @@ export const file_platformidl_service_auth: GenFile = /*@__PURE__*/
   fileDesc("Ch5wbGF0Zm9ybWlkbC9zZXJ2aWNlL2F1dGgucHJvdG8SE3BsYXRmb3JtaWRsLnNlcnZpY2UiFwoVT0F1dGgyTWV0YWRhdGFSZXF1ZXN0Is0CChZPQXV0aDJNZXRhZGF0YVJlc3BvbnNlEg4KBmlzc3VlchgBIAEoCRIeChZhdXRob3JpemF0aW9uX2VuZHBvaW50GAIgASgJEhYKDnRva2VuX2VuZHBvaW50GAMgASgJEiAKGHJlc3BvbnNlX3R5cGVzX3N1cHBvcnRlZBgEIAMoCRIYChBzY29wZXNfc3VwcG9ydGVkGAUgAygJEi0KJXRva2VuX2VuZHBvaW50X2F1dGhfbWV0aG9kc19zdXBwb3J0ZWQYBiADKAkSEAoIandrc191cmkYByABKAkSKAogY29kZV9jaGFsbGVuZ2VfbWV0aG9kc19zdXBwb3J0ZWQYCCADKAkSHQoVZ3JhbnRfdHlwZXNfc3VwcG9ydGVkGAkgAygJEiUKHWRldmljZV9hdXRob3JpemF0aW9uX2VuZHBvaW50GAogASgJIh8KHVB1YmxpY0NsaWVudEF1dGhDb25maWdSZXF1ZXN0Iq4BCh5QdWJsaWNDbGllbnRBdXRoQ29uZmlnUmVzcG9uc2USEQoJY2xpZW50X2lkGAEgASgJEhQKDHJlZGlyZWN0X3VyaRgCIAEoCRIOCgZzY29wZXMYAyADKAkSIgoaYXV0aG9yaXphdGlvbl9tZXRhZGF0YV9rZXkYBCABKAkSHQoVc2VydmljZV9odHRwX2VuZHBvaW50GAUgASgJEhAKCGF1ZGllbmNlGAYgASgJMpADChNBdXRoTWV0YWRhdGFTZXJ2aWNlErYBChFHZXRPQXV0aDJNZXRhZGF0YRIqLnBsYXRmb3JtaWRsLnNlcnZpY2UuT0F1dGgyTWV0YWRhdGFSZXF1ZXN0GisucGxhdGZvcm1pZGwuc2VydmljZS5PQXV0aDJNZXRhZGF0YVJlc3BvbnNlIkiC0+STAkJaFxIVL2FwaS92MS9hdXRoL21ldGFkYXRhEicvLndlbGwta25vd24vb2F1dGgtYXV0aG9yaXphdGlvbi1zZXJ2ZXISvwEKFUdldFB1YmxpY0NsaWVudENvbmZpZxIyLnBsYXRmb3JtaWRsLnNlcnZpY2UuUHVibGljQ2xpZW50QXV0aENvbmZpZ1JlcXVlc3QaMy5wbGF0Zm9ybWlkbC5zZXJ2aWNlLlB1YmxpY0NsaWVudEF1dGhDb25maWdSZXNwb25zZSI9gtPkkwI3WhwSGi9hcGkvdjEvYXV0aC9jbGllbnRfY29uZmlnEhcvY29uZmlnL3YxL2ZseXRlX2NsaWVudGIGcHJvdG8z", [file_google_api_annotations]);
 
 /**
- * Asks nothing in particular.
+ * Asks for the metadata of the authorization server.
  *
  * @generated from message platformidl.service.OAuth2MetadataRequest
  */
@@ -29,7 +29,7 @@ export const OAuth2MetadataRequestSchema: GenMessage<OAuth2MetadataRequest> = /*
   messageDesc(file_platformidl_service_auth, 0);
 
 /**
- * The metadata of the authorization server, as RFC 8414 names them. Empty while there is no authentication.
+ * The metadata of the authorization server, with the names of RFC 8414. Empty without authentication.
  *
  * @generated from message platformidl.service.OAuth2MetadataResponse
  */
@@ -93,7 +93,7 @@ export const OAuth2MetadataResponseSchema: GenMessage<OAuth2MetadataResponse> = 
   messageDesc(file_platformidl_service_auth, 1);
 
 /**
- * Asks nothing in particular.
+ * Asks for the settings of command line clients.
  *
  * @generated from message platformidl.service.PublicClientAuthConfigRequest
  */
@@ -108,7 +108,7 @@ export const PublicClientAuthConfigRequestSchema: GenMessage<PublicClientAuthCon
   messageDesc(file_platformidl_service_auth, 2);
 
 /**
- * What a command line client needs to log people in. Empty while there is no authentication.
+ * The settings with which a command line client signs people in. Empty without authentication.
  *
  * @generated from message platformidl.service.PublicClientAuthConfigResponse
  */
@@ -119,7 +119,7 @@ export type PublicClientAuthConfigResponse = Message<"platformidl.service.Public
   clientId: string;
 
   /**
-   * Where the browser comes back to: an address of the client.
+   * The address of the client to which the browser is redirected after the sign-in.
    *
    * @generated from field: string redirect_uri = 2;
    */
@@ -131,14 +131,14 @@ export type PublicClientAuthConfigResponse = Message<"platformidl.service.Public
   scopes: string[];
 
   /**
-   * The header that tokens go into; empty is `authorization`.
+   * The header for tokens; empty is `authorization`.
    *
    * @generated from field: string authorization_metadata_key = 4;
    */
   authorizationMetadataKey: string;
 
   /**
-   * Where REST is served.
+   * The URL of the REST API.
    *
    * @generated from field: string service_http_endpoint = 5;
    */
@@ -158,7 +158,7 @@ export const PublicClientAuthConfigResponseSchema: GenMessage<PublicClientAuthCo
   messageDesc(file_platformidl_service_auth, 3);
 
 /**
- * How to get a token. Answered without one.
+ * Tells clients where they get a token. Its RPCs need none.
  *
  * @generated from service platformidl.service.AuthMetadataService
  */

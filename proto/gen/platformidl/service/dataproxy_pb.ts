@@ -20,20 +20,20 @@ export const file_platformidl_service_dataproxy: GenFile = /*@__PURE__*/
   fileDesc("CiNwbGF0Zm9ybWlkbC9zZXJ2aWNlL2RhdGFwcm94eS5wcm90bxITcGxhdGZvcm1pZGwuc2VydmljZSL3AQocQ3JlYXRlVXBsb2FkTG9jYXRpb25SZXNwb25zZRISCgpzaWduZWRfdXJsGAEgASgJEhIKCm5hdGl2ZV91cmwYAiABKAkSLgoKZXhwaXJlc19hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASTwoHaGVhZGVycxgEIAMoCzI+LnBsYXRmb3JtaWRsLnNlcnZpY2UuQ3JlYXRlVXBsb2FkTG9jYXRpb25SZXNwb25zZS5IZWFkZXJzRW50cnkaLgoMSGVhZGVyc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEi2gEKG0NyZWF0ZVVwbG9hZExvY2F0aW9uUmVxdWVzdBIPCgdwcm9qZWN0GAEgASgJEg4KBmRvbWFpbhgCIAEoCRIQCghmaWxlbmFtZRgDIAEoCRItCgpleHBpcmVzX2luGAQgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhMKC2NvbnRlbnRfbWQ1GAUgASgMEhUKDWZpbGVuYW1lX3Jvb3QYBiABKAkSIAoYYWRkX2NvbnRlbnRfbWQ1X21ldGFkYXRhGAcgASgIEgsKA29yZxgIIAEoCSJiCh1DcmVhdGVEb3dubG9hZExvY2F0aW9uUmVxdWVzdBISCgpuYXRpdmVfdXJsGAEgASgJEi0KCmV4cGlyZXNfaW4YAiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24iZAoeQ3JlYXRlRG93bmxvYWRMb2NhdGlvblJlc3BvbnNlEhIKCnNpZ25lZF91cmwYASABKAkSLgoKZXhwaXJlc19hdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAi1gEKGUNyZWF0ZURvd25sb2FkTGlua1JlcXVlc3QSOAoNYXJ0aWZhY3RfdHlwZRgBIAEoDjIhLnBsYXRmb3JtaWRsLnNlcnZpY2UuQXJ0aWZhY3RUeXBlEi0KCmV4cGlyZXNfaW4YAiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SRgoRbm9kZV9leGVjdXRpb25faWQYAyABKAsyKS5wbGF0Zm9ybWlkbC5jb3JlLk5vZGVFeGVjdXRpb25JZGVudGlmaWVySABCCAoGc291cmNlIqUBChpDcmVhdGVEb3dubG9hZExpbmtSZXNwb25zZRIWCgpzaWduZWRfdXJsGAEgAygJQgIYARIyCgpleHBpcmVzX2F0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEICGAESOwoPcHJlX3NpZ25lZF91cmxzGAMgASgLMiIucGxhdGZvcm1pZGwuc2VydmljZS5QcmVTaWduZWRVUkxzIlMKDVByZVNpZ25lZFVSTHMSEgoKc2lnbmVkX3VybBgBIAMoCRIuCgpleHBpcmVzX2F0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCIjCg5HZXREYXRhUmVxdWVzdBIRCglmbHl0ZV91cmwYASABKAkiuwEKD0dldERhdGFSZXNwb25zZRIzCgtsaXRlcmFsX21hcBgBIAEoCzIcLnBsYXRmb3JtaWRsLmNvcmUuTGl0ZXJhbE1hcEgAEj0KD3ByZV9zaWduZWRfdXJscxgCIAEoCzIiLnBsYXRmb3JtaWRsLnNlcnZpY2UuUHJlU2lnbmVkVVJMc0gAEiwKB2xpdGVyYWwYAyABKAsyGS5wbGF0Zm9ybWlkbC5jb3JlLkxpdGVyYWxIAEIGCgRkYXRhKkMKDEFydGlmYWN0VHlwZRIbChdBUlRJRkFDVF9UWVBFX1VOREVGSU5FRBAAEhYKEkFSVElGQUNUX1RZUEVfREVDSxABMvcEChBEYXRhUHJveHlTZXJ2aWNlEqYBChRDcmVhdGVVcGxvYWRMb2NhdGlvbhIwLnBsYXRmb3JtaWRsLnNlcnZpY2UuQ3JlYXRlVXBsb2FkTG9jYXRpb25SZXF1ZXN0GjEucGxhdGZvcm1pZGwuc2VydmljZS5DcmVhdGVVcGxvYWRMb2NhdGlvblJlc3BvbnNlIimC0+STAiM6ASoiHi9hcGkvdjEvZGF0YXByb3h5L2FydGlmYWN0X3VybhKpAQoWQ3JlYXRlRG93bmxvYWRMb2NhdGlvbhIyLnBsYXRmb3JtaWRsLnNlcnZpY2UuQ3JlYXRlRG93bmxvYWRMb2NhdGlvblJlcXVlc3QaMy5wbGF0Zm9ybWlkbC5zZXJ2aWNlLkNyZWF0ZURvd25sb2FkTG9jYXRpb25SZXNwb25zZSImgtPkkwIgEh4vYXBpL3YxL2RhdGFwcm94eS9hcnRpZmFjdF91cm4SoQEKEkNyZWF0ZURvd25sb2FkTGluaxIuLnBsYXRmb3JtaWRsLnNlcnZpY2UuQ3JlYXRlRG93bmxvYWRMaW5rUmVxdWVzdBovLnBsYXRmb3JtaWRsLnNlcnZpY2UuQ3JlYXRlRG93bmxvYWRMaW5rUmVzcG9uc2UiKoLT5JMCJDoBKiIfL2FwaS92MS9kYXRhcHJveHkvYXJ0aWZhY3RfbGluaxJqCgdHZXREYXRhEiMucGxhdGZvcm1pZGwuc2VydmljZS5HZXREYXRhUmVxdWVzdBokLnBsYXRmb3JtaWRsLnNlcnZpY2UuR2V0RGF0YVJlc3BvbnNlIhSC0+STAg4SDC9hcGkvdjEvZGF0YWIGcHJvdG8z", [file_google_api_annotations, file_google_protobuf_duration, file_google_protobuf_timestamp, file_platformidl_core_identifier, file_platformidl_core_literals]);
 
 /**
- * Where to put a file, and how.
+ * The link for an upload, and the URI of the file.
  *
  * @generated from message platformidl.service.CreateUploadLocationResponse
  */
 export type CreateUploadLocationResponse = Message<"platformidl.service.CreateUploadLocationResponse"> & {
   /**
-   * Takes one PUT of the file.
+   * The link for a PUT of the file.
    *
    * @generated from field: string signed_url = 1;
    */
   signedUrl: string;
 
   /**
-   * Names the file from then on.
+   * The URI of the file, for inputs and for CreateDownloadLocation.
    *
    * @generated from field: string native_url = 2;
    */
@@ -45,7 +45,7 @@ export type CreateUploadLocationResponse = Message<"platformidl.service.CreateUp
   expiresAt?: Timestamp | undefined;
 
   /**
-   * To be sent with the PUT.
+   * The headers that the PUT must have.
    *
    * @generated from field: map<string, string> headers = 4;
    */
@@ -60,7 +60,7 @@ export const CreateUploadLocationResponseSchema: GenMessage<CreateUploadLocation
   messageDesc(file_platformidl_service_dataproxy, 0);
 
 /**
- * A file that is to be uploaded.
+ * Asks for a link to upload a file.
  *
  * @generated from message platformidl.service.CreateUploadLocationRequest
  */
@@ -76,31 +76,35 @@ export type CreateUploadLocationRequest = Message<"platformidl.service.CreateUpl
   domain: string;
 
   /**
+   * The name of the file; random when it is empty.
+   *
    * @generated from field: string filename = 3;
    */
   filename: string;
 
   /**
+   * The lifetime of the link, at most an hour; an hour when it is absent.
+   *
    * @generated from field: google.protobuf.Duration expires_in = 4;
    */
   expiresIn?: Duration | undefined;
 
   /**
-   * Of the file; the same one gives the same place, if the file has a name.
+   * The MD5 of the file. Required without `filename_root`.
    *
    * @generated from field: bytes content_md5 = 5;
    */
   contentMd5: Uint8Array;
 
   /**
-   * The folder that the file goes into; made from the MD5 when empty.
+   * The folder of the file; derived from the MD5 when it is empty.
    *
    * @generated from field: string filename_root = 6;
    */
   filenameRoot: string;
 
   /**
-   * Note the MD5 with the file as well.
+   * Store the MD5 as metadata of the file, where the store is S3.
    *
    * @generated from field: bool add_content_md5_metadata = 7;
    */
@@ -120,17 +124,21 @@ export const CreateUploadLocationRequestSchema: GenMessage<CreateUploadLocationR
   messageDesc(file_platformidl_service_dataproxy, 1);
 
 /**
- * A file that is to be downloaded.
+ * Asks for a link to download an uploaded file.
  *
  * @generated from message platformidl.service.CreateDownloadLocationRequest
  */
 export type CreateDownloadLocationRequest = Message<"platformidl.service.CreateDownloadLocationRequest"> & {
   /**
+   * The URI of the file, from CreateUploadLocationResponse.
+   *
    * @generated from field: string native_url = 1;
    */
   nativeUrl: string;
 
   /**
+   * The lifetime of the link, at most an hour; an hour when it is absent.
+   *
    * @generated from field: google.protobuf.Duration expires_in = 2;
    */
   expiresIn?: Duration | undefined;
@@ -144,7 +152,7 @@ export const CreateDownloadLocationRequestSchema: GenMessage<CreateDownloadLocat
   messageDesc(file_platformidl_service_dataproxy, 2);
 
 /**
- * Where to get it.
+ * The link to a file.
  *
  * @generated from message platformidl.service.CreateDownloadLocationResponse
  */
@@ -168,17 +176,21 @@ export const CreateDownloadLocationResponseSchema: GenMessage<CreateDownloadLoca
   messageDesc(file_platformidl_service_dataproxy, 3);
 
 /**
- * Something of an execution that is to be downloaded.
+ * Asks for a link to a file of a node execution.
  *
  * @generated from message platformidl.service.CreateDownloadLinkRequest
  */
 export type CreateDownloadLinkRequest = Message<"platformidl.service.CreateDownloadLinkRequest"> & {
   /**
+   * ARTIFACT_TYPE_DECK: there are no links of other types.
+   *
    * @generated from field: platformidl.service.ArtifactType artifact_type = 1;
    */
   artifactType: ArtifactType;
 
   /**
+   * The lifetime of the link, at most an hour; an hour when it is absent.
+   *
    * @generated from field: google.protobuf.Duration expires_in = 2;
    */
   expiresIn?: Duration | undefined;
@@ -203,7 +215,7 @@ export const CreateDownloadLinkRequestSchema: GenMessage<CreateDownloadLinkReque
   messageDesc(file_platformidl_service_dataproxy, 4);
 
 /**
- * Where to get it.
+ * The link to a file of a node execution.
  *
  * @generated from message platformidl.service.CreateDownloadLinkResponse
  */
@@ -258,13 +270,14 @@ export const PreSignedURLsSchema: GenMessage<PreSignedURLs> = /*@__PURE__*/
   messageDesc(file_platformidl_service_dataproxy, 6);
 
 /**
- * Data of an execution, by its address.
+ * Asks for the data at an address.
  *
  * @generated from message platformidl.service.GetDataRequest
  */
 export type GetDataRequest = Message<"platformidl.service.GetDataRequest"> & {
   /**
-   * `flyte://v1/…`, as the `flyte_urls` of data responses give it.
+   * An address as in `flyte_urls`: `flyte://v1/{project}/{domain}/{execution}/{node}/i` for the inputs of a node, `/o`
+   * for its outputs, `/d` for its deck. `/{attempt}/i` is for the inputs of a task attempt, `/i/{name}` for one input.
    *
    * @generated from field: string flyte_url = 1;
    */
@@ -279,12 +292,14 @@ export const GetDataRequestSchema: GenMessage<GetDataRequest> = /*@__PURE__*/
   messageDesc(file_platformidl_service_dataproxy, 7);
 
 /**
- * The data, or where it lies.
+ * The data at an address.
  *
  * @generated from message platformidl.service.GetDataResponse
  */
 export type GetDataResponse = Message<"platformidl.service.GetDataResponse"> & {
   /**
+   * All inputs or outputs, one of them, or links to a deck.
+   *
    * @generated from oneof platformidl.service.GetDataResponse.data
    */
   data: {
@@ -316,7 +331,7 @@ export const GetDataResponseSchema: GenMessage<GetDataResponse> = /*@__PURE__*/
   messageDesc(file_platformidl_service_dataproxy, 8);
 
 /**
- * What a download link is for.
+ * The kind of file that a download link is for.
  *
  * @generated from enum platformidl.service.ArtifactType
  */
@@ -327,7 +342,7 @@ export enum ArtifactType {
   UNDEFINED = 0,
 
   /**
-   * The report of a node.
+   * The deck (report) of a node.
    *
    * @generated from enum value: ARTIFACT_TYPE_DECK = 1;
    */
@@ -341,7 +356,7 @@ export const ArtifactTypeSchema: GenEnum<ArtifactType> = /*@__PURE__*/
   enumDesc(file_platformidl_service_dataproxy, 0);
 
 /**
- * Files and data that clients put and get.
+ * Uploads and downloads of files, and the data of executions.
  *
  * @generated from service platformidl.service.DataProxyService
  */
@@ -357,7 +372,7 @@ export const DataProxyService: GenService<{
     output: typeof CreateUploadLocationResponseSchema;
   },
   /**
-   * Gives a link to a file. CreateDownloadLink takes its place.
+   * Gives a signed link to an uploaded file.
    *
    * @generated from rpc platformidl.service.DataProxyService.CreateDownloadLocation
    */
@@ -377,7 +392,7 @@ export const DataProxyService: GenService<{
     output: typeof CreateDownloadLinkResponseSchema;
   },
   /**
-   * Gives the data behind an address.
+   * Gives the inputs, the outputs or the deck of a node or task attempt, by its `flyte://` address.
    *
    * @generated from rpc platformidl.service.DataProxyService.GetData
    */

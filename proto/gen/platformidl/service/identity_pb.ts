@@ -15,7 +15,7 @@ export const file_platformidl_service_identity: GenFile = /*@__PURE__*/
   fileDesc("CiJwbGF0Zm9ybWlkbC9zZXJ2aWNlL2lkZW50aXR5LnByb3RvEhNwbGF0Zm9ybWlkbC5zZXJ2aWNlIhEKD1VzZXJJbmZvUmVxdWVzdCLKAQoQVXNlckluZm9SZXNwb25zZRIPCgdzdWJqZWN0GAEgASgJEgwKBG5hbWUYAiABKAkSGgoScHJlZmVycmVkX3VzZXJuYW1lGAMgASgJEhIKCmdpdmVuX25hbWUYBCABKAkSEwoLZmFtaWx5X25hbWUYBSABKAkSDQoFZW1haWwYBiABKAkSDwoHcGljdHVyZRgHIAEoCRIyChFhZGRpdGlvbmFsX2NsYWltcxgIIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QyhQEKD0lkZW50aXR5U2VydmljZRJyCghVc2VySW5mbxIkLnBsYXRmb3JtaWRsLnNlcnZpY2UuVXNlckluZm9SZXF1ZXN0GiUucGxhdGZvcm1pZGwuc2VydmljZS5Vc2VySW5mb1Jlc3BvbnNlIhmC0+STAhNaDBIKL2FwaS92MS9tZRIDL21lYgZwcm90bzM", [file_google_api_annotations, file_google_protobuf_struct]);
 
 /**
- * Asks about the caller.
+ * Asks for the claims of the caller.
  *
  * @generated from message platformidl.service.UserInfoRequest
  */
@@ -30,7 +30,7 @@ export const UserInfoRequestSchema: GenMessage<UserInfoRequest> = /*@__PURE__*/
   messageDesc(file_platformidl_service_identity, 0);
 
 /**
- * The claims of the caller, as OpenID Connect names them. The subject is empty while there is no authentication.
+ * The claims of the caller, with the names of OpenID Connect. The subject is empty without authentication.
  *
  * @generated from message platformidl.service.UserInfoResponse
  */

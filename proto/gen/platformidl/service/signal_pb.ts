@@ -15,13 +15,13 @@ export const file_platformidl_service_signal: GenFile = /*@__PURE__*/
   fileDesc("CiBwbGF0Zm9ybWlkbC9zZXJ2aWNlL3NpZ25hbC5wcm90bxITcGxhdGZvcm1pZGwuc2VydmljZTLVAwoNU2lnbmFsU2VydmljZRKFAQoRR2V0T3JDcmVhdGVTaWduYWwSKy5wbGF0Zm9ybWlkbC5hZG1pbi5TaWduYWxHZXRPckNyZWF0ZVJlcXVlc3QaGS5wbGF0Zm9ybWlkbC5hZG1pbi5TaWduYWwiKILT5JMCIjoBKiIdL2FwaS92MS9zaWduYWxzL2dldF9vcl9jcmVhdGUSxwEKC0xpc3RTaWduYWxzEiQucGxhdGZvcm1pZGwuYWRtaW4uU2lnbmFsTGlzdFJlcXVlc3QaHS5wbGF0Zm9ybWlkbC5hZG1pbi5TaWduYWxMaXN0InOC0+STAm0Say9hcGkvdjEvc2lnbmFscy97d29ya2Zsb3dfZXhlY3V0aW9uX2lkLnByb2plY3R9L3t3b3JrZmxvd19leGVjdXRpb25faWQuZG9tYWlufS97d29ya2Zsb3dfZXhlY3V0aW9uX2lkLm5hbWV9EnIKCVNldFNpZ25hbBIjLnBsYXRmb3JtaWRsLmFkbWluLlNpZ25hbFNldFJlcXVlc3QaJC5wbGF0Zm9ybWlkbC5hZG1pbi5TaWduYWxTZXRSZXNwb25zZSIagtPkkwIUOgEqIg8vYXBpL3YxL3NpZ25hbHNiBnByb3RvMw", [file_google_api_annotations, file_platformidl_admin_signal]);
 
 /**
- * The values that gates wait for.
+ * Signals: the values that gates of executions wait for.
  *
  * @generated from service platformidl.service.SignalService
  */
 export const SignalService: GenService<{
   /**
-   * A signal, made when it is not there yet.
+   * Gives a signal, and creates it when it does not exist.
    *
    * @generated from rpc platformidl.service.SignalService.GetOrCreateSignal
    */
@@ -41,7 +41,7 @@ export const SignalService: GenService<{
     output: typeof SignalListSchema;
   },
   /**
-   * Gives a signal its value.
+   * Sets the value of a signal, in place of an earlier one.
    *
    * @generated from rpc platformidl.service.SignalService.SetSignal
    */
