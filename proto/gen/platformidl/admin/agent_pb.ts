@@ -416,7 +416,7 @@ export const DeleteTaskRequestSchema: GenMessage<DeleteTaskRequest> = /*@__PURE_
   messageDesc(file_platformidl_admin_agent, 10);
 
 /**
- * The task has been ended.
+ * The answer when the task has been ended.
  *
  * @generated from message platformidl.admin.DeleteTaskResponse
  */

@@ -172,14 +172,14 @@ export type NamedEntityIdentifierListRequest = Message<"platformidl.admin.NamedE
   domain: string;
 
   /**
-   * The most to return; 0 is 100.
+   * The maximum number to return; 0 means 100.
    *
    * @generated from field: uint32 limit = 3;
    */
   limit: number;
 
   /**
-   * From the page before; a decimal number is an offset.
+   * The token of the previous page; a decimal number is an offset.
    *
    * @generated from field: string token = 4;
    */
@@ -233,14 +233,14 @@ export type NamedEntityListRequest = Message<"platformidl.admin.NamedEntityListR
   domain: string;
 
   /**
-   * The most to return; 0 is 100.
+   * The maximum number to return; 0 means 100.
    *
    * @generated from field: uint32 limit = 4;
    */
   limit: number;
 
   /**
-   * From the page before; a decimal number is an offset.
+   * The token of the previous page; a decimal number is an offset.
    *
    * @generated from field: string token = 5;
    */
@@ -283,7 +283,7 @@ export type NamedEntityIdentifierList = Message<"platformidl.admin.NamedEntityId
   entities: NamedEntityIdentifier[];
 
   /**
-   * Of the next page; empty on the last.
+   * The token of the next page; empty on the last page.
    *
    * @generated from field: string token = 2;
    */
@@ -309,7 +309,7 @@ export type NamedEntityList = Message<"platformidl.admin.NamedEntityList"> & {
   entities: NamedEntity[];
 
   /**
-   * Of the next page; empty on the last.
+   * The token of the next page; empty on the last page.
    *
    * @generated from field: string token = 2;
    */
@@ -424,14 +424,14 @@ export type ResourceListRequest = Message<"platformidl.admin.ResourceListRequest
   id?: NamedEntityIdentifier | undefined;
 
   /**
-   * The most to return; 0 is 100.
+   * The maximum number to return; 0 means 100.
    *
    * @generated from field: uint32 limit = 2;
    */
   limit: number;
 
   /**
-   * From the page before; a decimal number is an offset.
+   * The token of the previous page; a decimal number is an offset.
    *
    * @generated from field: string token = 3;
    */

@@ -118,7 +118,7 @@ export const ExecutionRelaunchRequestSchema: GenMessage<ExecutionRelaunchRequest
   messageDesc(file_platformidl_admin_execution, 1);
 
 /**
- * Launches an execution that has failed again; engines reuse the results of its succeeded nodes.
+ * Launches an execution again that is FAILED, ABORTED or TIMED_OUT; engines reuse the results of its succeeded nodes.
  *
  * @generated from message platformidl.admin.ExecutionRecoverRequest
  */
@@ -183,7 +183,7 @@ export type WorkflowExecutionGetRequest = Message<"platformidl.admin.WorkflowExe
   id?: WorkflowExecutionIdentifier | undefined;
 
   /**
-   * As of a moment of the past: a position of the log, or a time such as `2026-03-02T09:58:16Z`. Empty asks for now.
+   * The moment to read: a position of the log, or a time such as `2026-03-02T09:58:16Z`. Empty reads the present state.
    *
    * @generated from field: string as_of = 1000;
    */
@@ -238,7 +238,7 @@ export type ExecutionList = Message<"platformidl.admin.ExecutionList"> & {
   executions: Execution[];
 
   /**
-   * Of the next page; empty on the last.
+   * The token of the next page; empty on the last page.
    *
    * @generated from field: string token = 2;
    */
@@ -512,7 +512,7 @@ export const ExecutionMetadataSchema: GenMessage<ExecutionMetadata> = /*@__PURE_
   messageDesc(file_platformidl_admin_execution, 11);
 
 /**
- * The way in which it was launched.
+ * The way in which the execution was launched.
  *
  * @generated from enum platformidl.admin.ExecutionMetadata.ExecutionMode
  */
@@ -765,7 +765,7 @@ export type WorkflowExecutionGetDataRequest = Message<"platformidl.admin.Workflo
   id?: WorkflowExecutionIdentifier | undefined;
 
   /**
-   * As of a moment of the past: a position of the log, or a time such as `2026-03-02T09:58:16Z`. Empty asks for now.
+   * The moment to read: a position of the log, or a time such as `2026-03-02T09:58:16Z`. Empty reads the present state.
    *
    * @generated from field: string as_of = 1000;
    */

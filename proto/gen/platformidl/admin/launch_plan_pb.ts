@@ -112,7 +112,7 @@ export type LaunchPlanList = Message<"platformidl.admin.LaunchPlanList"> & {
   launchPlans: LaunchPlan[];
 
   /**
-   * Of the next page; empty on the last.
+   * The token of the next page; empty on the last page.
    *
    * @generated from field: string token = 2;
    */
@@ -454,14 +454,14 @@ export type ActiveLaunchPlanListRequest = Message<"platformidl.admin.ActiveLaunc
   domain: string;
 
   /**
-   * The most to return; 0 is 100.
+   * The maximum number to return; 0 means 100.
    *
    * @generated from field: uint32 limit = 3;
    */
   limit: number;
 
   /**
-   * From the page before; a decimal number is an offset.
+   * The token of the previous page; a decimal number is an offset.
    *
    * @generated from field: string token = 4;
    */

@@ -38,7 +38,7 @@ export type NodeExecutionGetRequest = Message<"platformidl.admin.NodeExecutionGe
   id?: NodeExecutionIdentifier | undefined;
 
   /**
-   * As of a moment of the past: a position of the log, or a time such as `2026-03-02T09:58:16Z`. Empty asks for now.
+   * The moment to read: a position of the log, or a time such as `2026-03-02T09:58:16Z`. Empty reads the present state.
    *
    * @generated from field: string as_of = 1000;
    */
@@ -64,14 +64,14 @@ export type NodeExecutionListRequest = Message<"platformidl.admin.NodeExecutionL
   workflowExecutionId?: WorkflowExecutionIdentifier | undefined;
 
   /**
-   * The most to return; 0 is 100.
+   * The maximum number to return; 0 means 100.
    *
    * @generated from field: uint32 limit = 2;
    */
   limit: number;
 
   /**
-   * From the page before; a decimal number is an offset.
+   * The token of the previous page; a decimal number is an offset.
    *
    * @generated from field: string token = 3;
    */
@@ -97,7 +97,7 @@ export type NodeExecutionListRequest = Message<"platformidl.admin.NodeExecutionL
   uniqueParentId: string;
 
   /**
-   * As of a moment of the past: a position of the log, or a time such as `2026-03-02T09:58:16Z`. Empty asks for now.
+   * The moment to read: a position of the log, or a time such as `2026-03-02T09:58:16Z`. Empty reads the present state.
    *
    * @generated from field: string as_of = 1000;
    */
@@ -123,14 +123,14 @@ export type NodeExecutionForTaskListRequest = Message<"platformidl.admin.NodeExe
   taskExecutionId?: TaskExecutionIdentifier | undefined;
 
   /**
-   * The most to return; 0 is 100.
+   * The maximum number to return; 0 means 100.
    *
    * @generated from field: uint32 limit = 2;
    */
   limit: number;
 
   /**
-   * From the page before; a decimal number is an offset.
+   * The token of the previous page; a decimal number is an offset.
    *
    * @generated from field: string token = 3;
    */
@@ -149,7 +149,7 @@ export type NodeExecutionForTaskListRequest = Message<"platformidl.admin.NodeExe
   sortBy?: Sort | undefined;
 
   /**
-   * As of a moment of the past: a position of the log, or a time such as `2026-03-02T09:58:16Z`. Empty asks for now.
+   * The moment to read: a position of the log, or a time such as `2026-03-02T09:58:16Z`. Empty reads the present state.
    *
    * @generated from field: string as_of = 1000;
    */
@@ -265,7 +265,7 @@ export type NodeExecutionList = Message<"platformidl.admin.NodeExecutionList"> &
   nodeExecutions: NodeExecution[];
 
   /**
-   * Of the next page; empty on the last.
+   * The token of the next page; empty on the last page.
    *
    * @generated from field: string token = 2;
    */
@@ -473,7 +473,7 @@ export type NodeExecutionGetDataRequest = Message<"platformidl.admin.NodeExecuti
   id?: NodeExecutionIdentifier | undefined;
 
   /**
-   * As of a moment of the past: a position of the log, or a time such as `2026-03-02T09:58:16Z`. Empty asks for now.
+   * The moment to read: a position of the log, or a time such as `2026-03-02T09:58:16Z`. Empty reads the present state.
    *
    * @generated from field: string as_of = 1000;
    */

@@ -175,7 +175,7 @@ export type Projects = Message<"platformidl.admin.Projects"> & {
   projects: Project[];
 
   /**
-   * Of the next page; empty on the last.
+   * The token of the next page; empty on the last page.
    *
    * @generated from field: string token = 2;
    */
@@ -196,14 +196,14 @@ export const ProjectsSchema: GenMessage<Projects> = /*@__PURE__*/
  */
 export type ProjectListRequest = Message<"platformidl.admin.ProjectListRequest"> & {
   /**
-   * The most to return; 0 is all.
+   * The maximum number to return; 0 means all.
    *
    * @generated from field: uint32 limit = 1;
    */
   limit: number;
 
   /**
-   * From the page before; a decimal number is an offset.
+   * The token of the previous page; a decimal number is an offset.
    *
    * @generated from field: string token = 2;
    */

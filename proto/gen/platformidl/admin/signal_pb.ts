@@ -56,14 +56,14 @@ export type SignalListRequest = Message<"platformidl.admin.SignalListRequest"> &
   workflowExecutionId?: WorkflowExecutionIdentifier | undefined;
 
   /**
-   * The most to return; 0 is 100.
+   * The maximum number to return; 0 means 100.
    *
    * @generated from field: uint32 limit = 2;
    */
   limit: number;
 
   /**
-   * From the page before; a decimal number is an offset.
+   * The token of the previous page; a decimal number is an offset.
    *
    * @generated from field: string token = 3;
    */
@@ -101,7 +101,7 @@ export type SignalList = Message<"platformidl.admin.SignalList"> & {
   signals: Signal[];
 
   /**
-   * Of the next page; empty on the last.
+   * The token of the next page; empty on the last page.
    *
    * @generated from field: string token = 2;
    */

@@ -38,7 +38,7 @@ export type TaskExecutionGetRequest = Message<"platformidl.admin.TaskExecutionGe
   id?: TaskExecutionIdentifier | undefined;
 
   /**
-   * As of a moment of the past: a position of the log, or a time such as `2026-03-02T09:58:16Z`. Empty asks for now.
+   * The moment to read: a position of the log, or a time such as `2026-03-02T09:58:16Z`. Empty reads the present state.
    *
    * @generated from field: string as_of = 1000;
    */
@@ -64,14 +64,14 @@ export type TaskExecutionListRequest = Message<"platformidl.admin.TaskExecutionL
   nodeExecutionId?: NodeExecutionIdentifier | undefined;
 
   /**
-   * The most to return; 0 is 100.
+   * The maximum number to return; 0 means 100.
    *
    * @generated from field: uint32 limit = 2;
    */
   limit: number;
 
   /**
-   * From the page before; a decimal number is an offset.
+   * The token of the previous page; a decimal number is an offset.
    *
    * @generated from field: string token = 3;
    */
@@ -90,7 +90,7 @@ export type TaskExecutionListRequest = Message<"platformidl.admin.TaskExecutionL
   sortBy?: Sort | undefined;
 
   /**
-   * As of a moment of the past: a position of the log, or a time such as `2026-03-02T09:58:16Z`. Empty asks for now.
+   * The moment to read: a position of the log, or a time such as `2026-03-02T09:58:16Z`. Empty reads the present state.
    *
    * @generated from field: string as_of = 1000;
    */
@@ -152,7 +152,7 @@ export type TaskExecutionList = Message<"platformidl.admin.TaskExecutionList"> &
   taskExecutions: TaskExecution[];
 
   /**
-   * Of the next page; empty on the last.
+   * The token of the next page; empty on the last page.
    *
    * @generated from field: string token = 2;
    */
@@ -316,7 +316,7 @@ export type TaskExecutionGetDataRequest = Message<"platformidl.admin.TaskExecuti
   id?: TaskExecutionIdentifier | undefined;
 
   /**
-   * As of a moment of the past: a position of the log, or a time such as `2026-03-02T09:58:16Z`. Empty asks for now.
+   * The moment to read: a position of the log, or a time such as `2026-03-02T09:58:16Z`. Empty reads the present state.
    *
    * @generated from field: string as_of = 1000;
    */

@@ -110,7 +110,7 @@ export type TaskList = Message<"platformidl.admin.TaskList"> & {
   tasks: Task[];
 
   /**
-   * Of the next page; empty on the last.
+   * The token of the next page; empty on the last page.
    *
    * @generated from field: string token = 2;
    */

@@ -536,8 +536,8 @@ export type TaskExecutionEvent = Message<"platformidl.event.TaskExecutionEvent">
   customInfo?: JsonObject | undefined;
 
   /**
-   * Counts the reports of one phase that say something new. An event whose version is not above the last one of the
-   * phase is answered ALREADY_EXISTS.
+   * Counts the reports of one phase that say something new. An event of the present phase whose version is not above
+   * the last one is answered ALREADY_EXISTS.
    *
    * @generated from field: uint32 phase_version = 12;
    */

@@ -55,7 +55,7 @@ export type AuditListRequest = Message<"platformidl.eventlog.AuditListRequest"> 
   after: bigint;
 
   /**
-   * The most to return, up to 1000; 0 is 1000.
+   * The maximum number to return, at most 1,000; 0 means 1,000.
    *
    * @generated from field: uint32 limit = 6;
    */

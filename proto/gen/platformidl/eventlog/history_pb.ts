@@ -29,7 +29,7 @@ export type TransitionListRequest = Message<"platformidl.eventlog.TransitionList
   id?: WorkflowExecutionIdentifier | undefined;
 
   /**
-   * The most to return, up to 1,000; 0 is 100.
+   * The maximum number to return, at most 1,000; 0 means 100.
    *
    * @generated from field: uint32 limit = 2;
    */
@@ -333,7 +333,7 @@ export type DiffRequest = Message<"platformidl.eventlog.DiffRequest"> & {
   limit: number;
 
   /**
-   * The token of the previous page.
+   * The token of the previous page; empty for the first page.
    *
    * @generated from field: string token = 7;
    */

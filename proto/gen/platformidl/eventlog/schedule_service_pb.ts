@@ -41,14 +41,14 @@ export type ScheduleListRequest = Message<"platformidl.eventlog.ScheduleListRequ
   name: string;
 
   /**
-   * The most to return, up to 100; 0 is 100.
+   * The maximum number to return, at most 100; 0 means 100.
    *
    * @generated from field: uint32 limit = 4;
    */
   limit: number;
 
   /**
-   * The token of the previous page.
+   * The token of the previous page; empty for the first page.
    *
    * @generated from field: string token = 5;
    */
