@@ -11,6 +11,8 @@ export type ServedAddresses = {
   readonly http: string;
   /** `host:port` of the EventStoreDB protocol. */
   readonly eventstore?: string | undefined;
+  /** The reason why the log is not served on its usual port, as the end of a sentence: `is in use`. */
+  readonly eventstoreProblem?: string | undefined;
   /** The data directory, absolute. */
   readonly data: string;
   readonly logId: string;
@@ -24,10 +26,11 @@ type Addressing = Pick<Configuration, 'role' | 'eventstore_mode' | 'tls'>;
 
 const isServingLog = ({ role }: Addressing): boolean => role.some((each) => ['all', 'api', 'log'].includes(each));
 
-const logLine = (configuration: Addressing, { eventstore }: ServedAddresses): readonly string[] => {
+const logLine = (configuration: Addressing, { eventstore, eventstoreProblem }: ServedAddresses): readonly string[] => {
   if (eventstore !== undefined) return [`log   esdb://${eventstore}?tls=${configuration.tls.cert_file !== ''}`];
   if (configuration.eventstore_mode === 'off' || !isServingLog(configuration)) return [];
-  return [`log   not served: port ${USUAL_EVENTSTORE_PORT} is in use; --eventstore-port names another`];
+  const problem = eventstoreProblem ?? 'cannot be used';
+  return [`log   not served: port ${USUAL_EVENTSTORE_PORT} ${problem}; --eventstore-port names another`];
 };
 
 const interfaceLines = ({ grpc, http }: ServedAddresses): readonly string[] =>

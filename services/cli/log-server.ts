@@ -13,7 +13,7 @@ import { announce } from './announcement.js';
 import type { Configuration } from '../config/configuration.js';
 import { watchLog } from '../health/checks.js';
 import { watchDirectory } from '../health/directory-watch.js';
-import { eventstorePort } from '../main/eventstore/eventstore.js';
+import { eventstorePort, USUAL_EVENTSTORE_PORT } from '../main/eventstore/eventstore.js';
 import { assertAllowed } from './insecure.js';
 import { openLogger } from '../main/logger.js';
 import { assertPortIsFree } from '../config/free-port.js';
@@ -48,9 +48,9 @@ export const serveLog = async (configuration: Configuration, flags: ServeFlags):
   const logger = openLogger(configuration.log_level);
   tlsOf(configuration); // throws when the files cannot be used; nothing has been written yet
   const port = await eventstorePort(configuration);
-  if (port === undefined)
+  if (typeof port === 'object')
     throw new OperatorError(
-      'a log server needs the EventStoreDB protocol: free its port, or name another with --eventstore-port',
+      `a log server needs the EventStoreDB protocol: port ${USUAL_EVENTSTORE_PORT} ${port.problem}; --eventstore-port names another`,
     );
   await assertPortIsFree('REST', configuration.host, configuration.http_port);
   const metrics = openMetrics();

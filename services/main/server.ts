@@ -10,7 +10,7 @@ import { openAudit } from './access/audit.js';
 import { assertAnyUser, assertDistinctNames, assertPrincipalFiles } from './access/authorization-server.js';
 import { presentChecks, watchViews } from '../health/checks.js';
 import { openCurrentViews, unprojectedFolder } from './views/current-views.js';
-import { eventstorePort, laterEventstore } from './eventstore/eventstore.js';
+import { type EventstorePort, eventstorePort, laterEventstore } from './eventstore/eventstore.js';
 import { beginLog, isUnused } from './log/begin-log.js';
 import { hasLeases, openFeed, watchWork } from './engines/engine-feed.js';
 import { startExport } from './export/export.js';
@@ -43,6 +43,8 @@ export type Running = {
   readonly http: string;
   /** `host:port` of the EventStoreDB protocol, where it is served. */
   readonly eventstore: string | undefined;
+  /** The reason why that protocol is not served on its usual port, as the end of a sentence: `is in use`. */
+  readonly eventstoreProblem: string | undefined;
   /** The data directory, absolute. */
   readonly data: string;
   readonly logId: string;
@@ -81,7 +83,7 @@ const failureOf = (
  * Checks all ports, the TLS files, the users and the clients before anything is written; returns the port of the
  * EventStoreDB protocol.
  */
-const checkedPorts = async (configuration: Configuration): Promise<number | undefined> => {
+const checkedPorts = async (configuration: Configuration): Promise<EventstorePort> => {
   tlsOf(configuration); // throws when the files cannot be used
   await assertPrincipalFiles(configuration);
   await assertAnyUser(configuration);
@@ -182,6 +184,7 @@ export const startServer = async (configuration: Configuration, logger: Logger):
     grpc: transports.grpc,
     http: transports.http,
     eventstore: eventstore.address,
+    eventstoreProblem: eventstore.problem,
     data: directory,
     logId: store.logId,
     ...{ copyOf: store.copyOf, isEmpty, executions: found, hasFeed: hasLeases(format.format()) },

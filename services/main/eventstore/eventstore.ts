@@ -14,7 +14,7 @@ import type { GroupFigures } from '../../streams/eventstore/groups/group-figures
 import type { EventstoreThreadData, EventstoreThreadRequest, EventstoreThreadStart } from './eventstore-thread.js';
 import type { LogSource } from '../log/log-source.js';
 import type { PayloadSource } from '../payloads.js';
-import { assertPortIsFree } from '../../config/free-port.js';
+import { assertPortIsFree, IN_USE, portProblem } from '../../config/free-port.js';
 import { OperatorError } from '../../config/operator-errors.js';
 
 /** The default port of the EventStoreDB protocol, which its clients use. */
@@ -24,6 +24,8 @@ export const USUAL_EVENTSTORE_PORT = 2113;
 export type ServedEventstore = {
   /** `host:port`; `undefined` where it is not served. */
   readonly address: string | undefined;
+  /** The reason why the usual port is not served on, as the end of a sentence: `is in use`. */
+  readonly problem?: string;
   /** Rejects when the thread has failed. */
   readonly failed: Promise<never>;
   /** Reads the figures of the consumer groups; empty for those of an event store, and when they do not come in time. */
@@ -67,9 +69,12 @@ const unserved: ServedEventstore = {
   close: () => Promise.resolve(),
 };
 
+/** The port to listen on, or the reason why there is none, as the end of a sentence: `is in use`. */
+export type EventstorePort = number | { readonly problem: string };
+
 /**
- * Finds the port to listen on; `undefined` when the protocol is off, or when no port is configured and the usual one
- * cannot be taken, as where several servers run on one machine.
+ * Finds the port to listen on. When no port is configured and the usual one cannot be taken, as where several servers
+ * run on one machine, returns the reason.
  *
  * @throws {OperatorError} when the configured port cannot be taken.
  */
@@ -77,15 +82,14 @@ export const eventstorePort = async ({
   host,
   eventstore_port: port,
   eventstore_mode: mode,
-}: Configuration): Promise<number | undefined> => {
-  if (mode === 'off') return undefined;
-  try {
-    await assertPortIsFree('EventStoreDB', host, port ?? USUAL_EVENTSTORE_PORT);
-    return port ?? USUAL_EVENTSTORE_PORT;
-  } catch (error) {
-    if (port !== undefined) throw error;
-    return undefined;
+}: Pick<Configuration, 'host' | 'eventstore_port' | 'eventstore_mode'>): Promise<EventstorePort> => {
+  if (mode === 'off') return { problem: 'is not used: eventstore_mode is off' };
+  if (port !== undefined) {
+    await assertPortIsFree('EventStoreDB', host, port);
+    return port;
   }
+  const problem = await portProblem(host, USUAL_EVENTSTORE_PORT);
+  return problem ? { problem: problem.reason } : USUAL_EVENTSTORE_PORT;
 };
 
 type AdmittingParts = Omit<AdmissionServices, 'authentication'> & Pick<EventstoreServices, 'authentication' | 'logger'>;
@@ -101,27 +105,28 @@ const openAdmissions = ({ authentication, logger, ...services }: AdmittingParts)
   return port2;
 };
 
-const portTaken = (logger: Logger): ServedEventstore => {
-  const reason = `port ${USUAL_EVENTSTORE_PORT} is in use`;
+const portUnusable = (logger: Logger, problem: string): ServedEventstore => {
+  const reason = `port ${USUAL_EVENTSTORE_PORT} ${problem}`;
   logger.info(`the EventStoreDB protocol is not served: ${reason}; set eventstore_port to another port`);
-  return unserved;
+  return { ...unserved, problem };
 };
 
 /**
  * Starts the thread that serves the EventStoreDB protocol, and waits until it listens.
  *
- * @param port `undefined` when the protocol is off, or no port is configured and the usual one is taken. Then, and when
- *   another process takes the usual one before the thread listens, the protocol is not served.
+ * The protocol is not served when it is off, when the usual port cannot be used, and when another process takes that
+ * port before the thread listens.
+ *
  * @throws {OperatorError} when a configured port is taken, or the thread fails.
  */
 export const startEventstore = async (
   configuration: Configuration,
-  port: number | undefined,
+  port: EventstorePort,
   { directory, location, source, store, logger, tls, ...admission }: EventstoreServices,
 ): Promise<ServedEventstore> => {
   const { host, eventstore_mode: mode, eventstore_format: format, log_level: logLevel } = configuration;
   if (mode === 'off') return unserved;
-  if (port === undefined) return portTaken(logger);
+  if (typeof port === 'object') return portUnusable(logger, port.problem);
   const { port1, port2 } = new MessageChannel();
   relayAppends(port1, store);
   const admissions = openAdmissions({ ...admission, logger, isBehindProxy: configuration.auth.behind_tls });
@@ -143,8 +148,8 @@ export const startEventstore = async (
   const [bound] = (await Promise.race([once(worker, 'message'), failed])) as [EventstoreThreadStart];
   if (bound === 'taken') {
     port1.close();
-    if (configuration.eventstore_port === undefined) return portTaken(logger);
-    throw new OperatorError(`EventStoreDB port ${host}:${port} is in use`);
+    if (configuration.eventstore_port === undefined) return portUnusable(logger, IN_USE);
+    throw new OperatorError(`EventStoreDB port ${host}:${port} ${IN_USE}`);
   }
   return {
     address: `${host.includes(':') ? `[${host}]` : host}:${bound}`,

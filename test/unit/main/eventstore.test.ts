@@ -7,7 +7,11 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { configure } from '../../../services/config/configuration.js';
 import { OperatorError } from '../../../services/config/operator-errors.js';
 import type { EventStore } from '../../../services/kernel/ports/event-store.js';
-import { type ServedEventstore, startEventstore } from '../../../services/main/eventstore/eventstore.js';
+import {
+  eventstorePort,
+  type ServedEventstore,
+  startEventstore,
+} from '../../../services/main/eventstore/eventstore.js';
 import { openEmptyLog } from '../../support/streams/filled-log.js';
 
 let directory: string;
@@ -41,7 +45,14 @@ const serve = (configured: Readonly<Record<string, number>>): Promise<ServedEven
   );
 
 it('the EventStoreDB protocol is not served when its default port was found free and another process then takes it', async () => {
-  expect((await serve({})).address).toBeUndefined();
+  expect(await serve({})).toMatchObject({ address: undefined, problem: 'is in use' });
+});
+
+it('the reason why the usual port of the EventStoreDB protocol cannot be used follows the error of listening', async () => {
+  const at = { eventstore_port: undefined, eventstore_mode: 'read' } as const;
+  expect(await eventstorePort({ ...at, host: '192.0.2.1' })).toEqual({
+    problem: 'is on an address that no interface of this machine has',
+  });
 });
 
 it('the EventStoreDB protocol fails on a configured port that was found free and that another process then takes', async () => {

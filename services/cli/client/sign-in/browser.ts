@@ -33,11 +33,13 @@ const answerTo =
     });
   };
 
-const portTaken = ({ origin }: URL, cause: Error): OperatorError =>
-  new OperatorError(
-    `${origin}: ${cause.message}: the browser returns there after signing in; stop the program that uses the port, or sign in by authType DeviceFlow`,
+const cannotListen = ({ origin }: URL, cause: NodeJS.ErrnoException): OperatorError => {
+  const remedy = cause.code === 'EADDRINUSE' ? 'stop the program that uses the port, or ' : '';
+  return new OperatorError(
+    `${origin}: ${cause.message}: the browser returns there after signing in; ${remedy}sign in by authType DeviceFlow`,
     { cause },
   );
+};
 
 /**
  * Serves the address that the browser returns to, until it does.
@@ -45,8 +47,8 @@ const portTaken = ({ origin }: URL, cause: Error): OperatorError =>
  * @param state what the return of this sign-in carries.
  * @param listening called once the address is served: the browser may be sent to the issuer then.
  * @returns the address with what the issuer has added.
- * @throws {OperatorError} when the address is not of this machine, its port is taken, or the browser does not return
- *   within five minutes.
+ * @throws {OperatorError} when the address is not of this machine or cannot be listened on, or the browser does not
+ *   return within five minutes.
  */
 export const returnFromBrowser = async (redirectUri: URL, state: string, listening: () => void): Promise<URL> => {
   assertLoopback(redirectUri);
@@ -56,7 +58,7 @@ export const returnFromBrowser = async (redirectUri: URL, state: string, listeni
     return await new Promise((resolve, reject) => {
       const late = new OperatorError('the sign-in took longer than five minutes; run the command again');
       timer = setTimeout(() => reject(late), SIGN_IN_MS);
-      server.on('error', (cause) => reject(portTaken(redirectUri, cause)));
+      server.on('error', (cause) => reject(cannotListen(redirectUri, cause)));
       server.on('request', answerTo(redirectUri, state, resolve));
       server.listen(Number(redirectUri.port || HTTP_PORT), redirectUri.hostname.replace(/^\[|\]$/gu, ''), listening);
     });
