@@ -20,13 +20,39 @@ const fieldsOf = (type: DescMessage): ReadonlyMap<string, DescField> => {
   return fields;
 };
 
-const LONG_TYPES: ReadonlySet<ScalarType | undefined> = new Set([
-  ScalarType.INT64,
-  ScalarType.UINT64,
-  ScalarType.SINT64,
-  ScalarType.FIXED64,
-  ScalarType.SFIXED64,
+const INTEGER_TYPES: ReadonlySet<ScalarType | undefined> = new Set([
+  ...[ScalarType.INT64, ScalarType.UINT64, ScalarType.SINT64, ScalarType.FIXED64, ScalarType.SFIXED64],
+  ...[ScalarType.INT32, ScalarType.UINT32, ScalarType.SINT32, ScalarType.FIXED32, ScalarType.SFIXED32],
 ]);
+
+/** The end of a text that replaces one which is no integer. */
+export const NOT_AN_INTEGER = 'is not a decimal integer';
+
+/** Characters of a value that an error message quotes. */
+const SHOWN = 100;
+
+const DIGITS = /^-?\d+$/u;
+const WITH_FRACTION_OR_EXPONENT = /^-?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/iu;
+
+/**
+ * The text of an integer as the decoder reads it rightly. The JSON mapping of protobuf has decimal digits, and also a
+ * fraction of zeros or an exponent, such as `1e3`: these become digits, if a number keeps them. Any other text, such as
+ * `0x3` or ` 3`, becomes one that the decoder refuses.
+ */
+const integerText = (text: string): string => {
+  if (DIGITS.test(text)) return text;
+  if (!WITH_FRACTION_OR_EXPONENT.test(text)) return `${JSON.stringify(text.slice(0, SHOWN))} ${NOT_AN_INTEGER}`;
+  const number = Number(text);
+  return Number.isSafeInteger(number) ? String(number) : text;
+};
+
+/** The JSON of a field of integers: of one, or of each in a list or map, which is changed in place. */
+const integers = (json: JsonValue): JsonValue => {
+  if (typeof json === 'string') return integerText(json);
+  if (typeof json === 'object' && json !== null)
+    replaceEach(json, (key) => integers((json as JsonObject)[key] as JsonValue));
+  return json;
+};
 
 /** One JSON value twice: as it was parsed, and with its long integers as texts that keep every digit. */
 type Parsed = { readonly json: JsonValue; readonly exact: JsonValue };
@@ -49,7 +75,7 @@ const replaceEach = (json: JsonObject | JsonValue[], known: (key: string) => Jso
 
 const inField = (field: DescField, value: Parsed, { keepUnknown, depth }: Walk): JsonValue => {
   const { json } = value;
-  if (LONG_TYPES.has(field.scalar)) return value.exact;
+  if (INTEGER_TYPES.has(field.scalar)) return integers(value.exact);
   const { message } = field;
   if (!message) return json;
   const walk = { keepUnknown, depth: depth + 1 };
@@ -113,13 +139,19 @@ const withLongIntegersAsTexts = (text: string): string => {
  */
 const UNUSUAL_TEXT = /-(?:29|30|31)T|T24|"-?\d+(?:\.\d+)?s[^"]|\\u00(?:2[de]|3\d|54|73)/iu;
 
-/** True when the decoder might change a value of the JSON: round an integer, or misread a time or a duration. */
-export const mayBeMisread = (text: string): boolean => LONG_INTEGER.test(text) || UNUSUAL_TEXT.test(text);
+/**
+ * Texts that the decoder may misread as an integer: one of another base than ten, with a plus, with or of white space.
+ */
+const UNUSUAL_INTEGER = /"(?:0[box]|\+\d|\s+[-+\d\\"]|\\[bfnrtu]|-?\d+(?:\s+["\\]|\\[bfnrtu]))/iu;
+
+/** True when the decoder might change a value of the JSON: round or misread an integer, or misread a time or duration. */
+export const mayBeMisread = (text: string): boolean =>
+  LONG_INTEGER.test(text) || UNUSUAL_TEXT.test(text) || UNUSUAL_INTEGER.test(text);
 
 /**
  * Makes of the JSON of a message, in place, what the decoder reads rightly: without nulls of members of a oneof, which
- * set nothing; with 64-bit integers of many digits as texts; with times and durations that the decoder would take for
- * others as texts that it refuses; and, unless `keepUnknown`, without names that the message does not have.
+ * set nothing; with 64-bit integers of many digits as texts; with integers, times and durations that the decoder would
+ * take for others as texts that it refuses; and, unless `keepUnknown`, without names that the message does not have.
  *
  * @param json the value of `text`, which is changed.
  * @returns the value to decode.

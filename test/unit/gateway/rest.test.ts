@@ -289,6 +289,34 @@ describe('a JSON body', () => {
     });
   });
 
+  it.each(['1e3', '1000.0', '1000'])('takes a decimal text for an integer: %j', async (integer) => {
+    const body = JSON.stringify({ inputs: { literals: { x: { scalar: { primitive: { integer } } } } } });
+    expect((await toy.send('POST', CREATE, body, JSON_TYPE)).status).toBe(200);
+    const primitive = { case: 'primitive', value: { value: { case: 'integer', value: 1_000n } } };
+    expect(got.request).toMatchObject({
+      inputs: { literals: { x: { value: { case: 'scalar', value: { value: primitive } } } } },
+    });
+  });
+
+  it.each([' 3', '3 ', '\t3', '3\n', ' ', '+3', '0x3', '0b1', '0o7', '1_000', 'three'])(
+    'refuses another text for an integer, and names the field: %j',
+    async (integer) => {
+      const long = JSON.stringify({ inputs: { literals: { x: { scalar: { primitive: { integer } } } } } });
+      const response = await toy.send('POST', CREATE, long, JSON_TYPE);
+      expect(response.status).toBe(400);
+      const { message } = await errorOf(response);
+      const field = 'inputs.literals[x].scalar.primitive.integer';
+      expect(message).toContain(`invalid value for ${field}: ${JSON.stringify(integer)} is not a decimal integer`);
+      const short = JSON.stringify({ spec: { max_parallelism: integer } });
+      expect((await toy.send('POST', CREATE, short, JSON_TYPE)).status).toBe(400);
+    },
+  );
+
+  it('refuses a text of digits with an escape that makes it another integer', async () => {
+    const body = '{"inputs":{"literals":{"x":{"scalar":{"primitive":{"integer":"\\u00203"}}}}}}';
+    expect((await toy.send('POST', CREATE, body, JSON_TYPE)).status).toBe(400);
+  });
+
   it('is refused with an unknown value of an enum, also where unknown names are ignored', async () => {
     const body = '{"colour":"red","spec":{"hue":[{}],"metadata":{"mode":"SOMETIMES"}}}';
     const response = await toy.send('POST', CREATE, body, { 'content-type': 'text/plain' });
