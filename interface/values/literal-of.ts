@@ -65,10 +65,14 @@ const hasDay = (text: string): boolean => {
   return day === undefined || Number.isNaN(at) || new Date(at).toISOString().startsWith(day);
 };
 
+/** The hour 24, which `Date` takes for the first hour of the next day. */
+const HOUR_24 = /[t\s]24:/iu;
+
 /** A time as RFC 3339 has it, to the nanosecond; other forms that `Date` reads, to the millisecond. */
 const momentOf = (value: unknown): Timestamp => {
   const text = textOf(value);
   if (!hasDay(text)) throw new Problem('write a time with a day that exists');
+  if (HOUR_24.test(text)) throw new Problem('write a time with an hour below 24');
   try {
     return fromJson(TimestampSchema, text);
   } catch {

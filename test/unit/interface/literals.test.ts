@@ -112,6 +112,13 @@ describe('the values of a form', () => {
     ],
     ['a word for a time', simple(SimpleType.DATETIME), 'tomorrow', 'write a time such as 2026-03-02T09:58:16Z'],
     ['a day that the calendar lacks', simple(SimpleType.DATETIME), '2026-02-30', 'write a time with a day that exists'],
+    ['the hour 24', simple(SimpleType.DATETIME), '2026-03-02T24:00:00Z', 'write a time with an hour below 24'],
+    [
+      'the hour 24 without a zone',
+      simple(SimpleType.DATETIME),
+      '2026-03-02 24:00',
+      'write a time with an hour below 24',
+    ],
     ['a later year', simple(SimpleType.DATETIME), '+010000-01-01T00:00:00Z', 'write a time of the years 1 to 9999'],
     ['the year 0', simple(SimpleType.DATETIME), '0000-12-31T00:00:00Z', 'write a time of the years 1 to 9999'],
     [
