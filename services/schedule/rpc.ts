@@ -44,6 +44,12 @@ const scheduledPlan = async ({ activations }: ScheduleServices, request: LaunchP
 
 const alreadyDecided = (): RpcError => new RpcError('FAILED_PRECONDITION', 'the tick at this time is decided already');
 
+const beforeActivation = ({ fromMs }: Segment): RpcError =>
+  new RpcError(
+    'FAILED_PRECONDITION',
+    `the active version has ticks only after its activation, at ${new Date(fromMs).toISOString()}`,
+  );
+
 const record = async (
   { sessions }: ScheduleServices,
   plan: LaunchPlanName,
@@ -149,7 +155,8 @@ const tickToSkip = (
     throw new RpcError('FAILED_PRECONDITION', `launch plan ${planText(plan)} has no next tick`);
   }
   const atMs = timestampMs(at);
-  if (atMs <= fromMs) throw alreadyDecided();
+  if (atMs <= untilMs) throw alreadyDecided();
+  if (atMs <= active.fromMs) throw beforeActivation(active);
   if (ticks.after(atMs - 1) !== atMs) throw invalid('at', 'the schedule has no tick at this time');
   return atMs;
 };

@@ -388,6 +388,14 @@ describe('a tick that is skipped by request', () => {
     await expect(plane.skip('off')).rejects.toMatchObject({ code: 'FAILED_PRECONDITION' });
   });
 
+  it('must be after the activation of the active version', async () => {
+    const plane = openPlane();
+    await plane.activate('minutely', '* * * * *');
+    const skipping = plane.skip('minutely', minute(0));
+    await expect(skipping).rejects.toMatchObject({ code: 'FAILED_PRECONDITION' });
+    await expect(skipping).rejects.toThrow('only after its activation, at 2026-01-01T00:00:30.000Z');
+  });
+
   it('is refused where the schedule, of an older release, cannot be computed', async () => {
     const plane = openPlane();
     await plane.activate('old', '61 * * * *'); // no hour has a minute 61
