@@ -65,13 +65,13 @@ export const appenderInOrder = (client: AppendClient): Appender => ({
  * An append that failed without an answer, or because the server was not ready or too busy, is sent again with the same
  * events, before anything else of its stream. The server recognizes it by its event ids, so nothing is written twice.
  */
-export const appender = (client: AppendClient, now: () => number = Date.now): Appender => {
+export const appender = (client: AppendClient): Appender => {
   const last = new Map<string, Promise<unknown>>();
   const ending = new AbortController();
   setMaxListeners(0, ending.signal); // each pause adds one
 
   const insist = async (append: Append): Promise<Appended> => {
-    const deadline = now() + TRY_MS;
+    const deadline = performance.now() + TRY_MS;
     let mayBeWritten = false;
     for (let pauseMs: number = PAUSE_MS.first; ; pauseMs = Math.min(PAUSE_MS.most, pauseMs * 2)) {
       try {
@@ -80,7 +80,7 @@ export const appender = (client: AppendClient, now: () => number = Date.now): Ap
         const fault = permanentFault(error);
         if (fault) throw refused(append, fault, mayBeWritten);
         mayBeWritten ||= isOutcomeUnknown(error);
-        if (now() + pauseMs > deadline || ending.signal.aborted) throw failed(append, error, mayBeWritten);
+        if (performance.now() + pauseMs > deadline || ending.signal.aborted) throw failed(append, error, mayBeWritten);
         await pause(pauseMs, undefined, { signal: ending.signal }).catch(() => undefined);
       }
     }

@@ -83,6 +83,22 @@ describe('appends to an event store that cannot be reached', () => {
   });
 });
 
+describe('an append that fails once', () => {
+  it('is sent again, also when the clock of the machine is set forward meanwhile', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    const errors = [broken()];
+    const appends = appender({
+      send: () => {
+        const error = errors.shift();
+        vi.setSystemTime(Date.now() + 60_000);
+        return error ? Promise.reject(error) : Promise.resolve({ revision: 0n, position: 1n });
+      },
+      close: () => Promise.resolve(),
+    });
+    await expect(append(appends)).resolves.toMatchObject({ revision: 0n });
+  });
+});
+
 describe('probes of a store that denies appends', () => {
   it('end when the store is closed, also while one has no answer', async () => {
     vi.useFakeTimers();
