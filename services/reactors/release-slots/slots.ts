@@ -40,12 +40,11 @@ export type SlotHolder = { readonly execution: ExecutionId; readonly attempt: st
 /** The slots of launch plans. */
 export interface Slots {
   /**
-   * Takes a slot for an execution, or finds the one that it has. Before it returns `undefined`, it reads the stream of
-   * every execution that has a slot, and releases the slots of those that have ended or were not created within a
-   * minute.
+   * Takes a slot for an execution, or finds the one that it has. When no slot is free, releases the slots of executions
+   * that have ended or were not created within a minute, and tries again, up to five times in all.
    *
    * @param max the most executions at a time; `undefined` when they are counted but not limited.
-   * @returns the slot; `undefined` when none is free, or when other requests took each slot that became free.
+   * @returns the slot; `undefined` when none became free, or when other requests took those that did.
    */
   take(plan: LaunchPlanName, execution: ExecutionId, max: number | undefined): Promise<Slot | undefined>;
   /**
