@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { isPrincipalName, NAME_RULE } from '../auth/permissions/principal-name.js';
 import { ANY, ACCESS_ROLES } from '../auth/permissions/roles.js';
 import { authServer, baseUrl } from './auth-server-settings.js';
-import { count, duration, flag, httpAddress, isHttpAddress } from './setting-kinds.js';
+import { count, distinctBy, duration, flag, httpAddress, isHttpAddress } from './setting-kinds.js';
 
 /** Signature algorithms with a public key. Symmetric ones are left out: their key would verify and sign. */
 const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'] as const;
@@ -36,9 +36,6 @@ const issuer = issuerFields.refine(
   ({ issuer: name, jwks_url: keys, introspection }) => isHttpAddress(name) || (keys ?? introspection) !== undefined,
   { error: 'must be an http or https address, where there is neither jwks_url nor introspection', path: ['issuer'] },
 );
-
-const isDistinct = (issuers: readonly { readonly issuer: string }[]): boolean =>
-  new Set(issuers.map(({ issuer: name }) => name)).size === issuers.length;
 
 const grant = z.strictObject({
   issuer: z.string().min(1).optional(),
@@ -102,7 +99,7 @@ const certificate = z
 export const auth = z.strictObject({
   issuers: z
     .array(issuer)
-    .refine(isDistinct, 'must name each issuer once, with all its audiences')
+    .refine(distinctBy('issuer'), 'must name each issuer once, with all its audiences')
     .default([])
     .describe(
       'issuers of tokens, each with `issuer`, `audience`, and where needed `jwks_url`, `algorithms`, `clock_skew`, `introspection`',

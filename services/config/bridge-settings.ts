@@ -1,5 +1,16 @@
 import * as z from 'zod';
-import { count, duration, flag, id, oneOrMore, port, publicUrl, scope, timeLimit } from './setting-kinds.js';
+import {
+  count,
+  distinctBy,
+  duration,
+  flag,
+  id,
+  oneOrMore,
+  port,
+  publicUrl,
+  scope,
+  timeLimit,
+} from './setting-kinds.js';
 
 const NAMESPACE = /^(?:[a-z0-9-]|\{\{\s*(?:project|domain)\s*\}\})+$/u;
 const LABEL_VALUE = /^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$/u;
@@ -39,9 +50,7 @@ export const bridge = z.strictObject({
   clusters: z
     .array(cluster)
     .min(1, { error: 'must have a cluster' })
-    .refine((all) => new Set(all.map(({ name }) => name)).size === all.length, {
-      error: 'must not have one name twice',
-    })
+    .refine(distinctBy('name'), { error: 'must not have one name twice' })
     .prefault([{ name: 'default' }])
     .describe(
       'clusters, each with `name`, `kubeconfig`, `context`, `labels` and `weight`; the default `kubeconfig` is that of kubectl or of the pod',

@@ -1,6 +1,17 @@
 import * as z from 'zod';
 import { WorkflowExecution_Phase as Phase } from '../../proto/gen/platformidl/core/execution_pb.js';
-import { count, duration, flag, httpAddress, id, oneOrMore, port, texts, timeLimit } from './setting-kinds.js';
+import {
+  count,
+  distinctBy,
+  duration,
+  flag,
+  httpAddress,
+  id,
+  oneOrMore,
+  port,
+  texts,
+  timeLimit,
+} from './setting-kinds.js';
 
 /** The name of the channel for mail. */
 export const MAIL_CHANNEL = 'mail';
@@ -142,8 +153,7 @@ const isUnknown = (settings: Settings, name: string): boolean =>
 export const notifications = shape.superRefine((settings, context) => {
   const wrong = (message: string, ...path: (string | number)[]): void =>
     context.addIssue({ code: 'custom', path, message });
-  const names = settings.channels.map(({ name }) => name);
-  if (new Set([MAIL_CHANNEL, ...names]).size <= names.length)
+  if (!distinctBy('name')([{ name: MAIL_CHANNEL }, ...settings.channels]))
     wrong(`must not have one name twice, and not ${MAIL_CHANNEL}`, 'channels');
   for (const key of ['slack_channel', 'pager_duty_channel'] as const)
     if (settings[key] !== MAIL_CHANNEL && isUnknown(settings, settings[key]))

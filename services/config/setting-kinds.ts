@@ -129,9 +129,11 @@ export const readStore = z
 
 export const id = z.string().min(1);
 
-/** True when all ids are distinct. */
-const areDistinct = (elements: readonly { readonly id: string }[]): boolean =>
-  new Set(elements.map((element) => element.id)).size === elements.length;
+/** Makes the test that no two elements have the same text under a key. */
+export const distinctBy =
+  <Key extends string>(key: Key) =>
+  (elements: readonly Readonly<Record<Key, string>>[]): boolean =>
+    new Set(elements.map((element) => element[key])).size === elements.length;
 
 /** A mapping with an `id`, or the id alone; `keys` are the keys of the mapping, for the error text. */
 const withId = <Shape extends z.ZodRawShape>(shape: Shape, keys: string) => {
@@ -146,7 +148,7 @@ const domain = withId({ id, name: id.optional() }, 'id and name').transform(({ i
 }));
 
 /** The domains, each once. */
-export const domains = z.array(domain).min(1).refine(areDistinct, { error: 'must not have one domain twice' });
+export const domains = z.array(domain).min(1).refine(distinctBy('id'), { error: 'must not have one domain twice' });
 
 const projectId = z.string().refine(isProjectId, { error: `must be ${PROJECT_ID_RULE}` });
 
@@ -167,7 +169,7 @@ const project = withId(
 }));
 
 /** The projects, each once. */
-export const projects = z.array(project).refine(areDistinct, { error: 'must not have one project twice' });
+export const projects = z.array(project).refine(distinctBy('id'), { error: 'must not have one project twice' });
 
 const isAmount = (text: string): boolean => {
   const quantity = parseQuantity(text);
