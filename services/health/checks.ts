@@ -3,7 +3,7 @@ import type { ReadStore } from '../../projections/runtime/read-store.js';
 import type { Views } from '../../projections/runtime/views.js';
 import type { Check, CheckState } from '../gateway/readiness.js';
 import type { EventLog } from '../kernel/ports/event-store.js';
-import { formatText, NEWEST_FORMAT } from '../kernel/log-format.js';
+import { NEWEST_FORMAT, newerFormatText } from '../kernel/log-format.js';
 import type { ParkedStreams } from '../kernel/log-readers/parked-streams.js';
 import { headLag, type HeadLag } from './head-lag.js';
 import { errorText } from '../kernel/error-text.js';
@@ -20,13 +20,7 @@ export const presentChecks = (checks: readonly (Check | undefined)[]): readonly 
 
 /** The check is down when the log has a newer format than this release writes, because it must not write then. */
 const formatCheck = (format: number): Check | undefined =>
-  format <= NEWEST_FORMAT
-    ? undefined
-    : {
-        name: 'log-format',
-        state: 'down',
-        why: `the log is written in ${formatText(format)}, and this release writes formats up to ${NEWEST_FORMAT}: run a newer release`,
-      };
+  format <= NEWEST_FORMAT ? undefined : { name: 'log-format', state: 'down', why: newerFormatText(format) };
 
 /** A log, which may be a copy of another. */
 type PossibleCopy = Pick<EventLog, 'copyOf'>;

@@ -20,3 +20,7 @@ export const FORMAT_WITH_RETRIES = 2;
 /** Names a format in a text. An infinite one stands for a newer format whose number this release cannot read. */
 export const formatText = (format: number): string =>
   Number.isFinite(format) ? `format ${format}` : 'a format that is newer';
+
+/** The reason why this release must not write a log of a newer format. */
+export const newerFormatText = (format: number): string =>
+  `the log is written in ${formatText(format)}, and this release writes formats up to ${NEWEST_FORMAT}: run a newer release`;

@@ -1,7 +1,7 @@
 import type { Aggregate } from '../kernel/aggregate.js';
 import type { RecordedEvent } from '../kernel/event.js';
 import { NewerLogFormat } from '../kernel/fault.js';
-import { formatText, NEWEST_FORMAT } from '../kernel/log-format.js';
+import { NEWEST_FORMAT, newerFormatText } from '../kernel/log-format.js';
 import type { Acknowledged, Sessions } from '../kernel/ports/sessions.js';
 import type { StreamName } from '../kernel/stream.js';
 import { type Admission, admission, ADMISSION_LIMITS, type AdmissionLimits } from './admission.js';
@@ -23,12 +23,6 @@ type AnySession = Pick<
   StreamSession<unknown, unknown, unknown, unknown>,
   'observe' | 'resume' | 'size' | 'isIdle' | 'isOver'
 >;
-
-const newerFormat = (format: number): NewerLogFormat =>
-  new NewerLogFormat(
-    `the log is written in ${formatText(format)}, and this release writes formats up to ${NEWEST_FORMAT}: ` +
-      'run a newer release',
-  );
 
 /** The live streams of a process, with the operations that only their owner uses. */
 export type OpenSessions = Sessions & {
@@ -89,7 +83,7 @@ export const openSessions = (
     resume: (stream) => cache.peek(stream)?.resume(),
     handle: (aggregate, stream, command, context) => {
       const format = services.format?.() ?? NEWEST_FORMAT;
-      if (format > NEWEST_FORMAT) return Promise.reject(newerFormat(format));
+      if (format > NEWEST_FORMAT) return Promise.reject(new NewerLogFormat(newerFormatText(format)));
       const refused = admits.refusal(aggregate.urgencyOf?.(command) ?? 'progress');
       if (refused) return Promise.reject(refused);
       return admits.count(weighedAfter(stream, sessionOf(aggregate, stream).handle(command, context)));
