@@ -29,7 +29,7 @@ const registry = createRegistry(...new Set(services.flatMap(({ file }) => withDe
 // The field at fault of a body with more characters than this is not searched.
 const MAX_SEARCHED_LENGTH = 1_000_000;
 
-const NO_INTEGER = new RegExp(`".*" ${NOT_AN_INTEGER}`, 'su');
+const NO_INTEGER = new RegExp(`'.*' ${NOT_AN_INTEGER}`, 'su');
 
 /** The reason that the decoder gives; for an enum also its values. */
 const reasonOf = (thrown: unknown): string => {

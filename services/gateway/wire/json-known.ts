@@ -41,7 +41,7 @@ const WITH_FRACTION_OR_EXPONENT = /^-?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/iu;
  */
 const integerText = (text: string): string => {
   if (DIGITS.test(text)) return text;
-  if (!WITH_FRACTION_OR_EXPONENT.test(text)) return `${JSON.stringify(text.slice(0, SHOWN))} ${NOT_AN_INTEGER}`;
+  if (!WITH_FRACTION_OR_EXPONENT.test(text)) return `'${text.slice(0, SHOWN)}' ${NOT_AN_INTEGER}`;
   const number = Number(text);
   return Number.isSafeInteger(number) ? String(number) : text;
 };
