@@ -229,6 +229,7 @@ describe.each(['grpc', 'rest'] as const)('over %s', (transport) => {
     expect(reason.reason.case).toBe('existsIdenticalStructure');
     firstNode(request).metadata!.name = 'greets otherwise';
     const other = await plane.unchanged(() => plane[transport].attempt(method.createWorkflow, request));
+    expect(other.code).toBe('ALREADY_EXISTS');
     expect(fromBinary(CreateWorkflowFailureReasonSchema, other.details[0]!.value).reason.case).toBe(
       'existsDifferentStructure',
     );

@@ -26,20 +26,20 @@ const urlOf = ({ segments }: RouteBinding): string =>
   plane.server().ready.http +
   segments.map((segment) => (typeof segment === 'string' ? segment : valueFor(segment))).join('/');
 
-const bodyOf = ({ endpoint, hasBody }: RouteBinding, contentType: string): RequestInit => {
+const bodyOf = ({ endpoint, hasBody }: RouteBinding, accept: string): RequestInit => {
   if (!hasBody) return {};
   const { input } = endpoint.method;
-  const body = contentType === OCTETS ? Buffer.from(toBinary(input, create(input))) : '{}';
-  return { body, headers: { 'content-type': contentType } };
+  if (accept !== OCTETS) return { body: '{}', headers: { 'content-type': 'application/json' } };
+  return { body: Buffer.from(toBinary(input, create(input))), headers: { 'content-type': OCTETS } };
 };
 
-/** Sends an empty message to a binding; asks for the answer in the same content type. */
-const ask = (binding: RouteBinding, contentType: string): Promise<Response> => {
-  const { headers, ...rest } = bodyOf(binding, contentType);
+/** Sends an empty body to a binding: as bytes when the answer is asked for as bytes, and as JSON otherwise. */
+const ask = (binding: RouteBinding, accept: string): Promise<Response> => {
+  const { headers, ...rest } = bodyOf(binding, accept);
   return fetch(urlOf(binding), {
     method: binding.verb,
     ...rest,
-    headers: { ...(headers as Record<string, string>), accept: contentType },
+    headers: { ...(headers as Record<string, string>), accept },
   });
 };
 
@@ -64,7 +64,7 @@ const bindings = readBindings(routeTable([]))
   .filter(({ template }) => !WITHOUT_END.includes(template))
   .map((binding) => ({ binding, called: `${binding.verb} ${binding.template}` }));
 
-describe('every REST call is answered with its message or a status:', () => {
+describe('every REST call without a stream is answered with its message or a status:', () => {
   it.each(bindings)('$called as bytes', async ({ binding }) => {
     const response = await ask(binding, OCTETS);
     const bytes = new Uint8Array(await response.arrayBuffer());
@@ -97,7 +97,7 @@ describe('every REST call is answered with its message or a status:', () => {
   });
 });
 
-// Clients send these requests before every call, and take any refusal for the answer to the call itself.
+// Clients send these requests before their first call, and take a refusal for the answer to that call.
 describe('when no authentication is configured', () => {
   it.each(['/me', '/api/v1/me', '/config/v1/flyte_client', '/.well-known/oauth-authorization-server'])(
     '%s answers 200, with empty fields',

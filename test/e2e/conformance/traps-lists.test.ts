@@ -67,7 +67,7 @@ describe('compatibility traps of lists and reads', () => {
     expect(projects.map(({ id }) => id)).toContain('flytesnacks');
   });
 
-  it('trap 32: filters may have every form that clients write, and invalid filters are refused', async () => {
+  it('trap 32: filters may have the forms that clients write, and invalid filters are refused', async () => {
     const labelled = helloRequest('labelled', ({ spec }) => Object.assign(spec!, { tags: ['trap'] }));
     await call(method.createExecution, labelled);
     await launchHello(plane.grpc, 'hidden');

@@ -150,6 +150,7 @@ describe.each(losses)('a payload that is lost as %s', (loss, status) => {
     const { code, unread, answer } = await ask(method.getTaskExecutionData, { id });
     expect({ code, unread }).toEqual({ code: 'OK', unread: `full_inputs=${loss}, full_outputs=${loss}` });
     expect(answer).not.toHaveProperty('fullInputs');
+    expect(answer).not.toHaveProperty('fullOutputs');
     expect(answer.logs).toMatchObject([log]);
     expect(await getData(executionId, 'n0/0/i')).toMatchObject({ code: status });
   });
