@@ -66,7 +66,7 @@ describe('the engine feed', () => {
   beforeAll(async () => {
     server = await startServerProcess({
       data: directory,
-      // Tests in which a lease must not end send heartbeats more often than this.
+      // A test that needs a lease for longer sends heartbeats more often than this.
       env: { FLIGHTLOG_PROJECTS: '["flytesnacks"]', FLIGHTLOG_ENGINE_FEED_LEASE_DURATION: '1s' },
     });
     api = overGrpc(server.ready);
@@ -261,12 +261,14 @@ describe('the engine feed', () => {
     await report(id, Phase.SUCCEEDED, 'b');
   });
 
-  it('ends the session of an earlier engine of the same name at once', async () => {
+  it('ends the session of an earlier engine of the same name, although that engine still sends heartbeats', async () => {
     await launchHello(api, 'twice');
     const old = engine('a');
     await old.next('launch');
+    const heartbeats = setInterval(() => old.send({ case: 'heartbeat', value: {} }), 200);
     expect(await engine('a').next('launch')).toMatchObject({ lease: { number: 2n } });
     expect((await old.ended).code).toBe('FAILED_PRECONDITION');
+    clearInterval(heartbeats);
   });
 
   it('gives the worker in the documentation each execution once, though its connection is cut', async () => {
@@ -390,7 +392,7 @@ describe('the engine feed', () => {
       ({ closure }) => closure?.phase === Phase.SUCCEEDED,
     );
     const ended = running.then(() => 'ended');
-    // Far longer than the two polls after which the engine would end without the execution of the other one.
+    // Far longer than the engine would take to end if the other one had no execution.
     const later = new Promise((resolve) => setTimeout(() => resolve('still running'), 1_500));
     expect(await Promise.race([ended, later])).toBe('still running');
     clearInterval(heartbeats);
