@@ -378,19 +378,19 @@ describe('the server of the EventStoreDB protocol', () => {
       },
     );
 
-    // Each row: the bytes that are sent, and what the answer has from a byte on.
+    // Each row: the bytes that are sent, an offset in the answer, and the text that the answer has there.
     it.each([
       ['GET /health/live HTTP/1.1\r\nhost: x\r\n\r\n', 0, 'HTTP/1.1 204 '],
       ['PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0', 3, '\x04\0'], // the type of a SETTINGS frame
       ['G\0\0\0', 0, 'HTTP/1.1 400 '],
-    ])('tells HTTP/1.1 and HTTP/2 apart when bytes come one by one: %j', async (sent, at, answer) => {
+    ])('tells HTTP/1.1 and HTTP/2 apart when bytes come one by one: %j', async (sent, offset, answer) => {
       const [host = '', port = ''] = server.address.split(':');
       const socket = connectSocket({ host, port: Number(port), noDelay: true });
       for (const byte of Buffer.from(sent, 'latin1'))
         await new Promise((resolve) => socket.write(Uint8Array.of(byte), resolve));
       socket.end();
       const [received] = (await once(socket, 'data')) as [Buffer];
-      expect(received.toString('latin1', at, at + answer.length)).toBe(answer);
+      expect(received.toString('latin1', offset, offset + answer.length)).toBe(answer);
       socket.destroy();
     });
   });

@@ -16,10 +16,7 @@ const ALL = process.env['FLIGHTLOG_TEST_CLUSTER'] === 'all';
 const ELECTION_MS = ALL ? 8_000 : 3_000;
 const LIMIT_MS = 240_000;
 
-/**
- * A call should be answered within 10 s. One that takes longer than this counts as hanging; the margin is for
- * overloaded machines.
- */
+/** A call that takes this long counts as hanging. It should be answered within 10 s; the rest is for busy machines. */
 const HANGS_MS = 25_000;
 /** The pause of a caller between two calls. */
 const PROBE_EVERY_MS = 250;

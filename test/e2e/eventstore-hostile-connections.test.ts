@@ -76,7 +76,6 @@ it.each([
 });
 
 describe.each(RPCS)('%s', (path) => {
-  const anything = framed(Buffer.from('abc'));
   it.each([
     [
       'a frame with a stated length of 4 GiB',
@@ -95,11 +94,17 @@ describe.each(RPCS)('%s', (path) => {
     ],
     ['a message flagged as compressed that is not', { body: framed(Buffer.from('abc'), 1) }, 'INVALID_ARGUMENT'],
     ['an unknown flag', { body: framed(Buffer.from('abc'), 77) }, 'INVALID_ARGUMENT'],
-    ['a header that is no text', { body: anything, headers: { some: '\x80\xff' } }, 'INVALID_ARGUMENT'],
-    ['malformed credentials', { body: anything, headers: { authorization: 'Basic !!!' } }, 'INVALID_ARGUMENT'],
-    ['a large header', { body: anything, headers: { some: 'a'.repeat(50_000) } }, 'INVALID_ARGUMENT'],
   ] as const)('refuses %s', async (_, call, code) => {
     expect((await callRaw(session, path, call)).code).toBe(code);
+  });
+
+  it.each([
+    ['a header that is no text', { some: '\x80\xff' }],
+    ['malformed credentials', { authorization: 'Basic !!!' }],
+    ['a header of 50,000 bytes', { some: 'a'.repeat(50_000) }],
+  ])('ignores %s, and refuses the message that it cannot decode', async (_, headers) => {
+    const { code, message } = await callRaw(session, path, { body: framed(Buffer.from('abc')), headers });
+    expect([code, message]).toEqual(['INVALID_ARGUMENT', expect.stringContaining('cannot decode')]);
   });
 
   it('refuses a body without a whole message, except the empty body of a stream of appends', async () => {

@@ -195,7 +195,7 @@ const WHOLE: readonly Whole[] = [
 
 const isCaughtUp = (message: Buffer): boolean => fromBinary(ReadRespSchema, message).content.case === 'caughtUp';
 
-/** The status codes of a call; a batch has one for each append. */
+/** The status codes of a call: its own, and in a batch one for each append. */
 const codesIn = (path: string, { code, messages }: RawAnswer): readonly string[] => {
   if (path !== BATCH) return [code];
   return [

@@ -64,9 +64,7 @@ const launchThroughFirst = async (name: string): Promise<void> => {
   launched.add(`flytesnacks/development/${name}`);
 };
 
-/**
- * Expects the first process to be alive but not ready, because by this check it is behind the log, by more than 1 s.
- */
+/** Expects the first process to be alive but not ready, because by this check it is more than 1 s behind the log. */
 const expectBehind = async (check: string, state: string): Promise<void> => {
   const { ready, checks } = await untilCheck(http(), check, state);
   expect(ready).toBe(false);
@@ -75,7 +73,7 @@ const expectBehind = async (check: string, state: string): Promise<void> => {
   expect((await fetch(`${http()}/healthz`)).status).toBe(200);
 };
 
-/** Expects every acknowledged event in the log once, and the views of both processes to match the log. */
+/** Expects every acknowledged launch and report in the log once, and the views of both processes to match the log. */
 const expectNothingLost = async (): Promise<void> => {
   const log = await sqliteLogReader({ directory: two.directory });
   const payloads = filePayloadStore({ directory: two.directory });
