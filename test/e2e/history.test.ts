@@ -204,7 +204,7 @@ describe('a tail of the log', () => {
     request.destroy();
   });
 
-  it('is printed with a note about a type that does not exist, as `log cat` prints it', async () => {
+  it('is printed with a note about a type that does not exist', async () => {
     const args = ['tail', '--server', server(), '--from', 'start', '--limit', '1'];
     const { stderr, stdout } = await flightlog([...args, '--type', 'ExecutionCreate,ExecutionCreated']).ended;
     expect(stderr).toBe(

@@ -380,7 +380,7 @@ describe('a request whose answer was lost, because the process was killed after 
     await restart();
   });
 
-  // One command for each kind of stream, and for each way in which a name is chosen.
+  // Commands for several kinds of streams, and for each way in which the name of an execution is chosen.
   const killed = new Set(
     [
       method.registerProject,

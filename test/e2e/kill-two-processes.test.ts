@@ -56,7 +56,7 @@ describe('two control planes and their log, any of which is killed under load', 
   /** The process whose turn it is. */
   const memberOf = (turn: number): Member => two.members[turn % 2 === 0 ? 0 : 1];
 
-  /** Launches through one of the two processes, and adds the execution to `created` when it is recorded. */
+  /** Launches through one of the processes; adds the execution to `created` when an answer says that it exists. */
   const launch = async (): Promise<void> => {
     const turn = (launches += 1);
     const name = `killed-${turn}`;

@@ -27,8 +27,8 @@ const IN_FLIGHT = 32;
 /** Events that must be acknowledged between two kills, so that each kill finds the server at work. */
 const PROGRESS = 100;
 /**
- * Launches are at most this number of executions ahead of the engine, which reports 12 or more events for each: so the
- * work that is left after the last kill ends in time.
+ * While the test waits for a fail point, it launches more only when the engine, which reports at least `events` for
+ * each execution, is behind by fewer than `executions`: so the work that is left after the last kill ends in time.
  */
 const AHEAD = { executions: 4 * IN_FLIGHT, events: 12 };
 /** The process is killed inside the n-th checkpoint of the views after its start; a slow store writes fewer of them. */
@@ -71,7 +71,7 @@ describe('a server that is killed under load', () => {
     server = await startServerProcess({ data: directory, args: ports, env: { ...env, ...more } });
   };
 
-  /** Launches an execution, and adds it to `created` when it is recorded. */
+  /** Launches an execution, and adds it to `created` when an answer says that it exists. */
   const launch = async (greeting = 'you'): Promise<void> => {
     const name = `killed-${launches++}`;
     const spec = {

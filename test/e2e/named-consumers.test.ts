@@ -96,7 +96,7 @@ describe('a consumer group', () => {
 
       for (let kill = 0; kill < KILLS; kill += 1) {
         await fill(stream, kill * EVENTS, (kill + 1) * EVENTS);
-        await consume(1 + (kill % 7)); // disconnects between receipt and acknowledgement, each time after another event
+        await consume(1 + (kill % 7)); // disconnects between receipt and acknowledgement
         const enough = durable.size + 1 + (kill % 5);
         const cut = consume(Infinity);
         await until(

@@ -14,7 +14,7 @@ import { until } from '../support/until.js';
 
 const certificateFiles = certificates();
 const data = mkdtempSync(join(tmpdir(), 'flightlog-passwords-'));
-/** Every secret of these tests begins with `marked`, by which the tests find any that is written somewhere. */
+/** Every secret that these tests choose begins with `marked`, by which they find any that is written somewhere. */
 const ALICE = { username: 'alice', password: 'marked-password-of-alice' };
 /** Statuses of gRPC. */
 const UNAUTHENTICATED = 16;

@@ -17,7 +17,7 @@ import type { Answer, Transport } from '../support/clients/transports.js';
 
 const { method } = AdminService;
 const SCOPE = { project: 'flytesnacks', domain: 'development' };
-/** Writes of each kind, each of which is read at once. */
+/** The number of tasks, and of executions, that are written and read at once over each transport. */
 const ROUNDS = 15;
 
 let plane: ControlPlane;

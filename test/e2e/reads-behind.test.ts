@@ -30,8 +30,8 @@ const HELD = { FLIGHTLOG_FAIL_POINT: 'inside-checkpoint:1:hold' };
 
 let plane: ControlPlane;
 /**
- * The transports to one process: while its views are held, a process shows only the events that it has acknowledged
- * itself.
+ * The transports to one process: while its views are held, a process shows of the later events only those that it has
+ * acknowledged itself.
  */
 let one: Transports;
 /** An execution of whose events some are in the views: it runs, with the nodes `n0` and `n1`. */

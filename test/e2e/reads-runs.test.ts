@@ -104,7 +104,7 @@ describe.each(['grpc', 'rest'] as const)('an execution, over %s', (way) => {
   const get = (id: ExecutionId) => transport.call(method.getExecution, { id });
   const dataOf = (id: ExecutionId) => transport.call(method.getExecutionData, { id });
 
-  it('shows the nodes of a workflow, and those inside each', async () => {
+  it('shows the nodes of a workflow, and those inside its parent nodes', async () => {
     const id = { ...SCOPE, name: 'outer-defaults' };
     const { nodeExecutions: roots } = await transport.call(method.listNodeExecutions, { workflowExecutionId: id });
     const ids = roots.map((node) => node.id!.nodeId);

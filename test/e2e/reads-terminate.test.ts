@@ -161,9 +161,9 @@ describe('an execution that was terminated before the server was killed', () => 
   afterEach(() => plane.close());
 
   it.each([
-    ['before its abort timeout', '2s'],
-    ['after its abort timeout', '1ms'],
-  ])('is ABORTED by the control plane that starts again, %s', async (_when, timeout) => {
+    ['before', '2s'],
+    ['after', '1ms'],
+  ])('is ABORTED by the control plane, which starts again %s the abort timeout', async (_when, timeout) => {
     plane = await startControlPlane({ FLIGHTLOG_ABORT_TIMEOUT: '10m' });
     await register(plane.grpc, withNeeds('01-hello'));
     const id = await launchRunning(plane.grpc, 'killed');

@@ -41,7 +41,7 @@ const probe = async (name: string, path: string): Promise<number> => {
 };
 
 beforeAll(async () => {
-  // On one machine the views are a file that the projector and the API processes share.
+  // On one machine the views are a file that the projectors and the API processes share.
   processes = await startRoleProcesses(['api', 'api', 'projector', 'projector', 'reactor'], {
     env: { FLIGHTLOG_ABORT_TIMEOUT: '1s' },
   });

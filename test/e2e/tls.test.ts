@@ -173,7 +173,7 @@ describe('with a certificate', () => {
 });
 
 describe('the EventStoreDB protocol', () => {
-  /** The format of the log, and the project. */
+  /** The number of events in the log of a new server: its format and the project. */
   const FIRST_EVENTS = 2;
   const projects = { FLIGHTLOG_PROJECTS: '["flytesnacks"]', FLIGHTLOG_EVENTSTORE_MODE: 'read' };
 

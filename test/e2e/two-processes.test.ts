@@ -33,7 +33,7 @@ let sent = 0;
 /** The status of the answer to each report, by the URI of its deck. */
 const answered = new Map<string, string>();
 
-/** The process whose turn it is. */
+/** The transport to the process whose turn it is. */
 const api = (turn: number): Transport => two.members[turn % 2 === 0 ? 0 : 1].api();
 const first = (): Transport => api(0);
 const other = (): Transport => api(1);
