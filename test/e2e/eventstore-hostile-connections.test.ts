@@ -180,12 +180,12 @@ it('a log server needs less than 1 GB for 60 subscriptions whose clients do not 
   for (let i = 0; i < 100; i++) await client.appendToStream('large-1', event(900_000));
   const before = residentBytes();
   const sessions = Array.from({ length: 4 }, () => connect(`http://${server.address}`));
-  const readers = sessions.flatMap((each) =>
+  const subscriptions = sessions.flatMap((each) =>
     Array.from({ length: 15 }, () => openRaw(each, `${STREAMS}/Read`).end(following('large-1'))),
   );
-  for (const reader of readers) reader.on('readable', () => undefined); // Node receives the first bytes, and no more
+  for (const each of subscriptions) each.on('readable', () => undefined); // Node receives the first bytes, and no more
   await until(
-    () => Promise.resolve(readers.filter(({ readableLength }) => readableLength < 10_000).length),
+    () => Promise.resolve(subscriptions.filter(({ readableLength }) => readableLength < 10_000).length),
     (without) => without === 0,
   );
   await assertServes('beside-readers-1');

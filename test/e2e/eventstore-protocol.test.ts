@@ -349,7 +349,7 @@ describe('a log server', () => {
     await subscription.unsubscribe();
   });
 
-  it('follows one stream from after the revision that the reader names', async () => {
+  it('sends a subscription to one stream the events after the revision that the client names', async () => {
     const name = newStreamName();
     await client.appendToStream(name, [event('A'), event('B')]);
     const subscription = client.subscribeToStream(name, { fromRevision: 0n });
@@ -363,7 +363,7 @@ describe('a log server', () => {
     expect(types).toEqual(['B', 'C', 'D']);
   });
 
-  it('sends checkpoints to a filtered reader', async () => {
+  it('sends checkpoints to a filtered subscription', async () => {
     const marker = randomUUID();
     await client.appendToStream(newStreamName(), [event(), event(`Marked-${marker}`), event()]);
     const last = await client.appendToStream(newStreamName(), event());
@@ -389,7 +389,7 @@ describe('a log server', () => {
   it.each([
     { what: 'all streams of a category', afterCategory: '-' },
     { what: 'the streams of a category whose ids begin with a text', afterCategory: '-p' },
-  ])('sends a reader of $what the past events, checkpoints and new events', async ({ afterCategory }) => {
+  ])('sends a subscription to $what the past events, checkpoints and new events', async ({ afterCategory }) => {
     const category = `c${randomUUID().replaceAll('-', '')}`;
     await client.appendToStream(`${category}-part`, event('Past'));
     await client.appendToStream(category, event('WithoutDash'));

@@ -146,21 +146,18 @@ describe.each(['grpc', 'rest'] as const)('the recorded requests over %s', (way) 
   });
 
   it.each(folders.map(titledByCounts))(
-    'of %s with an id are ALREADY_EXISTS the second time and change nothing, updates of launch plans apart',
+    'of %s are ALREADY_EXISTS the second time and change nothing, except updates, uploads and launches without a name',
     async (_, entries) => {
-      // A launch without a name creates a new execution each time, an upload records nothing, and an update of a launch
-      // plan is OK again.
-      const withId = entries.filter(
-        (entry) => !isUpload(entry) && !(isExecution(entry) && entry.id.name === undefined),
-      );
+      // A launch without a name creates a new execution each time, and an upload records nothing.
+      const again = entries.filter((entry) => !isUpload(entry) && !(isExecution(entry) && entry.id.name === undefined));
       const before = await plane.head();
-      for (const entry of withId.filter((each) => !isUpdate(each))) {
+      for (const entry of again.filter((each) => !isUpdate(each))) {
         const { code, message } = await transport.send(entry.method, entry.bytes);
         expect([entry.path, code]).toEqual([entry.path, 'ALREADY_EXISTS']);
         if (!isExecution(entry)) expect(message).toContain('identical');
       }
       expect(await plane.head()).toBe(before);
-      for (const entry of withId.filter(isUpdate)) {
+      for (const entry of again.filter(isUpdate)) {
         expect(await transport.send(entry.method, entry.bytes)).toMatchObject({ code: 'OK' });
       }
     },

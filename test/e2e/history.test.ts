@@ -179,7 +179,7 @@ describe('a tail of the log', () => {
     expect(await read(scope, 3, { 'last-event-id': id })).toEqual(all.slice(1));
   });
 
-  it('has an event as soon as it is recorded', async () => {
+  it('has an event that is recorded after it was opened', async () => {
     const reading = read('from=now&types=ExecutionCreated', 1);
     let isReceived = false;
     const keepLaunching = async () => {

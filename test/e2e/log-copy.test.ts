@@ -168,7 +168,7 @@ describe('copying a log', () => {
     await again.stop();
   });
 
-  it('resumes wherever it was killed, also when the event store is killed next, in both directions', async () => {
+  it('resumes after each of three kills, with the event store killed after each, in both directions', async () => {
     const large = await filled(place('interrupted'), 3_000, (n) => 200 + (n % 7) * 1_000);
     const target = await startLogServer(place('interrupted-server'));
     const url = `esdb://${target.address}?tls=false`;

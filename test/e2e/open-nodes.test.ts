@@ -15,8 +15,8 @@ import { type ServerProcess, startServerProcess } from '../support/processes/ser
 import { openTestLog } from '../support/processes/test-log.js';
 import { until } from '../support/until.js';
 
-/** Many times the batch size of the views. */
-const NODES = 4_000;
+/** More than the documents that the views write at once. */
+const NODES = 5_000;
 /** Reports that are sent at once. */
 const AT_ONCE = 200;
 /** Nodes in a page of a list. */

@@ -64,7 +64,7 @@ const bindings = readBindings(routeTable([]))
   .filter(({ template }) => !WITHOUT_END.includes(template))
   .map((binding) => ({ binding, called: `${binding.verb} ${binding.template}` }));
 
-describe('every REST call without a stream is answered with its message or a status:', () => {
+describe('every REST call that ends is answered with its message or a status:', () => {
   it.each(bindings)('$called as bytes', async ({ binding }) => {
     const response = await ask(binding, OCTETS);
     const bytes = new Uint8Array(await response.arrayBuffer());
@@ -97,7 +97,7 @@ describe('every REST call without a stream is answered with its message or a sta
   });
 });
 
-// Clients send these requests before their first call, and take a refusal for the answer to that call.
+// Clients send these requests before others, and take a refusal for the answer to the others.
 describe('when no authentication is configured', () => {
   it.each(['/me', '/api/v1/me', '/config/v1/flyte_client', '/.well-known/oauth-authorization-server'])(
     '%s answers 200, with empty fields',

@@ -66,6 +66,11 @@ describe('compatibility traps of answers', () => {
     expect(detail!.typeUrl).toBe('type.googleapis.com/flyteidl.admin.EventFailureReason');
     const reason = flyteidl.admin.EventFailureReason.decode(detail!.value);
     expect(reason.alreadyInTerminalState?.currentPhase).toBe('SUCCEEDED');
+
+    const own = await client.raw('/platformidl.service.AdminService/CreateWorkflowEvent', request);
+    const [ownBytes] = own.metadata.get('grpc-status-details-bin');
+    const { details } = fromBinary(StatusSchema, new Uint8Array(ownBytes as Buffer));
+    expect(details[0]!.typeUrl).toBe('type.googleapis.com/platformidl.admin.EventFailureReason');
   });
 
   it('trap 4: a mistake of a client has its own status, which is never UNKNOWN', async () => {
