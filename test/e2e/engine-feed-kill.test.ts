@@ -49,7 +49,7 @@ describe.each(SETTINGS)('two engines of the feed on $what', ({ roles }) => {
   let transports: readonly Transport[] = [];
   let launches = 0;
   let connections = 0;
-  let harmsDone = 0;
+  let faultsDone = 0;
 
   /** Starts an engine that connects through the balancer. */
   const newEngine = (): FedEngine => {
@@ -147,7 +147,7 @@ describe.each(SETTINGS)('two engines of the feed on $what', ({ roles }) => {
     await processes.process(name).start();
   };
 
-  const harmsInTurn = [killEngine, suspendEngine, () => killApi(apis[0]!), () => killApi(apis[1]!)];
+  const faultsInTurn = [killEngine, suspendEngine, () => killApi(apis[0]!), () => killApi(apis[1]!)];
 
   beforeAll(async () => {
     processes = await startRoleProcesses(roles, { env: { FLIGHTLOG_ENGINE_FEED_LEASE_DURATION: '3s' } });
@@ -179,8 +179,8 @@ describe.each(SETTINGS)('two engines of the feed on $what', ({ roles }) => {
       for (let round = 0; round < KILLS; round += 1) {
         await launchSome();
         await progress();
-        await harmsInTurn[round % harmsInTurn.length]!();
-        harmsDone += 1;
+        await faultsInTurn[round % faultsInTurn.length]!();
+        faultsDone += 1;
       }
     },
     LIMIT_MS,
@@ -208,7 +208,7 @@ describe.each(SETTINGS)('two engines of the feed on $what', ({ roles }) => {
       expect(engines.flatMap((engine) => engine.dropped())).toEqual([]);
       const refused = engines.reduce((sum, engine) => sum + engine.refused(), 0);
       process.stdout.write(
-        `${model.size} executions, ${starts.size} attempts, ${takeovers} takeovers, ${refused} refused reports, ${harmsDone} kills and stops\n`,
+        `${model.size} executions, ${starts.size} attempts, ${takeovers} takeovers, ${refused} refused reports, ${faultsDone} kills and stops\n`,
       );
     },
     LIMIT_MS,

@@ -55,7 +55,7 @@ const kill = async (): Promise<void> => {
 beforeAll(async () => {
   const first = await startControlPlane();
   await register(first.grpc, withNeeds('01-hello'));
-  open = await launchHello(first.grpc, 'half-seen');
+  open = await launchHello(first.grpc, 'partly-projected');
   await first.grpc.call(method.createWorkflowEvent, workflowReport(open, { phase: Phase.RUNNING }));
   for (const node of ['n0', 'n1'])
     await first.grpc.call(method.createNodeEvent, nodeReport(open, node, { phase: NodePhase.RUNNING }));
@@ -133,7 +133,7 @@ describe('while the views take no events', () => {
   });
 
   it('an execution that is not projected is read as the log has it', async () => {
-    const id = await launchHello(one.grpc, 'never-seen');
+    const id = await launchHello(one.grpc, 'not-projected');
     expect((await one.grpc.call(method.getExecution, { id })).closure!.phase).toBe(Phase.QUEUED);
     await one.grpc.call(method.terminateExecution, { id, cause: 'enough' });
     expect((await one.grpc.call(method.getExecution, { id })).closure).toMatchObject({
@@ -221,6 +221,6 @@ it('executions that were read from the log are in the views once the process was
   );
   expect((await one.grpc.call(method.getExecution, { id: open })).closure!.phase).toBe(Phase.FAILED);
   expect([await nodePhase('n0'), await nodePhase('n1')]).toEqual([NodePhase.ABORTED, NodePhase.SUCCEEDED]);
-  const { closure } = await one.grpc.call(method.getExecution, { id: { ...open, name: 'never-seen' } });
+  const { closure } = await one.grpc.call(method.getExecution, { id: { ...open, name: 'not-projected' } });
   expect(closure!.phase).toBe(Phase.ABORTING);
 });

@@ -93,11 +93,11 @@ const WORKFLOWS: readonly Row<typeof WorkflowCreateRequestSchema>[] = [
     says: 'missing spec.template',
   },
   { rule: 'at least one node', change: (r) => void (templateOf(r).nodes = []), says: 'Code: NoNodesFound' },
-  { rule: 'a node with an id', change: (r) => void (firstNode(r).id = ''), says: 'Code: ValueRequired' },
+  { rule: 'a node with an id', change: (r) => void (firstNode(r).id = ''), says: 'the id of a node is required' },
   {
     rule: 'a node with a target',
     change: (r) => void (firstNode(r).target = { case: undefined }),
-    says: 'Code: ValueRequired',
+    says: 'the target of the node is required',
   },
   {
     rule: 'a task that exists',
@@ -141,7 +141,7 @@ const WORKFLOWS: readonly Row<typeof WorkflowCreateRequestSchema>[] = [
   {
     rule: 'a branch with a case',
     change: (r) => void templateOf(r).nodes.push(node('n1', { target: { case: 'branchNode', value: {} } } as never)),
-    says: 'Collected Errors',
+    says: 'Code: BranchNodeHasNoCondition',
   },
   {
     rule: 'nodes without a cycle',
@@ -180,7 +180,11 @@ const WORKFLOWS: readonly Row<typeof WorkflowCreateRequestSchema>[] = [
     says: 'Code: MismatchingTypes',
   },
   { rule: 'a binding to a value of the same type', change: bound(TEXT_VALUE), says: 'Code: MismatchingTypes' },
-  { rule: 'a binding with a value', change: bound({ case: undefined }), says: 'Collected Errors' },
+  {
+    rule: 'a binding with a value',
+    change: bound({ case: undefined }),
+    says: 'a value of the binding is required',
+  },
   {
     rule: 'a binding of every output of the workflow',
     change: (r) => void (templateOf(r).outputs = []),
