@@ -261,7 +261,7 @@ describe('the engine feed', () => {
     await report(id, Phase.SUCCEEDED, 'b');
   });
 
-  it('ends the session of an earlier engine of the same name, although that engine still sends heartbeats', async () => {
+  it('ends the session of an earlier engine of the same name, in spite of its heartbeats', async () => {
     await launchHello(api, 'twice');
     const old = engine('a');
     await old.next('launch');

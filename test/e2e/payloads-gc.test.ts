@@ -48,7 +48,7 @@ describe('payloads gc', () => {
     await makeOlder(directory, payloadPath(scope, sha256));
     const { code, stderr } = await gc(['--data', directory]);
     expect(code).toBe(1);
-    expect(stderr).toContain('flightlog: ');
+    expect(stderr).toContain('log.db cannot be used: it is not there');
     for await (const page of filePayloadObjects({ directory }).list()) expect(page).toHaveLength(1);
   });
 
