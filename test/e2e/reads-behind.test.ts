@@ -213,7 +213,7 @@ it('executions that were read from the log are in the views once the process was
   const { directory } = plane;
   await kill();
   await start({}, directory);
-  // Where another process writes the views, a process serves before the views exist.
+  // Where another process writes the views, a process may serve while they are behind.
   const headers = { 'flightlog-min-position': `${plane.server().ready.logId}.${await plane.head()}` };
   await until(
     () => getOpen(headers),

@@ -227,7 +227,7 @@ const shownBy = (port: string): Promise<string> =>
   });
 
 describe('a client certificate that the configuration maps to a principal', () => {
-  const FORBIDDEN = 7;
+  const PERMISSION_DENIED = 7;
   const UNAUTHENTICATED = 16;
   const listed = '/flyteidl.service.AdminService/ListProjects';
 
@@ -259,7 +259,7 @@ describe('a client certificate that the configuration maps to a principal', () =
     expect(await asRest('caller', '/api/v1/me', { 'sec-fetch-site': 'same-origin' })).toBe(200);
     expect(await asGrpc('caller', listed)).toBe(OK);
     expect(await asGrpc('server', listed)).toBe(UNAUTHENTICATED);
-    expect(await asGrpc('engine', '/platformidl.eventlog.AuditService/List')).toBe(FORBIDDEN);
+    expect(await asGrpc('engine', '/platformidl.eventlog.AuditService/List')).toBe(PERMISSION_DENIED);
     const { eventstore = '' } = ready;
     expect(await overEventstore(clientUrl(eventstore, 'caller'))).toBeGreaterThan(0);
     expect(await overEventstore(clientUrl(eventstore, 'server'))).toBe('refused');
