@@ -55,6 +55,7 @@ const [loads, matrices, operations] = [filesOf(LOADS), filesOf(MATRICES), filesO
 export default defineConfig({
   test: {
     maxWorkers: 2,
+    globalSetup: './dist/test/support/runner/temporary-folder.js',
     sequence: { sequencer: LongestFirst },
     update: 'none', // a test compares; only --update writes what it compares with
     reporters: ['default', './dist/test/support/runner/tally-reporter.js'],
