@@ -54,9 +54,16 @@ describe('tokens', () => {
     expect(pageStart(order, '', 'List')).toEqual({});
   });
 
-  it('are refused with more than two million characters', () => {
-    const token = pageToken(order, { value: 'a'.repeat(2_000_000), key: 'k' });
-    expect(() => pageStart(order, token, 'List')).toThrow(/^invalid pagination token p.{99} for List$/u);
+  it('are refused with more than 2,097,152 characters', () => {
+    const cursor = (length: number) => ({ value: 'a'.repeat(length), key: 'k' });
+    // A token has 1 character, and 4 for each 3 bytes of `["-createdAt","aaa…","k"]`.
+    const longest = 1_572_863 - '["-createdAt","","k"]'.length;
+    const token = pageToken(order, cursor(longest));
+    expect(token).toHaveLength(2_097_152);
+    expect(pageStart(order, token, 'List')).toEqual({ after: cursor(longest) });
+    expect(() => pageStart(order, pageToken(order, cursor(longest + 1)), 'List')).toThrow(
+      /^invalid pagination token p.{99} for List$/u,
+    );
   });
 
   // `pe30` holds `{}`, and `pWzEsMiwzXQ` holds `[1,2,3]`: neither is a cursor.
@@ -170,13 +177,16 @@ describe('lists', () => {
     [{ filters: 'contains(name,x)', token: '5000' }, ' with filters contains(name,x) and this offset'],
     [{ token: '5000' }, ' with this offset'],
     [{}, ''],
-  ])('that take too long are refused, naming what was asked for of %o', async (asked, named) => {
-    const slow = { ...store, find: () => Promise.reject(new QueryTooSlow('late')) };
-    await expect(numbers(asked, { ...listed, store: slow })).rejects.toMatchObject({
-      code: 'DEADLINE_EXCEEDED',
-      message: `ListExecutions${named} takes too long: narrow it down`,
-    });
-  });
+  ])(
+    'that take too long are refused with a message that names the filters and the offset of %o',
+    async (asked, named) => {
+      const slow = { ...store, find: () => Promise.reject(new QueryTooSlow('late')) };
+      await expect(numbers(asked, { ...listed, store: slow })).rejects.toMatchObject({
+        code: 'DEADLINE_EXCEEDED',
+        message: `ListExecutions${named} takes too long: narrow it down`,
+      });
+    },
+  );
 
   it('of names have each once, page by page', async () => {
     const names: Listed = { ...listed, order: { field: 'name', direction: 'ascending' } };

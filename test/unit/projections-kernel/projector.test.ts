@@ -238,7 +238,7 @@ describe('a projector', () => {
     expect([...(await views(store)), ...(await shared(store))]).toEqual(await oneByOne(events));
   });
 
-  it('changes nothing when it sees events again', async () => {
+  it('changes no document that one stream feeds when it sees events again', async () => {
     const events = recorded([{ stream: 's', amount: 2 }, { stream: 't' }, { stream: 's', parts: ['a', 'b'] }]);
     const store = await newStore();
     const target = await start(store);
@@ -510,7 +510,7 @@ describe('a batch', () => {
     expect([fits([1, 40], [1, 60]), fits([1, 40], [1, 61])]).toEqual([true, false]);
   });
 
-  it('can be a part of an event that touches many documents; the last part of the event has those that several streams feed', () => {
+  it('can hold a piece of a wide event; the last piece has the documents that several streams feed', () => {
     const touching = (...touched: Entry['touched']) =>
       ({ touched, width: touched.reduce((width, { keys }) => width + keys.length, 0) }) as Partial<Entry> as Entry;
     const [own, few, shared] = [

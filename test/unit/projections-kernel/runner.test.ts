@@ -301,7 +301,7 @@ describe('running projections', () => {
   it('have no lag from events of other writers at the end of the log', async () => {
     const store = openStore();
     const { running, reached, progress } = await run(store);
-    await append({ stream: 's' });
+    await reached(await append({ stream: 's' }));
     const id = Buffer.from('another writer’s'.padEnd(16).slice(0, 16), 'latin1');
     const foreign = { id, type: 'Theirs', data: Buffer.from('x'), metadata: 'no JSON' };
     const { position } = await log.append(streamName('theirs', ['s']), 'any', [foreign]);
@@ -566,7 +566,7 @@ describe('a rebuild', () => {
 
   it('makes whole views where the file of the views was removed and its write-ahead log was not', async () => {
     await followLog();
-    // In directories that this process has not open: otherwise its connections decide what of these files is read.
+    // In directories that this process has not opened: its open connections would decide what is read of the files.
     const [built, opened] = ['built', 'opened'].map((name) => join(directory, name)) as [string, string];
     mkdirSync(built);
     copyFileSync(join(directory, 'views.db-wal'), join(built, 'views.db-wal'));

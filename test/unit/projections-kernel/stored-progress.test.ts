@@ -103,7 +103,7 @@ describe('the stored progress of views', () => {
 describe('the groups of views of a process', () => {
   /** A stream of the partition. */
   const inPartition = (partition: number): string =>
-    Array.from({ length: 100 }, (_, checkpointAt) => streamName('tally', [`n${checkpointAt}`])).find(
+    Array.from({ length: 100 }, (_, number) => streamName('tally', [`n${number}`])).find(
       (stream) => viewPartitionOf(stream) === partition,
     )!;
   const groupsOf = (partitions: readonly number[]) => viewGroups(store, { models }, partitions);
@@ -143,7 +143,7 @@ describe('the groups of views of a process', () => {
     expect(group).toMatchObject({ name: ALL_VIEWS, models, partitions: [], isBuilding: false, takeover: undefined });
   });
 
-  it('keep streams as parked that the groups whose checkpoints they take over have parked, and delete the rows of replaced groups', async () => {
+  it('take over checkpoints with the streams parked at them, and delete those of replaced groups', async () => {
     const [ahead, joined] = [groupName(models, [tallies, totals]), groupName(models, [counts])];
     const [one, two] = [inPartition(0), inPartition(1)];
     const hashed = 'tally-n~1'; // a stream without a routing key, whose partition is not 0

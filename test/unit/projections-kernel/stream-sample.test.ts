@@ -26,7 +26,8 @@ describe('a sample of streams', () => {
     expect(some.length).toBeGreaterThan(4);
     expect(some.length).toBeLessThanOrEqual(10);
     expect(new Set(some.map(({ stream }) => stream)).size).toBe(some.length);
-    expect(some.filter(({ events }) => events?.length === 1)).not.toHaveLength(0); // the memory of streams that have left the sample is free again
+    // The memory of streams that have left the sample is free again.
+    expect(some.filter(({ events }) => events?.length === 1)).not.toHaveLength(0);
   });
 
   it('has the events of short streams, and none of a stream that takes too much memory or has a gap', () => {

@@ -293,7 +293,7 @@ describe('a share of a rebuild', () => {
     expect(read).toEqual([]);
   });
 
-  it('reads streams again that it has not in memory, and reports after every 500', async () => {
+  it('reads streams again that it does not hold in memory, and reports after every 500', async () => {
     const many = recorded(Array.from({ length: 1_001 }, (_, at) => ({ stream: `s${at}`, parts: [] })));
     const { log, read } = logOf(many, 500);
     const share = shareBuilder({ ...sources, log, store, partitions: PARTITIONS, verifiedStreams: 2_000 });
@@ -432,7 +432,7 @@ describe('a rebuild of shares', () => {
     expect([steps, result]).toEqual([['activated'], { position: 3n, events: 3, verifiedStreams: 2 }]);
   });
 
-  it.each(['build', 'verify'] as const)('leaves the views in use when one share fails to %s', async (step) => {
+  it.each(['build', 'verify'] as const)('leaves the views in use when other shares fail to %s', async (step) => {
     const { steps, result } = await rebuild({ [step]: () => Promise.reject(new Error('no memory')) }, 2);
     expect([result, steps]).toEqual(['no memory', ['closed', 'closed', 'discarded']]);
   });

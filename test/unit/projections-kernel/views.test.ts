@@ -104,7 +104,7 @@ describe('views that other processes write', () => {
   const models = [tallies, counts];
   const bothViews = 'counts.v1 tallies.v1'; // the name of the group of both views
   let store: ReadStore;
-  /** The number of times that the checkpoints of the views were read. */
+  /** The number of times that the checkpoints of the views were read by their names, which each poll does once. */
   let checks: number;
   let isAway: boolean;
   beforeEach(() => {
@@ -172,7 +172,7 @@ describe('views that other processes write', () => {
     await views.close();
   });
 
-  it('are looked at every 250 ms, and every 10 ms while a read waits', async () => {
+  it('are polled every 250 ms, and every 10 ms while a read waits', async () => {
     await write(bothViews, () => 1);
     const { views, timers } = await open();
     expect([checks, timers.armed()]).toEqual([1, 1]);
@@ -187,7 +187,7 @@ describe('views that other processes write', () => {
     expect(checks).toBe(2);
     const waiting = [views.reached(3n, 1_000), views.reached(2n, 1_000)];
     await settled();
-    expect(checks).toBe(3); // at once, and one look for both
+    expect(checks).toBe(3); // at once, and one poll for both reads
     await write(bothViews, () => 2);
     timers.advance(9);
     await settled();
@@ -202,7 +202,7 @@ describe('views that other processes write', () => {
     expect(await waiting[0]).toBe(false);
     await settled();
     const before = checks;
-    timers.advance(10); // the look that was planned while a read waited
+    timers.advance(10); // the poll that was planned while a read waited
     await settled();
     timers.advance(249);
     await settled();
@@ -210,7 +210,7 @@ describe('views that other processes write', () => {
     await views.close();
   });
 
-  it('keep their positions while the store is unavailable, and are looked at again', async () => {
+  it('keep their positions while the store is unavailable, and are polled again', async () => {
     await write(bothViews, () => 4);
     const { views, timers } = await open();
     isAway = true;
@@ -225,9 +225,9 @@ describe('views that other processes write', () => {
     await views.close();
   });
 
-  it('are not looked at any more once they are closed', async () => {
+  it('are not polled any more once they are closed', async () => {
     const { views, timers } = await open();
-    timers.advance(250); // a look is under way
+    timers.advance(250); // a poll is under way
     await views.close();
     await settled();
     expect([checks, timers.armed()]).toEqual([2, 0]);

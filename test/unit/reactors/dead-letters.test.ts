@@ -25,7 +25,7 @@ import { manualTimers } from '../../support/manual-timers.js';
 import { until } from '../../support/until.js';
 
 const START = 1_700_000_000_000;
-/** Work that keeps failing is given up once it has failed for this time and in as many attempts as `ATTEMPTS`. */
+/** Work is a dead letter once it fails this long after its due time, and has failed `ATTEMPTS` times in a row. */
 const GIVE_UP_MS = 3_600_000;
 const ATTEMPTS = 8;
 /** The longest delay of a retry. */
@@ -51,9 +51,9 @@ let unreadableOf: (position: bigint) => Error | undefined;
 let failingRecords: number;
 /** True while the reactor is of a release that does not know the event `DeadLetterSkipped`. */
 let isOlder: boolean;
-/** True while the log cannot be reached. */
+/** True while the head of the log cannot be read. */
 let isAway: boolean;
-/** The number of reads that have failed because of that. */
+/** The number of reads of the head that have failed. */
 let failedReads: number;
 /** The subscription of dead letters delivers nothing until this is resolved. */
 let delivery: Promise<void>;
@@ -166,7 +166,7 @@ const ask = (type: 'RetryDeadLetter' | 'SkipDeadLetter', position: bigint) => {
   });
 };
 
-/** Advances the clock by the longest retry delay, until the work of a position was tried `attempts` times. */
+/** Advances the clock by the longest retry delay, again and again until the work was tried `attempts` times. */
 const tryUntil = (position: bigint, attempts: number) =>
   until(
     () => {
@@ -365,7 +365,7 @@ describe('work of a parked stream', () => {
     expect(done).toEqual([2n, 1n]);
   });
 
-  it('has the number of its failures in a row, those before the stream was found to be parked among them', async () => {
+  it('counts its failures in a row, including those before the stream was found to be parked', async () => {
     await record(1);
     failureOf = () => new Error('not now');
     open();
@@ -414,12 +414,12 @@ describe('work of a parked stream', () => {
 
   it('is tried once more when the stream is resumed while the failure of a retry is being recorded', async () => {
     await record(2);
-    const isParked = new StreamParked(stream, 1n, 'unknown event');
+    const fault = new StreamParked(stream, 1n, 'unknown event');
     const resume = (): Promise<unknown> => {
-      parked.note(isParked);
+      parked.note(fault);
       return parked.resume(stream);
     };
-    failureOf = (position) => (position === 1n ? isParked : undefined);
+    failureOf = (position) => (position === 1n ? fault : undefined);
     open();
     await until(letters, ([first]) => first?.parked === true);
     let recordAgain = (): void => undefined;
@@ -440,10 +440,10 @@ describe('work of a parked stream', () => {
     'is a dead letter as soon as that can be recorded, when %s throws',
     async (failing) => {
       await record(2);
-      const parked = (position: bigint) =>
+      const faultAt = (position: bigint) =>
         position === 1n ? new StreamParked(stream, 1n, 'unknown event') : undefined;
-      if (failing === 'work') failureOf = parked;
-      else unreadableOf = parked;
+      if (failing === 'work') failureOf = faultAt;
+      else unreadableOf = faultAt;
       failingRecords = 3;
       open();
       await untilIncluded(() => done, 2n);

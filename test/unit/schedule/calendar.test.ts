@@ -143,7 +143,7 @@ describe('where clocks are set back', () => {
     ]);
   });
 
-  it('a schedule for each hour ticks twice in one that occurs twice, also if its next day is a year later', () => {
+  it('a schedule whose hours begin with * ticks each time that a local time occurs, even if only on one day a year', () => {
     expect(next('CRON_TZ=America/Havana 0 */24 1 11 *', '2026-11-01T00:00:00Z', 3)).toEqual([
       '2026-11-01T04:00',
       '2026-11-01T05:00',
@@ -229,7 +229,7 @@ describe('a cron expression of any five fields', () => {
   const upTo = (min: number, max: number, step = 1): readonly number[] =>
     Array.from({ length: Math.floor((max - min) / step) + 1 }, (_, index) => min + index * step);
 
-  /** A part of a field, and the values that it has by the manual of cron. */
+  /** A part of a field, and the values that match it. */
   const partOf = (min: number, max: number): fc.Arbitrary<readonly [string, readonly number[]]> => {
     const value = fc.integer({ min, max });
     const step = fc.integer({ min: 2, max: Math.max(2, max - min) });

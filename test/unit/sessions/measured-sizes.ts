@@ -349,7 +349,7 @@ const cases: Readonly<Record<string, (size: Size) => number>> = {
     ),
 };
 
-/** Streams that hold one thing. */
+/** Streams that are measured in one size. */
 const singleCases: Readonly<Record<string, () => number>> = {
   'a launch plan with long versions': () =>
     ratio(

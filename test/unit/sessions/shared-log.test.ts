@@ -86,7 +86,7 @@ describe('a live stream of a log that other processes write too', () => {
     expect(reads).toEqual([{ from: 10n }]);
   });
 
-  it('reads a stream that it has created from its own last event on', async () => {
+  it('reads, of a stream that it has created, only what follows its own last event', async () => {
     const creating: typeof purse = { ...purse, createsStream: () => true };
     const add = () => here.handle(creating, stream, { kind: 'add' }, context());
     for (let coins = 0; coins < 10; coins += 1) await add();

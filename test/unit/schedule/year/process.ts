@@ -45,7 +45,7 @@ export const openWorld = (startMs: number, policies: ReadonlyMap<string, Policy>
 
 export type World = ReturnType<typeof openWorld>;
 
-/** The calls of a process that can be killed: after `stepsLeft` steps it is dead, and its further calls never end. */
+/** The calls of a process that can be killed: after `stepsLeft` steps it is dead, and its further steps never end. */
 const killableCalls = () => {
   const state = { isDead: false, stepsLeft: Infinity, calls: 0 };
   const step = (): Promise<void> => {
