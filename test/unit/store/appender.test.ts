@@ -74,7 +74,7 @@ describe('appends to an event store that cannot be reached', () => {
     );
     await until(
       () => Promise.resolve(attempts),
-      (count) => count > 20, // each is sent again after its first pause
+      (count) => count > 20, // each was sent once, and one of them again
     );
     await appends.close();
     await Promise.all(outcomes);

@@ -36,7 +36,7 @@ describe('the files of a data directory in a backup', () => {
     expect((failure as Error).message).toContain(`${join(directory, 'link.key')} cannot be backed up: EISDIR`);
   });
 
-  it('have the uploads behind symbolic links, each once, but no folder that is in itself', async () => {
+  it('have the uploads behind symbolic links, by each path to them, but no folder inside itself', async () => {
     const [disk, files] = [join(directory, 'disk'), join(directory, 'files')];
     for (const folder of [join(disk, 'project'), files]) mkdirSync(folder, { recursive: true });
     writeFileSync(join(disk, 'project', 'code'), 'code');

@@ -45,7 +45,7 @@ describe('a cluster that is named by several DNS names', () => {
 });
 
 describe('a node that names itself as clients have addressed it', () => {
-  it('is found by the DNS name, which its certificate is for, and not by the address of that name', async () => {
+  it('is found by its DNS name, and not by the address of that name', async () => {
     const node = { instanceId: randomBytes(16), address: '0.0.0.0', port: () => 0, head: neverRead, now: Date.now };
     const gossip: EncodedHandler = async (call) => {
       await call.request();

@@ -65,7 +65,7 @@ describe('the admission of a caller', () => {
     expect(asked).toEqual([{ name: 'ada', password: 'a:b:c', address: '10.0.0.1' }]);
   });
 
-  it('takes a password for a token where no password is known here', async () => {
+  it('takes a password for a token where the server has no passwords', async () => {
     const { admissions } = opened({ passwords: undefined });
     expect(await admissions.admit({ ...call, authorization: basic('ada', 'good') })).toEqual(admitted);
   });

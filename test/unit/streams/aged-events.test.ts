@@ -67,13 +67,13 @@ describe('a stream whose oldest events are too old', () => {
     ['backwards', 'end', 2, [6n, 5n]],
     ['backwards', 'end', 5, [6n, 5n, 4n]],
   ] as const)(
-    'is read %s from %s with up to %i of the events that are not',
+    'is read %s from %s with up to %i events, none of which is too old',
     async (direction, from, count, expected) => {
       expect(await revisions(from, direction, count)).toEqual(expected);
     },
   );
 
-  it('is followed from the first event on that is not', async () => {
+  it('is followed from the first event that is not too old', async () => {
     const sent: (bigint | undefined)[] = [];
     const send = (answer: Uint8Array): Promise<void> => {
       const { content } = fromBinary(ReadRespSchema, answer);

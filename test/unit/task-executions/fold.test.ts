@@ -29,7 +29,7 @@ import {
   workflow,
 } from '../execution/reports.js';
 
-/** The document of the first task execution after commands to a running execution with a running node. */
+/** The document of the first task execution after commands to an execution with a running node. */
 const documentOf = async (...commands: readonly ExecutionCommand[]): Promise<StoredDocument> => {
   const run = openStream(creation, node('RUNNING'));
   for (const command of commands) await run.refusal(command);

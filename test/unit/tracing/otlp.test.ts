@@ -71,6 +71,7 @@ describe('spans of requests', () => {
     const headers = { traceparent: `00-${TRACE}-${SPAN}-01`, 'x-request-id': 'r1' };
     const { call, group, span } = await traced(0, headers); // the caller has decided that the trace is sampled
     expect(received.map(({ path }) => path)).toEqual(['/v1/traces']);
+    expect(group!.scopeSpans.flatMap(({ spans: sent }) => sent)).toHaveLength(1);
     expect(valuesOf(group!.resource.attributes)).toMatchObject({
       'service.name': 'flightlog',
       'service.version': '1.2.3',

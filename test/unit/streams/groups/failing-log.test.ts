@@ -153,11 +153,12 @@ describe('a consumer group whose log fails', () => {
   });
 
   it('is closed also while its answers cannot be recorded, when it is not known whether it was deleted', async () => {
-    const { consumer, ids } = await connected();
+    const { consumer, ids, failures } = await connected();
     await expect.poll(() => ids.length).toBe(1);
     failing.append = () => Promise.reject(new OutcomeUnknown('no answer'));
     consumer.acknowledge(ids);
     await expect(groups.remove(group)).rejects.toThrow(OutcomeUnknown);
+    expect(failures).toHaveLength(1);
     failing = {};
     await groups.running(group);
   });

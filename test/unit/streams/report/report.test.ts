@@ -16,8 +16,9 @@ import { overGrpc } from '../../gateway/toy.js';
 
 type Request = MessageInitShape<typeof ReportRequestSchema>;
 
-/** The calls of the RPC, by the ids of their nodes, in the order in which they came; each is answered by the test. */
+/** A call of the RPC, with the id of the node that it is about; the test answers it. */
 type PendingCall = { readonly node: string; readonly call: Call; readonly answer: (error?: RpcError) => void };
+/** The calls in the order in which they came. */
 let pending: PendingCall[];
 let onCall: () => void = () => undefined;
 
