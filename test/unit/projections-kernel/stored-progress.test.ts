@@ -115,7 +115,7 @@ describe('the groups of views of a process', () => {
       isBuilding,
     ]);
 
-  it('are the views that are at the same position, for all partitions in which they are; the views behind are being built', async () => {
+  it('are the views at the same position, over all partitions that are divided alike; views behind are being built', async () => {
     await put({
       'tallies.v1 0/8': 9n,
       'counts.v1 0/8': 4n,
