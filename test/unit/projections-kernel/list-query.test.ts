@@ -49,7 +49,7 @@ describe('tokens', () => {
     );
   });
 
-  it('may be decimal offsets', () => {
+  it('may be decimal offsets, or empty for the first page', () => {
     expect(pageStart(order, '200', 'List')).toEqual({ offset: 200 });
     expect(pageStart(order, '', 'List')).toEqual({});
   });

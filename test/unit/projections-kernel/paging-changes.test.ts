@@ -174,7 +174,7 @@ afterAll(async () => {
   await writer.close();
 });
 
-it('lists, page by page, have each execution once that matches the filter at all times and keeps its sort key, and none that never matches', async () => {
+it('pages have once each execution that matches throughout with one sort key, and none that never does', async () => {
   let run = 0;
   const compared = { once: 0, never: 0 };
   const property = fc.asyncProperty(

@@ -8,6 +8,6 @@ import { assertPagesOnce } from '../../support/views/paging-property.js';
 const store = sqliteReadStore({ directory: mkdtempSync(join(tmpdir(), 'flightlog-paging-')), mode: 'read-write' });
 afterAll(() => store.close());
 
-it('lists, page by page, have exactly once each document that was there at the beginning, while others are added', async () => {
+it('lists, page by page, have each document that was there at the start once, while others are added', async () => {
   await assertPagesOnce(store, { runs: 120, documents: 40, leastLimit: 1 });
 }, 20_000);

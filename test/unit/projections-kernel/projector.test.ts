@@ -15,7 +15,7 @@ import { CheckpointMoved, StoreUnavailable } from '../../../services/kernel/faul
 import { type StreamName, streamName } from '../../../services/kernel/stream.js';
 import { counts, noPayloads, recorded, tallies, tallyCodec, totals, type Written } from './tallies.js';
 
-/** Opens an empty store; `beforeCommit` is called before each transaction, and makes it fail by throwing. */
+/** Opens an empty store; `beforeCommit` is called before each commit of a batch, and makes it fail by throwing. */
 const newStore = async (beforeCommit: () => void = () => undefined): Promise<ReadStore> => {
   const directory = mkdtempSync(join(tmpdir(), 'flightlog-projector-'));
   const store = sqliteReadStore({ directory, mode: 'read-write', beforeCommit });

@@ -276,7 +276,7 @@ describe('running projections', () => {
     await store.close();
   });
 
-  it('keep what they have, and wait, while a log that is not read from its file ends before their position', async () => {
+  it('keep what they have, and wait, while a log not read from its file ends before their position', async () => {
     const store = await viewsAhead();
     const { isLocal: _, ...ofNodes } = log;
     const startedOver: string[] = [];

@@ -116,7 +116,7 @@ describe('a projector saves work:', () => {
     expect(store.keysRead).toHaveLength(2); // for the first event
   });
 
-  it('pages that are at hand are written together: a write for 4,000 changed documents, and not for each page', async () => {
+  it('pages at hand are written together: one write for 4,000 changed documents, not one for each page', async () => {
     await follow(many(2_500, 2_500));
     expect(store.batches.map(({ documents }) => documents.length)).toEqual([4_000, 1_000]);
   });

@@ -115,7 +115,7 @@ describe('the groups of views of a process', () => {
       isBuilding,
     ]);
 
-  it('are the views at the same position, over all partitions that are divided alike; views behind are being built', async () => {
+  it('are the views at one position, over all partitions divided alike; views behind are being built', async () => {
     await put({
       'tallies.v1 0/8': 9n,
       'counts.v1 0/8': 4n,
@@ -167,7 +167,7 @@ describe('the groups of views of a process', () => {
     ]);
   });
 
-  it('move or delete the streams that they had parked themselves, to agree with the groups whose checkpoints they take over', async () => {
+  it('move or delete streams that they had parked, to agree with the groups whose checkpoints they take', async () => {
     const ahead = groupName(models, [tallies, totals]);
     const joined = groupName(models, [counts]);
     const streams = Array.from({ length: 400 }, (_, each) => streamName('tally', [`n${each}`]));

@@ -123,7 +123,7 @@ describe('the verification of views', () => {
     await verify((each) => ({ ...each, fields: { ...each.fields, more: 2 } }));
   });
 
-  it('compares documents when a thousand have gathered, reads at most a thousand at once, and compares the rest in the end', async () => {
+  it('compares documents once a thousand have gathered, a thousand at a time, and the rest at the end', async () => {
     const parts = Array.from({ length: 1_200 }, (_, at) => `p${at}`);
     const wide = recorded([
       { stream: 's', parts: parts.slice(0, 998) },
@@ -413,7 +413,7 @@ describe('a rebuild of shares', () => {
     return { steps, progress, result };
   };
 
-  it('adds up what all shares report, once each share has reported in the phase, and then activates the new views', async () => {
+  it('adds up the reports of all shares once each has reported in the phase, then activates the views', async () => {
     const { steps, progress, result } = await rebuild();
     // 5 streams of the other share, and 1 of this one: the limit of two is divided by the number of shares
     expect(result).toEqual({ position: 3n, events: 7, verifiedStreams: 6 });

@@ -44,7 +44,7 @@ describe('reads of projects', () => {
     expect(await reads.ask(method.getProject, { id: 'old' })).toMatchObject({ state: ARCHIVED, domains });
   });
 
-  it('list the projects that are not archived in the order of their ids, and those that a filter asks for', async () => {
+  it('list the projects that are not archived in the order of ids, and those that a filter asks for', async () => {
     const list = async (filters: string) => {
       const { projects, token } = await reads.ask(method.listProjects, { filters });
       expect(token).toBe('');

@@ -93,7 +93,7 @@ describe('calls that wait for a position', () => {
     expect(await following.reached(7n, 1)).toBe(false);
   });
 
-  it('of clients that continue after a position are refused above the limit, or if the log still ends before it', async () => {
+  it('of continuing clients are refused above the limit, or if the log still ends before the position', async () => {
     const waits = positionWaits({ hasReached: () => false, maxWaiting: 2 });
     const continuing = { waits, position: () => 3n, maxLagMs: 20 };
     const waiting = Promise.allSettled([reachPosition(continuing, 7n), reachPosition(continuing, 8n)]);

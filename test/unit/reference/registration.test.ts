@@ -28,11 +28,11 @@ describe('the registrations of the fixtures', () => {
   });
   afterAll(() => registry.close());
 
-  it('of tasks, workflows and launch plans are one event each, whose type ends in Registered, like that of the project', async () => {
+  it('of tasks, workflows and launch plans are one event each, whose type ends in Registered', async () => {
     const sent = fixtureFolders().flatMap(({ entries }) => entries.filter(({ kind }) => REGISTRATIONS.has(kind)));
     const types = (await registry.events()).map(({ type }) => type);
     expect(types.filter((type) => type.endsWith('Registered'))).toHaveLength(
-      1 + sent.filter(({ kind }) => kind !== 'launch_plan_update').length,
+      1 + sent.filter(({ kind }) => kind !== 'launch_plan_update').length, // and that of the project
     );
   });
 

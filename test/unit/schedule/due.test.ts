@@ -181,7 +181,7 @@ describe('the ticks that are due', () => {
       expect(skipped + decisions.flatMap(({ fire }) => fire).length).toBe(6 * 3_600);
     });
 
-    it('are made up for from the newest back, without those at which the project was archived or the schedule paused', () => {
+    it('are made up for from the newest back, without those of an archived project or a paused schedule', () => {
       const catchUp = { policy: 'all', max: 3_700, maxAgeMs: 24 * HOUR } as const;
       const beforePause = newest(1_000, START + 1 * HOUR);
       expect(madeUpFor(decideAll({ catchUp, archived: [span(3, 6)] }, [span(1, 3)]))).toEqual(beforePause);
@@ -291,7 +291,7 @@ describe('a tick that is due', () => {
     ['queue', true, false, 'wait'],
     ['skip', true, true, 'wait'],
   ] as const)(
-    'under the policy %s, with an earlier tick still open (%s) and the execution of the last fired tick running (%s), leads to: %s',
+    'under the policy %s, with an earlier tick open (%s) and the last execution running (%s), leads to: %s',
     (overlap, isBehind, isRunning, expected) => {
       expect(overlapDecision(overlap, { isBehind, isRunning })).toBe(expected);
     },

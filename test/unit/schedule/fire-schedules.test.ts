@@ -322,7 +322,7 @@ describe('the schedules of launch plans', () => {
     await process.close();
   });
 
-  it('fire the newest missed tick of a version that has been replaced, when more were missed than one decision has', async () => {
+  it('fire the newest missed tick of a replaced version, when more were missed than one decision has', async () => {
     const world = openWorld();
     const yearly = create(ScheduleSchema, {
       ScheduleExpression: { case: 'cronSchedule', value: { schedule: '@yearly' } },
@@ -363,7 +363,7 @@ describe('the schedules of launch plans', () => {
     await process.close();
   });
 
-  it('fire each tick once, also those that a clock leaves out when it is set forward, and has again when set back', async () => {
+  it('fire each tick once, also when a clock is set forward over ticks, and back to before them', async () => {
     const world = openWorld();
     const process = openProcess(world);
     world.change('a', 'v1');
@@ -405,7 +405,7 @@ describe('the schedules of launch plans', () => {
     await queueing.close();
   });
 
-  it('do not skip a tick that a process has launched already, although the execution of the tick before runs', async () => {
+  it('do not skip a tick that was launched already, although the execution of the tick before runs', async () => {
     const world = openWorld();
     let launches = 0;
     const stopped = openProcess(world, {

@@ -46,7 +46,7 @@ import { filePayloadStore } from '../../../services/store/payloads/file-payload-
 const MINUTE = 60_000;
 const START = Date.parse('2026-01-01T00:00:30Z');
 const NONE = new Uint8Array();
-const PLACE = { project: 'p', domain: 'd' };
+const SCOPE = { project: 'p', domain: 'd' };
 /** The time of a full minute, which has a tick: the first one is half a minute after `START`. */
 const minute = (count: number): number => START - 30_000 + count * MINUTE;
 
@@ -73,7 +73,7 @@ const openPlane = () => {
   const context = () => ({ actor: 'ada', commandId: `command-${(commands += 1)}` });
   const idOf = (name: string, version = 'v1') => ({
     resourceType: ResourceType.LAUNCH_PLAN as const,
-    ...PLACE,
+    ...SCOPE,
     name,
     version,
   });
@@ -99,12 +99,12 @@ const openPlane = () => {
       context(),
     );
   const send = (name: string, command: ScheduleCommand) =>
-    sessions.handle(scheduleAggregate, scheduleStream({ ...PLACE, name }), command, context());
+    sessions.handle(scheduleAggregate, scheduleStream({ ...SCOPE, name }), command, context());
   const setProject = (type: 'RegisterProject' | 'UpdateProject', state: ProjectState) =>
     sessions.handle(
       projectAggregate,
-      projectStream(PLACE.project),
-      { type, project: create(ProjectSchema, { id: PLACE.project, name: PLACE.project, state }) },
+      projectStream(SCOPE.project),
+      { type, project: create(ProjectSchema, { id: SCOPE.project, name: SCOPE.project, state }) },
       context(),
     );
 
@@ -128,7 +128,7 @@ const openPlane = () => {
     launch: ({ plan, version, atMs, principal }) => {
       if (refusing.outcome instanceof Error) return Promise.reject(refusing.outcome);
       if (refusing.outcome) return Promise.resolve(refusing.outcome);
-      const execution = { ...PLACE, name: tickName({ ...plan, version }, atMs) };
+      const execution = { ...SCOPE, name: tickName({ ...plan, version }, atMs) };
       launched.set(execution.name, principal);
       return Promise.resolve({ kind: 'fired', execution });
     },
@@ -142,29 +142,29 @@ const openPlane = () => {
   };
   const { method } = ScheduleService;
   const list = (request: MessageInitShape<typeof ScheduleListRequestSchema> = {}): Promise<ScheduleList> =>
-    ask(method.listSchedules, create(ScheduleListRequestSchema, { ...PLACE, ...request }));
+    ask(method.listSchedules, create(ScheduleListRequestSchema, { ...SCOPE, ...request }));
   const fireNow = (name: string, key?: string): Promise<ScheduleFireResponse> =>
-    ask(method.fireSchedule, create(ScheduleFireRequestSchema, { ...PLACE, name }), key);
+    ask(method.fireSchedule, create(ScheduleFireRequestSchema, { ...SCOPE, name }), key);
   const skip = (name: string, atMs?: number, key?: string): Promise<ScheduleStatus> =>
     ask(
       method.skipTick,
-      create(ScheduleSkipRequestSchema, { ...PLACE, name, ...(atMs !== undefined && { at: timestampFromMs(atMs) }) }),
+      create(ScheduleSkipRequestSchema, { ...SCOPE, name, ...(atMs !== undefined && { at: timestampFromMs(atMs) }) }),
       key,
     );
   const pause = (name: string): Promise<ScheduleStatus> =>
-    ask(method.pauseSchedule, create(SchedulePauseRequestSchema, { ...PLACE, name }));
+    ask(method.pauseSchedule, create(SchedulePauseRequestSchema, { ...SCOPE, name }));
   const resume = (name: string): Promise<ScheduleStatus> =>
-    ask(method.resumeSchedule, create(ScheduleResumeRequestSchema, { ...PLACE, name }));
+    ask(method.resumeSchedule, create(ScheduleResumeRequestSchema, { ...SCOPE, name }));
   /** Appends an event that this release does not know to the stream of a schedule. */
   const park = async (name: string): Promise<void> => {
     const id = randomFillSync(new Uint8Array(16));
     const event = { id, type: 'ScheduleMoved', data: NONE, metadata: '{}' } as never;
-    await store.append(scheduleStream({ ...PLACE, name }), 'any', [event]);
+    await store.append(scheduleStream({ ...SCOPE, name }), 'any', [event]);
   };
   /** The next fire time of a version of a launch plan, in milliseconds since 1970. */
   const next = async (name: string, version = 'v1'): Promise<number | undefined> => {
     await activations.current();
-    return nextFire(activations, { timezone: 'UTC', now })({ ...PLACE, name, version });
+    return nextFire(activations, { timezone: 'UTC', now })({ ...SCOPE, name, version });
   };
   return {
     next,
@@ -220,7 +220,7 @@ describe('the list of schedules', () => {
     const plane = openPlane();
     await plane.activate('minutely', '* * * * *');
     plane.clock.ms = minute(3) + 1;
-    const execution = { ...PLACE, name: 'launched' };
+    const execution = { ...SCOPE, name: 'launched' };
     await plane.fire('minutely', [
       [minute(1), { kind: 'fired', execution }],
       [minute(2), { kind: 'skipped', reason: 'overlap' }],
@@ -242,7 +242,7 @@ describe('the list of schedules', () => {
     await plane.activate('minutely', '* * * * *');
     plane.clock.ms = minute(4);
     expect(minutesOf([(await plane.list()).schedules[0]!.dueSince!])).toEqual([1]);
-    const execution = { ...PLACE, name: 'launched' };
+    const execution = { ...SCOPE, name: 'launched' };
     await plane.fire('minutely', [[minute(1), { kind: 'fired', execution }], [minute(2)], [minute(3)], [minute(4)]]);
     const [found] = (await plane.list()).schedules;
     expect(found!.open).toBe(3);
@@ -449,7 +449,7 @@ describe('a schedule that is paused', () => {
 });
 
 describe('a schedule that is fired by hand', () => {
-  it('launches its active version for the caller with a tick at the current second, and keeps its next ticks', async () => {
+  it('launches its active version for the caller at the current second, and keeps its next ticks', async () => {
     const plane = openPlane();
     await plane.activate('minutely', '* * * * *');
     plane.clock.ms = START + 5_400;
@@ -490,7 +490,7 @@ describe('a schedule that is fired by hand', () => {
       const plane = openPlane();
       await plane.activate('minutely', '* * * * *');
       plane.clock.ms = minute(1) + 500;
-      const execution = { ...PLACE, name: tickName({ ...PLACE, name: 'minutely', version: 'v1' }, minute(1)) };
+      const execution = { ...SCOPE, name: tickName({ ...SCOPE, name: 'minutely', version: 'v1' }, minute(1)) };
       const outcome = kind === 'fired' ? ({ kind, execution } as const) : ({ kind, reason: 'paused' } as const);
       await plane.fire('minutely', [[minute(1), outcome]]);
       const { tick } = await plane.fireNow('minutely', 'key');

@@ -92,7 +92,7 @@ const playOn = async (directory: string, store: EventStore, seed: number) => {
 };
 
 it(
-  `every tick of ${SIZE.days} days has the outcome that activations, archivals and policies say, wherever processes are killed`,
+  `every tick of ${SIZE.days} days has the outcome that the model gives it, wherever processes are killed`,
   { timeout: 3_600_000 },
   async () => {
     await fc.assert(

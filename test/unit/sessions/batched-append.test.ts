@@ -43,7 +43,7 @@ describe('commands for one stream that wait together, on a log that other proces
     });
 
   beforeEach(async () => {
-    directory = mkdtempSync(join(tmpdir(), 'flightlog-joined-'));
+    directory = mkdtempSync(join(tmpdir(), 'flightlog-batched-'));
     store = await sqliteEventStore({ directory });
     payloads = filePayloadStore({ directory });
     stream = streamName('purse', [randomUUID()]);
@@ -305,7 +305,7 @@ describe('commands for one stream that wait together, on a log that other proces
     }
   };
 
-  it('are in the log at most once, and where their answers say, whatever happens to appends and their answers', async () => {
+  it('are in the log at most once, and where their answers say, whatever happens to appends and answers', async () => {
     const step = fc.record({ isHere: fc.boolean(), isAdd: fc.boolean(), pause: fc.boolean() });
     const fate = fc.constantFrom<Fate>('well', 'well', 'well', 'lost', 'unsent', 'late');
     const runs = fc.record({

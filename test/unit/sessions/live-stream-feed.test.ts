@@ -92,7 +92,7 @@ describe('live streams that are fed with what other processes record', () => {
     expect(read).toBe(1);
   });
 
-  it('have every event also when more than the 1,000 that are kept are recorded while a command is decided', async () => {
+  it('have every event also when more than 1,000 are recorded while a command is decided', async () => {
     const stream = newStream();
     await add(here, stream);
     let openGate = (): void => undefined;

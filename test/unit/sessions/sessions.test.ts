@@ -76,7 +76,7 @@ describe('a live stream', () => {
   const addKeyed = (change: Partial<CommandContext> = {}): Promise<unknown> =>
     sessions.handle(purse, stream, { kind: 'add' }, { ...context(), idempotency, ...change });
 
-  it('records an idempotency key with its operation, target and content, by which a restarted process finds the command', async () => {
+  it('records an idempotency key with operation, target and content, for a process that restarts', async () => {
     const targeted: typeof purse = { ...purse, targetOf: ({ kind }) => `to ${kind}` };
     const traceParent = `00-${'4b'.repeat(16)}-${'00f0'.repeat(4)}-01`;
     const given = { actor: 'ada', commandId: 'c', correlationId: 'r', causationId: 'e', traceParent, idempotency };
@@ -222,16 +222,14 @@ describe('a live stream', () => {
     await adding;
   });
 
-  it('gives a read nothing of later commands, also not afterwards', async () => {
+  it('gives a read nothing of later commands', async () => {
     const first = add();
     const reading = committed(sessions);
     const later = Promise.all([add(), add()]);
     const read = await reading;
     expect(read).toEqual({ state: { coins: 1 }, revision: 0n, position: 1n });
     await Promise.all([first, later]);
-    await add();
-    expect(read).toEqual({ state: { coins: 1 }, revision: 0n, position: 1n });
-    await expect(committed(sessions)).resolves.toEqual({ state: { coins: 4 }, revision: 3n, position: 4n });
+    await expect(committed(sessions)).resolves.toEqual({ state: { coins: 3 }, revision: 2n, position: 3n });
   });
 
   it('folds each event once, however often its state is read between commands', async () => {
@@ -246,11 +244,11 @@ describe('a live stream', () => {
   });
 
   it('gives the error of a read function to its caller, and goes on', async () => {
-    const looking = sessions.read(purse, stream, () => {
+    const reading = sessions.read(purse, stream, () => {
       throw new Error('cannot be seen');
     });
     const adding = add();
-    await expect(looking).rejects.toThrow('cannot be seen');
+    await expect(reading).rejects.toThrow('cannot be seen');
     await expect(adding).resolves.toMatchObject({ kind: 'accepted' });
   });
 
@@ -275,7 +273,7 @@ describe('a live stream', () => {
     await expect(reading).resolves.toMatchObject({ revision: 0n });
   });
 
-  it('refuses commands of the urgency start first, then of progress, and never of end, when too many wait', async () => {
+  it('refuses commands of urgency start first, then of progress, and never of end, when too many wait', async () => {
     const stopped = { ...store, append: () => new Promise<never>(() => undefined) };
     sessions = openSessions({ store: stopped, payloads, now: () => 1_000, admits: { starts: 2, others: 4 } });
     const urgent = (urgency: 'start' | 'progress' | 'end'): Promise<unknown> =>

@@ -38,7 +38,7 @@ describe('live streams', () => {
   let stream: StreamName;
 
   beforeEach(async () => {
-    directory = mkdtempSync(join(tmpdir(), 'flightlog-turns-'));
+    directory = mkdtempSync(join(tmpdir(), 'flightlog-stream-session-'));
     store = await sqliteEventStore({ directory });
     payloads = filePayloadStore({ directory });
     stream = streamName('purse', [randomUUID()]);
@@ -68,14 +68,14 @@ describe('live streams', () => {
   };
 
   it('leave contents alone that have no bytes or are a reference', async () => {
-    const parts: Content[] = [
+    const contents: Content[] = [
       { content: { case: undefined } },
       { content: { case: 'ref', value: await payloads.put('purses', new Uint8Array(MAX_INLINE_BYTES + 1)) } },
     ];
-    const before = structuredClone(parts);
-    const partial: typeof purse = { ...purse, codec: { ...purse.codec, contents: () => parts } };
-    await expect(ask(openWith({}), { kind: 'add' }, partial)).resolves.toMatchObject({ kind: 'accepted' });
-    expect(parts).toEqual(before);
+    const before = structuredClone(contents);
+    const aggregate: typeof purse = { ...purse, codec: { ...purse.codec, contents: () => contents } };
+    await expect(ask(openWith({}), { kind: 'add' }, aggregate)).resolves.toMatchObject({ kind: 'accepted' });
+    expect(contents).toEqual(before);
   });
 
   it('fail a command whose caller has gone as CANCELLED', async () => {
@@ -147,7 +147,7 @@ describe('live streams', () => {
     await expect(known(here)).resolves.toEqual({ coins: 3, revision: 2n, position: 3n });
   });
 
-  it('may observe an event when nothing is known of its stream, also where the aggregate says when a stream is over', async () => {
+  it('may observe an event when nothing is known of its stream, also for an aggregate with `isOver`', async () => {
     const unavailable = () => Promise.reject(new StoreUnavailable('it is not there'));
     const here = openWith({ append: unavailable }, { isShared: true });
     await expect(ask(here, { kind: 'add' }, { ...creating, isOver: () => true })).rejects.toThrow('it is not there');

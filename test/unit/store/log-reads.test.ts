@@ -48,7 +48,7 @@ describe('a read of the log of an event store', () => {
   });
 });
 
-it('a read backwards gives no event that was appended meanwhile, at or after the position where it begins', async () => {
+it('a read backwards gives no event that was appended meanwhile at or after its start', async () => {
   const connection = scriptedConnection([
     { answers: [], error: noSuchPosition() },
     { answers: [eventAt(4n)] },

@@ -81,8 +81,8 @@ describe('the payloads that a log names', () => {
 
   it.each(withContents)('are found in every field with contents of $name', async ({ schema, fields }) => {
     const shas = fields.map((_, index) => String(index + 1).repeat(64));
-    const parts = Object.fromEntries(fields.map((field, index) => [field, refTo(shas[index]!)]));
-    const event = recorded(categoryWith(schema.name), schema, create(schema, parts as never));
+    const contents = Object.fromEntries(fields.map((field, index) => [field, refTo(shas[index]!)]));
+    const event = recorded(categoryWith(schema.name), schema, create(schema, contents as never));
     const references = await read([event]);
     expect(references.size).toBe(fields.length);
     for (const sha of shas) expect(references.has(`runs/a/${sha.slice(0, 2)}/${sha}`)).toBe(true);

@@ -100,7 +100,7 @@ describe('the keys and documents that a page examines', () => {
     ['values that are known', 'ne(phase,QUEUED)'],
     ['a range by its class', 'gt(lasted,999)'],
     ['a range of what follows the order', 'lt(started,12)'],
-    ['the parts of a text', 'contains(name,needle)'],
+    ['the trigrams of a text', 'contains(name,needle)'],
   ])('are fewer than 50 when a filter is narrowed to %s: %s', async (_, filters) => {
     const { terms } = filtersOf(columns, filters);
     const plain = { ...newest, where: [project, ...terms.map(({ condition }) => condition)] };

@@ -11,8 +11,8 @@ import { folderTarget } from '../../../services/store/targets/object-target.js';
 
 it('a restore names the file that the file system does not take', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'flightlog-restore-'));
-  const [place, directory] = [join(folder, 'backup'), join(folder, 'data')];
-  const target = folderTarget(place, 'backup');
+  const [backup, directory] = [join(folder, 'backup'), join(folder, 'data')];
+  const target = folderTarget(backup, 'backup');
   const sha256 = createHash('sha256').update('code').digest('hex');
   await target.write(chunkPath(sha256), Buffer.from('code'));
   const fileAt = (path: string) => ({ path, sizeBytes: 4, chunks: [sha256] });

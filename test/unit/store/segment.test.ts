@@ -9,7 +9,7 @@ import { packAppends } from '../../../services/store/log/append-batch.js';
 
 const stream = streamName('counted', ['a']);
 
-/** Events of one stream that differ only in their revisions and positions. */
+/** Events of one stream that differ only in their ids, revisions and positions. */
 const alike = (count: number, event: Pick<RecordedEvent, 'type' | 'metadata' | 'data'>): RecordedEvent[] =>
   Array.from({ length: count }, (_, index) => {
     const id = Buffer.alloc(16);

@@ -83,7 +83,7 @@ describe('the checkpoints of a subscription with a filter', () => {
     expect(await checkpointsOf(withOffsets(store), filter)).toEqual([32n, 64n, 96n].map((at) => at * STRIDE_BYTES));
   });
 
-  it('come after each 48 events of the categories that the filter names, and once at the end where these are too few', async () => {
+  it('come after each 48 events of the categories of the filter, and once at the end if these are fewer', async () => {
     const filterFor = (category: string): ReadFilter => ({
       matches: () => true,
       categories: [category],

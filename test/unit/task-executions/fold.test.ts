@@ -349,7 +349,7 @@ describe('a task execution', () => {
     expect(await documentOf(task('SUCCEEDED'))).not.toHaveProperty('foldState');
   });
 
-  it('was updated when its last event was reported, else when that event occurred, and never earlier than before', async () => {
+  it('was updated when its last event was reported, else when it occurred, and never earlier than before', async () => {
     const reported = task('QUEUED', { second: 1, reportedAt: timestampFromMs(second(8)) });
     const updatedAt = async (...commands: readonly ExecutionCommand[]) =>
       timestampMs((await closureAfter(...commands)).updatedAt!);
@@ -402,7 +402,7 @@ describe('a task execution', () => {
     expect(alone.customInfo).toEqual({ progress: 40, started: true, inner: { x: 1, y: 1 } });
   });
 
-  it('keeps the highest version of its phase and of its events, and the log context of the newest with one', async () => {
+  it('keeps the highest version of its phase and of its events, and the newest log context', async () => {
     const logContext = (primaryPodName: string) => ({ primaryPodName });
     const document = await documentOf(
       task('RUNNING', { version: 2, eventVersion: 2, logContext: logContext('a') }),

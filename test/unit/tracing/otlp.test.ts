@@ -101,7 +101,7 @@ describe('spans of requests', () => {
     expect(span!.status.code).toBe(status);
   });
 
-  it('begin a trace when the caller has none, and the call carries its context for the events that it records', async () => {
+  it('begin a trace when the caller has none; the call carries its context for the events it records', async () => {
     const { call, span } = await traced(1);
     expect(span!.parentSpanId ?? '').toBe('');
     expect(traceContextIn(call.traceParent)).toMatchObject({ traceId: span!.traceId, spanId: span!.spanId });

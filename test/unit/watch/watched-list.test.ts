@@ -43,10 +43,9 @@ const retryAt = (position: bigint): RecordedEvent => {
     ParkedStreamRetryRequestedSchema,
     create(ParkedStreamRetryRequestedSchema, { stream: DAMAGED }),
   );
-  const place = { stream: RETRIES_STREAM, revision: 0n, position };
-  const [event] = asRecorded([
-    { ...place, id: new Uint8Array(16), type: 'ParkedStreamRetryRequested', data, metadata: '' },
-  ]);
+  const id = new Uint8Array(16);
+  const type = 'ParkedStreamRetryRequested';
+  const [event] = asRecorded([{ stream: RETRIES_STREAM, revision: 0n, position, id, type, data, metadata: '' }]);
   return event!;
 };
 
@@ -161,7 +160,7 @@ describe('a watched list with an execution that has an event which cannot be rea
     expect(await take(watched(), log)).toContain('11 SUCCEEDED');
   });
 
-  it('goes on without an execution whose stream was deleted in the event store, and reads that stream once', async () => {
+  it('goes on without an execution whose stream was deleted in the store, and reads that stream once', async () => {
     const { readStream } = logIn(log);
     const list = watched(undefined, {
       readStream: (stream, options) => {
@@ -205,7 +204,7 @@ describe('the retry of the stream of an execution with an event that could not b
     expect(await resume(list, 12n)).toEqual(['13 left']);
   });
 
-  it('gives the later changes to a list that is opened after the retry, when no list was open at the retry', async () => {
+  it('gives the later changes to a list that is opened after a retry at which no list was open', async () => {
     change(3n, CORRUPT);
     const opened = lists();
     await take(opened(), log.slice(0, 6));

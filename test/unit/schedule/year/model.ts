@@ -228,17 +228,17 @@ export const planModel = (policy: Policy) => {
       return open.length > 0 && busyUntilMs > afterMs ? Math.min(tickMs, busyUntilMs) : tickMs;
     },
     /** A process decides on the ticks of the plan that are due, and launches the open ones that can be. */
-    look: (nowMs: number): void => {
+    decideAndLaunch: (nowMs: number): void => {
       decideUntil(nowMs);
       launch(nowMs);
     },
     /**
-     * A process looks at the open ticks alone: it launches those for which the execution before them has ended, and
-     * ends those that are not to be launched.
+     * A process launches the open ticks for which the execution before them has ended, and ends those that are not to
+     * be launched. It decides on no others.
      */
     launch,
     /**
-     * The process was killed at `nowMs`, while it looked at its plans. The last tick that it had decided was due at
+     * The process was killed at `nowMs`, while it worked on its plans. The last tick that it had decided was due at
      * `untilMs`; it had launched the ticks of `isLaunched`, and not recorded the outcomes of `isOpen`.
      */
     killed: (

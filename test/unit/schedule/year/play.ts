@@ -9,11 +9,11 @@ import { MINUTE, type PlanModel, planModel } from './model.js';
 import { openProcess, openWorld } from './process.js';
 import type { Act, Story } from './story.js';
 
-/** A process looks at a tick a millisecond after it was due. */
+/** A process decides on a tick a millisecond after it was due. */
 const AFTER_MS = 1;
 /** A process starts at the 15th second of a minute. */
 const START_MS = 15_000;
-/** The rounds that a started process gets to launch ticks that wait for the one before them, and their distance. */
+/** The rounds that a started process gets to launch ticks that wait for the one before them, and the ms of a round. */
 const ROUNDS = 40;
 const ROUND_MS = 101;
 
@@ -67,7 +67,7 @@ export const play = async ({ story, startMs, endMs, store, payloads }: Played) =
     await state.process.settle();
     if (state.process.isDead()) return noteKilled(downMs);
     for (const each of plans) {
-      if (isDue(each)) modelOf(each).look(timers.now());
+      if (isDue(each)) modelOf(each).decideAndLaunch(timers.now());
       else if (modelOf(each).open.length > 0) modelOf(each).launch(timers.now());
       else continue;
       updateNext(each);

@@ -40,7 +40,7 @@ describe('the row of an event', () => {
     ).toBe('PAR1');
   });
 
-  it('of a report that is stored as the older type EngineReported has the time of the report as the newer type has', async () => {
+  it('of a report stored as the older type EngineReported has the same time as one of the newer type', async () => {
     const sample = executionSamples.find(({ type }) => type === 'NodePhaseReported')!;
     const older = recordedIn(sample, 1, { at: 0, revision: 0 });
     const { occurred_at } = await rowOf(recordedIn(sample, 2, { at: 0, revision: 0 }), present);

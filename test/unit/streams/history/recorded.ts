@@ -9,8 +9,8 @@ export const recordedAtMs = (revision: bigint): number => 1_700_000_000_000 + Nu
 export const asRecorded = (events: readonly RecordedEvent[]): readonly RecordedEvent[] =>
   events.map((event) => {
     const { revision } = event;
-    const who = { actor: `actor-${revision}`, commandId: '', $correlationId: `request-${revision}` };
-    return { ...event, metadata: JSON.stringify({ recordedAtMs: recordedAtMs(revision), schema: 1, ...who }) };
+    const origin = { actor: `actor-${revision}`, commandId: '', $correlationId: `request-${revision}` };
+    return { ...event, metadata: JSON.stringify({ recordedAtMs: recordedAtMs(revision), schema: 1, ...origin }) };
   });
 
 /** Reads streams out of events in memory, in pages of two, in both directions. */

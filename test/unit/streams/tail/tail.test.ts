@@ -112,7 +112,7 @@ describe('a tail', () => {
     expect(answers[0]).toMatchObject({ stream: executionStream('after') });
   });
 
-  it('with labels has the events of executions with these labels, and of those whose labels cannot be read', async () => {
+  it('with labels has the events of executions with them, and of those whose labels cannot be read', async () => {
     const created = (team: string): Uint8Array =>
       toBinary(ExecutionCreatedSchema, create(ExecutionCreatedSchema, { spec: { labels: { values: { team } } } }));
     const before = await store.head();
