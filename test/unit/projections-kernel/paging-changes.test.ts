@@ -83,7 +83,7 @@ const isNumber = (field: string, keeps: (value: number) => boolean): Keeps => {
 
 const isActive = isNumber('state', (state) => state === 0);
 /** Lists leave out archived executions, whose state is 1, where no filter names the state. */
-const active =
+const activeAnd =
   (keeps: Keeps): Keeps =>
   (fields) =>
     isActive(fields) && keeps(fields);
@@ -91,39 +91,39 @@ const active =
 /** Filters, each with the rule that says which executions it keeps. */
 const FILTERS: readonly (readonly [string, Keeps])[] = [
   ['', isActive],
-  ['eq(phase,RUNNING)', active(isText('phase', (phase) => phase === 'RUNNING'))],
-  ['ne(phase,RUNNING)', active(isText('phase', (phase) => phase !== 'RUNNING'))],
-  ['not_like(phase,RUNNING)', active(isText('phase', (phase) => phase !== 'RUNNING'))],
-  ['value_in(phase,SUCCEEDED;ABORTED)', active(isText('phase', (p) => p === 'SUCCEEDED' || p === 'ABORTED'))],
-  ['value_in(phase,QUEUED;RUNNING;ABORTED)', active(isText('phase', (p) => /^(?:Q|R|ABORTED)/u.test(p)))],
-  ['value_not_in(phase,SUCCEEDED;ABORTED)', active(isText('phase', (p) => p !== 'SUCCEEDED' && p !== 'ABORTED'))],
-  ['gt(phase,FAILED)', active(isText('phase', (phase) => phase > 'FAILED'))],
-  ['contains(phase,ED)', active(isText('phase', (phase) => phase.includes('ED')))],
-  ['ne(phase,FAILED)+ne(mode,1)', active((f) => f['phase'] !== 'FAILED' && f['mode'] !== 1)],
+  ['eq(phase,RUNNING)', activeAnd(isText('phase', (phase) => phase === 'RUNNING'))],
+  ['ne(phase,RUNNING)', activeAnd(isText('phase', (phase) => phase !== 'RUNNING'))],
+  ['not_like(phase,RUNNING)', activeAnd(isText('phase', (phase) => phase !== 'RUNNING'))],
+  ['value_in(phase,SUCCEEDED;ABORTED)', activeAnd(isText('phase', (p) => p === 'SUCCEEDED' || p === 'ABORTED'))],
+  ['value_in(phase,QUEUED;RUNNING;ABORTED)', activeAnd(isText('phase', (p) => /^(?:Q|R|ABORTED)/u.test(p)))],
+  ['value_not_in(phase,SUCCEEDED;ABORTED)', activeAnd(isText('phase', (p) => p !== 'SUCCEEDED' && p !== 'ABORTED'))],
+  ['gt(phase,FAILED)', activeAnd(isText('phase', (phase) => phase > 'FAILED'))],
+  ['contains(phase,ED)', activeAnd(isText('phase', (phase) => phase.includes('ED')))],
+  ['ne(phase,FAILED)+ne(mode,1)', activeAnd((f) => f['phase'] !== 'FAILED' && f['mode'] !== 1)],
   ['ne(state,2)', isNumber('state', () => true)],
   ['value_in(state,0;1)+eq(phase,QUEUED)', isText('phase', (phase) => phase === 'QUEUED')],
   ['lt(state,2)+value_in(mode,0;2)', isNumber('mode', (mode) => mode !== 1)],
-  ['gt(duration,20)', active(isNumber('duration', (duration) => duration > 20 * SECOND))],
+  ['gt(duration,20)', activeAnd(isNumber('duration', (duration) => duration > 20 * SECOND))],
   [
     'lte(duration,100)+ne(phase,ABORTED)',
-    active((f) => isNumber('duration', (d) => d <= 100 * SECOND)(f) && f['phase'] !== 'ABORTED'),
+    activeAnd((f) => isNumber('duration', (d) => d <= 100 * SECOND)(f) && f['phase'] !== 'ABORTED'),
   ],
-  ['gte(started_at,1970-01-01T00:00:03Z)', active(isNumber('started_at', (start) => start >= 3 * SECOND))],
-  ['lt(started_at,1970-01-01T00:00:05Z)', active(isNumber('started_at', (start) => start < 5 * SECOND))],
+  ['gte(started_at,1970-01-01T00:00:03Z)', activeAnd(isNumber('started_at', (start) => start >= 3 * SECOND))],
+  ['lt(started_at,1970-01-01T00:00:05Z)', activeAnd(isNumber('started_at', (start) => start < 5 * SECOND))],
   [
     'gte(created_at,1970-01-01T00:00:02Z)+ne(phase,QUEUED)',
-    active((f) => numberIn(f, 'created_at') >= 2 * SECOND && f['phase'] !== 'QUEUED'),
+    activeAnd((f) => numberIn(f, 'created_at') >= 2 * SECOND && f['phase'] !== 'QUEUED'),
   ],
-  ['lt(updated_at,1970-01-01T00:00:06Z)', active(isNumber('updated_at', (updated) => updated < 6 * SECOND))],
+  ['lt(updated_at,1970-01-01T00:00:06Z)', activeAnd(isNumber('updated_at', (updated) => updated < 6 * SECOND))],
   [
     'eq(launch_plan.name,plan-1)+value_in(phase,RUNNING;FAILED)',
-    active((f) => f['launch_plan_name'] === 'plan-1' && ['RUNNING', 'FAILED'].includes(String(f['phase']))),
+    activeAnd((f) => f['launch_plan_name'] === 'plan-1' && ['RUNNING', 'FAILED'].includes(String(f['phase']))),
   ],
-  ['eq(user,u1)', active(isText('user', (user) => user === 'u1'))],
-  ['contains(error_message,memory)', active(isText('error_message', () => true))],
-  ['contains(error_message,memory)+ne(phase,ABORTED)', active(isText('error_message', () => true))],
-  ['eq(execution_tag.key,team)', active(isText('tags', () => true))],
-  ['eq(label.team,post)', active(isText('tags', () => true))],
+  ['eq(user,u1)', activeAnd(isText('user', (user) => user === 'u1'))],
+  ['contains(error_message,memory)', activeAnd(isText('error_message', () => true))],
+  ['contains(error_message,memory)+ne(phase,ABORTED)', activeAnd(isText('error_message', () => true))],
+  ['eq(execution_tag.key,team)', activeAnd(isText('tags', () => true))],
+  ['eq(label.team,post)', activeAnd(isText('tags', () => true))],
 ];
 
 /** The stored field of each sort key. */

@@ -105,15 +105,15 @@ describe('views that other processes write', () => {
   const bothViews = 'counts.v1 tallies.v1'; // the name of the group of both views
   let store: ReadStore;
   /** The number of times that the checkpoints of the views were read by their names, which each poll does once. */
-  let checks: number;
+  let polls: number;
   let isAway: boolean;
   beforeEach(() => {
     const memory = sqliteReadStore({ directory: undefined, mode: 'read-write' });
-    [checks, isAway] = [0, false];
+    [polls, isAway] = [0, false];
     store = {
       ...memory,
       checkpoints: (names) => {
-        if (names) checks += 1;
+        if (names) polls += 1;
         return isAway ? Promise.reject(new StoreUnavailable('away')) : memory.checkpoints(names);
       },
     };
@@ -175,38 +175,38 @@ describe('views that other processes write', () => {
   it('are polled every 250 ms, and every 10 ms while a read waits', async () => {
     await write(bothViews, () => 1);
     const { views, timers } = await open();
-    expect([checks, timers.armed()]).toEqual([1, 1]);
+    expect([polls, timers.armed()]).toEqual([1, 1]);
     timers.advance(249);
     await settled();
-    expect(checks).toBe(1);
+    expect(polls).toBe(1);
     timers.advance(1);
     await settled();
-    expect(checks).toBe(2);
+    expect(polls).toBe(2);
 
     expect(await views.reached(1n, 1_000)).toBe(true);
-    expect(checks).toBe(2);
+    expect(polls).toBe(2);
     const waiting = [views.reached(3n, 1_000), views.reached(2n, 1_000)];
     await settled();
-    expect(checks).toBe(3); // at once, and one poll for both reads
+    expect(polls).toBe(3); // at once, and one poll for both reads
     await write(bothViews, () => 2);
     timers.advance(9);
     await settled();
-    expect(checks).toBe(3);
+    expect(polls).toBe(3);
     timers.advance(1);
     await settled();
-    expect([checks, await waiting[1], views.position()]).toEqual([4, true, 2n]);
+    expect([polls, await waiting[1], views.position()]).toEqual([4, true, 2n]);
     timers.advance(10);
     await settled();
-    expect(checks).toBe(5);
+    expect(polls).toBe(5);
     timers.advance(1_000);
     expect(await waiting[0]).toBe(false);
     await settled();
-    const before = checks;
+    const before = polls;
     timers.advance(10); // the poll that was planned while a read waited
     await settled();
     timers.advance(249);
     await settled();
-    expect(checks - before).toBeLessThanOrEqual(1);
+    expect(polls - before).toBeLessThanOrEqual(1);
     await views.close();
   });
 
@@ -216,7 +216,7 @@ describe('views that other processes write', () => {
     isAway = true;
     timers.advance(250);
     await settled();
-    expect([checks, views.position(), timers.armed()]).toEqual([2, 4n, 1]);
+    expect([polls, views.position(), timers.armed()]).toEqual([2, 4n, 1]);
     isAway = false;
     await write(bothViews, () => 5);
     timers.advance(250);
@@ -230,7 +230,7 @@ describe('views that other processes write', () => {
     timers.advance(250); // a poll is under way
     await views.close();
     await settled();
-    expect([checks, timers.armed()]).toEqual([2, 0]);
+    expect([polls, timers.armed()]).toEqual([2, 0]);
     const other = await open();
     await other.views.close();
     expect(other.timers.armed()).toBe(0);

@@ -99,8 +99,8 @@ const handle: Sessions['handle'] = async (...command) => {
   throw new Error('the log cannot be reached');
 };
 
-/** The log, with `DeadLetterSkipped` as an unknown type of event while `isOlder`, and with `isAway` and `delivery`. */
-const olderLog = (): EventStore => {
+/** The log, on which `isOlder`, `isAway` and `delivery` take effect. */
+const scriptedLog = (): EventStore => {
   const older = (events: readonly RecordedEvent[]): RecordedEvent[] =>
     events.map((event) =>
       isOlder && event.type === 'DeadLetterSkipped' ? { ...event, type: 'OfANewerRelease' } : event,
@@ -125,7 +125,7 @@ const olderLog = (): EventStore => {
 
 /** Starts the reactor, whose work for an event is due at once. */
 const open = (): void => {
-  const log = olderLog();
+  const log = scriptedLog();
   running = whenDue<bigint>({
     log,
     filter: { categories: ['thing'] },

@@ -218,7 +218,7 @@ describe('a live stream of a log that other processes write too', () => {
     });
     await ask(here, 'add');
     await ask(there, 'add');
-    await ask(here, 'add'); // after a conflict, by which commands are appended one by one
+    await ask(here, 'add'); // meets a conflict, after which commands are appended one by one
     [isAway, sent] = [true, 0];
     const results = await Promise.allSettled(Array.from({ length: 5 }, () => ask(here, 'add')));
     expect(results.map((each) => each.status === 'rejected' && each.reason instanceof StoreUnavailable)).toEqual(

@@ -35,11 +35,11 @@ it('an append that is not answered while others are fails alone, with an unknown
   const { client, calls, answer } = startNode();
   const appends = batchAppends(client);
   const lost = appends.append(append).catch((error: unknown) => error);
-  for (let second = 2n; second <= 10n; second += 1n) {
+  for (let number = 2n; number <= 10n; number += 1n) {
     const other = appends.append(append);
     await vi.advanceTimersByTimeAsync(1_000);
-    answer(second);
-    expect(await other).toMatchObject({ revision: second });
+    answer(number);
+    expect(await other).toMatchObject({ revision: number });
   }
   const error = await lost;
   expect((error as Error).message).toBe('the event store has not answered an append for 8 s');

@@ -30,7 +30,7 @@ describe('objects of engines in a bucket', () => {
       const found = OBJECTS[key];
       if (!found) response.writeHead(404).end();
       else if (method === 'HEAD') response.writeHead(200, { 'content-length': found.size }).end();
-      else response.end(found.body); // without its length
+      else response.end(found.body);
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
