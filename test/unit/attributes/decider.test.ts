@@ -25,7 +25,7 @@ const domain: AttributeScope = { ...project, domain: 'staging' };
 const workflow: AttributeScope = { ...domain, workflow: 'daily' };
 
 const attributes = (target: Target): MatchingAttributes => create(MatchingAttributesSchema, { target });
-/** Attributes with a label for the cluster: the smallest kind. */
+/** Attributes that choose the cluster of executions by a label. */
 const label = (value: string): MatchingAttributes => attributes({ case: 'executionClusterLabel', value: { value } });
 /** Attributes that give a task type the plugin beside it. */
 const overrides = (...pairs: readonly (readonly [string, string])[]): MatchingAttributes =>

@@ -93,8 +93,8 @@ describe('the caller of a call', () => {
     [{}],
     [{ authorization: '' }],
     [{ authorization: 'Bearer' }],
-    [{ authorization: 'Bearer two words' }],
-    [{ authorization: 'Basic b3VyczpvdXJz' }],
+    [{ authorization: 'Bearer ours ours' }],
+    [{ authorization: 'Basic ours-1' }],
     [{ authorization: 'Bearer theirs' }],
   ])('is not found in %j', async (headers) => {
     await expect(opened().ask(headers as Record<string, string>)).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });

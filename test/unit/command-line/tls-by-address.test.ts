@@ -18,7 +18,7 @@ const METHOD = AdminService.method.getVersion;
 const made = certificates();
 const EMPTY = create(GetVersionRequestSchema);
 
-/** The server names that clients have sent; a client need not send any. */
+/** The server names that clients have sent; they send `localhost` in place of an address. */
 const names: string[] = [];
 let server: ReturnType<typeof createSecureServer>;
 let port = 0;
