@@ -12,13 +12,13 @@ afterAll(() => rmSync(home, { recursive: true }));
 
 mkdirSync(join(home, '.flyte'));
 /** Writes a configuration file of flytectl below `home`, and gives its path. */
-const write = (name: string, endpoint: string): string => {
+const write = (name: string, endpoint: string, ...lines: readonly string[]): string => {
   const path = join(home, '.flyte', name);
-  writeFileSync(path, `admin:\n  endpoint: ${endpoint}\n  insecure: true\n`);
+  writeFileSync(path, ['admin:', `endpoint: ${endpoint}`, 'insecure: true', ...lines].join('\n  '));
   return path;
 };
 write('config.yaml', 'dns:///usual:81');
-write('staging.yaml', 'dns:///staging:81');
+write('staging.yaml', 'dns:///staging:81', 'authType: ExternalCommand', 'command: [print-token]');
 const other = write('other.yaml', 'dns:///other:81');
 
 /** The URL of a server over REST, or its target over gRPC, that a command calls. */
@@ -66,6 +66,7 @@ describe('the server of a command', () => {
   });
 
   it('does not get the credentials of a profile when a flag names another server or a file with a token', () => {
+    expect(profileOf({ profile: 'staging' }, {}, home).signIn).toEqual({ kind: 'command', command: ['print-token'] });
     expect(profileOf({ server: 'http://flag:80' }, WITHOUT_SERVER, home).signIn).toEqual({ kind: 'person' });
     expect(profileOf({ profile: 'staging', tokenFile: 't' }, {}, home).signIn).toEqual({
       kind: 'token-file',

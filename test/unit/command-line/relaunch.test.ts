@@ -3,7 +3,7 @@ import { createServer, type Server as HttpServer } from 'node:http';
 
 import { create, type DescMethodUnary, fromBinary, toBinary } from '@bufbuild/protobuf';
 import { type handleUnaryCall, Metadata, Server, ServerCredentials } from '@grpc/grpc-js';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, type MockInstance, vi } from 'vitest';
 
 import { bindingOf } from '../../../interface/rest/binding.js';
 import {
@@ -32,10 +32,12 @@ const { getExecution: GET, getExecutionData: DATA, getLaunchPlan: PLAN, createEx
  */
 let served: { unread: string; hasInputs: boolean; created: ExecutionCreateRequest | undefined };
 let close: () => void;
+/** Records what the command prints. */
+let written: MockInstance<typeof process.stdout.write>;
 
 beforeEach(() => {
   served = { unread: '', hasInputs: true, created: undefined };
-  vi.spyOn(process.stdout, 'write').mockReturnValue(true);
+  written = vi.spyOn(process.stdout, 'write').mockReturnValue(true);
 });
 afterEach(() => {
   vi.restoreAllMocks();
@@ -162,4 +164,5 @@ it('values of an execution that the server cannot read are not printed as none',
   await expect(getExecution('old', flags)).rejects.toThrow(
     'the server cannot read the outputs of old: corrupt-payload',
   );
+  expect(written).not.toHaveBeenCalled();
 });
