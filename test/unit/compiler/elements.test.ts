@@ -25,10 +25,7 @@ const data = (value: MessageInitShape<typeof BindingDataSchema>['value']): Bindi
   create(BindingDataSchema, value ? { value } : {});
 const mapped = (each: Record<string, BindingData>): BindingData => data({ case: 'map', value: { bindings: each } });
 
-/**
- * Compiles a workflow with an output of type `wanted`, bound to the input `x` of another type or to an output of node
- * `a`.
- */
+/** The errors of a workflow with an input `x`, a node `a`, and an output of type `wanted` that is bound to `bound`. */
 const giving = (wanted: LiteralType, bound: BindingData, x: LiteralType = t.INTEGER): string[] =>
   errorsOf(
     workflow([taskNode('a', MAKE)], { interface: typed({ x }, { y: wanted }), outputs: bindings({ y: bound }) }),

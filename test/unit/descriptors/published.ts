@@ -10,8 +10,7 @@ import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
 const ROOT = join(import.meta.dirname, '../../../..');
 const require = createRequire(import.meta.url);
 
-// The definitions of documentation options in the published files that the parser needs. They are not
-// compared.
+// The definitions of documentation options that the parser of the published files needs. They are not compared.
 const DOCUMENTATION_OPTIONS = `
 syntax = "proto3";
 package grpc.gateway.protoc_gen_openapiv2.options;
