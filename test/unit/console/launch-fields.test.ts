@@ -82,7 +82,7 @@ describe('MessagePack in base64', () => {
 });
 
 describe('data as JSON text', () => {
-  it('keeps the numbers that JSON has not, and bytes', () => {
+  it('has numbers that JSON cannot represent, and bytes, as texts', () => {
     expect(JSON.parse(jsonText({ a: NaN, b: -Infinity, c: 2n ** 60n, d: Uint8Array.of(1, 2), e: 1.5 }))).toEqual({
       a: 'NaN',
       b: '-Infinity',

@@ -17,9 +17,9 @@ const openIn = async (phase: Phase, chosen: OpenParents): Promise<readonly strin
 };
 
 describe('a parent in the tree of nodes', () => {
-  it('is open when it fails, and closed otherwise', async () => {
-    expect(await openIn(Phase.FAILING, new Map())).toEqual(['', 'n0']);
-    expect(await openIn(Phase.RUNNING, new Map())).toEqual(['']);
+  it('is open when it has failed or is failing, and closed otherwise', async () => {
+    for (const phase of [Phase.FAILING, Phase.FAILED]) expect(await openIn(phase, new Map())).toEqual(['', 'n0']);
+    for (const phase of [Phase.RUNNING, Phase.SUCCEEDED]) expect(await openIn(phase, new Map())).toEqual(['']);
   });
 
   it('stays as the person has chosen when it begins to fail', async () => {

@@ -34,16 +34,17 @@ const SPEC = {
 
 const SCOPE = { project: 'p', domain: 'd' };
 
-/** Reads the form of a relaunch of an execution with this spec, whose data come with these headers. */
+/** Reads the form of a relaunch of an execution with this spec and these data, which come with these headers. */
 const readRelaunch = async (
   headers: Readonly<Record<string, string>>,
   spec: MessageInitShape<typeof ExecutionSpecSchema> = SPEC,
+  data: MessageInitShape<typeof WorkflowExecutionGetDataResponseSchema> = {},
 ) => {
   vi.stubGlobal('document', { baseURI: 'http://127.0.0.1/console/' });
   vi.stubGlobal('window', { addEventListener: () => undefined });
   vi.stubGlobal('fetch', ({ pathname }: URL) => {
     if (pathname.includes('/data/'))
-      return Promise.resolve(answerOf(WorkflowExecutionGetDataResponseSchema, {}, headers));
+      return Promise.resolve(answerOf(WorkflowExecutionGetDataResponseSchema, data, headers));
     return Promise.resolve(
       pathname.includes('/executions/') ? answerOf(ExecutionSchema, { spec }) : answerOf(LaunchPlanSchema, PLAN),
     );
@@ -54,8 +55,12 @@ const readRelaunch = async (
 };
 
 it('a relaunch begins with the inputs of the execution, which may have none', async () => {
-  const { inputs } = await readRelaunch({});
-  expect(inputs.map(({ name, initial }) => [name, initial])).toEqual([['constructor', undefined]]);
+  const initialOf = async (data?: MessageInitShape<typeof WorkflowExecutionGetDataResponseSchema>) =>
+    (await readRelaunch({}, SPEC, data)).inputs.map(({ name, initial }) => [name, initial]);
+  expect(await initialOf({ fullInputs: { literals: { constructor: literal(2n) } } })).toMatchObject([
+    ['constructor', literal(2n)],
+  ]);
+  expect(await initialOf()).toEqual([['constructor', undefined]]);
 });
 
 it('a relaunch keeps the labels of the execution, but neither its inputs in the spec nor that it ignored the cache', async () => {
