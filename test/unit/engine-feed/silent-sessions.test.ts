@@ -81,7 +81,7 @@ describe('the session of an engine that is silent', () => {
   let mayRenew: Promise<void>;
   /** The number of streams that were parked. */
   let parked: number;
-  /** The errors of sessions that could not be ended. */
+  /** The errors of sessions that could not be checked or ended. */
   let failures: unknown[];
 
   /** Records the end of a session; fails for sessions that are named `unendable …`. */

@@ -83,8 +83,7 @@ describe('the order of executions that wait', () => {
     for (let times = 0; times < 3; times += 1) expect(order.next(anyLane, 0, () => true)).toBeUndefined();
     expect(reads).toBe(before);
     expect(order.size()).toBe(1);
-    const low = item('a', { createdAtMs: 0 });
-    order.add(low);
+    order.add(item('a', { createdAtMs: 0 }));
     expect(order.next(anyLane, refused.createdAtMs + 1_000)).toBe(refused);
   });
 
@@ -136,7 +135,7 @@ describe('the order of executions that wait', () => {
     );
   });
 
-  it('gives each of two projects its share by weight to less than one turn at any time', () => {
+  it('gives each of two projects its share by weight at any time, within less than one turn', () => {
     const weights = fc.record({ a: fc.integer({ min: 1, max: 9 }), b: fc.integer({ min: 1, max: 9 }) });
     fc.assert(
       fc.property(weights, fc.integer({ min: 1, max: 60 }), (weightOf, turns) => {
