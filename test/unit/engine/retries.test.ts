@@ -36,7 +36,7 @@ it('an execution waits for a retry only until its backoff has passed, also when 
   expect([retries.pending(), retries.isPutOff('a')]).toEqual([0, false]);
 });
 
-it('an execution waits for a retry no longer when the clock of the machine is set back', () => {
+it('an execution does not wait longer for a retry because the clock of the machine is set back', () => {
   vi.useFakeTimers();
   const retries = createRetries(logger);
   retries.note('a', new Error('no'));
@@ -59,7 +59,7 @@ it('an execution that fails again after its backoff waits twice as long, and is 
   expect([retries.pending(), [...retries.dropped.keys()]]).toEqual([0, ['a']]);
 });
 
-it('an execution that was ended by a request waits for no retry', () => {
+it('an execution that has ended waits for no retry', () => {
   const retries = createRetries(logger);
   retries.note('a', new Error('no'));
   retries.note('a', new ExecutionLost('ended', 'it has ended', refused));
