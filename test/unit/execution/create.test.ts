@@ -46,7 +46,7 @@ const helloPlan = (): typeof helloId => {
   return { ...helloId, name: entry.id.name!, version: entry.id.version! };
 };
 
-/** Launches that launch plan, for a principal. */
+/** Launches the launch plan of `01-hello`, for a principal. */
 const launch = (name: string, spec: object = {}, principal?: string) =>
   plane.send('createExecution', { ...place, name, spec: { launchPlan: helloPlan(), ...spec } as never }, principal);
 
@@ -289,18 +289,18 @@ describe('TerminateExecution and UpdateExecution', () => {
     const wrong = 'INVALID_ARGUMENT';
     expect(await Promise.all(codes)).toEqual(['NOT_FOUND', wrong, wrong, 'NOT_FOUND', wrong, wrong]);
   });
+});
 
-  it('name the terminal phase of an ended execution in a detail of the error', async () => {
-    await launch('over');
-    await reportPhase('over', Phase.SUCCEEDED);
-    const id = { ...place, name: 'over' } as never;
-    expect(await plane.error(plane.send('terminateExecution', { id }))).toMatchObject({
-      code: 'FAILED_PRECONDITION',
-      details: [{ message: { reason: { case: 'alreadyInTerminalState', value: { currentPhase: 'SUCCEEDED' } } } }],
-    });
-    expect(await plane.error(reportPhase('over', Phase.FAILED))).toMatchObject({
-      code: 'FAILED_PRECONDITION',
-      details: [{ message: { reason: { case: 'alreadyInTerminalState', value: { currentPhase: 'SUCCEEDED' } } } }],
-    });
+it('TerminateExecution and CreateWorkflowEvent name the terminal phase in a detail of their error', async () => {
+  await launch('over');
+  await reportPhase('over', Phase.SUCCEEDED);
+  const id = { ...place, name: 'over' } as never;
+  expect(await plane.error(plane.send('terminateExecution', { id }))).toMatchObject({
+    code: 'FAILED_PRECONDITION',
+    details: [{ message: { reason: { case: 'alreadyInTerminalState', value: { currentPhase: 'SUCCEEDED' } } } }],
+  });
+  expect(await plane.error(reportPhase('over', Phase.FAILED))).toMatchObject({
+    code: 'FAILED_PRECONDITION',
+    details: [{ message: { reason: { case: 'alreadyInTerminalState', value: { currentPhase: 'SUCCEEDED' } } } }],
   });
 });

@@ -13,7 +13,7 @@ const phaseNames = <Phases extends object>(phases: Phases) =>
   );
 
 const second = fc.nat(5);
-/** The empty name twice: two reports in five have no producer. */
+/** The empty name twice: two in five reports of the workflow have no producer. */
 const producer = fc.constantFrom('', '', 'propeller', 'east', 'west');
 const nodeName = fc.constantFrom('n0', 'n1');
 
