@@ -95,7 +95,7 @@ const MEMBERS: Readonly<
   position: 'the position in the log; later events have larger ones, with gaps',
   partitionkey: 'the same as `subject`',
   commandid: 'the command that recorded it; absent when there is none',
-  actor: 'the authenticated caller; absent when there is none',
+  actor: 'the authenticated caller, or the reactor that sent the command; absent when there is neither',
   correlationid: 'the request that it came with; absent when there is none',
   causationid: 'the event that caused it; absent when there is none',
   traceparent: 'the trace context (W3C) of the request; absent where it had none',
