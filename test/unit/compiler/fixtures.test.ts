@@ -121,7 +121,7 @@ describe('a workflow with a fault', () => {
 });
 
 describe('a task with a fault', () => {
-  // Invalid tasks with other numbers are refused before compilation.
+  // Invalid tasks with other numbers are refused before compilation, or exist already.
   const faulty = invalidBetween(16, 22);
 
   test.each(faulty)('is refused, and the error names the fault: $name', ({ bytes, textNames }) => {
