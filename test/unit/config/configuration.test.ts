@@ -26,7 +26,7 @@ describe('the configuration', () => {
     expect(configuredWith('abort.timeout', '1.1h').abort.timeout).toBe(3_960_000); // 1.1 * 3,600,000 is a little more
   });
 
-  it('takes an empty variable for an empty list where the setting is one', () => {
+  it('takes an empty variable as an empty list where the setting is a list', () => {
     expect(fromEnvironment({ FLIGHTLOG_CORS_ALLOWED_ORIGINS: '', FLIGHTLOG_HOST: '' })).toEqual([
       { path: ['cors', 'allowed_origins'], value: [], origin: 'FLIGHTLOG_CORS_ALLOWED_ORIGINS' },
       { path: ['host'], value: '', origin: 'FLIGHTLOG_HOST' },
@@ -42,7 +42,7 @@ describe('the configuration', () => {
   });
 
   it.each(['[prod] {{ name }}: {{ phase }}', '[prod]', '{{ name }}', '{ {{ name }} }'])(
-    'takes a variable for a text where the setting is one, also when it begins like a list or a mapping: %s',
+    'takes a variable as it is where the setting is a text, also when it begins like a list or a mapping: %s',
     (text) => {
       const { notifications } = configure(fromEnvironment({ FLIGHTLOG_NOTIFICATIONS_SUBJECT: text }));
       expect(notifications.subject).toBe(text);
@@ -149,7 +149,7 @@ describe('the configuration', () => {
       [{ ...ISSUER, issuer: 'login' }],
       '.0.issuer (from test): must be an http or https address, where there is neither jwks_url nor introspection',
     ],
-  ])('says where %s cannot be as in %j', (key, value, reason) => {
+  ])('names the part of %s that is not valid in %j', (key, value, reason) => {
     expect(() => configuredWith(key, value)).toThrow(`${key}${reason}`);
   });
 
@@ -219,7 +219,7 @@ describe('the configuration', () => {
     expect(() => together(settings)).toThrow('data_proxy.engine_stores');
   });
 
-  it('lets processes that serve no gRPC have its port for something else, and all ports be 0', () => {
+  it('lets a process without gRPC use the port of gRPC for another server, and all ports be 0', () => {
     const projector = { role: 'projector', event_store: 'esdb://log:2113' };
     expect(together({ ...projector, grpc_port: 7001, http_port: 7001 }).http_port).toBe(7001);
     expect(together({ role: 'log', eventstore_port: 81 }).eventstore_port).toBe(81);

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 
 import { bucketsOf } from '../../../console/executions/buckets.js';
 
-it('there are no slices of time without moments', () => {
+it('without moments there are no slices of time', () => {
   expect(bucketsOf([], 10)).toEqual([]);
 });
 

@@ -18,7 +18,7 @@ it('the filters find executions that failed within the period, and all that run'
   expect(filtersOf(COUNTED[0]!, 6, NOON)).toBe('value_in(phase,RUNNING;SUCCEEDING)');
 });
 
-it('one filter has the phases of all numbers of present executions, another those of ended ones', () => {
+it('all numbers of present executions have one filter, and all numbers of ended ones another', () => {
   expect(countFilters('now', 1, NOON)).toBe('value_in(phase,RUNNING;SUCCEEDING;QUEUED)');
   expect(countFilters('ended', 1, NOON)).toBe(
     'value_in(phase,FAILED;TIMED_OUT;FAILING;SUCCEEDED)+gte(updated_at,2026-03-01T11:00:00.000Z)',

@@ -160,7 +160,7 @@ describe('the members of a struct', () => {
     expect(jsonOf(entryOfStruct(SHAPE, parts, members.required).literal!)).toEqual(json);
   });
 
-  it('of a union stay a text that reads like a number, and a number', () => {
+  it('of a union keep a text that reads like a number apart from a number', () => {
     const type = struct({ metadata: { properties: { id: { anyOf: [{ type: 'integer' }, { type: 'string' }] } } } });
     const members = membersOf(type)!;
     for (const json of [{ id: '7' }, { id: 7 }]) {

@@ -97,7 +97,7 @@ describe('docker-compose.yml', () => {
   });
 
   it.each(PROFILES)(
-    'starts with the profiles %s a host of each database URL, and all hosts in commands',
+    'with the profiles %s starts a host of each database URL, and every host that a command names',
     (_names, profiles) => {
       const started = servicesOf(file, profiles);
       const reachable = new Set(started.flatMap(([name, service]) => namesOf(name, service)));
