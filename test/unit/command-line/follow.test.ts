@@ -72,7 +72,7 @@ describe('a watch whose stream ends early', () => {
     expect(askedAfter).toEqual(['', '', '']);
   });
 
-  it('opens the watch again when the server has ended it because it was read too slowly, or has too many', async () => {
+  it('opens the watch again when the server has ended it because it was read too slowly, or has too many watchers', async () => {
     const { askedAfter, connection } = connectionWith(
       [page('first', false), new Refused(RESOURCE_EXHAUSTED, 'the client reads too slowly')],
       [new Refused(RESOURCE_EXHAUSTED, 'this process has 5000 watchers already')],

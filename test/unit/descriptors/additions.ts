@@ -1,7 +1,7 @@
 /**
  * The additions of the interface to the one that clients in the field know: fields from 1000 on, a message for one of
- * them, and HTTP bindings under `/api/v1/` for RPCs that had none there. Clients that do not know an addition ignore it.
- * Nothing else may differ; the descriptor test allows exactly this list.
+ * them, and HTTP bindings under `/api/v1/` for RPCs that had none there. Clients that do not know an addition ignore
+ * it. Nothing else may differ; the descriptor test allows exactly this list.
  */
 export const addedMessages: readonly string[] = ['platformidl.admin.ExecutionTags'];
 
