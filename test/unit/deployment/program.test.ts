@@ -3,8 +3,8 @@ import { basename, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { CHECKOUT } from '../../support/processes/command.js';
 
-/** The folders whose files are built into the program. */
-const PRODUCT = ['services', 'projections', 'engine'];
+/** The folders whose files are built into the program, without the generated ones. */
+const PRODUCT = ['services', 'projections', 'engine', 'interface'];
 
 const sources = PRODUCT.flatMap((place) =>
   readdirSync(join(CHECKOUT, place), { recursive: true, encoding: 'utf8' })
