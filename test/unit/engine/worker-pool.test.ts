@@ -9,7 +9,7 @@ const PARENT = { project: 'p', domain: 'd', name: 'parent' };
 const CHILD = { project: 'p', domain: 'd', name: 'child' };
 const logger = { debug: () => undefined, info: () => undefined, warn: () => undefined };
 
-it('the parent of an execution that was offered twice is woken once when the execution ends', async () => {
+it('an execution that is offered again without its parent still wakes the parent at its end', async () => {
   const active = createActiveExecutions();
   const wake = vi.fn();
   active.add(executionKey(PARENT)).wake = wake;
