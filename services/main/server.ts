@@ -50,7 +50,7 @@ export type Running = {
   readonly logId: string;
   /** The id of the log that this one is a copy of, until it takes over. */
   readonly copyOf?: string | undefined;
-  /** True when the log had nothing but the configured projects and its format, or not even these, before the start. */
+  /** True when no control plane had recorded more than the format and the configured projects before the start. */
   readonly isEmpty: boolean;
   /** The number of executions in the views at the start. */
   readonly executions: number;
@@ -94,8 +94,8 @@ const checkedPorts = async (configuration: Configuration): Promise<EventstorePor
 };
 
 /**
- * Opens the threads for requests that would keep the main thread from answering others; and, on the main thread, the
- * stores in which engines have inputs and outputs.
+ * Prepares the threads for requests that would keep the main thread from answering others; and opens, on the main
+ * thread, the stores in which engines have inputs and outputs.
  */
 const openThreads = async (configuration: Configuration, { source }: Foundation) => {
   const { task_types: taskTypes } = configuration.registration;

@@ -35,10 +35,9 @@ const orAsStored =
   };
 
 /**
- * Makes the encodings of tails; each encodes an event once. In protobuf, events of other writers and of unknown
- * categories have no bytes, so that they are left out. Any other event that this release cannot decode is sent as it is
- * stored; in JSON, all of these are sent, in base64. A tail that ended there would end there again each time it
- * resumes.
+ * Makes the encodings of tails. In protobuf, events of other writers and of unknown categories have no bytes, so that
+ * they are left out. Any other event that this release cannot decode is sent as it is stored; in JSON, all of these are
+ * sent, in base64. A tail that ended there would end there again each time it resumes.
  */
 export const tailEncodings = (payloads: PayloadStore): Readonly<Record<TailForm, TailEncoding>> => {
   const dataOf = readable(payloads);

@@ -119,8 +119,7 @@ export const openTails = (data: ViewsThreadData): Tails => {
 
 /**
  * A consumer that reads nothing for this time, in milliseconds, is disconnected. It would otherwise keep one of the
- * {@link MAX_TAILS} tails, and a batch of encoded events, of a megabyte or more, without end. It can resume from its
- * last position.
+ * {@link MAX_TAILS} tails, and a batch of encoded events, without end. It can resume from its last position.
  */
 const MAX_STALL_MS = 60_000;
 

@@ -26,7 +26,7 @@ export type Failure =
   | { readonly status: StatusCode; readonly message: string; readonly retryAfterMs: number | undefined }
   | CrossingFault;
 
-/** The error that {@link failureOf} was made of: an {@link RpcError} or a {@link Fault}. */
+/** Makes an {@link RpcError} or a {@link Fault} again of what {@link failureOf} has made of it. */
 export const errorOf = (failure: Failure): Error =>
   'status' in failure
     ? new RpcError(failure.status, failure.message, [], failure.retryAfterMs)
@@ -62,7 +62,7 @@ export interface Questions<Question, Answer> {
   ask(question: Question): Promise<Answer>;
   /** The number of questions without an answer. */
   waiting(): number;
-  /** Fails all questions that wait, because the other thread has ended. */
+  /** Fails all questions that wait. */
   failAll(error: Error): void;
 }
 

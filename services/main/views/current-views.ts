@@ -41,8 +41,8 @@ const timer: Timer = (afterMs, run) => {
 const never = new Promise<never>(() => undefined);
 
 /**
- * Waits until the views have reached `head`, at most until the time `until`, in milliseconds of `performance.now`. So a
- * client that got an answer before a restart reads its own writes from the first request on.
+ * Waits until the views have reached `head`, so that clients read what they wrote before a restart; at most until the
+ * time `until`, in milliseconds of `performance.now`.
  */
 export const catchUp = async (
   views: Pick<Views, 'position' | 'reached'>,
@@ -120,7 +120,7 @@ export const openCurrentViews = async (
   };
 };
 
-/** The number of reads that may wait for the thread; one more would wait longer than its caller does. */
+/** The most reads that may wait for the thread. */
 const MAX_WAITING = 256;
 
 /** Folds, on a thread of its own, the events that are not yet projected. */

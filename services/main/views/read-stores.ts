@@ -21,7 +21,7 @@ const SERVING_CONNECTIONS = 32;
 
 const MAX_PAUSE_MS = 10_000;
 
-/** Opens views in MongoDB; the driver is loaded only here. */
+/** Opens views in MongoDB. The driver is loaded by the first call. */
 const openMongo = async (options: MongoReadStoreOptions): Promise<ReadStore> => {
   const { mongoReadStore } = await import('../../../projections/store/mongo/mongo-read-store.js');
   return mongoReadStore(options);
@@ -30,8 +30,8 @@ const openMongo = async (options: MongoReadStoreOptions): Promise<ReadStore> => 
 /**
  * Opens the configured views for reading.
  *
- * @param use `serve` on the thread that serves requests, `alone` on a thread of its own.
- * @param logId the id of the log that the views must be projected from; MongoDB views record it.
+ * @param use `serve` for the thread that serves requests; `alone` where reads may block the thread.
+ * @param logId the id of the log that views in MongoDB must be projected from; views in a data directory ignore it.
  * @throws {Fault} when they cannot be used.
  */
 export const openReadStore = async (
@@ -53,7 +53,7 @@ type WritingOptions = {
 };
 
 /**
- * Opens the configured views for writing, on a thread of its own.
+ * Opens the configured views for writing. In a data directory, writes block the thread.
  *
  * @throws {Fault} when they cannot be used.
  */
@@ -133,8 +133,8 @@ const WHERE_FROM =
   'there are no views yet; retrying. Start a projector on this data directory, or give all processes the same --read-store mongodb://…';
 
 /**
- * Waits until the views can be read: until their server can be reached or, in a data directory, until another process
- * has created them.
+ * Waits until the views can be read: until their server can be reached or, in a data directory, until they have been
+ * created.
  *
  * @throws {OperatorError} when waiting does not help, naming the setting.
  */
