@@ -94,7 +94,7 @@ export const gauges = {
   },
   exportLag: {
     name: 'flightlog_export_lag_seconds',
-    help: 'Age of the oldest event that has not been exported to Kafka; where that is not known, after an interruption until the export has caught up, the time since the interruption. 0 on standby; absent where nothing is exported.',
+    help: 'Age of the oldest event that has not been exported to Kafka; where that is not known, until the export has caught up, the time since its start, an interruption, or the end of a standby. 0 on standby; absent where nothing is exported.',
     labelNames: [],
   },
   reactorWaiting: {

@@ -33,7 +33,7 @@ export const kafkaClient = (
     requestTimeout: 15_000,
     ...(tls && { ssl: tls.authorities === undefined ? true : { ca: [tls.authorities] } }),
     ...(credentials && { sasl: { ...credentials } as SASLOptions }),
-    // Few retries: callers retry the whole operation themselves, and first read again what the cluster has.
+    // Few retries: the export retries the whole operation itself, and first reads again what the cluster has.
     retry: { retries: 3, initialRetryTime: 100, maxRetryTime: 2_000 },
     logLevel: kafkajs.logLevel.INFO,
     logCreator:

@@ -37,12 +37,10 @@ export const recordOf = ({ key, value, id, type, contentType }: Outgoing): Messa
   headers: { 'content-type': contentType, ce_id: id, ce_type: type },
 });
 
-/**
- * Upper bound of a record's overhead beside its key and value, in bytes: headers, lengths, and its share of the batch.
- */
+/** Generous estimate of a record's overhead beside its key and value, in bytes: headers, lengths, share of the batch. */
 const RECORD_BYTES = 512;
 
-/** Upper bound of a message's size in a request, in bytes. */
+/** Generous estimate of a message's size in a request, in bytes. */
 export const sizeOf = ({ key, value }: Pick<Outgoing, 'key' | 'value'>): number =>
   value.length + key.length + RECORD_BYTES;
 
@@ -55,7 +53,7 @@ export type MessageOptions = {
   readonly maxBytes: (category: string) => number;
 };
 
-/** Makes the message of an event, in most cases synchronously. */
+/** Makes the message of an event. */
 export type MessageMaker = (event: RecordedEvent) => Outgoing | Promise<Outgoing>;
 
 /**

@@ -26,8 +26,8 @@ export interface ExportPartition {
   readonly ended: Promise<void>;
   /**
    * Time in milliseconds since 1970 since which recorded events wait to be published; where that is not known, until a
-   * session has caught up, the time at which publishing was interrupted or a standby ended. `undefined` when no event
-   * waits, and on standby.
+   * session has caught up, the time of the start, of an interruption, or of the end of a standby. `undefined` when no
+   * event waits, and on standby.
    */
   behindSinceMs(): number | undefined;
   close(): Promise<void>;

@@ -119,8 +119,7 @@ export const assertOwn = (
 };
 
 /**
- * The position up to which all events of the log must be published: the lowest that is recorded. A partition without a
- * position has published nothing.
+ * The position up to which all events of the log must be published: the lowest that is recorded.
  *
  * @throws {ExportRefused} when the positions are of another log, or there is none.
  */

@@ -16,7 +16,8 @@ export interface ExportToKafka {
   readonly ended: Promise<unknown>;
   /**
    * Age in milliseconds of the oldest event that waits to be published; where that is not known, until a session has
-   * caught up, the time since publishing was interrupted or a standby ended. 0 when no event waits, and on standby.
+   * caught up, the time since the start, an interruption, or the end of a standby. 0 when no event waits, and on
+   * standby.
    */
   lagMs(): number;
   close(): Promise<void>;

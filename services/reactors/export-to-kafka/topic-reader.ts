@@ -9,7 +9,7 @@ type Ends = Map<string, bigint>;
 
 const partitionKey = (topic: string, partition: number): string => `${topic}/${partition}`;
 
-/** The current end offset of each partition that has messages. */
+/** The current end offset of each partition that has records, transaction markers included. */
 const endsOf = async (kafka: Kafka, topics: readonly string[]): Promise<Ends> => {
   const admin = kafka.admin();
   await admin.connect();
@@ -26,7 +26,7 @@ const endsOf = async (kafka: Kafka, topics: readonly string[]): Promise<Ends> =>
   }
 };
 
-/** True when at least one of the topics has messages. */
+/** True when at least one of the topics has records. */
 export const isAnyFilled = async (kafka: Kafka, topics: readonly string[]): Promise<boolean> =>
   (await endsOf(kafka, topics)).size > 0;
 

@@ -15,7 +15,7 @@ export type ContextAttributes = {
   readonly source: string;
   readonly type: string;
   readonly subject: string;
-  /** Time at which the event was recorded: RFC 3339, in UTC. */
+  /** Time at which the event was recorded, or the start of 1970 where it names none: RFC 3339, in UTC. */
   readonly time: string;
   /** The revision in the stream, padded to 20 digits, so that it sorts as text in the order of the events. */
   readonly sequence: string;
@@ -61,7 +61,7 @@ export type CloudEventAttributes = {
  */
 const MAX_ATTRIBUTE_LENGTH = 256;
 
-/** Other programs may record empty texts in the metadata; CloudEvents asks for attributes that are not empty. */
+/** CloudEvents asks for attributes that are not empty. */
 const filled = (value: string | undefined): string | undefined => (value === '' ? undefined : value);
 
 const short = (value: string | undefined): string | undefined =>

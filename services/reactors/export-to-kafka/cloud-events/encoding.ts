@@ -2,7 +2,7 @@ import type { RecordedEvent } from '../../../kernel/event.js';
 import type { JsonBytes } from '../../../kernel/encoding/json-bytes.js';
 import type { CloudEventAttributes } from './cloud-event.js';
 
-/** Converts the data of events for publishing; contents in the payload store are included. */
+/** Converts the data of events for publishing; contents in the payload store are included, unless lost or damaged. */
 export interface PublishedDataEncoder {
   /**
    * Appends the data of an event to `json`, in the interface's JSON mapping, with embedded messages expanded.
@@ -10,12 +10,14 @@ export interface PublishedDataEncoder {
    * @returns `undefined` when it is written already, otherwise a promise that resolves when it is.
    * @throws {UnknownEvent} when this release does not know the type.
    * @throws {CorruptEvent} as a rejection, when the data cannot be decoded.
+   * @throws {StoreUnavailable} as a rejection, when a content in the payload store cannot be read now.
    */
   json(event: RecordedEvent, json: JsonBytes): Promise<void> | undefined;
   /**
    * The data of an event as the bytes of its protobuf message.
    *
    * @throws {UnknownEvent | CorruptEvent} when this release cannot read the event.
+   * @throws {StoreUnavailable} when a content in the payload store cannot be read now.
    */
   message(event: RecordedEvent): Promise<Uint8Array>;
 }

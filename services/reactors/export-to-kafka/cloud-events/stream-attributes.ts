@@ -2,7 +2,7 @@ import { categoryOf, type StreamName } from '../../../kernel/stream.js';
 
 /**
  * The entity that a stream is about, such as `flytesnacks/development/a1b2`. Its components are encoded as in the name
- * of the stream, so that two entities never have the same text.
+ * of the stream, so that two streams of a category never have the same text.
  */
 export const entityText = (stream: StreamName): string =>
   stream.slice(categoryOf(stream).length + 1).replaceAll(':', '/');
@@ -31,7 +31,7 @@ const attributesOf = (stream: StreamName): StreamAttributes => {
 /** Size of the cache: a stream has many events, and they arrive close together. */
 const MAX_KNOWN = 4_096;
 
-/** Makes a function that gives the attributes of a stream and caches them while its events arrive. */
+/** Makes a function that gives the attributes of a stream, and caches them. */
 export const streamAttributes = (): ((stream: StreamName) => StreamAttributes) => {
   const known = new Map<StreamName, StreamAttributes>();
   return (stream) => {
