@@ -29,8 +29,8 @@ export interface BackupFiles {
 export const UPLOADS = 'files/';
 
 /**
- * Files that the control plane itself writes: the key that signs links, and the users and clients of the authorization
- * server. A backup omits those that do not exist.
+ * The files beside log, payloads and uploads that a backup has: the key that signs links, and the users and clients of
+ * the authorization server. Those that do not exist are omitted.
  */
 export const CONTROL_PLANE_FILES = ['link.key', 'users.json', 'clients.json'] as const;
 

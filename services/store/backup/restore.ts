@@ -166,7 +166,6 @@ const writing = async (path: string, work: () => Promise<void>): Promise<void> =
   }
 };
 
-/** Restores everything into a folder. */
 const restoreInto = async (directory: string, manifest: Manifest, restoring: Restore): Promise<Restored> => {
   const store = await sqliteEventStore({ directory });
   const payloads = restoring.bucket?.payloads ?? filePayloadStore({ directory });
@@ -191,11 +190,11 @@ const restoreInto = async (directory: string, manifest: Manifest, restoring: Res
  * that it refers to, and the files; payloads and uploads into a bucket where one is given. All contents are checked
  * against their hashes. Read models are not in a backup; they are projected again at the next start.
  *
- * @throws {DataDirectoryUnusable} when the directory is not empty, or cannot be created or written, as on a full disk.
+ * @throws {DataDirectoryUnusable} when the directory is not empty, or it or a file in it cannot be created.
  * @throws {DataDirectoryInUse} when another process has the lock of the directory, such as one that restores into it.
- * @throws {StoreUnavailable} when there is no backup, when a newer release has written it, or when the backup or the
- *   bucket cannot be used now.
- * @throws {CorruptPayload} when the backup is damaged or incomplete, naming the object; there is no log then.
+ * @throws {StoreUnavailable} when there is no backup, when a newer release has written it, when the backup or the
+ *   bucket cannot be used now, or when the log or a payload cannot be written, as on a full disk.
+ * @throws {CorruptPayload} when the backup is damaged or incomplete; there is no log then.
  * @throws {UnknownEvent} when this release does not know an event, and so cannot know its payloads; nor is there a log.
  * @throws {CorruptEvent} when an event cannot be decoded; nor is there a log.
  */
