@@ -47,7 +47,6 @@ const refused = (refusal: NotificationRefusal, ...events: readonly NotificationE
   events,
 });
 
-/** `isUnknown` where the last attempt may have sent the message. */
 const givenUp = (message: MessageKey, reason: string, nowMs: number, isUnknown: boolean): NotificationEvent => ({
   type: 'NotificationGivenUp',
   data: create(NotificationGivenUpSchema, {

@@ -108,9 +108,9 @@ const newTick = async (services: ScheduleServices, scheduled: ScheduledPlan, cal
 };
 
 /**
- * The tick is recorded before it is launched. When the launch fails, or the process ends, the reactor that fires
+ * The tick is recorded before it is launched. When the launch throws, or the process ends, the reactor that fires
  * schedules finds the tick open at its next decision on the plan, and launches or skips it as any other open tick. The
- * same request with an idempotency key, sent again, launches it.
+ * same request with an idempotency key, sent again, launches it if it is still open.
  */
 const fire = async (services: ScheduleServices, request: LaunchPlanName, call: Call) => {
   const scheduled = await scheduledPlan(services, request);

@@ -18,7 +18,7 @@ import { errorText } from '../kernel/error-text.js';
 
 /** The facts that the status of a schedule depends on, besides its own stream. */
 export type StatusFacts = ScheduledPlan & {
-  /** True while the project of the launch plan is archived: no tick is fired then. */
+  /** True while the project of the launch plan is archived. */
   readonly isArchived: boolean;
   /** Milliseconds since 1970. */
   readonly nowMs: number;

@@ -1,6 +1,6 @@
 /** The delays after which failed work is tried again, and when it is given up. All times in milliseconds. */
 export type WorkRetryPolicy = {
-  /** The delay after the first failure; it doubles with each further one. */
+  /** The longest delay after the first failure; it doubles with each further one, up to `maxMs`. */
   readonly firstMs: number;
   readonly maxMs: number;
   /** Work that fails is given up after this time, which a work queue counts from the first failure; absent: never. */

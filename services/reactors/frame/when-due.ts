@@ -120,7 +120,7 @@ const working = <Item>(
   /** The keys of the dead letters that are being tried again; true when one has to be tried once more after that. */
   const retrying = new Map<string, boolean>();
 
-  // The checkpoint has passed dead letters, so that their positions hold nothing.
+  // The checkpoint has passed dead letters already, so only the position of other work is ended.
   const end = (due: DueEvent<Item>): void => {
     if (!due.isAgain) {
       positions.end(due.position);

@@ -62,8 +62,8 @@ const MAX_FAILED = 1_000;
 const MAX_TIMER_MS = 30_000;
 
 /**
- * An item in the queue. `sinceMs` is when it was first due, `attempts` how often in a row it has failed, and
- * `failedAtMs` when it failed first of these.
+ * An item in the queue. `attempts` is how often in a row it has failed, `sinceMs` when it was due before the first of
+ * these failures, and `failedAtMs` the time of that failure.
  */
 type Entry<Item> = Due & {
   readonly item: Item;

@@ -40,7 +40,7 @@ export const notifyLongRunning = ({ isRunning, ...options }: LongRunningOptions)
   const { sessions, afterMs } = options;
   const { routing, send, reactorOf } = sending(options);
 
-  /** The messages of rules; once the execution has ended, only those that were begun are finished. */
+  /** The messages of rules; once the execution is no longer RUNNING, only those that were begun are finished. */
   const work = async ({ cause, recordedAtMs }: Item): Promise<WorkResult> => {
     const isDue = await isRunning(cause.stream);
     const found = await readContent(cause, options);

@@ -23,8 +23,8 @@ export const keyOf = (message: NotificationMessage): MessageKey | undefined => {
 };
 
 /**
- * The messages about an event that have been begun and have no outcome. The rules that asked for them may be removed
- * since.
+ * The messages about an event that have been begun and are not finished. The rules that asked for them may have been
+ * removed since.
  */
 export const begunMessages = (
   sessions: Pick<Sessions, 'read'>,

@@ -69,7 +69,7 @@ export type DecidedFacts = {
 export const ON_TIME_MS = 60_000;
 /** The most ticks of one decision: those after them are left to the next decisions. */
 const MAX_DECIDED = 5_000;
-/** The most ticks of a plan that wait to be fired. */
+/** With this many ticks of a plan waiting to be fired, further ones of its schedule are skipped. */
 const MAX_OPEN = 1_000;
 
 type Tick = { readonly atMs: number; readonly segment: Segment };
@@ -189,8 +189,8 @@ const reasonsOf = (ticks: readonly Tick[], facts: DueFacts, decided: DecidedFact
 };
 
 /**
- * Decides on the ticks that have become due since the last decision. A pure function of what is recorded and the clock,
- * so that every process decides the same.
+ * Decides on the ticks that have become due since the last decision. A pure function of what is recorded, the settings
+ * and the clock.
  *
  * @returns `undefined` when no tick is due.
  */

@@ -86,7 +86,7 @@ const textTicks = (expression: string, anchorMs: number, defaultZone: string): T
  *
  * @param anchorMs when the schedule was activated, in milliseconds since 1970: rates and `@every` count from there.
  * @param defaultZone the time zone of an expression that names none.
- * @throws {Error} for an expression that registration would refuse, such as one of an older release.
+ * @throws {Error} for cron fields or a time zone that registration would refuse, such as those of an older release.
  */
 export const ticksOf = (schedule: Schedule, anchorMs: number, defaultZone: string): Ticks => {
   const { ScheduleExpression: expression } = schedule;
