@@ -6,7 +6,7 @@ import { evolveLogFormat, initialLogFormat } from '../log-format/state.js';
 
 /** The format that a log is written in, kept current by a subscription. */
 export type FormatInForce = {
-  /** The current format; infinite when a newer release has recorded a format event that this one cannot read. */
+  /** The current format; infinite when this release cannot read an event that records one. */
   readonly format: () => number;
   /** Reads the format again: afterwards `format` is at least the one that was recorded before the call. */
   readonly refresh: () => Promise<void>;

@@ -52,7 +52,7 @@ export const foldedStreams = <State, Event>(
 
 /** The progress of the subscription that feeds the folds. */
 export interface LogFollower {
-  /** The position up to which everything has been folded; 0n before the first page. */
+  /** The position up to which everything has been folded. */
   position(): bigint;
   /**
    * Waits until the events that existed at the start, and the given position, have been folded.

@@ -6,7 +6,8 @@ export interface RecordedBindings {
   /**
    * Reads the bindings as fresh as the call asks, in any order.
    *
-   * @throws {RpcError} UNAVAILABLE when the caller's position has not been reached in time.
+   * @throws {RpcError} UNAVAILABLE when they cannot be read as fresh as that; RESOURCE_EXHAUSTED when too many calls
+   * wait.
    */
   all(call: Call): Promise<readonly GrantedRole[]>;
 }

@@ -26,9 +26,7 @@ export type SessionCache<Session extends Cached> = {
   peek(stream: StreamName): Session | undefined;
   /** The session of a stream, opened when it is not cached. It becomes the most recently used. */
   use(stream: StreamName, open: () => Session): Session;
-  /**
-   * Measures a session that may have grown, then evicts the least recently used until the rest is within the limits.
-   */
+  /** Measures a session that may have grown, then evicts the least recently used while the limits are exceeded. */
   weigh(stream: StreamName): void;
   /** The number of cached sessions and their memory as last measured. */
   kept(): { readonly sessions: number; readonly bytes: number };

@@ -10,7 +10,7 @@ import { type SessionServices, StreamSession } from './stream-session.js';
 import { sessionCache } from './session-cache.js';
 
 const MAX_CACHED_BYTES = 64 * 1024 * 1024;
-/** The memory limit is reached first, unless nearly all states are empty. */
+/** The default memory limit is reached first, unless nearly all states are empty. */
 const MAX_CACHED = 50_000;
 /**
  * Maximum number of cached sessions of streams that are over, such as those of ended executions and of registered

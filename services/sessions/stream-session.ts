@@ -49,9 +49,9 @@ const isLarge = ({ content }: Content): boolean => content.case === 'inline' && 
  *
  * Commands are decided one after another, each on a state that includes the events of all commands before it, durable
  * or not; so the store can commit the events of several commands together. A command is answered when everything that
- * its decision depends on is durable. When an append fails, the state is folded again and the decisions that depended
- * on it are made again. On a shared log, a command whose decision records nothing is answered only at the head of the
- * stream, unless it is refused permanently.
+ * its decision depends on is durable. When an append fails, the decisions that depended on it are made again. On a
+ * shared log, a command whose decision records nothing is answered only at the head of the stream, unless it is refused
+ * permanently.
  */
 export class StreamSession<State, Command, Event, Refusal> {
   readonly #aggregate: Aggregate<State, Command, Event, Refusal>;
