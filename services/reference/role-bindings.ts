@@ -66,14 +66,14 @@ const bindingsIn = ({ state }: Folded<RoleBindingState>): readonly GrantedRole[]
 export const roleBindings = ({ fold, following, acknowledged }: RoleBindingsOptions): RoleBindings => {
   const known = new WeakMap<Folded<RoleBindingState>, readonly GrantedRole[]>();
 
-  const readable = (stream: StreamName): Folded<RoleBindingState> | undefined => {
+  /** @throws {RpcError} UNAVAILABLE until everything that was recorded at the start is folded. */
+  const assertRead = (): void => {
     if (!following.hasReached(0n))
       throw new RpcError('UNAVAILABLE', 'the role bindings are still being read: try again later');
-    return fold.isParked(stream) ? undefined : fold.entries.get(stream);
   };
 
   const rolesIn = (stream: StreamName): readonly GrantedRole[] => {
-    const entry = readable(stream);
+    const entry = fold.isParked(stream) ? undefined : fold.entries.get(stream);
     if (entry === undefined) return NONE;
     const bindings = known.get(entry) ?? bindingsIn(entry);
     known.set(entry, bindings);
@@ -83,12 +83,16 @@ export const roleBindings = ({ fold, following, acknowledged }: RoleBindingsOpti
   return {
     readerOf: (principal) => {
       const stream = roleBindingStream(principal);
-      return () => rolesIn(stream);
+      return () => {
+        assertRead();
+        return rolesIn(stream);
+      };
     },
     ready: () => following.reached(0n, READY_WAIT_MS),
     all: async (call) => {
       await reachMinPosition(following, call, 'the role bindings');
       await reachAcknowledged(following, acknowledged, ROLE_BINDING_CATEGORY);
+      assertRead();
       call.answeredAt(following.position());
       return [...fold.entries.keys()].flatMap(rolesIn);
     },

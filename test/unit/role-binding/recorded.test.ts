@@ -14,6 +14,7 @@ import {
 } from '../../../proto/gen/platformidl/eventlog/access_service_pb.js';
 import type { RoleBindingSchema } from '../../../proto/gen/platformidl/eventlog/role_binding_pb.js';
 import type { EventStore } from '../../../services/kernel/ports/event-store.js';
+import type { Acknowledged } from '../../../services/kernel/ports/sessions.js';
 import type { Call } from '../../../services/kernel/rpc.js';
 import { followFolds, type LogFollower } from '../../../services/reference/live-folds.js';
 import { type RoleBindings, roleBindingFold, roleBindings } from '../../../services/reference/role-bindings.js';
@@ -95,6 +96,15 @@ describe('role bindings', () => {
     expect(read).toThrow(expect.objectContaining({ code: 'UNAVAILABLE' }));
     await later.bindings.ready();
     expect(read()).toHaveLength(1);
+  });
+
+  it('cannot be listed either until then, not even before the first of them is read', async () => {
+    const behind = { position: () => 0n, reached: () => Promise.resolve(false), hasReached: () => false };
+    const following = behind as unknown as LogFollower;
+    const acknowledged = { ofPrefix: () => undefined } as unknown as Acknowledged;
+    const bindings = roleBindings({ fold: roleBindingFold(), following, acknowledged });
+    const call: Call = { principal: 'root', requestId: 'r', isCancelled: () => false, answeredAt: () => undefined };
+    await expect(bindings.all(call)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
   });
 
   it('of a principal with an event that cannot be read do not count', async () => {
