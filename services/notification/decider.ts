@@ -28,8 +28,8 @@ export type NotificationRefusal =
   | { readonly kind: 'not-due'; readonly againAtMs: number }
   /** An attempt to send it is running. */
   | { readonly kind: 'in-progress'; readonly againAtMs: number }
-  /** It was sent or given up, or another message stands for it. */
-  | { readonly kind: 'finished' }
+  /** It was sent or given up, or another message stands for it; `isGivenUpNow` when this command has given it up. */
+  | { readonly kind: 'finished'; readonly isGivenUpNow?: true }
   | { readonly kind: 'no-such-message' };
 
 type Verdict = Decision<NotificationEvent, NotificationRefusal>;
@@ -108,7 +108,7 @@ const begin = ({ messages }: NotificationState, command: BeginNotification): Ver
   const refusal = known && obstacle(known, command);
   if (refusal) return refused(refusal);
   if (known && isSending(known) && known.unknowns + 1 >= MAX_UNKNOWN)
-    return refused({ kind: 'finished' }, givenUp(message, TWICE_UNKNOWN, nowMs, true));
+    return refused({ kind: 'finished', isGivenUpNow: true }, givenUp(message, TWICE_UNKNOWN, nowMs, true));
   return accepted(startOf(known, command));
 };
 

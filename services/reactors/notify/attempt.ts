@@ -33,8 +33,8 @@ export type AttemptOptions = {
   readonly closing: AbortSignal;
   readonly random?: () => number;
   /**
-   * Called with the outcome of every attempt that is not lost, with `given-up` for a message that is too old or has no
-   * channel, and with `digested` for each message that a digest replaces.
+   * Called with the outcome of every attempt that is not lost, with `given-up` for a message that is given up without a
+   * further attempt, and with `digested` for each message that a digest replaces.
    */
   readonly onOutcome: (channel: string, outcome: AttemptOutcome['kind'] | 'given-up' | 'digested') => void;
 };
@@ -65,6 +65,7 @@ export const attempts = (options: AttemptOptions) => {
   /** Another process may have finished the message, or be sending it. */
   const afterRefusal = (due: DueMessage, refusal: NotificationRefusal): WorkResult => {
     if (refusal.kind === 'finished') forgetDigest(due);
+    if (refusal.kind === 'finished' && refusal.isGivenUpNow) onOutcome(due.key.channel, 'given-up');
     return 'againAtMs' in refusal ? { againAtMs: refusal.againAtMs } : undefined;
   };
 

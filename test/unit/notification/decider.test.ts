@@ -117,7 +117,7 @@ describe('an attempt', () => {
     const later = NOW_MS + LOST_MS;
     given(started('a', 0), started('b', NOW_MS, true))
       .when(begin('c', later))
-      .thenRefused({ kind: 'finished' }, givenUp(TWICE, { atMs: later, isUnknown: true }));
+      .thenRefused({ kind: 'finished', isGivenUpNow: true }, givenUp(TWICE, { atMs: later, isUnknown: true }));
   });
   it('waits until a failed message is due again', () => {
     given(started('a'), failed('a'))

@@ -412,6 +412,30 @@ describe('the messages about an execution', () => {
     expect(smtp.mails.map(({ content }) => content.includes('sent once more'))).toEqual([false, true]);
   });
 
+  it('whose attempts ended twice with their process are given up, and counted as that', async () => {
+    const handle = ((...given: Parameters<Sessions['handle']>) =>
+      (given[2] as { type: string }).type === 'EndNotification'
+        ? Promise.reject(new Error('the process ends'))
+        : sessions.handle(...given)) as Sessions['handle'];
+    const ending = { sessions: { handle, read: sessions.read.bind(sessions) } };
+    const outcomes: string[] = [];
+    start([], ending);
+    await failFor('ann@example.com');
+    await untilMails(1);
+    await reactor?.close();
+    start([], ending);
+    await untilWaiting(1);
+    timers.advance(2 * TIMEOUT_MS);
+    await untilMails(2);
+    await reactor?.close();
+    start([], { onOutcome: (_, outcome) => void outcomes.push(outcome) });
+    await untilWaiting(1);
+    timers.advance(2 * TIMEOUT_MS);
+    await untilTypes('Started', 'Started', 'GivenUp');
+    await untilWaiting(0);
+    expect(outcomes).toEqual(['given-up']);
+  });
+
   it('are sent again where an operator asks', async () => {
     start();
     await failFor('ann@example.com');
