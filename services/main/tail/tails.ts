@@ -38,6 +38,8 @@ export interface Tails {
 /** The most tails that a process has at a time. */
 const MAX_TAILS = 1_000;
 
+const shuttingDown = (): RpcError => new RpcError('UNAVAILABLE', 'shutting down');
+
 type Open = { messages: (TailMessage | { readonly id: number; readonly ended: Error })[]; wake: () => void };
 
 /** The failure of a tail as it crosses threads. */
@@ -63,6 +65,7 @@ export const openTails = (data: ViewsThreadData): Tails => {
   const open = new Map<number, Open>();
   let worker: Worker | undefined;
   let count = 0;
+  let isClosed = false;
 
   const onMessage = (message: Open['messages'][number]): void => {
     const tail = open.get(message.id);
@@ -89,6 +92,7 @@ export const openTails = (data: ViewsThreadData): Tails => {
 
   return {
     async *open(request, { form, disconnected }) {
+      if (isClosed) throw shuttingDown();
       if (open.size >= MAX_TAILS)
         throw new RpcError('RESOURCE_EXHAUSTED', `this process has ${MAX_TAILS} tails already`);
       worker ??= start();
@@ -111,7 +115,8 @@ export const openTails = (data: ViewsThreadData): Tails => {
     },
     close: async () => {
       const ending = worker;
-      failAll(new RpcError('UNAVAILABLE', 'shutting down'));
+      isClosed = true;
+      failAll(shuttingDown());
       await ending?.terminate();
     },
   };

@@ -23,11 +23,14 @@ const start = (data: ViewsThreadData): Running => {
   return { worker, questions };
 };
 
+const shuttingDown = (): RpcError => new RpcError('UNAVAILABLE', 'shutting down');
+
 /** Makes the function that opens the thread of watches. */
 export const watchThreadOpener =
   (data: ViewsThreadData): WatchesOptions['openThread'] =>
   (onMessage, onEnd) => {
     let running: Running | undefined;
+    let isClosed = false;
 
     const end = (error: Error): void => {
       running?.questions.failAll(error);
@@ -42,13 +45,14 @@ export const watchThreadOpener =
     };
 
     return {
-      ask: (question) => (running ??= started()).questions.ask(question),
+      ask: (question) => (isClosed ? Promise.reject(shuttingDown()) : (running ??= started()).questions.ask(question)),
       leave: (id) => {
         running?.questions.ask({ leave: id }).catch(() => undefined);
       },
       close: async () => {
         const ending = running;
-        end(new RpcError('UNAVAILABLE', 'shutting down'));
+        isClosed = true;
+        end(shuttingDown());
         await ending?.worker.terminate();
       },
     };

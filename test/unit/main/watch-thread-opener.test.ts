@@ -5,6 +5,17 @@ import { expect, it } from 'vitest';
 import { StoreUnavailable } from '../../../services/kernel/fault.js';
 import { watchThreadOpener } from '../../../services/main/watch/watch-thread-opener.js';
 
+it('no watch begins after the thread of watches was closed', async () => {
+  const directory = '/no-such-directory';
+  const source = { kind: 'embedded', directory } as const;
+  const data = { directory, location: { kind: 'file' }, views: { kind: 'sqlite' }, source } as const;
+  const ignore = (): void => undefined;
+  const thread = watchThreadOpener(data)(ignore, ignore);
+  await thread.close();
+  const asked = thread.ask({ more: 1 /* the id of a watch */ });
+  await expect(asked).rejects.toMatchObject({ code: 'UNAVAILABLE', message: 'shutting down' });
+});
+
 it('watches end with the error of their thread as the cause', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'flightlog-no-log-'));
   const source = { kind: 'embedded', directory } as const;
