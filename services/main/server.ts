@@ -40,6 +40,7 @@ import { openUploads } from './uploads.js';
 export type Running = {
   /** `host:port`. */
   readonly grpc: string;
+  /** A URL. */
   readonly http: string;
   /** `host:port` of the EventStoreDB protocol, where it is served. */
   readonly eventstore: string | undefined;

@@ -61,7 +61,7 @@ export type ConsumerGroup = {
   readonly pending: number;
   /** The number of events that are parked and can be replayed. */
   readonly parked: number;
-  /** Empty for a group that is not among the 100 oldest. */
+  /** The clients that are connected to this process; only for the 100 oldest groups. */
   readonly connections: readonly ConnectedClient[];
 };
 

@@ -88,10 +88,9 @@ const HINT = 'a MongoDB must listen at the address, with TLS only if the address
 const TLS_ADVICE = { plain: 'take tls=true out of the address', untrusted: 'name its authority with tlsCAFile=FILE' };
 
 /**
- * Opens the views once, to find why they cannot be read at present: the server cannot be reached, or the process that
- * writes them has not created them yet. `undefined` when they can be read.
+ * Opens the views once, to find why they cannot be read at present; `undefined` when they can.
  *
- * @throws {Fault} for a problem that waiting does not solve.
+ * @throws {Fault} for a problem that waiting cannot solve.
  */
 const obstacle = async (source: ReadStoreSource, logId: string): Promise<Error | undefined> => {
   try {

@@ -6,7 +6,7 @@ import type { RebuildStep, RebuildThreadData, RebuildThreadMessage } from './reb
 /**
  * Rebuilds some partitions of the views on a thread of its own.
  *
- * @throws {Fault} from `build` and `verify`, when the log or the store of the views cannot be used.
+ * @throws {Fault} from `build` and `verify`, when a store cannot be used.
  * @throws {Error} from `verify`, naming the first document that differs.
  */
 export const threadedShare = (workerData: RebuildThreadData): ThreadedShareBuilder => {

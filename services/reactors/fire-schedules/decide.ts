@@ -27,7 +27,7 @@ export type DecideOptions = {
 /** The ticks of a plan that are to be fired, and when the next one is due, in milliseconds since 1970. */
 export type DecidedPlan = { readonly open: readonly DueTick[]; readonly nextMs: number | undefined };
 
-/** Finds the ticks of segments; an expression is parsed once for each activation. */
+/** Finds the ticks of segments, and keeps parsed expressions. */
 const parsedTicks = (timezone: string): DueFacts['ticksOf'] => {
   const parsed = new WeakMap<Segment, Ticks>();
   return (segment) => {
