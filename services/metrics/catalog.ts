@@ -89,7 +89,7 @@ export const gauges = {
   },
   viewLag: {
     name: 'flightlog_view_lag_seconds',
-    help: 'Age of the oldest event that is not yet projected, by read model. All read models in service have the same value. A read model that is being built has at least the time since this process found it being built.',
+    help: 'Time for which the log has had, or may have had, events that are not projected yet, by read model. All read models in service have the same value. A read model that is being built has at least the time since this process found it being built.',
     labelNames: ['model'],
   },
   exportLag: {
@@ -189,7 +189,7 @@ export const bridgeCatalog = {
   },
   stepFailures: {
     name: 'flightlog_bridge_step_failures_total',
-    help: 'Failures to create, delete or read the object of an execution, which the bridge tries again.',
+    help: 'Failed steps for executions, such as creating or deleting an object or reporting an end; the bridge tries again.',
     labelNames: [],
   },
   rejected: {

@@ -21,7 +21,7 @@ const SERVING_CONNECTIONS = 32;
 
 const MAX_PAUSE_MS = 10_000;
 
-/** Opens views in MongoDB. The driver is loaded by the first call. */
+/** Loads the driver of MongoDB, and opens views there. */
 const openMongo = async (options: MongoReadStoreOptions): Promise<ReadStore> => {
   const { mongoReadStore } = await import('../../../projections/store/mongo/mongo-read-store.js');
   return mongoReadStore(options);

@@ -7,7 +7,7 @@ import { createPrivately } from '../private-file.js';
 /**
  * The table of entries. Refusals that differ only in time and request id, and come shortly after each other, are one
  * entry: `count` is their number, `at_ms` and `last_at_ms` are the times of the first and the last. `position` is the
- * position of the log that the answer reflects; NULL when nothing was recorded.
+ * position of the log that the answer reflects, if any.
  */
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS entries (
