@@ -121,8 +121,8 @@ const throwing = async <Result>(work: Promise<Result>): Promise<Result> => {
 /**
  * Opens the log in an EventStoreDB or KurrentDB. Waits while the server cannot be reached.
  *
- * @throws {StoreUnavailable} when waiting does not help: the connection string is invalid, the server refuses, for
- * example for wrong credentials, or is too old, or a newer release has written the log.
+ * @throws {StoreUnavailable} when waiting does not help, as for an invalid connection string, wrong credentials, a
+ * server that is too old, or a log that a newer release has written.
  */
 export const eventstoreEventStore = async ({
   url,
