@@ -65,7 +65,6 @@ export type DigestNotification = {
   readonly nowMs: number;
 };
 
-/** Asks for a message to be sent again. */
 export type ResendNotification = {
   readonly type: 'ResendNotification';
   readonly messageId: string;

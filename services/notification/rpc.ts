@@ -93,7 +93,6 @@ const resend = async (
   if (outcome.kind === 'refused') throw resendRefused(outcome.refusal, messageId);
 };
 
-/** The routes of the messages about executions. */
 export const notificationRoutes = (services: NotificationServices): readonly Route[] => [
   route(NotificationService.method.listNotifications, ({ id }, call) => list(services, executionOf(id), call)),
   route(NotificationService.method.resendNotification, async (request, call) => {

@@ -17,7 +17,6 @@ export type MessageStatus =
   /** The message `id` about another execution stands for it. */
   | { readonly kind: 'digested'; readonly id: string; readonly execution: ExecutionId; readonly sinceMs: number };
 
-/** A message and its status. */
 export type MessageState = {
   readonly message: NotificationMessage;
   readonly status: MessageStatus;

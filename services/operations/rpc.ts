@@ -86,7 +86,6 @@ const toListedConsumer = ({ checkpoint, last, connections, ...rest }: ConsumerGr
     ...(last !== undefined && { last }),
   });
 
-/** The routes of the reads for operators. */
 export const operationsRoutes = (services: OperationsServices): readonly Route[] => [
   route(OperationsService.method.listEngines, (request) => listEngines(services, limitOf(request))),
   route(OperationsService.method.listParkedStreams, (request) => listParkedStreams(services, limitOf(request))),

@@ -3,7 +3,6 @@ import { ParkedStreamRetryRequestedSchema } from '../../proto/gen/platformidl/ev
 import type { Aggregate, Decider } from '../kernel/aggregate.js';
 import { PARKED_STREAM_CATEGORY, parkedStreamCodec, type ParkedStreamEvent } from './events.js';
 
-/** Asks for a parked stream to be read again. */
 type ParkedStreamCommand = { readonly type: 'RetryParkedStream'; readonly stream: string };
 
 /** Each request is recorded; none depends on those before it. */

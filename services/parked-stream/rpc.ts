@@ -50,7 +50,6 @@ const retry = async (services: ParkedStreamServices, { stream }: ParkedStreamReq
   return create(ParkedStreamAnswerSchema);
 };
 
-/** The route of requests to read parked streams again. */
 export const parkedStreamRoutes = (services: ParkedStreamServices): readonly Route[] => [
   route(OperationsService.method.retryParkedStream, (request, call) => retry(services, request, call)),
 ];

@@ -51,7 +51,6 @@ const selected = (plans: readonly ScheduledPlan[], request: ScheduleListRequest)
     .sort(byName);
 };
 
-/** The present status of a schedule. */
 export const statusNow = (services: ScheduleReads, scheduled: ScheduledPlan): Promise<ScheduleStatus> => {
   const { sessions, activations, timezone, now } = services;
   const archival = activations.archived(scheduled.plan.project).at(-1);

@@ -31,7 +31,6 @@ const NEXT = 10;
 
 const KINDS = { fired: Kind.FIRED, skipped: Kind.SKIPPED, failed: Kind.FAILED } as const;
 
-/** The message of an outcome. */
 export const outcomeMessage = ({ atMs, version, outcome }: PastTick): TickOutcome =>
   create(TickOutcomeSchema, {
     at: timestampFromMs(atMs),

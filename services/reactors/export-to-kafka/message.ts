@@ -37,7 +37,7 @@ export const recordOf = ({ key, value, id, type, contentType }: Outgoing): Messa
   headers: { 'content-type': contentType, ce_id: id, ce_type: type },
 });
 
-/** Generous estimate of a record's overhead beside its key and value, in bytes: headers, lengths, share of the batch. */
+/** Generous estimate of a record's overhead, in bytes: headers, lengths, and its share of the batch. */
 const RECORD_BYTES = 512;
 
 /** Generous estimate of a message's size in a request, in bytes. */

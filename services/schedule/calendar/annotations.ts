@@ -3,7 +3,6 @@ import type { CatchUp, Overlap } from './due.js';
 /** The settings of schedules that a launch plan may change by annotations. */
 export type ScheduleSettings = { readonly catchUp: CatchUp; readonly overlap: Overlap };
 
-/** The annotations, by the setting that they change. */
 const ANNOTATIONS = {
   policy: 'flightlog.io/schedule-catch-up',
   max: 'flightlog.io/schedule-catch-up-max',

@@ -2,7 +2,6 @@ import { CronPattern } from 'croner';
 import { fieldsForCroner } from '../../kernel/values/cron-fields.js';
 import { instantInGap, instantsOf, LARGEST_CHANGE_MS, type Zone } from './zone.js';
 
-/** The ticks of a schedule. */
 export interface Ticks {
   /** The first tick after an instant, both in milliseconds since 1970; `undefined` when there is none. */
   after(instantMs: number): number | undefined;

@@ -44,7 +44,6 @@ export const withActivation = (segments: readonly Segment[], activation: Activat
   return [...before, ...(last?.schedule ? ended : []), { fromMs: atMs, version, schedule, principal }];
 };
 
-/** The segment that is active now. */
 export const activeSegment = (segments: readonly Segment[]): Segment | undefined => {
   const last = segments.at(-1);
   return last?.untilMs === undefined ? last : undefined;
