@@ -23,7 +23,7 @@ const BEGIN: Readonly<Record<LockMode, string>> = {
  * Locks a file by a transaction on an empty database: the operating system releases its file locks when the process
  * ends in any way. The file is created if missing.
  *
- * @returns `undefined` when a lock that excludes this one is held already, by this process or another.
+ * @returns `undefined` when a lock of this process or another excludes this one.
  * @throws {Error} of SQLite when the file cannot be used.
  */
 export const lockFile = (file: string, mode: LockMode): FileLock | undefined => {

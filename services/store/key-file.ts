@@ -44,7 +44,7 @@ const make = (file: string): void => {
 };
 
 /**
- * The key of 32 random bytes in a file of the data directory, readable by its owner alone; created if missing.
+ * The key of 32 random bytes in a file of the data directory; created if missing, readable by its owner alone.
  *
  * @throws {DataDirectoryUnusable} when it cannot be read or written, or is not a key.
  */

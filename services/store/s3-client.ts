@@ -6,7 +6,7 @@ import type { PayloadLocation } from './payloads/payload-location.js';
 export type S3Location = Extract<PayloadLocation, { readonly kind: 's3' }>;
 
 const CONNECT_MS = 2_000;
-/** Time limit of one attempt (`S3Retries`), in milliseconds; a payload has at most some tens of megabytes. */
+/** The default of {@link S3Retries}; a payload has at most some tens of megabytes. */
 const REQUEST_MS = 10_000;
 const ATTEMPTS = 3;
 const MAX_SOCKETS = 64;
@@ -44,7 +44,7 @@ export const s3Client = (
 
 const NOT_FOUND = 404;
 
-/** True when the bucket has no object of the key; a bucket that does not exist is another error. */
+/** True for the status 404, unless the answer says that the bucket does not exist. */
 const isMissing = (error: unknown): boolean =>
   error instanceof S3ServiceException && error.$metadata.httpStatusCode === NOT_FOUND && error.name !== 'NoSuchBucket';
 
@@ -72,7 +72,7 @@ export const callS3 = async <Result>(failureText: string, work: () => Promise<Re
  * Runs a request for an object that may not exist, and converts its errors.
  *
  * @param failureText as in {@link callS3}.
- * @returns `undefined` when the object does not exist.
+ * @returns `undefined` for the status 404, unless the answer says that the bucket does not exist.
  * @throws {StoreUnavailable} for all other errors.
  */
 export const fromS3 = <Result>(failureText: string, work: () => Promise<Result>): Promise<Result | undefined> =>

@@ -28,7 +28,7 @@ export type WorkflowServices = {
   readonly limits: WorkflowLimits;
 };
 
-/** Caches refusals by the hash of the request's bytes. */
+/** The refusals of requests that are sent again, by the hash of the request's bytes. */
 type RefusalCache = Lru<string, { readonly kind: WorkflowRefusal['kind']; readonly position: bigint }>;
 
 /**

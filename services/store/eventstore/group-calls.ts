@@ -12,7 +12,7 @@ import { nodeConnection } from './nodes/connection.js';
 import type { NodeClient } from './nodes/node-client.js';
 import { nodeSettings } from './nodes/settings.js';
 
-/** Calls about consumer groups to the leader of an event store, as bytes, with the user of the connection string. */
+/** Calls about consumer groups to the leader of an event store, as bytes. */
 export interface GroupCalls {
   /**
    * Calls a unary RPC.
@@ -36,10 +36,7 @@ type Internals = {
 
 const asIs = (bytes: Buffer): Buffer => bytes;
 
-/**
- * Leaves a node that names another one as the leader. All other errors of these calls are answers about a group, also
- * those with the status CANCELLED or INTERNAL, or are noticed by the connection itself.
- */
+/** Leaves a node that names another one as the leader. Here, CANCELLED and INTERNAL are answers about a group. */
 const noteLeader = (client: NodeClient, error: ServiceError | null): void => {
   if (error && convertToCommandError(error) instanceof NotLeaderError) client.noteError(error);
 };
@@ -48,7 +45,7 @@ const noteLeader = (client: NodeClient, error: ServiceError | null): void => {
  * Prepares calls to the event store of a connection string. The first call connects; the caller closes the connection
  * by `close`.
  *
- * @throws {StoreUnavailable} when the connection string is invalid.
+ * @throws {StoreUnavailable} when the connection string cannot be used.
  */
 export const groupCalls = (url: string): GroupCalls => {
   const settings = nodeSettings(url);

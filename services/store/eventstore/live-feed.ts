@@ -47,8 +47,7 @@ const eventsAfter = (position: bigint, answers: readonly ReadAnswer[]): readonly
  * Follows the log from a position, including events of other writers, so that its position is comparable with the head.
  *
  * The subscription is reopened after the last event received when its connection breaks, when it falls silent while the
- * log grows, and when it ends because this process was too slow to read it. Listeners notice only a pause, and none in
- * the last case.
+ * log grows, and when it ends because this process was too slow to read it. Listeners notice only a pause.
  */
 export const liveFeed = (connection: NodeConnection, { onFailure, onDrop }: FeedEvents): StoreFeed => {
   const listeners = new Set<Listener>();

@@ -102,8 +102,8 @@ const isEndBy = (answer: ReadAnswer, upTo: bigint): boolean => {
 };
 
 /**
- * Reads the events that match a filter. The server supports filters only in subscriptions, so this is a subscription
- * that ends when it has caught up. It is on the leader, which has every event that any node has shown.
+ * Reads the events that match a filter by a subscription, because that has checkpoints in between; it ends when it has
+ * caught up. It is on the leader, which has every event that any node has shown.
  */
 async function* readFiltered(connection: NodeConnection, options: Filtered, upTo: bigint): AsyncGenerator<LogPage> {
   const first = await firstOf(connection, options);

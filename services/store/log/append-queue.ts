@@ -13,7 +13,7 @@ export type WaitingAppend = {
   readonly reject: (reason: Error) => void;
 };
 
-/** Called after each commit with the number of appends in it, and its duration: it ends when the disk has synced. */
+/** Called after each commit with the number of its appends, conflicts included, and the duration of the COMMIT. */
 export type OnCommit = (commit: { readonly appends: number; readonly syncMs: number }) => void;
 
 /** The serving thread's side of the queue to the writer thread. */

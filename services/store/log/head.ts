@@ -59,7 +59,7 @@ export const publishHead = (
   publishCell(cells, POSITION, position);
 };
 
-/** Number of transactions that the writer has run, also those that failed, plus one for the opening of the log. */
+/** Number of calls of {@link publishHead}. */
 export const publishedTimes = (shared: SharedArrayBuffer): number =>
   Number(Atomics.load(new BigInt64Array(shared), COMMITS));
 

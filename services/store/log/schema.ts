@@ -21,8 +21,7 @@ const BUSY_TIMEOUT_MS = 5_000;
 
 /**
  * `position` has no gaps and starts at 1. A `kind` is a category and a type together, so that a filter by either is a
- * set of kinds. `rare_kind` repeats the kind, but only where it is not hot, so that filters on other kinds scan a small
- * index.
+ * set of kinds. `rare_kind` repeats a kind that is not hot, so that filters on such kinds scan a small index.
  */
 const SCHEMA = `
   CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;

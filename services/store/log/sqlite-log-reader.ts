@@ -6,7 +6,7 @@ import { logPath, openForReading } from './schema.js';
 import { openFault, sqliteReadFault } from './sqlite-fault.js';
 import { subscribeTo } from './subscription.js';
 
-/** Lets a reader on another thread be woken by the writer of its process. Can be sent to any thread. */
+/** Lets a reader be woken by the writer of its process. Can be sent to any thread. */
 export type LogReaderSource = { readonly head: SharedArrayBuffer };
 
 /** Location of the log; without a source the writer may be another process. */

@@ -20,9 +20,9 @@ const faulty = async <Result>(attempted: string, path: string, work: () => Promi
 };
 
 /**
- * Renews the time of a complete file.
+ * Renews the time of a file of a size.
  *
- * @returns true when the file is still there afterwards.
+ * @returns false when there is no such file, before or afterwards.
  */
 const renewed = async (path: string, sizeBytes: number): Promise<boolean> => {
   const found = await ifExists(stat(path));
@@ -44,8 +44,8 @@ const readWhole = async (path: string): Promise<Uint8Array | undefined> =>
   (await ifExists(readFile(path))) ?? (await readQuarantined(path)) ?? ifExists(readFile(path));
 
 /**
- * Keeps payloads as files, `payloads/<scope>/<aa>/<sha256>` below the data directory. All work is done on the thread
- * pool; any number of processes may write and read.
+ * Keeps payloads as files, `payloads/<scope>/<aa>/<sha256>` below the data directory. Any number of processes may write
+ * and read.
  */
 export const filePayloadStore = ({ directory }: { readonly directory: string }): PayloadStore => {
   const root = join(resolve(directory), 'payloads');

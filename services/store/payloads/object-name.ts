@@ -21,7 +21,7 @@ const objectName = (part: string): string => {
 export const payloadPath = (scope: string, sha256: string): string =>
   [...scope.split('/'), sha256.slice(0, 2), sha256].map(objectName).join('/');
 
-// Stores have the names of quarantined objects, so that `.aside-` in them stays as it is, here and below.
+// Stores have objects with `.aside-` in their names: it must not change, here and below.
 const NAMES = /^(?<path>(?:.*\/)?[0-9a-f]{64})(?:\.aside-(?<at>\d{1,15}))?$/u;
 
 /** The parts of an object's name in its store. */

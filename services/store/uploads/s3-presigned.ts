@@ -45,8 +45,8 @@ const urlOf = ({ protocol, hostname, port, path, query = {} }: Request): string 
 };
 
 /**
- * Makes a link that does the same as a command, without credentials, until it expires. The headers of the command are
- * signed, so the user of the link has to send the same.
+ * Makes a link that does the same as a command, without credentials, until it expires. The MD5 and the metadata of the
+ * command are signed headers, so the user of the link has to send the same.
  *
  * @param signing result of a {@link linking} client for the command.
  * @param expiresIn in seconds.

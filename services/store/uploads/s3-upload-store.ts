@@ -14,7 +14,7 @@ const MD5_NOTE = 'flytecontentmd5';
 
 /**
  * True when an object has this MD5: by its metadata if present, otherwise by the ETag, which is the MD5 after a simple
- * PUT.
+ * PUT unless KMS encrypts the object.
  */
 const hasMd5 = ({ Metadata, ETag = '' }: HeadObjectCommandOutput, md5: Buffer): boolean => {
   const noted = Metadata?.[MD5_NOTE];

@@ -135,8 +135,8 @@ const admission = (services: FeedServices, board: WorkBoard): Admit => {
 };
 
 /**
- * Admits engines: into the session that they name if it has not ended, otherwise into a new session. Of two engines of
- * one name that join at the same time, the later ends the session of the earlier.
+ * Admits engines: into the session that they name if it has not ended, otherwise into a new session, which ends the
+ * earlier sessions of engines with the same name.
  */
 export const engineAdmission = (
   services: FeedServices,

@@ -264,8 +264,7 @@ export class WorkBoard {
   }
 
   /**
-   * Notes the session of a new lease. For an engine that is not connected to this process, the lease is a sign of life:
-   * the engine is connected to another process.
+   * Notes the session of a new lease. For an engine that is not connected to this process, the lease is a sign of life.
    */
   #leased(item: WorkItem): void {
     this.#forget(item);

@@ -32,9 +32,8 @@ const CLASSES = 4;
 const classOf = (tier: Tier): number => (tier === Tier.HIGH ? 1 : tier === Tier.LOW ? 3 : 2);
 
 /**
- * Smooth weighted round robin, as in nginx: before each turn every project gets its weight in credits; the project with
- * the most credits gets the turn and pays the sum of all weights. The turns of a project differ from its share by less
- * than one round.
+ * Smooth weighted round robin, as in nginx: before each turn every waiting project gets its weight in credits; the
+ * project with the most credits gets the turn and pays the sum of these weights.
  */
 const weightedTurns = (weightOf: (project: string) => number) => {
   const credits = new Map<string, number>();

@@ -127,7 +127,7 @@ const METHODS: readonly Method[] = [
 ];
 
 /**
- * Lists the methods that clients may call.
+ * Builds the answer of GetSupportedMethods.
  *
  * @param isRestricted true when appends may be denied. BatchAppend is then served but not listed: official clients
  * show no reason for a denied append of a batch.

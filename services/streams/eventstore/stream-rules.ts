@@ -148,7 +148,7 @@ const changed = (rules: StreamRules, { type, data }: RuleEvent): StreamRules =>
     ? { ...rules, isTombstoned: true }
     : { ...NO_RULES, isTombstoned: rules.isTombstoned, ...rulesIn(data) };
 
-/** Keeps rules in bounded memory. While all of them fit, nothing is read; later, what was evicted is read again. */
+/** Keeps rules in bounded memory. While all of them fit, nothing is read; later, those that are not kept are. */
 class KeptRules implements StreamRulesTable {
   readonly #log: EventLog;
   readonly #isRuled: (stream: string) => boolean;

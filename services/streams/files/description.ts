@@ -62,7 +62,7 @@ export const resumeAt = async (target: FileTarget, description: Description): Pr
   if (found === undefined && last === undefined) await target.write(PATH, Buffer.from(`${wanted}\n`));
   else if (found === undefined || Buffer.from(found).toString().trim() !== wanted)
     throw new DataDirectoryUnusable(
-      `export ${target.shown} has files of another export: ${
+      `export ${target.shown} belongs to another export: ${
         Buffer.from(found ?? [])
           .toString()
           .trim() || `no ${PATH}`

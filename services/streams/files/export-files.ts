@@ -124,7 +124,7 @@ const isParked = ({ unreadable }: EventRow): boolean => unreadable !== undefined
  * written, and only one of two processes can plan what follows a file: the other one fails.
  *
  * @throws {DataDirectoryInUse} when another process exports to the same folder; for a bucket, `run` throws it.
- * @throws {DataDirectoryUnusable} when the place has files of another export.
+ * @throws {DataDirectoryUnusable} when the place belongs to another export.
  * @throws {UnknownEvent} when this release does not know the category, type or schema of an event of a planned file.
  * @throws {StoreUnavailable} when the place cannot be used, or the events of a planned file cannot be read now; as
  * {@link LogEndsEarly} when the log ends before the last of them.

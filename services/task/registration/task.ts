@@ -75,7 +75,7 @@ const compiledFrom = (id: Version, spec: TaskSpec | undefined, { taskTypes, limi
 /**
  * Makes the registration of a request.
  *
- * @throws {RpcError} INVALID_ARGUMENT naming the first error, in the order in which FlyteAdmin checks.
+ * @throws {RpcError} INVALID_ARGUMENT naming the first error.
  */
 export const taskRegistration = (id: Version, request: TaskCreateRequest, rules: TaskRules): RegisterTask => {
   assertTimes(TaskCreateRequestSchema, request);

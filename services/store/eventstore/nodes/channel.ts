@@ -51,7 +51,8 @@ export const callOnce = <Input extends DescMessage, Output extends DescMessage>(
   timeoutMs: number,
 ): Promise<MessageShape<Output>> =>
   new Promise((resolve, reject) => {
-    const client = new Client('', credentials.createInsecure(), { channelOverride: channel }); // address and credentials are unused with a channel
+    // Address and credentials are unused with a channel.
+    const client = new Client('', credentials.createInsecure(), { channelOverride: channel });
     client.makeUnaryRequest(
       `/${parent.typeName}/${name}`,
       (message: MessageShape<Input>) => Buffer.from(toBinary(input, message)),

@@ -12,7 +12,7 @@ import { serverVersion } from './server-version.js';
 import type { NodeSettings } from './settings.js';
 import { watchNode } from './watch-node.js';
 
-/** Errors which mean that the node or its connection cannot serve; so does the status INTERNAL. Others are answers. */
+/** Errors which mean that the node or its connection cannot serve; so does the status INTERNAL. */
 const NODE_ERRORS: readonly unknown[] = [ErrorType.UNAVAILABLE, ErrorType.CANCELLED, ErrorType.NOT_LEADER];
 
 /** The finding that a node cannot serve, with the new leader if the node names it. */

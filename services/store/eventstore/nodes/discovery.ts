@@ -70,8 +70,8 @@ const clusterLeader = async (settings: NodeSettings): Promise<NodeAddress> => {
 export const isCluster = ({ hosts, isDiscovered }: NodeSettings): boolean => hosts.length > 1 || isDiscovered;
 
 /**
- * Finds the node to call: the only host of the connection string, or the leader of the cluster. Followers are never
- * used, because they may lag behind, and decisions and answers must not be based on stale reads.
+ * Finds the node to call: the only host of the connection string, or the leader of the cluster, because decisions and
+ * answers must not be based on stale reads.
  *
  * @throws {Error} when no node of the cluster can be reached now, or none is the leader.
  */

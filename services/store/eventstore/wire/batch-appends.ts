@@ -26,15 +26,14 @@ export interface BatchAppends {
   /**
    * Sends an append; the appends of one client reach the server in the order of these calls.
    *
-   * @throws the library's error for a refusal, for the end of the connection, or when there is no answer in time.
-   * @throws {NodeUnreached} from the call itself, when the client was abandoned before.
+   * @throws {Error} for a refusal, at the end of the connection, or when there is no answer in time.
+   * @throws {NodeUnreached} from the call itself, when it cannot open a stream because the client was abandoned.
    */
   append(message: AppendMessage): Promise<Appended>;
 }
 
 /**
- * Opens one batch stream. Appends sent on it are answered on it, or fail when it ends. The appends of one turn of the
- * event loop are sent together.
+ * Opens one batch stream. The appends of one turn of the event loop are sent together.
  */
 const appendStream = (client: NodeClient, onEnd: () => void): BatchAppends => {
   const waiting = new Map<number, Waiting>();

@@ -47,8 +47,8 @@ const isType = (bytes: Buffer, { start, end }: Range): boolean =>
   end - start === TYPE.length && bytes.toString('latin1', start, end) === TYPE;
 
 /**
- * Copies a range: an event that is kept would otherwise retain everything that arrived in the same packet. The copy is
- * in Node's buffer pool, because an `ArrayBuffer` for each event costs more than everything else here.
+ * Copies a range: an event that is kept would otherwise retain everything that arrived in the same packet. Small
+ * copies are in Node's buffer pool, because an `ArrayBuffer` for each event costs more than everything else here.
  */
 const copied = (bytes: Buffer, { start, end }: Range): Uint8Array => {
   const { buffer, byteOffset, length } = Buffer.from(bytes.subarray(start, end));
@@ -108,7 +108,7 @@ const contentOf = (bytes: Buffer, tag: number, range: Range): ReadAnswer => {
 };
 
 /**
- * Decodes one answer of a read without an object for each nested message, because events arrive by the thousand.
+ * Decodes one answer of a read without making its nested messages, because events arrive by the thousand.
  *
  * @throws {Malformed} when the bytes are not a message.
  */

@@ -81,7 +81,7 @@ export class GroupRegistry {
   }
 
   /**
-   * Changes settings, and disconnects the consumers. A group with progress resumes after it.
+   * Changes the settings and the start, and disconnects the consumers. A group with progress resumes after it.
    *
    * @throws {GroupFailure} when the group does not exist, or its settings contradict each other.
    */

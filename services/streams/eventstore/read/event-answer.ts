@@ -28,10 +28,7 @@ const putEntry = (writer: WireWriter, key: string, value: Sized): void => {
   writer.tag(VALUE).text(value.text, value.bytes);
 };
 
-/**
- * Encodes an event as an answer of a read, without an object for each nested message, because events are sent by the
- * thousand.
- */
+/** Encodes an event as an answer of a read, by hand because events are sent by the thousand. */
 export const eventAnswer = async (event: RecordedEvent, form: UuidForm, present: EventDataEncoder): Promise<Buffer> => {
   const { data, isJson } = await present(event);
   const { custom, recordedAtMs } = propertiesOf(event);

@@ -17,8 +17,7 @@ const UNMATCHED_PER_RECORDING = 10_000n;
  * are retried, parked or done. It has no clock and does no I/O: its owner reports what happened, and then takes the
  * events to send, to park and to record.
  *
- * An event that is done, skipped or to be parked occupies its consumer's buffer until that is recorded. A consumer that
- * receives more events than its buffer holds therefore knows that earlier answers are durable.
+ * An event that is done, skipped or to be parked occupies its consumer's buffer until that is recorded.
  */
 export class ConsumerGroup<Content> {
   readonly #rules: GroupRules;

@@ -26,7 +26,7 @@ const MAX_UNSENT = 16;
 export type DeliveryQueueOwner = {
   /** Reads the event of a delivery that has no content. */
   readonly load: (at: bigint) => Promise<RecordedEvent | undefined>;
-  /** False when the event is not to be sent any more: while it waited to be sent, it has timed out. */
+  /** False when the event is not to be sent any more. */
   readonly isAwaited: (delivery: Delivery<RecordedEvent>) => boolean;
   /** Called before an event is sent. */
   readonly sending: (event: RecordedEvent, at: bigint) => void;
