@@ -6,7 +6,7 @@ import type { PayloadLocation } from './payloads/payload-location.js';
 export type S3Location = Extract<PayloadLocation, { readonly kind: 's3' }>;
 
 const CONNECT_MS = 2_000;
-/** The default of {@link S3Retries}; a payload has at most some tens of megabytes. */
+/** The default `requestMs`; a payload has at most some tens of megabytes. */
 const REQUEST_MS = 10_000;
 const ATTEMPTS = 3;
 const MAX_SOCKETS = 64;

@@ -17,13 +17,13 @@ export interface GroupCalls {
   /**
    * Calls a unary RPC.
    *
-   * @throws {StoreUnavailable} when there is no leader; otherwise the gRPC error of the call.
+   * @throws {StoreUnavailable} when no node can be called; otherwise the gRPC error of the call.
    */
   callUnary(path: string, request: Buffer): Promise<Buffer>;
   /**
    * Opens a bidirectional RPC, which ends with the gRPC error of the call.
    *
-   * @throws {StoreUnavailable} when there is no leader.
+   * @throws {StoreUnavailable} when no node can be called.
    */
   open(path: string): Promise<ClientDuplexStream<Buffer, Buffer>>;
   close(): Promise<void>;

@@ -8,8 +8,7 @@ export type SubscriptionProgress = {
 
 /**
  * The interval of checks, in milliseconds. Silence is found by two checks in a row: the first reads the head of the
- * log, and the second sees that the events up to that head have not been received. So a subscription that the server
- * has lost while the log grows is found within three intervals.
+ * log, and the second sees that the events up to that head have not been received.
  */
 const CHECK_INTERVAL_MS = 1_500;
 

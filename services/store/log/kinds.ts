@@ -23,7 +23,7 @@ export type Kinds = {
   all(): Iterable<EventKind>;
 };
 
-/** Loads the kinds through one connection. With `heads`, a refresh makes no query while there is no new kind. */
+/** Loads the kinds through one connection. With `heads`, a refresh queries only when there may be a new kind. */
 export const kindsOf = (db: Database, heads?: KindHeads): Kinds => {
   const newer = db.prepare('SELECT id, category, type, is_hot FROM kinds WHERE id > ? ORDER BY id', {
     returnArrays: true,

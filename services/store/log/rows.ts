@@ -125,8 +125,8 @@ const preparing = (db: Database): ((sql: string) => Statement) => {
 /**
  * Makes the reader of a connection.
  *
- * @param heads the last position of each kind, which only the writer's process knows. With them, a filter on kinds of
- * which nothing new is recorded needs no query.
+ * @param heads the last position of each kind, which only the writer's process knows. With them, a filter that matches
+ * no hot kind needs no query while there is no new event for it.
  */
 export const logRows = (db: Database, heads?: KindHeads): LogRows => {
   const kinds = kindsOf(db, heads);

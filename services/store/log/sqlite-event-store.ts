@@ -28,7 +28,7 @@ export type SqliteEventStore = EventStore & {
    * Resolves after `close`; rejects when the writer thread has ended by itself, because then nothing can be recorded.
    */
   readonly ended: Promise<void>;
-  /** Number of transactions since the log was opened, also those that failed. */
+  /** Number of batches of appends since the log was opened, also those that failed. */
   commits(): number;
 };
 

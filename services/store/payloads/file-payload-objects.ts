@@ -71,7 +71,7 @@ export const filePayloadObjects = ({ directory }: { readonly directory: string }
   const restore = async ({ path, quarantinedAs }: PayloadObject): Promise<void> => {
     if (quarantinedAs === undefined) return;
     const [from, to] = [join(root, quarantinedAs), join(root, path)];
-    if ((await ifExists(did(link(from, to), 'EEXIST'))) === undefined) return; // another cleanup has restored or removed it
+    if ((await ifExists(did(link(from, to), 'EEXIST'))) === undefined) return; // another cleanup had it
     await syncFolder(dirname(to));
     await did(unlink(from));
   };
@@ -83,7 +83,7 @@ export const filePayloadObjects = ({ directory }: { readonly directory: string }
     if (object.quarantinedAs === undefined && !(await did(rename(join(root, path), taken)))) return 'kept';
     failPoint('payload-quarantined');
     const found = await ifExists(stat(taken));
-    if (found === undefined) return 'kept'; // another cleanup has restored or removed it
+    if (found === undefined) return 'kept'; // another cleanup had it
     if (found.mtimeMs >= cutoffMs) {
       await restore({ ...object, quarantinedAs });
       return 'kept';

@@ -44,7 +44,8 @@ export const openEngineFeed = (services: FeedServices): EngineFeed => {
 
   /** Ends the session of an engine, and then its stream, without an error. */
   const leave = async (engine: JoinedEngine): Promise<void> => {
-    if (engines.get(engine.id.session) === engine) engines.delete(engine.id.session); // else the stream would end with an error
+    // First: where the board still has the engine, the end of the session ends its stream with an error.
+    if (engines.get(engine.id.session) === engine) engines.delete(engine.id.session);
     await sessions.end(engine.id, 'the engine has left');
     engine.sendQueue.end();
   };
