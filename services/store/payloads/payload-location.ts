@@ -67,7 +67,7 @@ export const payloadLocation = (text: string): PayloadLocation | string => {
   const wrong = urlProblem(url);
   if (wrong !== undefined) return wrong;
   const prefix = prefixOf(url);
-  if (prefix === undefined) return 'has a percent-encoding that is not UTF-8';
+  if (prefix === undefined) return 'has a percent-encoding that cannot be decoded';
   const [endpoint, region] = [url.searchParams.get('endpoint'), url.searchParams.get('region')];
   return {
     kind: 's3',

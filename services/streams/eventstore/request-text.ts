@@ -41,8 +41,8 @@ const pathToNul = (message: ReflectMessage): readonly string[] | undefined => {
 };
 
 /**
- * Decodes a request, whose texts must be without NUL characters: stores end a text at its first NUL, so they would
- * store or look for another text than was checked. Appends are decoded without this check: `writeTargetOf` and
+ * Decodes a request, whose texts must be without NUL characters: the embedded log ends a text at its first NUL, so it
+ * would store or look for another text than was checked. Appends are decoded without this check: `writeTargetOf` and
  * `proposedEvent` check their texts.
  *
  * @throws {RpcError} INVALID_ARGUMENT when the bytes are not a message of the type, or with the field that has a NUL.

@@ -31,7 +31,8 @@ describe('the location of payloads', () => {
     ['s3://bucket?endpont=http://a', 'unknown parameter "endpont"'],
     ['s3://bucket?endpoint=here', 'no http or https address'],
     ['s3://bucket?endpoint=ftp://here', 'no http or https address'],
-    ['s3://bucket/%ff', 'percent-encoding'],
+    ['s3://bucket/%ff', 'percent-encoding that cannot be decoded'],
+    ['s3://bucket/%zz', 'percent-encoding that cannot be decoded'],
     [
       's3://bucket/team#1',
       'has a #, which ends its prefix: leave it out with what follows, or write %23 where it is part of the prefix',

@@ -32,7 +32,7 @@ const untilDisconnected = async (
   }
 };
 
-/** Other flightlog processes, recognized by their connection name, always get events as they were stored. */
+/** Clients with the connection name of flightlog always get events as they were stored. */
 const readingFor = (reading: ReadServices, { header }: EncodedCall): ReadServices =>
   header('connection-name') === OWN_CONNECTION ? { ...reading, present: storedForm } : reading;
 

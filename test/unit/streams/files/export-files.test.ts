@@ -266,6 +266,14 @@ describe('an export of the log to files', () => {
     await expect(run(target, { description: { ...DESCRIPTION, ...other } })).rejects.toThrow('choose an empty place');
   });
 
+  it('refuses a place of another export that has no file yet', async () => {
+    const target = folderTarget(newFolder(), 'export');
+    await run(target, { matches: () => false });
+    await expect(run(target, { description: { ...DESCRIPTION, partitionBy: 'none' } })).rejects.toThrow(
+      `export ${target.shown} belongs to another export: ${JSON.stringify(DESCRIPTION)}`,
+    );
+  });
+
   it('refuses a place with files that do not say what they are', async () => {
     const folder = newFolder();
     await run(folderTarget(folder, 'export'));
