@@ -11,7 +11,7 @@ const REQUEST_MS = 10_000;
 const ATTEMPTS = 3;
 const MAX_SOCKETS = 64;
 
-/** Servers other than Amazon's have no regions, but every request is signed for one. */
+/** The default region with an endpoint: every request is signed for one. */
 const ANY_REGION = 'us-east-1';
 
 /**

@@ -79,7 +79,7 @@ export const sendRequestedAbort = async (
   }
 };
 
-/** The pause after a fault before an execution is offered again. */
+/** The pause after an offer that has failed, in milliseconds. */
 const RETRY_MS = 1_000;
 
 /**

@@ -129,7 +129,7 @@ const assertExecutionExists = async ({ log }: HistorySources, request: Transitio
  *
  * @throws {RpcError} INVALID_ARGUMENT naming the field; NOT_FOUND when the execution has no events.
  * @throws {StreamParked} when an event cannot be read.
- * @throws {StoreUnavailable} when the log, or a payload of an event, cannot be read now.
+ * @throws {Fault} when the log, or a payload of an event, cannot be read.
  */
 export const listTransitions = async (
   sources: HistorySources,

@@ -97,7 +97,7 @@ export type EventTransitions = { readonly event: ExecutionEvent; readonly transi
  * Reads the transitions of an event of an execution; the reasons that engines give are not read yet.
  *
  * @throws {StreamParked} when the event cannot be read.
- * @throws {StoreUnavailable} when a payload that it refers to cannot be read now.
+ * @throws {Fault} when a payload that it refers to cannot be read.
  */
 export const transitionsOf = async (recorded: RecordedEvent, payloads: PayloadStore): Promise<EventTransitions> => {
   const event = decodeEvent(executionCodec, recorded);
@@ -136,7 +136,7 @@ const reasonIn = ({ entity }: EngineReport, message: Uint8Array): string => {
  * only for transitions that are shown.
  *
  * @throws {StreamParked} when the message cannot be decoded.
- * @throws {StoreUnavailable} when the message is stored beside the log and cannot be read now.
+ * @throws {Fault} when the message is stored beside the log and cannot be read.
  */
 export const withReason = async (
   {

@@ -24,7 +24,7 @@ export type NodeSettings = {
   readonly discoveryIntervalMs: number;
 };
 
-/** The default of both the ping interval and its timeout: their sum is the time until a silent node is noticed. */
+/** The default of both the ping interval and its timeout: a silent node is noticed within their sum. */
 const KEEP_ALIVE_MS = 3_000;
 const DEADLINE_MS = 10_000;
 const GOSSIP_TIMEOUT_MS = 2_000;
