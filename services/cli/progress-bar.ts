@@ -16,8 +16,8 @@ type Moment = { readonly done: number; readonly atMs: number };
 const LEAST_SAMPLE_MS = 2_000;
 
 /**
- * The time that a phase still takes at its average rate, in words; empty until it has run long enough. Work that was
- * done before the phase began, as in a copy that resumes, does not count for the rate.
+ * The time that a phase still takes at its average rate, in words; empty until the rate is known. Work that was done
+ * before the phase began, as in a copy that resumes, does not count for the rate.
  */
 export const timeLeft = (began: Moment, now: Moment, total: number): string => {
   const tookMs = now.atMs - began.atMs;

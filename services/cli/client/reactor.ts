@@ -27,7 +27,7 @@ type ShownReactor = {
   readonly position: string;
   readonly waiting: number;
   readonly retrying: number;
-  /** Seconds, such as `1.5s`. */
+  /** Seconds, such as `1.500s`. */
   readonly lag: string;
   readonly dead: number;
   /** The reason that no process may run it, such as a log that is a copy; empty when one may. */

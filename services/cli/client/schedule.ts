@@ -92,7 +92,7 @@ export const listSchedules = (flags: ScheduleFlags): Promise<void> =>
 /**
  * Prints the next fire times of the schedule of a launch plan, one a line; none while it does not fire.
  *
- * @throws {OperatorError} when no version with a schedule was ever active.
+ * @throws {OperatorError} when no version was ever active, or the last active one has no schedule.
  * @throws {Refused} when the server refuses; the message has its reason.
  */
 export const nextFireTimes = (name: string, flags: ScheduleFlags): Promise<void> =>

@@ -52,8 +52,8 @@ const presentingRows = (payloads: Parameters<typeof wholeEventEncoder>[0]): RowE
 };
 
 /**
- * The filter has no categories, so that an event of a category that this release does not know ends the export with an
- * error, instead of being left out without a word.
+ * The filter has no categories, so that a selected event of an unknown category ends the export with an error, instead
+ * of being left out without a word.
  */
 const selectionOf = ({ project, type: types, foreign = [] }: ExportFilesFlags) => {
   const isOfProject = (stream: string): boolean => project === undefined || isInProject(stream, project);
@@ -97,8 +97,8 @@ const runAll = async (exporting: FileExport, { follow, every }: ExportFilesFlags
  * ended. Prints a summary as a JSON object, with `--follow` of each run that has written files, and on standard error
  * the names of `--type` that this release does not know.
  *
- * @throws {OperatorError} when the log, the folder or the bucket cannot be used.
- * @throws {Fault} when the target has files of another export, or an event cannot be encoded.
+ * @throws {OperatorError} when the log, the folder or the bucket cannot be opened.
+ * @throws {Fault} of {@link openFileExport} and of its runs.
  */
 export const exportFiles = async (configuration: Configuration, flags: ExportFilesFlags): Promise<void> => {
   printUnknownTypes(flags.type);

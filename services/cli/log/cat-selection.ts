@@ -52,7 +52,7 @@ export const selectionOf = (flags: SelectionFlags): Selection => {
  */
 const CLOCK_SKEW_MS = 60_000;
 
-/** Reads the log or the stream back from its end to the event before the first one to print; returns its position. */
+/** Reads the log or the stream back from its end to an event before the first one to print; returns its position. */
 const lookBack = async (
   log: EventLog,
   { stream, matches }: Selection,

@@ -122,11 +122,11 @@ const withFlag = (error: unknown): never => {
 };
 
 /**
- * Restores a backup into an empty directory, its payloads and uploads into a bucket if one is named, and prints a
- * summary as a JSON object.
+ * Restores a backup into a new data directory, its payloads and uploads into a bucket if one is named, and prints a
+ * summary as a JSON object. What an interrupted restore has left in the directory is replaced.
  *
  * @throws {OperatorError} when a bucket cannot be used, the backup is where the payloads go, or the directory cannot be
- * created, is not empty or is in use.
+ * created, has other content or is in use.
  * @throws {Fault} when there is no backup, or it cannot be read, is damaged or incomplete.
  */
 export const restore = async ({ from, dataDir, payloadStore, foreign = [] }: RestoreFlags): Promise<void> => {

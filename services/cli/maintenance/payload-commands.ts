@@ -12,7 +12,7 @@ export type DataCommands = {
   readonly configurationOf: (options: Readonly<Record<string, unknown>>) => Configuration;
 };
 
-/** The default age, 7 days in milliseconds: no event refers for the first time to a payload that is older. */
+/** The default age: 7 days, in milliseconds. */
 const WEEK_MS = 7 * 24 * 3_600_000;
 
 /** Adds `payloads gc` to the command line. */

@@ -51,10 +51,9 @@ const filesOf = (settings: Settings) => {
 };
 
 /**
- * Gives the files for a command that changes or prints users or clients that are there already. A directory that does
- * not exist means that `--data` is wrong.
+ * Gives the files for a command that changes or prints users or clients that are there already.
  *
- * @throws {OperatorError} naming the directory.
+ * @throws {OperatorError} naming the directory, when it does not exist.
  */
 const filesOfExisting = (settings: Settings, which: 'users' | 'clients') => {
   const files = filesOf(settings);

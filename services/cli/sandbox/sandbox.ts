@@ -51,7 +51,7 @@ const greet = (configuration: Configuration, server: Running, access: SandboxAcc
   print(`flightlog sandbox: ${mode}, for trying things out\n\n${addresses(configuration, server)}\n`);
   if (!access) return;
   const { id, secret } = access.user;
-  print(`Sign in at ${server.http}/console as ${id} with the password ${secret}, which is valid for this run only.\n`);
+  print(`Sign in at ${server.http}/console as ${id} with the password ${secret}, which the next run replaces.\n`);
 };
 
 /** The absolute path of the program, so that a printed command works in any folder. */

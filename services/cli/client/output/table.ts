@@ -24,7 +24,7 @@ const widthOfLast = (widths: readonly number[], terminal: number | undefined): n
 /**
  * A table as text, with a header and without lines: two or more spaces separate columns.
  *
- * @param terminal the width of the terminal; the last column is shortened to it.
+ * @param terminal the width of the terminal, for which the last column is shortened, to no less than 20 columns.
  */
 export const tableText = <Element>(
   columns: readonly Column<Element>[],

@@ -5,7 +5,7 @@ import { visible } from '../../../kernel/values/visible-text.js';
 /** The colours of texts; `grey` is for what matters less. */
 export type Colour = 'red' | 'green' | 'yellow' | 'blue' | 'grey' | 'bold';
 
-/** Colours a text where standard output is a terminal and `NO_COLOR` is not set. */
+/** Colours a text where standard output takes colours, as Node.js finds out. */
 export const coloured = (text: string, colour: Colour | undefined): string =>
   colour === undefined || text === '' ? text : styleText(colour, text, { stream: process.stdout });
 

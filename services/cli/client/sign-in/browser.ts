@@ -47,8 +47,8 @@ const cannotListen = ({ origin }: URL, cause: NodeJS.ErrnoException): OperatorEr
  * @param state what the return of this sign-in carries.
  * @param listening called once the address is served: the browser may be sent to the issuer then.
  * @returns the address with what the issuer has added.
- * @throws {OperatorError} when the address is not of this machine or cannot be listened on, or the browser does not
- *   return within five minutes.
+ * @throws {OperatorError} when the address is not of this machine or cannot be served, or the browser does not return
+ *   within five minutes.
  */
 export const returnFromBrowser = async (redirectUri: URL, state: string, listening: () => void): Promise<URL> => {
   assertLoopback(redirectUri);

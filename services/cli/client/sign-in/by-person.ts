@@ -52,7 +52,7 @@ const byBrowser = async ({ configuration, redirectUri, parameters }: Issuer): Pr
   return authorizationCodeGrant(configuration, returned, { pkceCodeVerifier: verifier, expectedState: state });
 };
 
-/** The device flow (RFC 8628): the person enters a code in a browser on another machine. */
+/** The device flow (RFC 8628): the person enters a code in a browser on any machine. */
 const byDevice = async ({ configuration, parameters }: Issuer): Promise<TokenEndpointResponse> => {
   const device = await initiateDeviceAuthorization(configuration, parameters);
   printNote(`Sign in at ${device.verification_uri} with the code ${device.user_code}`);
@@ -111,7 +111,7 @@ export const signInPerson = (flow: SignInFlow, profile: Profile, transport: Tran
 
 /**
  * Gets a token for a person: the saved one if it is still valid and was not refused, otherwise one by the saved refresh
- * token, otherwise one by a sign-in where the profile has a flow; `undefined` when none of these gives one.
+ * token, otherwise one by a sign-in with the flow; `undefined` when there is none.
  *
  * @param refused the token that the server has refused: another command may have got the next one meanwhile.
  * @throws {OperatorError} when the person does not sign in, or the issuer gives no token.

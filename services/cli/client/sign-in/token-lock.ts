@@ -74,8 +74,8 @@ const madeFolder = (path: string): boolean => {
 };
 
 /**
- * Runs work while no other command with this lock file does. A refresh token can be used once: two commands that used
- * it at the same time would end the sign-in. Where the file cannot be made, the work is done without it.
+ * Runs work while no other command with this lock file does. An issuer may take a refresh token only once: two commands
+ * that used it at the same time would end the sign-in. Where the file cannot be made, the work is done without it.
  */
 export const withTokenLock = async <Result>(file: string, work: () => Promise<Result>): Promise<Result> => {
   let lock: Lock = madeFolder(dirname(file)) ? take(file) : 'impossible';

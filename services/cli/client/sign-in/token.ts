@@ -8,9 +8,9 @@ import { tokenText } from './token-text.js';
 const tokenIn = (file: string): string => tokenText(neededText(file, 'an access token'), file);
 
 /**
- * The token that needs no request; `undefined` when there is none.
+ * The token in the file of the profile, or the one that a person's sign-in has saved; `undefined` when there is none.
  *
- * @throws {OperatorError} when the file that should have it cannot be read, or has no token.
+ * @throws {OperatorError} when the file of the profile cannot be read, or has no token.
  */
 export const tokenAtHand = ({ signIn, address }: Profile): string | undefined => {
   if (signIn.kind === 'token-file') return tokenIn(signIn.file);
@@ -18,7 +18,7 @@ export const tokenAtHand = ({ signIn, address }: Profile): string | undefined =>
 };
 
 /**
- * Gets a new access token by the sign-in of the profile; `undefined` where it has none.
+ * Gets an access token by the sign-in of the profile; `undefined` where a file has it, or a person has to sign in.
  *
  * @param refused the token that the server has refused, if one was sent.
  * @throws {OperatorError} when a command, the authorization server or the person gives none, with the reason.
