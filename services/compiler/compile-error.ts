@@ -1,4 +1,4 @@
-/** The error codes of Flyte's compiler. */
+/** Error codes, as in Flyte's compiler. */
 export type CompileErrorCode =
   | 'AmbiguousBindingUnionValue'
   | 'BranchNodeHasNoCondition'
@@ -31,10 +31,10 @@ export type CompileError = CompileProblem & { readonly nodeId: string };
 /** Records a problem of a node. */
 export type ReportProblem = (nodeId: string, problem: CompileProblem) => void;
 
-/** The errors found so far. When it is full, checking stops. */
+/** The errors found so far. When it is full, no further node is checked. */
 export type Findings = { readonly report: ReportProblem; readonly isFull: () => boolean };
 
-/** The number of errors at which checking stops: ten thousand nodes could each lack ten thousand inputs. */
+/** The number of errors at which findings are full: ten thousand nodes could each lack ten thousand inputs. */
 const MAX_ERRORS = 1000;
 
 /** Makes findings that add to `errors`. */

@@ -87,7 +87,7 @@ const triedProblems = (scope: GraphScope, data: BindingData, wanted: LiteralType
   return found;
 };
 
-/** A list or map must fit exactly one variant; otherwise the meant variant would be ambiguous. */
+/** A list or map must fit exactly one variant: with several, the meant one is ambiguous. */
 const unionProblems = (scope: GraphScope, data: BindingData, wanted: LiteralType): readonly CompileProblem[] => {
   const fitting = (variantsOf(wanted) ?? []).filter((variant) => triedProblems(scope, data, variant).length === 0);
   if (fitting.length === 1) return [];

@@ -92,7 +92,7 @@ const optional = (type: LiteralType): LiteralType => {
 const mapped = (types: Types, each: (type: LiteralType, name: string) => LiteralType): Types =>
   new Map([...types].map(([name, type]) => [name, each(type, name)]));
 
-/** The interface of an array node: a list for each variable. Bound inputs are the same for all elements. */
+/** The interface of an array node: lists, but for bound inputs, which are the same for all elements. */
 const listInterface = (array: ArrayNode, { inputs, outputs }: Interface): Interface => {
   const bound = new Set(array.boundInputs);
   const gaps = leavesGaps(array);

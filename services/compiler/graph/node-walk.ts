@@ -9,7 +9,7 @@ export const END = 'end-node';
 export const casesOf = ({ ifElse }: BranchNode): readonly IfBlock[] =>
   ifElse === undefined ? [] : [...(ifElse.case ? [ifElse.case] : []), ...ifElse.other];
 
-/** The alternatives of a branch: it runs one of these nodes. */
+/** The alternatives of a branch: it runs at most one of these nodes. */
 export const alternativesOf = (branch: BranchNode): readonly Node[] => {
   const then = casesOf(branch).flatMap(({ thenNode }) => thenNode ?? []);
   const otherwise = branch.ifElse?.default;
@@ -54,8 +54,8 @@ export const upstreamOf = ({ inputs, upstreamNodeIds }: Pick<Node, 'inputs' | 'u
 };
 
 /**
- * The ids of the nodes that a node waits for, including those that the nodes inside a branch wait for: the branch runs
- * one of them.
+ * The ids of the nodes that a node waits for, including those that the nodes inside a branch wait for: the branch may
+ * run any of them.
  */
 export const waitsFor = (node: Node): Set<string> => {
   const upstream = upstreamOf(node);

@@ -36,8 +36,8 @@ export type GraphScope = {
   readonly inputs: Types;
   readonly nodeIds: ReadonlySet<string>;
   /**
-   * The outputs of the nodes checked so far. A node in `nodeIds` that is absent here has an error of its own, or waits
-   * for a cycle, which is reported.
+   * The outputs of the nodes checked so far. A node in `nodeIds` that is absent here has an error, or waits for a node
+   * that has one or for a cycle; the error is reported.
    */
   readonly outputs: Map<string, Types>;
   /**

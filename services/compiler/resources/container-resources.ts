@@ -35,7 +35,7 @@ const RESOURCES = [
 
 const isAbove = (a: Quantity, b: Quantity): boolean => a.numerator * b.denominator > b.numerator * a.denominator;
 
-/** The smaller of two quantities, in its own spelling. */
+/** The text itself, or `bound` when that is the smaller quantity. */
 const atMost = (text: string, bound: string | undefined): string => {
   const [value, most] = [parseQuantity(text), parseQuantity(bound ?? '')];
   if (bound === undefined || value === undefined || most === undefined) return text;

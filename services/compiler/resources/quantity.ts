@@ -5,8 +5,7 @@
 export type Quantity = { readonly numerator: bigint; readonly denominator: bigint };
 
 /**
- * The longest accepted text, in characters. Kubernetes limits quantities to 64 bits, which a much longer text would
- * exceed.
+ * The longest accepted text, in characters. Kubernetes limits quantities to 64 bits, which need fewer digits.
  */
 const MAX_LENGTH = 64;
 const MAX_EXPONENT = 30n;

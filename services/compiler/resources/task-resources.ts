@@ -74,7 +74,7 @@ const divisibleProblem = (bounds: Bounds): string | undefined => {
   return abovePlatform(bounds, 'limit', limit) ?? abovePlatform(bounds, 'default', request);
 };
 
-/** Devices are not shared, so a request below the limit makes no sense. */
+/** Devices are not shared, so a request other than the limit makes no sense. */
 const deviceProblem = (bounds: Bounds): string | undefined => {
   const { name, owner, request, limit } = bounds;
   if (limit && roundedUp(request.quantity) !== roundedUp(limit.quantity))

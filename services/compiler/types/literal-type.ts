@@ -43,8 +43,8 @@ const declaredType = ({ value }: Scalar): LiteralType['type'] | undefined => {
 };
 
 /**
- * The type of a scalar; `undefined` when it has no value. The type of a union has only the variant that the value was
- * stored with.
+ * The type of a scalar; `undefined` when it has no value, or is a union without its type. The type of a union has only
+ * the variant that the value was stored with.
  */
 export const typeOfScalar = (scalar: Scalar): LiteralType | undefined => {
   const { value } = scalar;
@@ -108,7 +108,7 @@ const unifiedOf = (literals: readonly Literal[]): LiteralType | undefined => {
   return known.length === all.length ? unified(known) : undefined;
 };
 
-/** The type of a literal; `undefined` when it, or anything in it, has no value, or is offloaded without its type. */
+/** The type of a literal; `undefined` when the type of a part of it is not known. */
 export const typeOfLiteral = ({ value }: Literal): LiteralType | undefined => {
   switch (value.case) {
     case 'scalar':
