@@ -13,9 +13,7 @@ const isBaseUrl = (text: string): boolean => {
   return `${origin}${path}` === text && PLAIN_PATH.test(path);
 };
 
-/**
- * The address of a server, with the path prefix of a proxy where it has one; empty for the address that is listened on.
- */
+/** The address of a server, with the path prefix of a proxy where it has one; empty for the default. */
 export const baseUrl = z.string().refine((text) => text === '' || isBaseUrl(text), {
   error:
     'must be http://HOST:PORT or https://HOST, with the path of a proxy where it has one, without a slash at its end',
@@ -105,7 +103,7 @@ export const authServer = z.strictObject({
     .describe('time after its last use in which a refresh token is valid'),
   key_rotation: secondOrLonger
     .prefault('30d')
-    .describe('time after which a new key is made, which signs the tokens an hour later'),
+    .describe('time after which a new key is made, which signs the tokens one to two hours later'),
   failures_per_minute: oneOrMore
     .default(10)
     .describe(

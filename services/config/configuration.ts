@@ -168,7 +168,9 @@ export const settings = z
       .strictObject({
         max_label_entries: count
           .default(0)
-          .describe('labels that an execution of a launch plan may have, without those of its project; 0 is no limit'),
+          .describe(
+            'labels that an execution of a launch plan may have besides those of its project or parent; 0 is no limit',
+          ),
         max_annotation_entries: count
           .default(0)
           .describe('annotations that an execution of a launch plan may have; 0 is no limit'),
@@ -220,7 +222,7 @@ const EXPECTED: Readonly<Record<string, string>> = {
   string: 'text',
 };
 
-/** The error text for a wrong value; `undefined` for an error that has a text already. */
+/** The error text for a wrong value; `undefined` leaves the text that an error has already. */
 const wording: z.core.$ZodErrorMap = (issue) => {
   if (issue.code === 'invalid_type' && issue.input === undefined) return 'is needed';
   if (issue.code === 'invalid_type') return `must be ${EXPECTED[issue.expected] ?? `a ${issue.expected}`}`;

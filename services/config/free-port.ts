@@ -25,7 +25,7 @@ export const portProblem = (host: string, port: number): Promise<PortProblem | u
   });
 
 /**
- * Checks that a port can be listened on, as {@link portProblem}. Called before anything is written.
+ * Checks that a port can be listened on, by listening on it for a moment.
  *
  * @throws {OperatorError} when it cannot, with the reason.
  */

@@ -263,5 +263,5 @@ const isZone = (name: string): boolean => {
   }
 };
 
-/** A name of the time zone database. */
+/** A time zone that `Intl` knows. */
 export const timezone = z.string().refine(isZone, 'must be a time zone, such as Europe/Berlin');

@@ -11,7 +11,7 @@ const CONFIG = 'FLIGHTLOG_CONFIG';
 const NOT_SETTINGS = /^FLIGHTLOG_(?:CONFIG$|(?:SERVER|PROFILE|TOKEN_FILE)$|TEST_|FAIL_POINT$|BENCH_)/u;
 
 /**
- * The names of the variables that Kubernetes sets in every pod for a Service `flightlog` or `flightlog-…`.
+ * Names of variables that Kubernetes sets in pods for a Service `flightlog` or `flightlog-…`.
  *
  * @see https://kubernetes.io/docs/concepts/services-networking/service/#environment-variables
  */
