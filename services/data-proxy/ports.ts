@@ -21,7 +21,6 @@ export interface RunData {
   ofAttempt(id: NodeExecutionIdentifier, attempt: number, call: Call): Promise<InputsAndOutputs | undefined>;
 }
 
-/** The services that the routes of the data proxy need. */
 export type DataProxyServices = {
   readonly uploads: UploadStore;
   readonly runs: RunData;

@@ -82,7 +82,6 @@ const refuseOther = async (
   );
 };
 
-/** Makes a link to upload a file. */
 export const createUploadLocation = async (
   services: DataProxyServices,
   request: CreateUploadLocationRequest,

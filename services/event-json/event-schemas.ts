@@ -95,7 +95,7 @@ const objectOf = (message: DescMessage, definitions: Definitions): Schema => ({
   ),
 });
 
-/** The messages that the bytes of a content field may hold; empty where it is not known. */
+/** The message that the bytes of a content field hold; empty where it is not known. */
 const openedOf = ({ name }: DescMessage, field: string): readonly DescMessage[] => {
   const message = field === 'message' ? REPORTED[name] : field === 'compiled' ? COMPILED[name] : CONTENTS[field];
   return message ? [message] : [];

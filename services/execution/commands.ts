@@ -12,7 +12,7 @@ export type ReportComparison = {
   readonly isRepetition: boolean;
 };
 
-/** Creates the stream. The request has been resolved before: its result is in the command. */
+/** The request has been resolved before: its result is in the command. */
 export type CreateExecution = {
   readonly type: 'CreateExecution';
   readonly id: ExecutionId;

@@ -64,8 +64,7 @@ const oldSecurityContext = (spec: ExecutionSpec, plan: LaunchPlanSpec | undefine
 };
 
 /**
- * Adds the caller as the execution identity where the context names none. Every execution has one, also when it has an
- * IAM role or a service account.
+ * Adds the caller as the execution identity where the context names none, also beside an IAM role or a service account.
  */
 const withRunAs = (context: SecurityContext | undefined, principal: string): SecurityContext => {
   const copy = context === undefined ? create(SecurityContextSchema) : clone(SecurityContextSchema, context);

@@ -6,7 +6,7 @@ import type { ExecutionId } from '../../kernel/execution-id.js';
 export type LaunchRefusal =
   /** The launch plan has as many executions as its policy allows. */
   | { readonly kind: 'limit-reached'; readonly max: number; readonly plan: string }
-  /** The request itself cannot be launched: it is malformed, or names an entity that is missing or not active. */
+  /** The request cannot be launched, such as a malformed one, or one that names a missing entity. */
   | { readonly kind: 'invalid'; readonly error: RpcError }
   /** The stream of the execution does not allow its creation. */
   | { readonly kind: 'execution'; readonly refusal: ExecutionRefusal };

@@ -44,7 +44,7 @@ export type Launch = { readonly request: ExecutionCreateRequest; readonly given:
 
 /** The caller of a launch. */
 export type Actor = CommandContext & {
-  /** The person or service that the execution runs for; a child inherits the one of its parent. */
+  /** The person or service that launches; the metadata of a child has the principal of its parent instead. */
   readonly principal: string;
 };
 

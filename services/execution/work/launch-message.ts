@@ -83,7 +83,7 @@ const progressOf = ({ phase, nodes }: ExecutionState): WorkProgress =>
 
 /**
  * The abort of an execution; `undefined` when it is not ABORTING. Its cause and principal are empty where an engine has
- * reported ABORTING by itself; after a timeout, only the principal is empty.
+ * reported ABORTING by itself.
  */
 export const abortOf = ({ phase, abort, isTimedOut }: ExecutionState): WorkAbort | undefined =>
   phase === WORKFLOW.ABORTING ? create(WorkAbortSchema, { ...abort, timedOut: isTimedOut }) : undefined;
@@ -93,7 +93,7 @@ export const endedPhase = ({ phase }: ExecutionState): Phase | undefined =>
   // oxlint-disable-next-line typescript/no-unsafe-enum-assignment -- states have phases as plain numbers
   isTerminal('workflow', phase) ? phase : undefined;
 
-/** Copies from a state the fields that a launch has. The first launch of an execution has no progress. */
+/** Copies from a state the fields that a launch has. The launch of the first lease has no progress. */
 export const launchState = (state: ExecutionState): LaunchState => {
   const abort = abortOf(state);
   const isFirst = state.lease?.number === 1;
