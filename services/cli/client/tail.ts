@@ -68,9 +68,9 @@ const requestOf = ({ from, project, domain, name, node, category, type, phase, l
 
 /**
  * Yields events of the log and checkpoints without end. After a lost connection, or a refusal of an overloaded server,
- * it connects again, and resumes after the last position that the server has sent. The server sends a checkpoint at the
- * start of a tail, so there is such a position soon; a connection that is lost before is an error, because events could
- * be missed.
+ * it connects again, and resumes after the last position that the server has sent. A tail begins with an event or a
+ * checkpoint, so there is such a position soon; a connection that is lost before is an error, because events could be
+ * missed.
  */
 export const eventsOf = async function* (
   connection: Pick<Connection, 'tail'>,

@@ -51,7 +51,7 @@ export const renewId = (configuration: Configuration, { asCopy }: RenewFlags): P
 
 /**
  * Lets a copied log take over from its original: schedules fire and notifications are sent again. Prints the id of the
- * log, and that of the original, as a JSON object.
+ * log, and that of the original if there was one, as a JSON object.
  *
  * @throws {OperatorError} when the data directory is in use, or there is no log that can be used, or the event store
  * refuses.

@@ -38,7 +38,7 @@ const writeUser = async (file: RecordsFile<User>, secret: string): Promise<Crede
   });
   if (id !== undefined) return { id, secret };
   throw new OperatorError(
-    `the data directory has users ${IDS.join(' and ')}: start with another --data, or use flightlog serve`,
+    `the users file has users ${IDS.join(' and ')}: start with another one, as with --data, or use flightlog serve`,
   );
 };
 
@@ -51,7 +51,7 @@ const newAccess = async (file: RecordsFile<User>): Promise<SandboxAccess> => ({
 /**
  * Switches authentication on, with a user and clients of this run.
  *
- * @throws {OperatorError} when the users file has people of both names that the sandbox could use.
+ * @throws {OperatorError} when the users file has other people of both names that the sandbox could use.
  */
 export const withAccess = async (
   given: Configuration,

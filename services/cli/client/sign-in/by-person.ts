@@ -64,8 +64,7 @@ const FLOWS = { browser: byBrowser, device: byDevice } as const;
 const issuerOf = async (profile: Profile, transport: Transport): Promise<Issuer> => {
   const metadata = await signInMetadata(transport);
   const { clientId, redirectUri, scopes, audience } = metadata.client;
-  if (clientId === '')
-    throw new OperatorError('the server signs no people in: it has no authentication, or auth.public_client has no id');
+  if (clientId === '') throw new OperatorError('the server signs no people in: it has no authentication by tokens');
   return {
     configuration: issuerFor(metadata, { id: clientId, authentication: None() }, { profile }),
     redirectUri,
