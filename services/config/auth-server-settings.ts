@@ -107,6 +107,6 @@ export const authServer = z.strictObject({
   failures_per_minute: oneOrMore
     .default(10)
     .describe(
-      'failed attempts per minute that are allowed for one user name or client id; for one address six times as many',
+      'failed attempts per minute that are allowed for one user name or client id; for one address or IPv6 network six times as many',
     ),
 });

@@ -161,7 +161,7 @@ export const settings = z
       .strictObject({
         dead_letter_after: duration
           .prefault('1h')
-          .describe('time after its due time at which failing work of a reactor becomes a dead letter'),
+          .describe('time after its due time at which failing work of a reactor becomes a dead letter at the earliest'),
       })
       .prefault({}),
     registration: z

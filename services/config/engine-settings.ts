@@ -7,7 +7,7 @@ export const engineFeed = z.strictObject({
     .prefault('30s')
     .refine((ms) => ms >= 1_000, 'must be 1s or longer')
     .describe(
-      'time without a message after which an engine that gets its work in a stream (the engine feed) loses the leases of its executions',
+      'shortest time without a message after which an engine that gets its work in a stream (the engine feed) loses the leases of its executions',
     ),
   project_weights: z
     .record(z.string(), weight)

@@ -83,7 +83,7 @@ const smtp = z.strictObject({
   username: z.string().default('').describe('username at the server; without it there is no authentication'),
   password: z.string().default('').describe('password at the server'),
   max_connections: oneOrMore.default(4).describe('connections to the server at a time'),
-  max_per_minute: oneOrMore.default(600).describe('most messages per minute'),
+  max_per_minute: oneOrMore.default(600).describe('most attempts to send in a minute'),
 });
 
 const SUBJECT = 'Execution {{ name }} in {{ project }}/{{ domain }}: {{ phase }}';
@@ -139,7 +139,9 @@ const shape = z.strictObject({
   timeout: timeLimit.prefault('30s').describe('longest time that one attempt to send may take'),
   give_up_after: duration
     .prefault('1d')
-    .describe('time after an event for which sending its message is retried; older events are not notified'),
+    .describe(
+      'time for which sending a message is retried, since it was due or asked for again; an older one is not sent',
+    ),
 });
 
 type Settings = z.output<typeof shape>;
