@@ -31,7 +31,7 @@ export type CompileError = CompileProblem & { readonly nodeId: string };
 /** Records a problem of a node. */
 export type ReportProblem = (nodeId: string, problem: CompileProblem) => void;
 
-/** The errors found so far. When it is full, no further node is checked. */
+/** The errors found so far. Once it is full, checking ends with the present node. */
 export type Findings = { readonly report: ReportProblem; readonly isFull: () => boolean };
 
 /** The number of errors at which findings are full: ten thousand nodes could each lack ten thousand inputs. */

@@ -48,8 +48,8 @@ const literalOf = (map: LiteralMap, name: string, { attempt }: DataAddress): Get
  * Reads the data at an address.
  *
  * @throws {RpcError} INVALID_ARGUMENT when the address, its attempt or its name is wrong; PERMISSION_DENIED when the
- *   caller may not read there; NOT_FOUND when there is no such node, or no data is recorded (no empty map is returned
- *   for that); for a deck, the errors of {@link deckLink}.
+ *   caller may not read there; NOT_FOUND when no data is recorded there (no empty map is returned for that); for a
+ *   deck, the errors of {@link deckLink}.
  * @throws {Fault} when the data exists and cannot be read.
  */
 export const getData = async (

@@ -25,7 +25,7 @@ export type EngineSources = {
   readonly attributes: LaunchAttributes;
   readonly platform: Platform;
   readonly domain: string;
-  /** The cluster label of the parent execution; empty when there is no parent. */
+  /** The cluster label in the spec of the parent execution; empty when there is none. */
   readonly inheritedLabel: string;
 };
 

@@ -21,7 +21,7 @@ export type ConfigServices = {
   readonly platform: Platform;
 };
 
-/** The execution to configure, its caller, the launch plan or task that it runs, and its parent's cluster label. */
+/** The execution to configure, its caller, the launch plan or task that it runs, and the label in its parent's spec. */
 export type ConfigContext = {
   readonly id: ExecutionId;
   readonly principal: string;
