@@ -63,7 +63,7 @@ const fromFlags = (options: Options): readonly GivenSetting[] =>
   });
 
 /**
- * Logs the `FLIGHTLOG_…` variables that Kubernetes sets for a Service whose name begins with `flightlog`, such as
+ * Logs the `FLIGHTLOG_…` variables that Kubernetes sets for a Service `flightlog` or `flightlog-…`, such as
  * `FLIGHTLOG_PORT`: they look like settings but are none.
  */
 const logIgnored = (level: string): void => {

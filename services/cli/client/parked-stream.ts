@@ -39,7 +39,7 @@ export const lineOf = ({ stream, position, reason, inViews, inProcess, ...retry 
 };
 
 /**
- * Prints the parked streams: the position of the event that cannot be read, the reader that has parked it, the reason.
+ * Prints the parked streams: the position of the event at which each has stopped, what has parked it, the reason.
  * The number of streams that are left out is printed on standard error.
  *
  * @throws {Refused} when the server refuses; the message has its reason.

@@ -83,8 +83,7 @@ const withKafka = async (configuration: Configuration, work: (parts: Opened) => 
 /**
  * Publishes a range of the log again, to the given topic, and prints the number of events as a JSON object.
  *
- * @throws {OperatorError} when Kafka cannot be used, a filter or the range is wrong, or the topic is one of the
- * export's own.
+ * @throws {OperatorError} when Kafka or the topic cannot be used, or a filter or the range is wrong.
  */
 export const exportReplay = (
   configuration: Configuration,
