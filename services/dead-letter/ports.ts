@@ -4,7 +4,7 @@
  */
 export type RunningReactor = {
   readonly name: string;
-  /** The name of the process, `host/pid/` and random characters; `this process` in a deployment without leases. */
+  /** The name of the process, `host/pid/` and random characters; `this process` where processes divide no work. */
   readonly worker: string;
   /** The number of items of work that are not finished, those in `retrying` included. */
   readonly waiting: number;
@@ -14,14 +14,14 @@ export type RunningReactor = {
   readonly lagMs: number;
 };
 
-/** The reactors of all processes of the deployment. */
+/** The reactors of the deployment. */
 export interface Reactors {
   /** The names of the known reactors, also of those that no process runs. */
   readonly names: readonly string[];
   /** The reason why no process may run a reactor; `undefined` when it may run. */
   muted(name: string): string | undefined;
   /**
-   * Lists the reactors that run now.
+   * Lists the reactors that run now; only those of this process where processes divide no work.
    *
    * @throws {StoreUnavailable} when the store of the leases cannot be reached.
    */
