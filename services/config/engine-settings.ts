@@ -35,6 +35,6 @@ const agent = z.strictObject({
 
 /**
  * The agents that run tasks, each with the task types that it runs. A type without a version stands for all of its
- * versions. An agent without types runs every type that no other agent runs.
+ * versions. The first agent without types runs all the others.
  */
 export const agents = z.array(agent);

@@ -87,7 +87,7 @@ const structsCast = (from: LiteralType, to: LiteralType): boolean =>
 const sameValues = (a: readonly string[], b: readonly string[]): boolean =>
   a.length === b.length && a.every((value, index) => value === b[index]);
 
-/** A type with a tag fits only a type with the same tag. */
+/** Of two types of one kind, one with a tag fits only one with the same tag. */
 const tagFits = (from: LiteralType, to: LiteralType): boolean =>
   (from.structure?.tag ?? '') === '' || from.structure?.tag === to.structure?.tag;
 
