@@ -91,7 +91,7 @@ const counted = (count: number): string => `${count} execution${count === 1 ? ''
  * Registers the samples in an empty log, and in a log where an earlier run was stopped before it had registered all of
  * them. Any other log stays as it is.
  */
-const registerInEmptyLog = async ({ isEmpty, executions }: Running, plane: ControlPlane): Promise<void> => {
+const registerMissingSamples = async ({ isEmpty, executions }: Running, plane: ControlPlane): Promise<void> => {
   if (!isEmpty && !(await areSamplesIncomplete(plane))) {
     print(`Found ${counted(executions)}; nothing was registered again.`);
     return;
@@ -189,7 +189,7 @@ export const runSandbox = async (given: Configuration, flags: SandboxFlags): Pro
   const stopped = onStopSignals();
   greet(configuration, server, access);
   const planeOptions = { ...configuration, logger };
-  await Promise.race([registerInEmptyLog(server, planeFor(server, access?.samples, planeOptions)), server.failed]);
+  await Promise.race([registerMissingSamples(server, planeFor(server, access?.samples, planeOptions)), server.failed]);
   const engine = startEngine(server, flags, { logger, plane: planeFor(server, access?.engine, planeOptions) });
   suggest(server, configuration.notifications.outbox, access);
   await Promise.race([stopped, engine.ended, server.failed]);

@@ -19,7 +19,7 @@ const BY_PHASE: Readonly<Record<string, Colour>> = {
   ABORTING: 'yellow',
 };
 
-/** The colour of a phase; `undefined` for the other phases. */
+/** The colour of a phase; `undefined` for a phase without one. */
 export const colourOf = (phase: string): Colour | undefined => BY_PHASE[phase];
 
 /** A text of printable ASCII characters, each of which takes one column. */

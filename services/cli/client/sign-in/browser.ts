@@ -10,11 +10,11 @@ const HTTP_PORT = 80;
 
 const LOOPBACK: readonly string[] = ['localhost', '127.0.0.1', '[::1]'];
 
-/** Refuses an address that other machines could reach. */
+/** Refuses an address that other machines could reach, or that is not served by plain HTTP. */
 const assertLoopback = ({ href, protocol, hostname }: URL): void => {
   if (protocol !== 'http:' || !LOOPBACK.includes(hostname))
     throw new OperatorError(
-      `${href}: is not an address of this machine, where the browser could return to: sign in by authType DeviceFlow`,
+      `${href}: is not an http address of this machine, where the browser could return to: sign in by authType DeviceFlow`,
     );
 };
 
