@@ -91,7 +91,7 @@ export const settings = z
         otlp_endpoint: publicUrl
           .default('')
           .describe(
-            'OpenTelemetry collector that gets a span of each request: OTLP over HTTP, such as `http://host:4318`',
+            'OpenTelemetry collector that gets the spans of requests: OTLP over HTTP, such as `http://host:4318`',
           ),
         sample_ratio: share
           .default(1)
@@ -186,7 +186,7 @@ export const settings = z
       .strictObject({
         defaults: resources
           .prefault({ cpu: '2', memory: '200Mi' })
-          .describe('resources of a container that asks for none'),
+          .describe('resources that a container gets of each kind that it does not ask for'),
         limits: resources
           .prefault({ cpu: '2', memory: '1Gi', gpu: '1' })
           .describe('most resources that a container may ask for'),
