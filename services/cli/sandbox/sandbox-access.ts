@@ -1,10 +1,12 @@
+import { resolve } from 'node:path';
 import { hashPassword } from '../../auth/users/password-hash.js';
 import { newSecret } from '../../auth/server/clients.js';
 import type { RecordsFile } from '../../auth/users/records-file.js';
 import { type User, usersFile } from '../../auth/users/users.js';
 import type { Configuration } from '../../config/configuration.js';
-import { OperatorError } from '../../config/operator-errors.js';
+import { OperatorError, forSetting } from '../../config/operator-errors.js';
 import { principalPaths } from '../../main/access/authorization-server.js';
+import { lockDataDirectory } from '../../store/data-directory.js';
 
 /** A name and its password or secret. */
 type Credentials = { readonly id: string; readonly secret: string };
@@ -49,14 +51,17 @@ const newAccess = async (file: RecordsFile<User>): Promise<SandboxAccess> => ({
 });
 
 /**
- * Switches authentication on, with a user and clients of this run.
+ * Switches authentication on, with a user and clients of this run. A server that runs on the data directory keeps its
+ * users.
  *
- * @throws {OperatorError} when the users file has other people of both names that the sandbox could use.
+ * @throws {OperatorError} when the users file has other people of both names that the sandbox could use, or the data
+ *   directory is in use or cannot be used.
  */
 export const withAccess = async (
   given: Configuration,
 ): Promise<{ readonly configuration: Configuration; readonly access: SandboxAccess }> => {
-  const access = await newAccess(usersFile(principalPaths(given).users));
+  const lock = await forSetting('data', () => lockDataDirectory(resolve(given.data)));
+  const access = await newAccess(usersFile(principalPaths(given).users)).finally(() => lock.release());
   const clients = [
     ...given.auth.server.clients,
     { ...access.engine, redirect_uris: [], roles: ['engine' as const] },
