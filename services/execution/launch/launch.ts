@@ -246,7 +246,8 @@ const launchAs = async (
  * Launches the launch plan or task of a request: checks it, completes its inputs and its configuration, takes a slot
  * where the launch plan limits concurrency, and creates the execution's stream.
  *
- * @throws {RpcError} of a temporary failure, and {@link Fault}: neither means that the request is wrong.
+ * @throws {RpcError} of a temporary failure; the other errors of a request are refusals.
+ * @throws {Fault} when a store fails.
  */
 export const launch = (services: LaunchServices, launchRequest: Launch, actor: Actor): Promise<Launched> => {
   const id = idOf(services, launchRequest.request, actor);
