@@ -37,10 +37,7 @@ export type EngineSurroundings = {
 
 type Walk = (active: ActiveExecution, execution: Execution) => Promise<void>;
 
-/**
- * Number of executions to walk at once, besides those that wait for a child or a gate: each has at least one call in
- * flight.
- */
+/** Number of executions to walk at once, besides those that wait for a child or a gate. */
 const capacityOf = (options: EngineOptions): number => Math.max(1, options.concurrency);
 
 const summaryOf = (
@@ -84,11 +81,7 @@ const walkerOf = (
   return (active, execution) => walkActiveExecution(needs, active, execution.id);
 };
 
-/**
- * Runs a simulated engine against a control plane until it is stopped, or idle if `untilIdle` is set.
- *
- * @returns what the engine did; with `untilIdle`, `held` names the executions that wait at a gate or for a child.
- */
+/** Runs a simulated engine against a control plane until it is stopped, or idle if `untilIdle` is set. */
 export const runEngine = async (options: EngineOptions, surroundings: EngineSurroundings): Promise<EngineSummary> => {
   const counters = surroundings.counters ?? createCounters();
   const halt = new AbortController();

@@ -8,7 +8,7 @@ export type EngineOptions = ControlPlane & {
   readonly rate: number;
   /** Probability, from 0 to 1, that an attempt of a task fails. */
   readonly failureProbability: number;
-  /** Seed of outputs and failures: the same seed gives the same run. */
+  /** Seed of outputs and failures. */
   readonly seed: string;
   /** Gates open by themselves (`auto`) or wait for their signal (`wait`). */
   readonly gates: 'auto' | 'wait';
@@ -16,7 +16,7 @@ export type EngineOptions = ControlPlane & {
   readonly dynamicDirectory?: string | undefined;
   /** The group and the name by which the engine gets its work from the feed; it polls lists where this is absent. */
   readonly feed?: { readonly group: string; readonly name: string } | undefined;
-  /** Ends the engine when all executions left wait at a gate, or for a child execution. */
+  /** Ends the engine when it has no work but executions that wait at a gate or for a child execution. */
   readonly untilIdle: boolean;
 };
 
@@ -35,10 +35,10 @@ export type EngineCounters = {
     ok: number;
     alreadyExists: number;
     refused: number;
-    /** Number of times that an event was sent again: its answer was lost, or the control plane asked for a retry. */
+    /** Number of times that an event was sent again. */
     repeated: number;
   };
-  /** Executions that this engine has ended, by phase. */
+  /** Ends of executions that this engine has reported, by phase. */
   readonly executions: Record<EndPhase, number>;
 };
 

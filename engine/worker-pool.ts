@@ -3,10 +3,7 @@ import { abortCauseOf, executionKey, type ActiveExecution, type ActiveExecutions
 import { type ExecutionLost } from './execution-lost.js';
 import { type WalkRetries } from './retries.js';
 
-/**
- * Walks executions in the order in which they were found, as many at a time as there is capacity; those that wait for a
- * child or a gate use none.
- */
+/** Walks executions. Those that wait for a child or a gate use no capacity, and an abort does not wait for any. */
 export interface WorkerPool {
   /**
    * Queues an execution until `fill` finds capacity for it. Ignores executions that are queued or being walked, wait
@@ -22,7 +19,7 @@ export interface WorkerPool {
   givenUpFor(key: string): string | undefined;
   /** Ends the walk of an execution, without further reports; the execution is not queued any longer either. */
   lose(key: string, lost: ExecutionLost): void;
-  /** Starts queued executions, as many as there is capacity for. */
+  /** Starts queued executions, in the order of the queue, as many as there is capacity for. */
   fill(): void;
   /** The number of executions that are queued, or wait for another attempt. */
   pending(): number;

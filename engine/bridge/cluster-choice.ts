@@ -5,7 +5,7 @@ export type ClusterChoice = {
   readonly name: string;
   /** The execution cluster labels that it takes. */
   readonly labels: readonly string[];
-  /** Its share of the executions among the clusters with the same label; 0 takes none. */
+  /** Its share of the executions among the clusters that may take them; 0 takes none. */
   readonly weight: number;
 };
 

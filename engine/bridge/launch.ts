@@ -25,7 +25,6 @@ export type EngineLaunch = {
   /** Distinguishes executions that have the same name, also in another cluster or log; not unique by itself. */
   readonly launchId: string;
   readonly closure: CompiledWorkflowClosure;
-  /** A literal for each input of the workflow. */
   readonly inputs: LiteralMap;
   /** The resolved settings, merged from the request, the launch plan, the attributes and the defaults. */
   readonly config: WorkflowExecutionConfig;
@@ -66,7 +65,7 @@ const withResources = (closure: CompiledWorkflowClosure, { containers }: WorkLau
   return { ...closure, tasks };
 };
 
-/** The id of a launch: the creation time of its execution in nanoseconds, unique among executions of the same name. */
+/** The id of a launch: the creation time of its execution in nanoseconds. */
 export const launchIdOf = ({ createdAt }: { readonly createdAt?: Timestamp | undefined }): string =>
   createdAt === undefined ? '' : String(createdAt.seconds * 1_000_000_000n + BigInt(createdAt.nanos));
 

@@ -26,7 +26,7 @@ export type FeedReaderOptions = {
   readonly name: string;
   readonly workers: WorkerPool;
   readonly active: ActiveExecutions;
-  /** The most executions that are walked at a time, without those that wait for a child or a gate. */
+  /** Number of executions to walk at a time, without those that wait for a child or a gate. */
   readonly capacity: number;
   /** Ends when there is no work for this engine, nor for others that it could take over from. */
   readonly untilIdle: boolean;
@@ -70,7 +70,6 @@ export class FeedReader implements Poller {
     this.#options = options;
   }
 
-  /** Called when capacity may be free again. */
   hurry(): void {
     const free = this.#free();
     if (free === this.#sentFree) return;

@@ -24,7 +24,6 @@ const LIFE_S = 60;
 
 const { getOAuth2Metadata, getPublicClientConfig } = AuthMetadataService.method;
 
-/** Reads from the control plane the issuer of tokens for it, with their scopes and audience. */
 const issuerOf = async (plane: ControlPlane, tokenUrl: string | undefined): Promise<Issuer> => {
   const signal = AbortSignal.timeout(ANSWER_MS);
   const client = createClient({ ...plane, getToken: undefined, concurrency: 2, signal });
@@ -44,7 +43,7 @@ const issuerOf = async (plane: ControlPlane, tokenUrl: string | undefined): Prom
   }
 };
 
-/** Scopes for people: identity and refresh tokens. Issuers refuse them to clients. */
+/** Scopes for people: identity and refresh tokens. Issuers may refuse them to clients. */
 const OF_PEOPLE: ReadonlySet<string> = new Set(['offline', 'offline_access', 'openid', 'profile', 'email']);
 
 const issue = async (plane: ControlPlane, { id, secret, tokenUrl }: ClientCredentials): Promise<IssuedToken> => {

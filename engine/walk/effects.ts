@@ -80,12 +80,12 @@ export type Effect =
     };
 
 /**
- * The simulated run of a graph of nodes, of one node or of a part of it. It is a generator without side effects: it
- * yields the operations that it needs, such as sending an event, and its caller performs them.
+ * The simulated run of a graph of nodes, of one node or of a part of it. It is a generator that yields the operations
+ * that it needs, such as sending an event; its caller performs them.
  *
  * A walk proceeds in rounds. Each round yields effects that can be performed concurrently, and the walk continues when
- * all of them are done. So, but for the effects that wait, the content of a round depends only on the graph and the
- * seed, not on how fast the answers come.
+ * all of them are done. So, but for the effects that wait, the content of a round does not depend on how fast the
+ * answers come.
  */
 export type Walk<Result> = Generator<readonly Effect[], Result, void>;
 

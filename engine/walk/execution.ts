@@ -30,7 +30,7 @@ export function* walkExecution(run: ExecutionWalk, closure: CompiledWorkflowClos
   yield* reportWorkflow(run, Phase.RUNNING);
   const end = yield* walkGraph(run, position, workflow, inputs);
   if (end.kind !== 'failed' && run.known.workflowPhase === Phase.FAILING) {
-    // Another engine has reported the failure. The control plane keeps its error, and accepts no success any more.
+    // An earlier walk has reported the failure. The control plane keeps its error, and accepts no success any more.
     yield* reportWorkflow(run, Phase.FAILED);
     return Phase.FAILED;
   }

@@ -61,7 +61,7 @@ const readOrder = (workflow: CompiledWorkflow): GraphOrder => {
 
 const orders = new WeakMap<CompiledWorkflow, GraphOrder>();
 
-/** The order of a graph, from its connections and bindings; cached. */
+/** The order of a graph; cached. */
 export const orderOf = (workflow: CompiledWorkflow): GraphOrder => {
   const order = orders.get(workflow) ?? readOrder(workflow);
   orders.set(workflow, order);

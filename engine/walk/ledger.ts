@@ -26,7 +26,7 @@ export type OpenEntities = {
 export interface Ledger {
   noteNode(event: NodeExecutionEvent): void;
   noteTask(event: TaskExecutionEvent): void;
-  /** Notes a child execution of a node, before it is launched, so that an abort of the node can terminate it. */
+  /** Notes a child execution of a node, so that an abort of the node can terminate it. */
   noteChild(nodeId: string, child: WorkflowExecutionIdentifier): void;
   openNode(node: OpenNode): void;
   openTask(task: OpenTask): void;

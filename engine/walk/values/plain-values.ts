@@ -7,7 +7,7 @@ type Schema = Readonly<Record<string, JsonValue>>;
 
 const WORDS = ['amber', 'basalt', 'cedar', 'delta', 'ember', 'fjord', 'garnet', 'harbour', 'iris', 'juniper'];
 
-/** Maximum nesting of fields of data classes: a schema may refer to itself. */
+/** Depth limit of a value by a JSON schema, which may refer to itself. */
 const DEEPEST = 8;
 
 export const randomWord = (draw: RandomSource): string =>
@@ -56,7 +56,7 @@ const OF_TYPE: Readonly<Record<string, OfSchema>> = {
   object: ofProperties,
 };
 
-/** A value that matches a JSON schema: the first variant or enum value, all properties, one item. */
+/** A value by a JSON schema: the first variant or enum text, all properties, one item. */
 const ofSchema: OfSchema = (draw, unresolved, root, depth) => {
   const schema = resolveSchema(unresolved, root);
   const [variant] = Array.isArray(schema['anyOf']) ? schema['anyOf'] : [];
