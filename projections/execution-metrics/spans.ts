@@ -93,7 +93,7 @@ const taskNodeSpans = async (at: At): Promise<Spans> => {
   ];
 };
 
-/** Spans of a branch node. One child was chosen; the others, where the engine reports them, were skipped. */
+/** Spans of a branch node. At most one child was chosen; the others, where the engine reports them, were skipped. */
 const branchSpans = async (at: At): Promise<Spans> => {
   const children = await childrenOf(at);
   const chosen = children.find(({ closure }) => closure?.phase !== NodePhase.SKIPPED) ?? children[0];

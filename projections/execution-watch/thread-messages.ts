@@ -29,7 +29,7 @@ export type WatchQuestion =
 export type WatchReply = {
   /** Reply to `begin`: the first answers lead to this position; the topic has the answers after it. */
   readonly position?: bigint;
-  /** Reply to `begin`: nothing can change after the first answers. */
+  /** Reply to `begin`: the watched execution has ended. */
   readonly isEnded?: boolean;
   /** Reply to `more`. */
   readonly answers?: readonly SentAnswer[];

@@ -4,7 +4,7 @@ import type { WatchAnswer } from './answers.js';
 /** The beginning of a watch: the first answers, and the position of the log up to which they have the changes. */
 export type WatchStart = {
   readonly position: bigint;
-  /** True when nothing can change after that. */
+  /** True when the execution has ended. */
   readonly isEnded: boolean;
   /** The state at the position, or the changes up to it; empty for the state of a list, which the views have. */
   readonly first: AsyncIterable<WatchAnswer, void> | Iterable<WatchAnswer, void>;
@@ -25,7 +25,7 @@ export interface Watched {
    */
   begin(after: bigint | undefined): Promise<WatchStart>;
   /**
-   * The answers for an event of the log, which come in their order; none for an event that was folded before.
+   * The answers for an event. Events come in the order of the log.
    *
    * @throws {Fault} as `begin`.
    */

@@ -39,7 +39,7 @@ const scopeOf = ({ project, domain, labels }: ExecutionFilter): ListScope => {
 /**
  * Makes the test of a filter for single documents.
  *
- * @throws {RpcError} INVALID_ARGUMENT naming what is wrong with the filter, and when it names another entity.
+ * @throws {RpcError} INVALID_ARGUMENT naming what is wrong with the filter, such as a column that executions lack.
  */
 export const executionTest = (filter: ExecutionFilter): ((document: StoredDocument) => boolean) => {
   const { where, unlessNamed = [] } = scopeOf(filter);

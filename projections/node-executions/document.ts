@@ -11,7 +11,7 @@ import { inferredEnd, SUCCEEDED } from '../query/inferred-end.js';
 
 /** A node execution, folded from its events. */
 export type NodeDocument = {
-  /** The closure has the last result that the engine reported, in any phase. */
+  /** The closure has the result that the engine reported, in any phase. */
   readonly node: NodeExecution;
   /** Key of the node or task execution that it belongs to; empty for a node of the workflow itself. */
   readonly parent: string;

@@ -79,8 +79,8 @@ const isPhaseChange = ({ closedBy }: NodeDocument, { phase }: NodeEventFields, {
   !samePhase || (closedBy !== '' && TERMINAL.has(phase));
 
 /**
- * Adds the reported result. An event that repeats the phase sets a result only where there was none; a new phase
- * replaces it.
+ * Adds the reported result. With a repeated phase it is added only where there was none; with a new phase it replaces
+ * an earlier one.
  *
  * Outputs sent inside the event are shown in the closure as they are: they are stored in the log, so there is no
  * location that could be shown instead. Lists omit them.

@@ -19,7 +19,7 @@ const CONSOLE_PHASES: ReadonlySet<string> = new Set(['PAUSED', 'UNKNOWN', 'WAITI
 /** Functions whose value is a pattern or a part of a text. */
 const OF_PATTERNS: ReadonlySet<string> = new Set(['contains', 'not_like']);
 
-/** Refuses a value that the column never has: a filter on it would find nothing, or leave nothing out. */
+/** Refuses a value that the column never has. */
 const assertPossible = (piece: FilterPiece, { field, values }: Column): void => {
   if (values === undefined || OF_PATTERNS.has(piece.function)) return;
   const isKnown = (text: string): boolean => values.includes(text) || (field === 'phase' && CONSOLE_PHASES.has(text));

@@ -25,7 +25,7 @@ const trigramsOf = (text: string): readonly string[] => {
   return [...new Set(Array.from({ length: starts }, (_, at) => characters.slice(at, at + TRIGRAM_LENGTH).join('')))];
 };
 
-/** True when a text has too many trigrams to index. */
+/** True for a text that is too long to index. */
 export const isLong = (text: string): boolean => text.length > MAX_INDEXED_TEXT;
 
 /** Indexed in place of the trigrams of a long text; no trigram is empty. */
