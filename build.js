@@ -177,7 +177,7 @@ const licences = (inputs) =>
   }).join(`\n${'-'.repeat(80)}\n\n`);
 
 /**
- * The sources that are started, in groups of those that share code. What every start of `serve` needs shares none with
+ * The sources that are started, in groups of those that share code. What most starts of `serve` need shares none with
  * the others: it would be cut into many more files, for each set of threads that use a piece of it.
  */
 const groupsOf = (sources) => {

@@ -41,7 +41,7 @@ export const durationOf = (text: string): Duration => {
   return create(DurationSchema, { seconds: nanos / NANOS_PER_SECOND, nanos: Number(nanos % NANOS_PER_SECOND) });
 };
 
-/** A duration in seconds, such as `1.5s`, without rounding; {@link durationOf} reads it unless it is negative. */
+/** A duration in seconds, such as `1.5s`, without rounding. */
 export const textOfDuration = ({ seconds, nanos }: Duration): string => {
   if (nanos === 0) return `${seconds}s`;
   const total = seconds * NANOS_PER_SECOND + BigInt(nanos);

@@ -14,7 +14,7 @@ const ofFloat = (value: number): number | string => (Number.isFinite(value) ? va
 
 const NANOS_PER_MS = 1_000_000;
 
-/** A time with its milliseconds, or with its nanoseconds where it is more exact. */
+/** A time with its milliseconds, and with more digits where it is more exact. */
 const ofTime = (at: Timestamp): unknown =>
   at.nanos % NANOS_PER_MS === 0 ? timestampDate(at).toISOString() : toJson(TimestampSchema, at);
 

@@ -58,7 +58,7 @@ const booleanOf = (value: unknown): boolean => {
 const FIRST_YEAR = 1;
 const LAST_YEAR = 9_999;
 
-/** True unless a text begins with a day that the calendar lacks: `Date` takes February 30 for March 2. */
+/** False for a text that begins with a day such as February 30, which `Date` takes for March 2. */
 const hasDay = (text: string): boolean => {
   const [day] = /^\d{4}-\d{2}-\d{2}/u.exec(text) ?? [];
   const at = day === undefined ? NaN : Date.parse(`${day}T00:00:00Z`);
