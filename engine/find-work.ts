@@ -21,7 +21,10 @@ export const STARTED = [
 
 type Scope = { readonly project: string; readonly domain: string };
 
-/** Finds executions in some phases, the oldest of each project and domain first. */
+/**
+ * Finds executions in some phases, the oldest of each project and domain first. Archived executions, and those of
+ * archived projects, are not found.
+ */
 export type FindWork = (phases: readonly WorkflowExecution_Phase[]) => AsyncGenerator<Execution>;
 
 async function* inScope(client: InterfaceClient, scope: Scope, filters: string): AsyncGenerator<Execution> {

@@ -50,8 +50,8 @@ const generatedLabels = ({ id, closure }: EngineLaunch): Readonly<Record<string,
 });
 
 /**
- * Makes name, labels, annotations and finalizer of the object of a launch. Generated labels win over those of the
- * execution, because engines pass their own generated labels on to the executions that they launch.
+ * Makes the metadata of the object of a launch. Generated labels win over those of the execution, because engines pass
+ * their own generated labels on to the executions that they launch.
  */
 export const objectMetadata = (launch: EngineLaunch, options: MetadataOptions): ObjectMetadata => {
   const { id, config, launchId } = launch;
