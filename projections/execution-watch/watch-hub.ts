@@ -16,9 +16,8 @@ import { type Opened, openSubjects, type WatchedSubject, type Subjects } from '.
  */
 export interface WatchHub {
   /**
-   * @throws {RpcError} as the watch; INVALID_ARGUMENT naming the field of the request.
-   * @throws {StreamParked} when an event of the watched execution cannot be read.
-   * @throws {StoreUnavailable} when the log cannot be read.
+   * @throws {RpcError} INVALID_ARGUMENT naming the field of the request; as `WatchHubOptions.reach`.
+   * @throws {RpcError} or {Fault} as `Watched.begin`.
    */
   readonly answer: (question: WatchQuestion) => Promise<WatchReply>;
   /** Takes the next page of the log. */

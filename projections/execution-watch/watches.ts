@@ -34,8 +34,7 @@ export interface Watches {
    * @throws {RpcError} INVALID_ARGUMENT naming the field; NOT_FOUND; RESOURCE_EXHAUSTED when there are too many
    * watchers; ABORTED when the caller reads too slowly; UNAVAILABLE when the log ends before the position after which
    * the request resumes, and when the process shuts down.
-   * @throws {StreamParked} when an event of the watched execution cannot be read.
-   * @throws {StoreUnavailable} when the log cannot be read, and when the thread has ended.
+   * @throws {Fault} as `Watched.begin`; {StoreUnavailable} also when the thread has ended.
    */
   open(request: Uint8Array, options: WatchOptions): AsyncIterable<SentAnswer>;
   close(): Promise<void>;
