@@ -63,10 +63,10 @@ const specOf = (parent: Execution, launch: Launch): ExecutionSpec => {
 };
 
 /**
- * Launches a child execution. An execution that has its name already is used in its place, because an earlier engine
- * has launched it for the same node.
+ * Launches a child execution. One that has its name already is used in its place: an earlier attempt has launched it
+ * for the same node.
  *
- * @returns the reason when the control plane refuses; `undefined` when the child execution runs or has run.
+ * @returns the reason when the control plane refuses.
  */
 export const launchChild = async (
   client: InterfaceClient,

@@ -13,7 +13,7 @@ import { type EarlierState, type EarlierNode } from './walk/run.js';
 const { listNodeExecutions, listTaskExecutions } = AdminService.method;
 const PAGE = 500;
 
-/** State of an execution that an earlier engine has left. */
+/** State of an execution that an earlier walk has left. */
 export type EarlierRun = { readonly known: EarlierState; readonly ledger: Ledger };
 
 /** The state of an execution in this phase of which no engine has reported anything. */

@@ -43,7 +43,7 @@ const whenFound = async <Answer>(reading: Promise<Answer>): Promise<Answer | und
   }
 };
 
-/** Effects that read from the server: records of earlier engines and executions, and the outputs of a launch plan. */
+/** Effects that read from the server: records of earlier walks and executions, and the outputs of a launch plan. */
 const readers = (
   client: InterfaceClient,
   execution: Execution,

@@ -94,7 +94,7 @@ const NEVER_ACCEPTED: ReadonlySet<status> = new Set([
 
 /**
  * The reason for which a walk cannot continue after a refusal. `undefined` when it can, because only the node or the
- * task of the event has ended: an earlier engine had reported the end.
+ * task of the event has ended: an earlier walk had reported the end.
  */
 const lossBy = async (
   client: InterfaceClient,

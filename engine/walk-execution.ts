@@ -180,7 +180,7 @@ export const walkActiveExecution = async (
   id: Execution['id'],
 ): Promise<void> => {
   const leasedAt = given.leasedAt(id);
-  // Reads must include all reports of earlier engines: a task that one of them has started must not be started again.
+  // Reads must include all reports of earlier walks: a task that one of them has started must not be started again.
   const needs = leasedAt === undefined ? given : { ...given, client: readingFrom(given.client, leasedAt) };
   const execution = await readExecution(needs.client, id);
   if (isExecutionEnd(phaseOf(execution))) return;

@@ -15,7 +15,7 @@ export type Situation = {
   readonly isAccepted: boolean;
   /** True when no engine has had a lease of this execution before. */
   readonly isFirstLease: boolean;
-  /** True when an earlier engine has begun the execution, by its reports. */
+  /** True when an engine has begun the execution, by its reports. */
   readonly isStarted: boolean;
   /** True while the object of a finished execution is to be kept. */
   readonly isKept: boolean;

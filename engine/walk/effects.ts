@@ -67,7 +67,7 @@ export type Effect =
       readonly reply: (outputs: readonly string[]) => void;
     }
   | {
-      /** Reads the graph that an earlier engine has reported for a dynamic node. */
+      /** Reads the graph that an earlier walk has reported for a dynamic node. */
       readonly kind: 'read-dynamic';
       readonly nodeId: string;
       readonly reply: (closure: CompiledWorkflowClosure | undefined) => void;

@@ -91,7 +91,7 @@ const advance = (progress: Progress): { readonly effects: readonly Effect[]; rea
   return { effects, ready };
 };
 
-/** The open entities of a graph, except its failure node, which an earlier engine may have started. */
+/** The open entities of a graph, except its failure node, which an earlier walk may have started. */
 const openBeside = (run: ExecutionWalk, position: GraphPosition, { template }: CompiledWorkflow): OpenEntities =>
   run.ledger.open(position.parent, template?.failureNode && nodeAt(position, template.failureNode).id);
 

@@ -29,7 +29,7 @@ type TaskFields = Omit<MessageInitShape<typeof TaskExecutionEventSchema>, '$type
 type WorkflowFields = Omit<MessageInitShape<typeof WorkflowExecutionEventSchema>, '$typeName'>;
 
 /**
- * Order of the phases in a life cycle. Phases that an earlier engine has reported are neither reported again nor noted
+ * Order of the phases in a life cycle. Phases that an earlier walk has reported are neither reported again nor noted
  * in the ledger: the ledger starts with everything that was open, and noting an old phase would reopen what has ended.
  */
 const NODE_RANK: Readonly<Partial<Record<NodePhase, number>>> = {
@@ -103,7 +103,7 @@ const nodeEvent = (run: ExecutionWalk, node: OpenNode, phase: NodePhase, fields:
     ...(node.parent ? { parentNodeMetadata: { nodeId: node.parent } } : {}),
   });
 
-/** Reports a phase of a node, unless an earlier engine has reported this phase or a later one. */
+/** Reports a phase of a node, unless an earlier walk has reported this phase or a later one. */
 export function* reportNode(run: ExecutionWalk, at: NodeAt, phase: NodePhase, fields: NodeFields = {}): Walk<void> {
   const { parent, isInDynamic } = at.position;
   const open = { id: at.id, specNodeId: at.node.id, parent, retryGroup: parent ? String(PARENT_ATTEMPT) : '' };
@@ -136,7 +136,7 @@ const taskEvent = (run: ExecutionWalk, task: OpenTask, phase: TaskPhase, fields:
     eventVersion: 1,
   });
 
-/** Reports a phase of a task attempt, unless an earlier engine has reported this phase or a later one. */
+/** Reports a phase of a task attempt, unless an earlier walk has reported this phase or a later one. */
 export function* reportTask(
   run: ExecutionWalk,
   attemptRef: AttemptAt,

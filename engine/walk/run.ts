@@ -14,7 +14,7 @@ import { PARENT_ATTEMPT, uniqueNodeId } from './ids.js';
 import { type Ledger } from './ledger.js';
 import { type Literals } from './values/literal-values.js';
 
-/** State that an earlier engine has reported, as far as this engine has read it. */
+/** State that an earlier walk has reported, as far as this engine has read it. */
 export type EarlierState = {
   readonly workflowPhase: WorkflowExecution_Phase;
   readonly nodes: ReadonlyMap<string, EarlierNode>;

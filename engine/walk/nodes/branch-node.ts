@@ -38,7 +38,7 @@ export function* walkBranch(
   return yield* run.walkNode(run, position, choice.taken, given.values);
 }
 
-/** Reports a node as skipped, unless an earlier engine has reported it. */
+/** Reports a node as skipped, unless an earlier walk has reported it. */
 export function* skip(run: ExecutionWalk, position: GraphPosition, node: Node): Walk<void> {
   const at = nodeAt(position, node);
   if (!run.known.nodes.has(at.id)) yield* reportNode(run, at, Phase.SKIPPED);

@@ -107,7 +107,7 @@ export function* walkDynamic(
   return end;
 }
 
-/** The closure that an earlier engine has reported for the node, which may differ from the one of this engine. */
+/** The closure that an earlier walk has reported for the node, which may differ from `compiled`. */
 function* reportedClosure(
   run: ExecutionWalk,
   at: NodeAt,

@@ -44,10 +44,9 @@ export const childIdOf = (run: ExecutionWalk, nodeId: string, element?: number):
   });
 
 /**
- * Launches a child execution. An execution that has its name already is used in its place, because an earlier engine
- * has launched it for the same node.
+ * Launches a child execution. One that has its name already is used in its place.
  *
- * @returns the reason when the control plane refuses; `undefined` when the child execution runs or has run.
+ * @returns the reason when the control plane refuses.
  */
 export function* beginChild(
   run: ExecutionWalk,

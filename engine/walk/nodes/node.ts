@@ -57,7 +57,7 @@ function* walkTarget(run: ExecutionWalk, at: NodeAt, given: Given): Walk<WalkOut
   return { kind: 'failed', error: failure('NoTarget', `${at.id} has nothing to run`) };
 }
 
-/** The result of a node that an earlier engine has walked. */
+/** The result of a node that an earlier walk has ended. */
 function* remembered(at: NodeAt, known: EarlierNode): Walk<WalkOutcome> {
   if (known.phase === Phase.SKIPPED) return { kind: 'skipped' };
   if (known.phase === Phase.SUCCEEDED || known.phase === Phase.RECOVERED) {

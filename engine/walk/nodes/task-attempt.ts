@@ -81,7 +81,7 @@ export function* endAttempt(run: ExecutionWalk, attemptRef: AttemptAt, end: Walk
     yield* reportTask(run, attemptRef, Phase.SUCCEEDED, { ...withOutputs(end.outputs), logs });
 }
 
-/** The result of this attempt: the one that an earlier engine has reported, otherwise one by the seed. */
+/** The result of this attempt: the one that an earlier walk has reported, otherwise one by the seed. */
 function* resultOf(run: ExecutionWalk, attemptRef: AttemptAt, template: TaskTemplate): Walk<WalkOutcome> {
   const known = run.known.tasks.get(taskKey(attemptRef.at.id, attemptRef.attempt));
   const error = simulateFailure(run, attemptRef);
