@@ -10,7 +10,7 @@ export type EngineOptions = ControlPlane & {
   readonly failureProbability: number;
   /** Seed of outputs and failures. */
   readonly seed: string;
-  /** Gates open by themselves (`auto`) or wait for their signal (`wait`). */
+  /** Gates open by themselves (`auto`), or wait for their signal or time (`wait`). */
   readonly gates: 'auto' | 'wait';
   /** Folder of compiled closures, one for each dynamic task. */
   readonly dynamicDirectory?: string | undefined;

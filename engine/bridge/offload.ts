@@ -7,7 +7,7 @@ import { type WorkflowObject } from './object/workflow-object.js';
 
 /** A store that the engines read, for contents that are too large for an object. */
 export interface Offloads {
-  /** Contents of more bytes, encoded, are stored; smaller ones stay in the object. */
+  /** Contents of more bytes, encoded, are stored; others stay in the object. */
   readonly aboveBytes: number;
   /**
    * Stores a content; the same path always has the same bytes.

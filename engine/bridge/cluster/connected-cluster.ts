@@ -17,7 +17,7 @@ const WATCH_SECONDS = 290;
 const SERVER_WITHOUT_FILE = 'http://localhost:8080';
 
 /**
- * Connects to a cluster as kubectl would.
+ * Makes the client of a cluster, which it chooses as kubectl would.
  *
  * @throws {Error} when there is neither kubeconfig nor service account, the file cannot be read, or it has no such
  *   context.
