@@ -11,7 +11,7 @@ import { ANSWER_DEPTH } from '../../services/kernel/encoding/answer-depth.js';
 import type { Call, Route } from '../../services/kernel/rpc.js';
 
 /**
- * Calls another read method of the API for the same caller.
+ * Calls another read method of the API. Permissions are not checked.
  *
  * @throws {RpcError} as that method does.
  */

@@ -2,7 +2,7 @@
 export const enumName = (names: Readonly<Record<number, string>>, value: number): string =>
   names[value] ?? String(value);
 
-/** The names of all values of an enum, ascending. */
+/** The names of all values of an enum, in alphabetical order. */
 export const enumNames = (names: Readonly<Record<string, string | number>>): readonly string[] =>
   Object.values(names)
     .filter((each) => typeof each === 'string')

@@ -21,8 +21,8 @@ export type FoldUnprojected = (
 ) => Promise<readonly StoredDocument[]>;
 
 /**
- * Read-your-writes: a read waits until the views contain what its caller must see, and reports the position that the
- * answer is based on.
+ * Read-your-writes: a read waits for a limited time until the views contain what its caller must see, and reports the
+ * position that the answer is based on.
  */
 export interface Freshness {
   /**
