@@ -233,7 +233,7 @@ export class FeedReader implements Poller {
     this.#send({ case: 'heartbeat', value: { askOtherWork: untilIdle } });
   }
 
-  /** An answer counts when nothing has happened since the question. */
+  /** An answer counts when nothing has happened since the last question. */
   #renewed({ hasOtherWork = true }: WorkRenewed): void {
     const { untilIdle, workers } = this.#options;
     if (!untilIdle) return;
