@@ -109,7 +109,7 @@ type ListProps = {
 
 const List = ({ scope, schedules, expressions }: ListProps): ReactNode =>
   schedules.length === 0 ? (
-    <Empty>No launch plan has a schedule here.</Empty>
+    <Empty>No launch plan with a schedule was ever active here.</Empty>
   ) : (
     schedules.map((schedule) => {
       const { name = '' } = schedule.id ?? {};
@@ -117,7 +117,7 @@ const List = ({ scope, schedules, expressions }: ListProps): ReactNode =>
     })
   );
 
-/** Reads the expressions from the active versions of launch plans: a schedule is that of the active version. */
+/** Reads the expressions of schedules from the active versions of launch plans, by the name of the launch plan. */
 const useExpressions = (scope: Scope): Expressions => {
   const filters = 'eq(state,ACTIVE)+ne(schedule_type,NONE)';
   const { data } = useQuery(rpcQuery(AdminService.method.listLaunchPlans, { id: scope, filters, limit: MAX_PLANS }));

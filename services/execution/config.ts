@@ -116,8 +116,7 @@ export const resolveConfig = (sources: ConfigSources): WorkflowExecutionConfig =
   const { spec, plan, attributes, platform, principal } = sources;
   const specificLevels: readonly ConfigLevel[] = [spec, ...(plan ? [plan] : []), ...attributes];
   const config = mergedConfig([...specificLevels, platform]);
-  // The deprecated role fields come before the platform's value, and count only where no other level has a security
-  // context.
+  // The deprecated role fields come before the platform's value, and count only where no other level names an identity.
   const securityContext =
     first(specificLevels, 'securityContext', hasIdentity) ?? oldSecurityContext(spec, plan) ?? config.securityContext;
   return { ...config, securityContext: withRunAs(securityContext, principal) };

@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 
 const PAUSE_MS = 20;
-/** No state takes this long, however busy the machine is; the timeout of an end-to-end test is a little longer. */
+/** No state takes this long, however busy the machine is. The timeouts of end-to-end tests are longer. */
 const LIMIT_MS = 100_000;
 
 /**

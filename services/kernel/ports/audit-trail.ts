@@ -34,7 +34,7 @@ export type AuditEntry = {
    */
   readonly reason: string;
   readonly requestId: string;
-  /** The position of the log that the answer reflects; absent where nothing was recorded. */
+  /** The position of the log that the answer reflects; absent where it reflects none. */
   readonly position: bigint | undefined;
 };
 

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -21,6 +21,7 @@ const isRemoved = (folder: string): boolean => {
  */
 export const setup = (): (() => void) => {
   const folder = mkdtempSync(join(tmpdir(), 'flightlog-tests-'));
+  chmodSync(folder, 0o755); // some tests run as another user
   process.env['TMPDIR'] = folder;
   return () => {
     const isKept = Boolean(process.exitCode) || !isRemoved(folder);

@@ -28,7 +28,7 @@ const streamsOf = (name: string): readonly StreamName[] => {
   ];
 };
 
-/** With the long names, some or all stream names would exceed 512 bytes, and have a hash instead of a component. */
+/** With the long names, some or all stream names would exceed 512 bytes, and have a hash in them. */
 const NAMES = ['hello.hello', 'a:b', '~', 'ü'.repeat(60), ...[390, 420, 440, 500, 600].map((size) => 'x'.repeat(size))];
 
 describe('the partition of a stream', () => {
