@@ -111,6 +111,16 @@ export const reachAcknowledged = async (
   await following.reached(acknowledged.ofPrefix(`${category}-`) ?? 0n, ACKNOWLEDGED_WAIT_MS);
 };
 
+/**
+ * Checks that everything that was recorded at the start has been folded, so that nothing is missing.
+ *
+ * @param dataName as for {@link reachMinPosition}.
+ * @throws {RpcError} UNAVAILABLE otherwise.
+ */
+export const assertRead = (following: Pick<LogFollower, 'hasReached'>, dataName: string): void => {
+  if (!following.hasReached(0n)) throw new RpcError('UNAVAILABLE', `${dataName} are still being read: try again later`);
+};
+
 /** Feeds all folds from one subscription to the log. The caller closes it. */
 export const followFolds = (
   log: EventLog,

@@ -5,6 +5,7 @@ import type { Acknowledged, Folded } from '../kernel/ports/sessions.js';
 import type { StreamName } from '../kernel/stream.js';
 import type { OnParked } from '../kernel/log-readers/parkable-fold.js';
 import {
+  assertRead,
   type FoldedStreams,
   foldedStreams,
   type LogFollower,
@@ -35,7 +36,8 @@ export interface RecordedAttributes {
   /**
    * Reads for a List: includes the position that the caller asks for. Waits briefly for all acknowledged events.
    *
-   * @throws {RpcError} UNAVAILABLE when the caller's position has not been reached in time.
+   * @throws {RpcError} UNAVAILABLE when the caller's position has not been reached in time, or the events that were
+   *   recorded at the start have not been read yet.
    */
   ofAll(call: Call): Promise<readonly AttributesState[]>;
 }
@@ -93,6 +95,7 @@ export const recordedAttributes = (options: RecordedAttributesOptions): Recorded
     ofAll: async (call) => {
       await reachMinPosition(following, call, DATA_NAME);
       await reachAcknowledged(following, acknowledged, ATTRIBUTES_CATEGORY);
+      assertRead(following, DATA_NAME);
       call.answeredAt(following.position());
       return [...fold.entries.values()].map(({ state }) => state);
     },

@@ -1,6 +1,6 @@
 import type { StreamName } from '../kernel/stream.js';
 import type { Acknowledged, Folded } from '../kernel/ports/sessions.js';
-import { type Call, RpcError } from '../kernel/rpc.js';
+import type { Call } from '../kernel/rpc.js';
 import type { OnParked } from '../kernel/log-readers/parkable-fold.js';
 import { ROLE_BINDING_CATEGORY, roleBindingCodec, roleBindingStream } from '../role-binding/events.js';
 import {
@@ -10,6 +10,7 @@ import {
   type RoleBindingState,
 } from '../role-binding/state.js';
 import {
+  assertRead,
   type FoldedStreams,
   foldedStreams,
   type LogFollower,
@@ -37,6 +38,9 @@ export interface RoleBindings {
    */
   all(call: Call): Promise<readonly GrantedRole[]>;
 }
+
+/** The name of the data that is read, for errors. */
+const DATA_NAME = 'the role bindings';
 
 const READY_WAIT_MS = 10_000;
 
@@ -66,12 +70,6 @@ const bindingsIn = ({ state }: Folded<RoleBindingState>): readonly GrantedRole[]
 export const roleBindings = ({ fold, following, acknowledged }: RoleBindingsOptions): RoleBindings => {
   const known = new WeakMap<Folded<RoleBindingState>, readonly GrantedRole[]>();
 
-  /** @throws {RpcError} UNAVAILABLE until everything that was recorded at the start is folded. */
-  const assertRead = (): void => {
-    if (!following.hasReached(0n))
-      throw new RpcError('UNAVAILABLE', 'the role bindings are still being read: try again later');
-  };
-
   const rolesIn = (stream: StreamName): readonly GrantedRole[] => {
     const entry = fold.isParked(stream) ? undefined : fold.entries.get(stream);
     if (entry === undefined) return NONE;
@@ -84,15 +82,15 @@ export const roleBindings = ({ fold, following, acknowledged }: RoleBindingsOpti
     readerOf: (principal) => {
       const stream = roleBindingStream(principal);
       return () => {
-        assertRead();
+        assertRead(following, DATA_NAME);
         return rolesIn(stream);
       };
     },
     ready: () => following.reached(0n, READY_WAIT_MS),
     all: async (call) => {
-      await reachMinPosition(following, call, 'the role bindings');
+      await reachMinPosition(following, call, DATA_NAME);
       await reachAcknowledged(following, acknowledged, ROLE_BINDING_CATEGORY);
-      assertRead();
+      assertRead(following, DATA_NAME);
       call.answeredAt(following.position());
       return [...fold.entries.keys()].flatMap(rolesIn);
     },
