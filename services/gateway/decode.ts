@@ -9,7 +9,7 @@ const undecodable = (type: DescMessage, fault: string): RpcError =>
 /**
  * Checks that bytes are a valid message of a type, which they may not be although {@link decode} decodes them.
  *
- * @throws {RpcError} INVALID_ARGUMENT naming the field and the byte offset.
+ * @throws {RpcError} INVALID_ARGUMENT with the fault and its byte offset.
  */
 export const assertDecodable = (type: DescMessage, bytes: Uint8Array): void => {
   const fault = wireFault(type, bytes);
@@ -19,7 +19,7 @@ export const assertDecodable = (type: DescMessage, bytes: Uint8Array): void => {
 /**
  * Decodes a request. Some bytes that are not a valid message are decoded, too: see {@link decodeStrictly}.
  *
- * @throws {RpcError} INVALID_ARGUMENT naming the field and the byte offset.
+ * @throws {RpcError} INVALID_ARGUMENT with the fault.
  */
 export const decode = <Type extends DescMessage>(type: Type, bytes: Uint8Array): MessageShape<Type> => {
   try {
@@ -33,7 +33,7 @@ export const decode = <Type extends DescMessage>(type: Type, bytes: Uint8Array):
  * Decodes a request that was authorized by its bytes, as large ones are. The decoder of the library takes bytes that
  * are not valid, such as a field of another wire type, and reads other names in them than the authorization did.
  *
- * @throws {RpcError} INVALID_ARGUMENT naming the field and the byte offset, when the bytes are not valid.
+ * @throws {RpcError} INVALID_ARGUMENT with the fault and its byte offset.
  */
 export const decodeStrictly = <Type extends DescMessage>(type: Type, bytes: Uint8Array): MessageShape<Type> => {
   assertDecodable(type, bytes);

@@ -38,7 +38,7 @@ const open = (endpoint: Endpoint, { request, onQueued }: Item, parent: Dispatche
     transport: parent.transport,
     callersPackage: parent.callersPackage,
     startedAt: performance.now(),
-    deadline: undefined, // that of the call ends all its items
+    deadline: undefined, // the call that carries the items has one
     header: headerOfItem(parent),
     peer: parent.peer,
     certificate: parent.certificate,

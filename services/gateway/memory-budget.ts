@@ -250,14 +250,14 @@ export const lazyReservation = (
   };
 };
 
-/** Opens the memory budget of a process for answers that callers have not read, shared by all transports. */
+/** Opens a memory budget for answers that callers have not read. */
 export const answerBudget = (limits: MemoryBudgetLimits): MemoryBudget =>
   openBudget(
     limits,
     exhaustedError((where) => `too many answers wait to be read ${where}: read them, or ask for less at a time`),
   );
 
-/** Opens the memory budget of a process for requests that are received or processed, shared by all transports. */
+/** Opens a memory budget for requests that are received or processed. */
 export const requestBudget = (limits: MemoryBudgetLimits): MemoryBudget =>
   openBudget(
     limits,

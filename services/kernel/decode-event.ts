@@ -19,7 +19,7 @@ export const readingEvent = <Result>({ stream, position }: RecordedEvent, read: 
 /**
  * Decodes an event of a stream.
  *
- * @throws {StreamParked} when its type or schema is unknown, or its bytes do not match its type.
+ * @throws {StreamParked} when this release cannot decode it.
  */
 export const decodeEvent = <Event>(codec: EventCodec<Event>, event: RecordedEvent): Event =>
   readingEvent(event, () => codec.decode(event.type, event.data, schemaOf(event)));

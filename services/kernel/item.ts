@@ -15,7 +15,7 @@ export type Item = {
 
 /** The answer to an item. */
 export type ItemAnswer = {
-  /** As `flightlog-position`; empty when the request failed before it was decided. */
+  /** As `flightlog-position`; empty without one. */
   readonly position: string;
   /** An encoded `google.rpc.Status`; `undefined` when the request succeeded. */
   readonly status: Uint8Array | undefined;

@@ -74,15 +74,15 @@ export const callerDisconnected = (): RpcError => new RpcError('CANCELLED', 'the
 
 /** A call in progress, on any transport: one request, or a stream of them. */
 export interface Call {
-  /** The authenticated caller; empty when there is no authentication. */
+  /** The authenticated caller; empty without one. */
   readonly principal: string;
-  /** The identity and the permissions of the caller; `undefined` where every caller may do everything. */
+  /** The identity and the permissions of the caller; `undefined` for a call that is not authenticated. */
   readonly caller?: Caller | undefined;
   /** The `x-request-id` that the client sent, or a new one. The events, log lines and audit of the call have it. */
   readonly requestId: string;
   /** The W3C trace context (`traceparent`): where tracing is on, that of the call's own span; else the caller's. */
   readonly traceParent?: string | undefined;
-  /** Reads include at least the events up to this position, or answer UNAVAILABLE. */
+  /** Reads include at least the events up to this position, or fail. */
   readonly minPosition?: bigint | undefined;
   /** The idempotency key of the request, as the client sent it. */
   readonly idempotencyKey?: string | undefined;

@@ -70,7 +70,7 @@ const readPage = async (path: string, folder: URL): Promise<Buffer> => {
   return Buffer.from(page.toString().replace('<head>', `<head><base href="${rootFrom(path)}">`));
 };
 
-/** True for the paths of the console: its page, which is the same for each of its views, and its assets. */
+/** True for the paths of the console: its views and its assets. */
 export const isConsolePath = (path: string): boolean => path === '/console' || path.startsWith('/console/');
 
 /** The file of the console at a path, from the folder where it is built; the page, where the path names no asset. */

@@ -22,7 +22,7 @@ const MAX_TEXT = 256;
 /** Cuts a text of a request, or with a part of it, to the length that is recorded. */
 export const recordedText = (text: string): string => text.slice(0, MAX_TEXT);
 
-/** The address of the client; behind a proxy, the last one that the proxy has added. */
+/** The address of the client; behind a proxy, the last one in `X-Forwarded-For`, if that is sent. */
 export const addressOf = (
   { header, peer }: Pick<DispatchedCall, 'header' | 'peer'>,
   isBehindProxy: boolean,

@@ -11,8 +11,7 @@ const admit = <Answer>(call: DispatchedCall, caller: Caller, next: () => Promise
 /**
  * Authenticates the caller, unless the RPC requires nothing. Without authentication, `principal` stays empty.
  *
- * @throws {RpcError} UNAUTHENTICATED without valid credentials, such as a token or a client certificate; UNAVAILABLE
- * when the issuer of the token must be asked and cannot be reached.
+ * @throws the errors of {@link Authentication.callerOf}.
  */
 export const authenticate =
   (authentication: Authentication | undefined): Interceptor =>

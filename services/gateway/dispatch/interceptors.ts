@@ -31,8 +31,7 @@ export type InterceptorServices = {
 };
 
 /**
- * Lists all interceptors of a call, the outermost first. Those before `receive` see only the headers of the call; those
- * after it also see the request.
+ * Lists all interceptors of a call, the outermost first. The call has its request once `receive` has passed it on.
  */
 export const interceptorsOf = (services: InterceptorServices): readonly Interceptor[] => [
   ...(services.observers ?? []),

@@ -32,8 +32,8 @@ const fail = (span: Span, thrown: unknown, { endpoint: { method } }: DispatchedC
 };
 
 /**
- * Makes one OpenTelemetry span for each call, a child of the caller's span. Events and log lines of the call carry the
- * trace context of this span.
+ * Makes one OpenTelemetry span for each call, a child of the caller's span if it sends one. The events of the call and
+ * its line in the request log carry the trace context of this span.
  */
 export const spans =
   (tracer: Tracer): Interceptor =>

@@ -110,8 +110,7 @@ const nameFieldsOf = (input: DescMessage, target: TargetFields): NameFields => {
 };
 
 /**
- * Makes a function that finds the resource that a request of this message type names. It takes the decoded message or,
- * on the hot path, its bytes.
+ * Makes a function that finds the resource that a request of this message type names.
  *
  * @throws {Error} when the type does not have the fields, or not all in one message.
  */

@@ -89,7 +89,7 @@ const answers = async function* (
  */
 export const reflection = (): Endpoint => {
   const aliases = PACKAGES.filter((name) => name !== OWN_PACKAGE).map((alias) => ({ packageName: OWN_PACKAGE, alias }));
-  // Made for the first request: to encode all files is a twentieth of the work of a start, and few clients ask.
+  // Made for the first request, so that the start does not wait for it: few clients ask.
   let files: ReflectedFiles | undefined;
   const filesNow = (): ReflectedFiles =>
     (files ??= reflectedFiles(

@@ -41,8 +41,8 @@ const servedBy = (
  * Serves every RPC of the interface over gRPC, under both package names by the same handlers, and the health check and
  * reflection: https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md
  *
- * Requests reach the handlers undecoded, so that malformed bytes become INVALID_ARGUMENT and not INTERNAL. Pings are
- * answered however often they come, also on an idle connection.
+ * Malformed bytes become INVALID_ARGUMENT and not INTERNAL. Pings are answered however often they come, also on an idle
+ * connection.
  *
  * @throws {Error} when the address cannot be listened on.
  */

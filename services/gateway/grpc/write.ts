@@ -4,9 +4,7 @@ import { drained, type MaxStall } from '../stalled-reader.js';
 import { beginAnswer } from './answer.js';
 import type { GrpcCall } from './call.js';
 
-/**
- * Sends all messages that are written in this turn of the event loop together, because each send has a high fixed cost.
- */
+/** Sends all messages that are written before the next tick together, because each send has a high fixed cost. */
 const cork = (stream: ServerHttp2Stream): void => {
   if (stream.writableCorked > 0) return;
   stream.cork();

@@ -16,7 +16,7 @@ export type RouteBinding = {
   /** As in the proto files: `/api/v1/tasks/{id.project}/…`. */
   readonly template: string;
   readonly segments: readonly Segment[];
-  /** True when the body is the whole request; otherwise the query gives the fields that the path does not. */
+  /** True when the body gives the fields that the path does not; otherwise the query does. */
   readonly hasBody: boolean;
 };
 

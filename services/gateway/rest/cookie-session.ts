@@ -21,8 +21,8 @@ const isFromOurPage = ({ headers }: FastifyRequest): boolean => {
 };
 
 /**
- * True for a request with a token in `authorization`; the header of `auth.metadata_key` is not looked at. Credentials
- * of another kind are for a proxy, and say nothing about the caller.
+ * True for a request with a bearer token; the header of `auth.metadata_key` is not looked at. Credentials of another
+ * kind are for a proxy, and say nothing about the caller.
  */
 const hasOwnToken = ({ headers }: FastifyRequest): boolean =>
   [headers.authorization, headers['grpc-metadata-authorization']].some((value) => /^bearer /iu.test(String(value)));
@@ -33,7 +33,7 @@ const forged = (): RpcError =>
     `a change by the cookie of a browser session must come from a page of this server (Sec-Fetch-Site: same-origin, or the header ${OUR_PAGE} where the browser does not send that)`,
   );
 
-/** The person whose session was used; `undefined` when its token is not valid any more, or cannot be checked. */
+/** The person whose session was used; `undefined` when its token is no longer valid, or its issuer cannot be asked. */
 const identityOf = async (authorization: string, { authentication }: Hosting): Promise<Identity | undefined> => {
   try {
     return (await authentication?.callerOf((name) => (name === 'authorization' ? authorization : undefined)))?.identity;

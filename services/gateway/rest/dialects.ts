@@ -16,7 +16,7 @@ import type { RpcFailure } from '../status.js';
 export type Dialect = {
   readonly mediaType: string;
   readonly isText: boolean;
-  /** @throws {RpcError} INVALID_ARGUMENT naming the field or position that cannot be parsed. */
+  /** @throws {RpcError} INVALID_ARGUMENT when the body cannot be parsed. */
   readonly read: (endpoint: Endpoint, body: Buffer) => MessageShape<DescMessage>;
   readonly write: (type: DescMessage, answer: Answer<DescMessage>) => Buffer;
   readonly writeFailure: (failure: RpcFailure) => Buffer;

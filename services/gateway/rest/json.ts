@@ -69,9 +69,8 @@ const assertJson = (text: string): JsonValue => {
 /**
  * Reads a request from a JSON body; an empty body is an empty message.
  *
- * @throws {RpcError} INVALID_ARGUMENT naming the field or position, when the text is not JSON, has a value that the
- * field cannot have, a field twice, more than 100 nested messages, or, where `strict`, a name that the message does not
- * have.
+ * @throws {RpcError} INVALID_ARGUMENT when the text is not JSON, has a value that the field cannot have, a field twice,
+ * more than 100 nested messages, or, where `strict`, a name that the message does not have.
  */
 export const readJson = (type: DescMessage, text: string, strict: boolean): MessageShape<DescMessage> => {
   if (text.trim() === '') return create(type);
@@ -103,7 +102,7 @@ const readKnown = (type: DescMessage, text: string, strict: boolean): MessageSha
 };
 
 /**
- * Sets the fields that the path or the query gives.
+ * Sets fields of a message from their JSON mapping.
  *
  * @throws {RpcError} INVALID_ARGUMENT naming the field.
  */

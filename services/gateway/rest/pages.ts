@@ -68,7 +68,7 @@ const pagesOf = (hosting: Hosting, bindings: readonly RouteBinding[]): Readonly<
   return { '/openapi.json': documentWith('.'), '/api/v1/openapi': documentWith('../..'), ...openApiPage };
 };
 
-/** HTTP servers answer HEAD wherever they answer GET; Node leaves the body out. */
+/** HEAD is answered as GET; Node leaves the body out. */
 const isRead = ({ method }: FastifyRequest): boolean => method === 'GET' || method === 'HEAD';
 
 const pathOf = ({ originalUrl }: FastifyRequest): string => originalUrl.split('?', 1)[0] ?? '';

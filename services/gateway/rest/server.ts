@@ -56,7 +56,7 @@ const refuseSchemas = (): never => {
   throw new Error('routes have no JSON schemas: messages are checked by their descriptors');
 };
 
-/** Keeps Fastify from loading its compilers of JSON schemas, a twentieth of the work of a start. */
+/** Keeps Fastify from loading its compilers of JSON schemas at the start. */
 const NO_SCHEMAS = { buildValidator: () => refuseSchemas, buildSerializer: () => refuseSchemas };
 
 /**

@@ -137,7 +137,7 @@ const described = (path: readonly string[], { message, at }: Malformed): string 
  * that of the field, a message nested deeper than {@link MAX_DEPTH}. Also finds times and durations out of range, which
  * JSON cannot represent, but for those in literals. Unknown fields are accepted.
  *
- * @returns `undefined` for a valid message; otherwise a text with the field, the fault and the byte offset.
+ * @returns `undefined` for a valid message; otherwise a text with the fault and its byte offset.
  * @see https://protobuf.dev/programming-guides/encoding/
  */
 export const wireFault = (type: DescMessage, bytes: Uint8Array): string | undefined => {

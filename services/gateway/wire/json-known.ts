@@ -133,9 +133,9 @@ const withLongIntegersAsTexts = (text: string): string => {
 };
 
 /**
- * Texts that the decoder may misread: the end of a day that only some months have, such as February 30, which it takes
- * for one of March; the hour 24; and a duration with more after its unit. Also a character of these that is escaped,
- * such as `\u0030`: one of `-.0123456789Ts`.
+ * Texts that the decoder may misread: a day that only some months have, such as February 30, which it takes for one of
+ * March; the hour 24; and a duration with more after its unit. Also a character of these that is escaped, such as
+ * `\u0030`: one of `-.0123456789Ts`.
  */
 const UNUSUAL_TEXT = /-(?:29|30|31)T|T24|"-?\d+(?:\.\d+)?s[^"]|\\u00(?:2[de]|3\d|54|73)/iu;
 

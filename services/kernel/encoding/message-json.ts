@@ -79,8 +79,8 @@ const representable = <Type extends DescMessage>(type: Type, message: MessageSha
 };
 
 /**
- * Converts a message to JSON, with the nearest value for each one that JSON cannot represent, such as a time beyond the
- * year 9999 or a number that is NaN. Requests that were recorded as bytes can thus always be shown.
+ * Converts a message to JSON, with the nearest value for each time, duration and number that JSON cannot represent:
+ * requests that were recorded as bytes may have such values.
  */
 export const messageJson = <Type extends DescMessage>(
   type: Type,

@@ -5,8 +5,8 @@ import type { EventFilter, EventLog, LogPage, Subscription } from '../ports/even
 /** A component that follows the log and acts on its events. */
 export interface Reactor {
   /**
-   * Resolves after `close`; rejects when the log cannot be followed any further, or the checkpoint not be read at the
-   * start or written at the end.
+   * Resolves after `close`; rejects when the log cannot be followed any further, a page cannot be handled, or the
+   * checkpoint cannot be read at the start or written at the end.
    */
   readonly ended: Promise<void>;
   /** Finishes the work in hand and writes the checkpoint. */

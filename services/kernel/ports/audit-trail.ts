@@ -34,7 +34,7 @@ export type AuditEntry = {
    */
   readonly reason: string;
   readonly requestId: string;
-  /** The position of the log that the answer reflects; absent where it reflects none. */
+  /** The position of the log that the answer reflects, if any. */
   readonly position: bigint | undefined;
 };
 

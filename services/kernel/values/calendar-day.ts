@@ -7,8 +7,8 @@ const isDay = (day: string): boolean => {
 const TIME = /^(?<day>\d{4}-\d\d-\d\d)(?:$|[Tt ](?<hour>\d\d))/u;
 
 /**
- * True for a date, or a date and time, that `Date.parse` or a decoder of JSON takes for another one: of a day that no
- * month has, or at 24:00.
+ * True for a date, or a date and time, that `Date.parse` or a decoder of JSON may take for another one: of a day that
+ * its month does not have, or at 24:00.
  */
 export const isMisreadTime = (text: string): boolean => {
   const { day, hour } = TIME.exec(text)?.groups ?? {};

@@ -13,7 +13,7 @@ export const visible = (text: string): string => text.replace(allInvisible, ' ')
 export const isVisible = (text: string): boolean => !invisible.test(text);
 
 /**
- * Checks that a name to be recorded has no characters that are invisible or change how the text around them is shown.
+ * Checks that a name to be recorded has none of the characters that {@link visible} replaces.
  *
  * @throws {RpcError} INVALID_ARGUMENT naming the field, for a control character, an end of a line, or a mark that
  * changes the direction of text (U+202A to U+202E, U+2066 to U+2069).

@@ -23,7 +23,7 @@ const WORKFLOW_ID = 1;
 /**
  * Cuts a request, which may be large, down to its id and the id of its workflow; both are encoded.
  *
- * @throws {Error} when the bytes are not a request.
+ * @throws {Error} when the bytes are not a protobuf message.
  */
 export const launchPlanHead = (request: Uint8Array): Uint8Array =>
   Buffer.concat([fieldBytes(request, ID), fieldBytes(request, SPEC, WORKFLOW_ID)]);

@@ -137,7 +137,7 @@ export const openAuthorizationServer = async (
   trail?: AuditTrail,
 ): Promise<AuthorizationServer | undefined> => {
   if (!isEnabled(settings)) return undefined;
-  // Imported only here, because loading it takes a fifth of a second.
+  // Imported only here, because loading it is slow.
   const { authorizationServer } = await import('../../auth/server/authorization-server.js');
   const { server, behind_tls: isBehindProxy } = settings.auth;
   const opened: AuthorizationServer = authorizationServer({
