@@ -104,7 +104,7 @@ export type Hosting = {
    * it, the serving thread parses all of them.
    *
    * @returns the encoded message.
-   * @throws {RpcError} INVALID_ARGUMENT naming the position in the body; RESOURCE_EXHAUSTED when too many are queued.
+   * @throws {RpcError} INVALID_ARGUMENT when the body cannot be parsed; RESOURCE_EXHAUSTED when too many are queued.
    */
   readonly readJson?: (request: JsonRequest) => Promise<Uint8Array>;
   /** The version of this release, for the OpenAPI document. */

@@ -10,7 +10,7 @@ export type MemoryBudgetLimits = {
   readonly totalBytes: number;
   /** The longest time that a call waits for memory, in milliseconds. */
   readonly waitMs: number;
-  /** A connection that reads no answers, or a request that stops arriving, is ended after this time in milliseconds. */
+  /** A connection that reads no answers, or a request in the budget that stops arriving, is ended after this time. */
   readonly stallTimeoutMs: number;
 };
 

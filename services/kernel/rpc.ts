@@ -144,8 +144,7 @@ export type Route = {
   readonly large?: LargeRequests;
   /**
    * Set for an RPC whose command is decided on data which may lag behind the log: it is delayed until that data
-   * includes the caller's `minPosition`. The value is the highest urgency that a command of this RPC can have
-   * (admission control).
+   * includes the caller's `minPosition`. The value is the urgency by which its calls are admitted before that.
    */
   readonly awaitsPosition?: Urgency;
 };

@@ -29,7 +29,7 @@ export interface LargeLaunchPlans {
    * Decodes only the ids of a launch plan and its workflow, so that they can be checked before the whole request is
    * decoded.
    *
-   * @throws {RpcError} INVALID_ARGUMENT when the bytes are not a request.
+   * @throws {RpcError} INVALID_ARGUMENT when they cannot be decoded.
    */
   headOf(request: Uint8Array): LaunchPlanCreateRequest;
 

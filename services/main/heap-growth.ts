@@ -4,8 +4,7 @@ import { setFlagsFromString } from 'node:v8';
 const GROWTH_PERCENT = 75;
 
 /**
- * Bounds the growth of the heaps of all threads between two full collections. On a machine with much memory V8 lets a
- * heap grow to four times its live size: the main thread, with the most streams that it caches, has 90 MB live, and
- * its heap grew to 340 MB. Must be called before other threads are started.
+ * Bounds the growth of the heaps of all threads between two full collections: on a machine with much memory, V8 lets a
+ * heap grow to four times its live size. Must be called before other threads are started.
  */
 export const boundHeapGrowth = (): void => setFlagsFromString(`--heap-growing-percent=${GROWTH_PERCENT}`);

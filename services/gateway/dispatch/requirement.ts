@@ -31,8 +31,8 @@ export type TargetFields = { readonly project?: string; readonly domain?: string
 export type Requirement = {
   /**
    * With `none`, every client that reaches the server may call the RPC. With `authenticated`, every caller with valid
-   * credentials may call it: the answer is about the caller alone, or has only what that caller may read, or each item
-   * of the request is authorized by itself, with the requirement of the RPC for a single item.
+   * credentials may call it, and its handler checks the permissions that it needs, or each item of the request is
+   * authorized by itself.
    */
   readonly permission: Permission | 'none' | 'authenticated';
   readonly target: TargetFields;

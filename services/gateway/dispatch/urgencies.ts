@@ -20,6 +20,6 @@ const CAN_END: ReadonlySet<DescMethod> = new Set([
   SignalService.method.setSignal,
 ]);
 
-/** The highest urgency that a command of an RPC can have. */
+/** The urgency by which calls of an RPC are admitted before their command is known. */
 export const urgencyOf = ({ method }: Route): Urgency =>
   STARTS.has(method) ? 'start' : CAN_END.has(method) ? 'end' : 'progress';

@@ -30,8 +30,7 @@ const parameters: Readonly<Record<string, OpenApiSchema>> = {
   minPosition: {
     name: 'flightlog-min-position',
     in: 'header',
-    description:
-      'A position from an earlier answer: the read includes at least that position, or fails with UNAVAILABLE.',
+    description: 'A position from an earlier answer: the read includes at least that position, or fails.',
     schema: { type: 'string' },
   },
   idempotencyKey: {

@@ -98,7 +98,7 @@ const isEmpty = (fields: object): boolean => Object.keys(fields).length === 0;
 /**
  * Builds a request from its body or query, and its path; values of the path override the others.
  *
- * @throws {RpcError} INVALID_ARGUMENT naming the field.
+ * @throws {RpcError} INVALID_ARGUMENT when one of them cannot be parsed.
  */
 export const readRequest = (
   request: FastifyRequest,
@@ -130,8 +130,7 @@ const wholeBody = (request: FastifyRequest, { match }: Addressed): Buffer | unde
  * has a handler for large requests.
  *
  * @returns `undefined` for all other requests.
- * @throws {RpcError} INVALID_ARGUMENT naming the field or position; RESOURCE_EXHAUSTED when too many requests are
- * queued.
+ * @throws {RpcError} INVALID_ARGUMENT when the body cannot be parsed; RESOURCE_EXHAUSTED when too many are queued.
  */
 export const largeRequest = async (
   request: FastifyRequest,

@@ -58,7 +58,7 @@ export type ReadLogBackwardsOptions = {
 
 /** A running subscription. */
 export interface Subscription {
-  /** Resolves when the subscription has ended by `close`; rejects when the handler or the store failed. */
+  /** Resolves after `close`; rejects when the handler has failed, or the log cannot be followed any further. */
   readonly ended: Promise<void>;
   /** Ends the subscription after the page that is being handled. */
   close(): Promise<void>;

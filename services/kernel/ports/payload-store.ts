@@ -14,8 +14,8 @@ export type PayloadRef = {
 /** Stores contents that are too large for an event. Objects are immutable and named by their content. */
 export interface PayloadStore {
   /**
-   * Stores the bytes and resolves when they are durable. Storing the same bytes again is cheap and renews the time of
-   * the object, so that `payloads gc` does not remove it before its event is appended.
+   * Stores the bytes and resolves when they are durable. Storing the same bytes again renews the time of the object, so
+   * that `payloads gc` does not remove it before its event is appended.
    *
    * @throws {StoreUnavailable} when the bytes could not be made durable.
    */

@@ -58,8 +58,7 @@ export const largeWork = <Against extends object, Answer>(options: {
 /**
  * Makes a reader of the fields of a large request that are needed before it is sent to its thread.
  *
- * @throws {RpcError} from that reader: INVALID_ARGUMENT naming the field and the byte offset, when the bytes are not a
- * message.
+ * @throws {RpcError} from that reader: INVALID_ARGUMENT with the fault and its byte offset, when they cannot be read.
  */
 export const reading =
   <Head>(schema: DescMessage, read: (request: Uint8Array) => Head) =>

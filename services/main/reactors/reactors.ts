@@ -62,11 +62,13 @@ type ReactorServices = {
 
 type Start = () => MeasuredReactor;
 
-/** Starts the reactors: those that always run, and those that the settings ask for. */
+/** The functions that start the reactors: those that always run, and those that the settings ask for. */
 type Starters = Readonly<Partial<Record<ReactorName, Start>>>;
 
 /** The reactors of this process. */
-export type RunningReactors = Reactor & {
+export type RunningReactors = Pick<Reactor, 'close'> & {
+  /** Rejects when a reactor cannot go on. */
+  readonly ended: Promise<never>;
   /** The figures of the reactors that run in this process, by name. */
   readonly figures: () => ReadonlyMap<string, WorkFigures>;
 };
