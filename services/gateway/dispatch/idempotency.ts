@@ -1,7 +1,8 @@
-import { type DescMethod, fromBinary, toBinary } from '@bufbuild/protobuf';
+import { type DescMethod, toBinary } from '@bufbuild/protobuf';
 
 import { contentHashOf, MAX_KEY } from '../../kernel/idempotency.js';
 import { invalid } from '../../kernel/rpc.js';
+import { decode } from '../decode.js';
 import type { ReceivedRequest } from './target.js';
 import type { Interceptor } from './dispatch.js';
 
@@ -31,14 +32,15 @@ const hashOf = async (
     const bytes = request instanceof Uint8Array ? request : toBinary(input, request);
     if (bytes.length > LARGE_CONTENT) return hashLarge(method, bytes);
   }
-  return contentHashOf(input, request instanceof Uint8Array ? fromBinary(input, request) : request);
+  return contentHashOf(input, request instanceof Uint8Array ? decode(input, request) : request);
 };
 
 /**
  * Binds the caller's idempotency key to the RPC and the content of the request. The command carries the binding, and
  * the stream records it.
  *
- * @throws {RpcError} INVALID_ARGUMENT when the key is empty or too long; the errors of {@link HashLarge}.
+ * @throws {RpcError} INVALID_ARGUMENT when the key is empty or too long, or the bytes of the request do not decode; the
+ * errors of {@link HashLarge}.
  */
 export const idempotency =
   (hashLarge: HashLarge | undefined): Interceptor =>

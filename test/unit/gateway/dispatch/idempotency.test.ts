@@ -53,6 +53,13 @@ describe.each(['message', 'bytes'] as const)('the content for an idempotency key
   });
 });
 
+it('bytes that were not checked before are refused as malformed when they are hashed', async () => {
+  const request = Uint8Array.of(0x0a, 5); // a field of five bytes, and none of them
+  const call = callOf(createTask, { request, headers: { 'idempotency-key': 'k' } });
+  const refused = dispatcher([receive, idempotency(undefined)])(call, () => Promise.resolve(''));
+  await expect(refused).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+});
+
 it('the hash of 500,000 bytes is the same whatever the order of the maps, and differs for another content', () => {
   const [content, reversed] = [false, true].map((isReversed) =>
     contentHashOf(TaskCreateRequestSchema, requestOf(500_000, isReversed)),
