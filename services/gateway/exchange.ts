@@ -119,7 +119,7 @@ export const HANDSHAKE_MS = 10_000;
 /** A transport that is listening. */
 export interface Listening {
   readonly port: number;
-  /** Takes no new calls, waits at most `drainMs` for the calls in flight, then cuts them off. */
+  /** Stops the server: waits at most `drainMs` for the calls in flight, then cuts them off. */
   close(options: { readonly drainMs: number }): Promise<void>;
 }
 

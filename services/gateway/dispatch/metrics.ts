@@ -9,7 +9,7 @@ export interface RequestMetrics {
     readonly transport: string;
     readonly code: string;
     readonly tookMs: number;
-    /** The process refused the call because it is overloaded. */
+    /** The call was refused because of load, and may be sent again later. */
     readonly isShed: boolean;
   }): void;
 }

@@ -73,7 +73,7 @@ export interface Subscription {
  */
 export interface EventLog {
   /**
-   * The identity of this log. A restored or copied log gets a new one, so that positions of two logs are never mixed.
+   * The identity of this log. A restored or copied log must get a new one, so that positions of two logs are not mixed.
    */
   readonly logId: string;
 
