@@ -78,8 +78,8 @@ export const versionOf = (kind: Kind, id: SentIdentifier | undefined, path?: str
  * ones; these can be read and launched, and a registration of one is answered as that of any other existing version.
  *
  * @param isRegistered tells whether a version exists; called only for such a name.
- * @throws {RpcError} INVALID_ARGUMENT as {@link versionOf}, and for a version that does not exist, naming the first part
- * that {@link assertVisible} refuses.
+ * @throws {RpcError} INVALID_ARGUMENT as {@link versionOf}, and for a version that does not exist, naming the
+ * part that {@link assertVisible} refuses.
  */
 export const newVersionOf = async (
   kind: Kind,

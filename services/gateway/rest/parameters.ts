@@ -88,7 +88,7 @@ export const queryJson = (type: DescMessage, query: URLSearchParams, given: read
   return root;
 };
 
-/** Lists the ignored query parameters: unknown ones, those that the path gives, and all where a body gives the fields. */
+/** Lists the ignored query parameters: unknown ones, those that the path gives, and all where the RPC takes a body. */
 export const ignoredIn = (query: URLSearchParams, { binding, values }: BindingMatch): readonly string[] => {
   if (query.size === 0) return [];
   const { input } = binding.endpoint.method;

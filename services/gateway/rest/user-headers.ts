@@ -18,8 +18,8 @@ const headerBytes = (text: string): string => Buffer.from(text).toString('latin1
 
 /**
  * The headers that a proxy reads about the caller, from the answer of UserInfo: `x-user-subject`, and
- * `x-user-claim-NAME` for each additional claim, as JSON in UTF-8. Leaves out an empty subject, what is no valid header,
- * and each claim for which those before it leave too little of the size limit; empty for other answers.
+ * `x-user-claim-NAME` for each additional claim, as JSON in UTF-8. Leaves out an empty subject, what is no valid
+ * header, and each claim for which those before it leave too little of the size limit; empty for other answers.
  */
 export const userHeaders = (answer: Answer<DescMessage>): Readonly<Record<string, string>> => {
   if (answer instanceof Uint8Array || !isMessage(answer, UserInfoResponseSchema)) return {};
