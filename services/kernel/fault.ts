@@ -82,7 +82,7 @@ export class EngineDataUnusable extends Fault {
   readonly code = 'engine-data-unusable';
 }
 
-/** This release does not know the type or schema of an event. Its stream is parked; the event is never skipped. */
+/** This release does not know the type or schema of an event, so the stream of the event is parked. */
 export class UnknownEvent extends Fault {
   readonly code = 'unknown-event';
 }

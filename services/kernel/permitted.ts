@@ -4,7 +4,7 @@ import { type Call, RpcError } from './rpc.js';
 /** A project and domain; an empty one stands for all. */
 type PermissionScope = { readonly project: string; readonly domain: string };
 
-/** The permissions of a call's caller; all of them when there is no authentication. */
+/** The permissions of a call's caller; all of them for a call that is not authenticated. */
 export const accessOf = ({ caller }: Pick<Call, 'caller'>): Access => caller?.access ?? UNLIMITED;
 
 const named = (name: string): string => (name === '' ? '*' : name);

@@ -2,10 +2,7 @@ import { sha256Hex } from './encoding/hash.js';
 
 declare const brand: unique symbol;
 
-/**
- * A nominal type: only its own constructor makes such values, so that two kinds of the same base type cannot be mixed
- * up.
- */
+/** A nominal type, so that two kinds of the same base type cannot be mixed up. */
 type Brand<Value, Name extends string> = Value & { readonly [brand]: Name };
 
 /** The name of a stream: `<category>-<id>`, at most 512 bytes; different subjects never share a name. */

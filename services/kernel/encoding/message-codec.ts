@@ -53,9 +53,7 @@ export type Shapes<Event extends AnyEvent> = {
   readonly [Type in Event['type']]: EventShape<Extract<Event, { readonly type: Type }>['data']>;
 };
 
-/**
- * Upcasters for stored event types that are no longer written: each reads the old bytes as an event of a current type.
- */
+/** Upcasters for the event types of older log formats: each reads the old bytes as an event of a current type. */
 export type Upcasters<Event> = Readonly<Record<string, (bytes: Uint8Array) => Event>>;
 
 /** Makes the codec of an aggregate from the storage forms of its event types. */

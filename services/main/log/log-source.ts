@@ -70,7 +70,7 @@ const waitingFor = (report: (error: unknown) => void): ((error?: unknown) => Pro
   };
 };
 
-/** Opens an EventStoreDB; its client library is loaded only here. */
+/** Opens an EventStoreDB, and loads its client library. */
 const openEventstore = async (
   url: string,
   options: Pick<EventstoreOptions, 'writes' | 'retries'>,
@@ -97,7 +97,7 @@ export const openLog = (source: LogSource, logger?: Logger): Promise<EventLog> =
   return sqliteLogReader({ directory, ...(woken && { source: woken }) });
 };
 
-/** Opens calls about consumer groups to the event store that has the log; its client library is loaded only here. */
+/** Opens calls about consumer groups to the event store that has the log, and loads its client library. */
 export const openGroupCalls = async (url: string): Promise<GroupCalls> => {
   const { groupCalls } = await import('../../store/eventstore/group-calls.js');
   return groupCalls(url);
