@@ -8,7 +8,7 @@ const NAMED_BY_PEOPLE = /^\/(?:inputs|spec\/labels|spec\/annotations|closure\/cu
 const ADDRESS_OF_DATA = /\/(?:scalar\/(?:blob|schema|structuredDataset)|offloadedMetadata)\/uri$/u;
 
 /**
- * True for a field whose difference between two executions says nothing: an id, a time or an address. Of inputs, labels,
- * annotations and custom information of tasks, only addresses of data are noise: an input may be named `id`.
+ * True for a field whose difference between two executions says nothing: an id, a time or an address. Of inputs,
+ * labels, annotations and custom information of tasks, only addresses of data are noise: an input may be named `id`.
  */
 export const isNoise = (path: string): boolean => (NAMED_BY_PEOPLE.test(path) ? ADDRESS_OF_DATA : NOISE).test(path);

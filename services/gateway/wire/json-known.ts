@@ -144,7 +144,7 @@ const UNUSUAL_TEXT = /-(?:29|30|31)T|T24|"-?\d+(?:\.\d+)?s[^"]|\\u00(?:2[de]|3\d
  */
 const UNUSUAL_INTEGER = /"(?:0[box]|\+\d|\s+[-+\d\\"]|\\[bfnrtu]|-?\d+(?:\s+["\\]|\\[bfnrtu]))/iu;
 
-/** True when the decoder might change a value of the JSON: round or misread an integer, or misread a time or duration. */
+/** True when the decoder might round or misread an integer of the JSON, or misread a time or a duration. */
 export const mayBeMisread = (text: string): boolean =>
   LONG_INTEGER.test(text) || UNUSUAL_TEXT.test(text) || UNUSUAL_INTEGER.test(text);
 
