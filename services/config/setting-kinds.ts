@@ -239,7 +239,10 @@ export const cors = z.strictObject({
 /** The files of TLS, in PEM. */
 export const tls = z
   .strictObject({
-    cert_file: z.string().default('').describe('certificate chain of all ports, in PEM; without it there is no TLS'),
+    cert_file: z
+      .string()
+      .default('')
+      .describe('certificate chain of all ports but `bridge.metrics_port`, in PEM; without it there is no TLS'),
     key_file: z.string().default('').describe('private key of the certificate, in PEM'),
     client_ca_file: z
       .string()

@@ -8,11 +8,14 @@ export type ProtoComments = ReadonlyMap<string, string>;
 const OPENS = /^(?:message|enum|oneof|service)\s+(\w+)\s*\{/u;
 const FIELD = /^(?:repeated\s+|optional\s+)?[\w.]+(?:<[^>]*>)?\s+(\w+)\s*=\s*\d+/u;
 
-/** The nesting of messages after a line; a oneof is no level of its own, because its fields belong to its message. */
+/**
+ * The open braces after a line, each with the name that it adds to full names. That is empty for an RPC or an option, and
+ * for a oneof, because its fields belong to its message.
+ */
 const scopeAfter = (scope: readonly string[], line: string): readonly string[] => {
-  const opened = OPENS.exec(line)?.[1];
-  if (opened !== undefined && !line.endsWith('}')) return [...scope, line.startsWith('oneof') ? '' : opened];
-  return line.startsWith('}') ? scope.slice(0, -1) : scope;
+  if (line.startsWith('}')) return scope.slice(0, -1);
+  if (!line.endsWith('{')) return scope;
+  return [...scope, line.startsWith('oneof') ? '' : (OPENS.exec(line)?.[1] ?? '')];
 };
 
 /** Collects the comments of one file that are directly above a declaration or a field. */

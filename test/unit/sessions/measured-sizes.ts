@@ -185,7 +185,7 @@ const withTags = (size: Size): readonly ExecutionEvent[] => {
   ];
 };
 
-/** A text of 2,000 characters, as clients may choose ids and versions. */
+/** A text of 2,000 characters. Ids of nodes, task names and versions may be that long. */
 const longText = (each: number): string => String(each).padEnd(2_000, 'x');
 
 /** The ids of nodes, tasks and signals, and the cause of a termination, are long. */
