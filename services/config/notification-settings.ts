@@ -121,7 +121,7 @@ const shape = z.strictObject({
     .array(rule)
     .default([])
     .describe(
-      'rules that notify about executions that do not request it, each with `projects`, `domains`, `phases`, `labels`, `channel`, `recipients`',
+      'rules for messages about executions, also those that ask for none, each with `projects`, `domains`, `phases`, `labels`, `channel`, `recipients`',
     ),
   running_longer_than: duration
     .optional()
