@@ -171,8 +171,8 @@ const assigned = (starters: ReadonlyMap<string, Start>) => {
 };
 
 /**
- * Starts the reactors. Any number of processes may run them on one log: commands and their ids are made from the
- * events, so a command that two processes send takes effect once.
+ * Starts the reactors. Any number of processes may run them on one log: what two of them do for the same event takes
+ * effect once, by the id of the command or by the state of the stream that it changes.
  */
 const startReactors = async (services: ReactorServices): Promise<RunningReactors> => {
   const { coordination, logger } = services;
