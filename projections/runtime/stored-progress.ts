@@ -34,9 +34,7 @@ type Row = {
 
 const NAME = /^(?<group>.+?)(?: (?<partition>\d+)\/(?<count>\d+))?$/u;
 
-/**
- * Marks the names of groups that are not all views of a release: releases never share the checkpoints of such groups.
- */
+/** Marks the names of groups that are not all views of a release: releases with other views do not share them. */
 const layoutOf = (models: Models): string => `@${sha256Hex(viewsName({ models })).slice(0, 8)}`;
 
 /** Base name of the checkpoints of a group of views, out of all views of a release. */
@@ -63,7 +61,7 @@ const rankOf = ({ group, partition }: Row, all: string, layout: string): number 
   return group.endsWith(layout) ? 1 : 0;
 };
 
-/** Reads the progress of the views. Callers read the parked streams after it: one read before may be missing. */
+/** Reads the progress of the views. Callers read the parked streams afterwards: one may be parked meanwhile. */
 export const storedProgress = async (
   readStore: Pick<ReadStore, 'checkpoints'>,
   { models }: Pick<EventSources, 'models'>,

@@ -4,7 +4,7 @@ import type { StreamName } from '../../services/kernel/stream.js';
 /** A stream of a sample. */
 export type SampledStream = {
   readonly stream: StreamName;
-  /** All events of the stream; `undefined` when they did not fit into memory, or one of them was not added. */
+  /** The events added; `undefined` when they did not fit into memory, or one between them was not added. */
   readonly events: readonly RecordedEvent[] | undefined;
 };
 

@@ -15,7 +15,7 @@ export type ViewGroup = {
   readonly name: string;
   readonly models: Models;
   readonly partitions: readonly Partition[];
-  /** True while another group of the same partitions is ahead, and in service. */
+  /** True when other views are ahead in each of these partitions. */
   readonly isBuilding: boolean;
   /**
    * Writes the checkpoints and parked streams that the group takes over from those its views were in, and deletes those

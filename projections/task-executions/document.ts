@@ -12,7 +12,7 @@ import { shownMetadata } from './metadata.js';
 
 /** An attempt of a task, folded from its events. */
 export type TaskExecutionDocument = {
-  /** The message with all log links, and with the last result that the engine reported, in any phase. */
+  /** The message with all log links, and with the result that the engine reported, in any phase. */
   readonly task: TaskExecution;
   /** Position of its first event. */
   readonly recorded: number;

@@ -52,8 +52,8 @@ const keepInputs = (document: TaskExecutionDocument, { inputValue }: TaskExecuti
  * Adds the reported result. A new phase, or a new version of the phase, replaces the known result; another event of the
  * phase sets a result only where there was none.
  *
- * Outputs sent inside the event are shown in the closure as they are: they are stored in the log, so there is no
- * location that could be shown instead. Lists omit them.
+ * Outputs sent inside the event are shown in the closure as they are, because there is no location that could be shown
+ * instead. Lists omit them.
  */
 const setResult = (
   document: TaskExecutionDocument,

@@ -39,7 +39,7 @@ const mergedResources = (
   return [...resources.values()].sort(inOrder);
 };
 
-/** Merges resource pools: a pool once allocated stays listed, even when later events omit it. */
+/** Merges resource pools: a pool once reported stays listed, even when later events omit it. */
 const mergedPools = (known: readonly ResourcePoolInfo[], reported: readonly ResourcePoolInfo[]): ResourcePoolInfo[] => {
   const keyOf = ({ namespace, allocationToken }: ResourcePoolInfo): string =>
     JSON.stringify([namespace, allocationToken]);

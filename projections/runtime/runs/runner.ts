@@ -16,7 +16,7 @@ export type RunnerOptions = Omit<PartitionRunOptions, 'serially' | 'isClosed'> &
   readonly onStartOver?: (reason: string) => void;
   /** Called at the start when the log ends before a checkpoint: the views wait until the log has caught up. */
   readonly onWait?: (reason: string) => void;
-  /** Called when a write was refused because another process has moved a checkpoint. */
+  /** Called when a run has ended because another process has moved a checkpoint. */
   readonly onRefused?: () => void;
 };
 
@@ -29,9 +29,9 @@ export interface RunningProjections {
   /** Retries a stream, if it is a parked one of the assigned partitions. */
   retryParked(stream: StreamName): Promise<void>;
   /**
-   * Replaces the assigned partitions. When the promise resolves, nothing more is written to the previous ones. It
-   * rejects when the views could not be opened: while a store is unavailable, opening is tried again, with the new
-   * partitions; after any other error `ended` rejects, too.
+   * Replaces the assigned partitions. When the promise resolves, the previous ones no longer follow the log. It rejects
+   * when the views could not be opened: while a store is unavailable, opening is tried again, with the new partitions;
+   * after any other error `ended` rejects, too.
    */
   assign(partitions: readonly Partition[]): Promise<void>;
   /**
@@ -97,7 +97,7 @@ const startOver = async (options: RunnerOptions): Promise<void> => {
 };
 
 /**
- * Reports a refused write, and makes sure that the process that moved the checkpoint reads the same log.
+ * Reports that another process has moved a checkpoint, and makes sure that it reads the same log.
  *
  * @throws {CheckpointMoved} when the stored views are now of another log, or ahead of a local one.
  */

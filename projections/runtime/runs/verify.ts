@@ -36,10 +36,7 @@ const areSame = (a: Uint8Array | undefined, b: Uint8Array | undefined): boolean 
 const fieldsOf = (model: ReadModel<unknown>, fields: Readonly<Record<string, FieldValue>>): string =>
   JSON.stringify(Object.keys(model.collection.fields).map((field) => fields[field] ?? null));
 
-/**
- * Describes the difference between a stored document and a folded one; `undefined` when they are the same, byte for
- * byte.
- */
+/** Describes the difference between a stored document and a folded one; `undefined` when they are the same. */
 const difference = (
   model: ReadModel<unknown>,
   stored: StoredDocument | undefined,
@@ -80,7 +77,7 @@ type StreamPages = AsyncIterable<readonly RecordedEvent[]> | Iterable<readonly R
 /** Compares the documents that one stream alone feeds with a fold of the stream. */
 export type Verifier = {
   /**
-   * Folds a stream from its first event up to a position, and compares its documents, together with those of others.
+   * Folds a stream from its first event up to a position. The documents of several streams are compared at once.
    *
    * @throws {Error} naming the document that differs, and how, or the event that cannot be read.
    */

@@ -24,7 +24,7 @@ const HOW_TO_REPLICATE =
 /**
  * Checks that a server supports what the views need: MongoDB 6.0 or later, with transactions, which need a replica set.
  *
- * @throws {ReadStoreUnusable} with instructions for the operator.
+ * @throws {ReadStoreUnusable} when it does not.
  */
 export const assertUsable = ({ setName, msg, maxWireVersion = 0 }: Hello, shown: string): void => {
   if (maxWireVersion < OLDEST_WIRE_VERSION)
@@ -76,7 +76,7 @@ export const connect = async (location: MongoLocation, maxPoolSize = 8): Promise
     const client = clientOf(location, maxPoolSize);
     try {
       assertUsable(await client.db('admin').command({ hello: 1 }), shown);
-      // Missing permissions fail here, at the start, and not at the first use.
+      // A user without any right on the database fails here, at the start, and not at the first use.
       await client.db(database).listCollections({}, { nameOnly: true }).toArray();
     } catch (error) {
       await client.close();

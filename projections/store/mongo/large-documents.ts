@@ -52,7 +52,7 @@ export const split = (name: string, row: DriverRow): { row: DriverRow; chunks: r
 export type BuildSession = { readonly db: Db; readonly build: Build; readonly session: ClientSession };
 
 /**
- * Writes chunks before the transaction that refers to them, because within it they could exceed the server's cache.
+ * Writes chunks outside the transaction that refers to them, because within it they could exceed the server's cache.
  * They are not read before the transaction commits, and a retry writes the same bytes, since a document depends only on
  * the log.
  */
@@ -99,7 +99,7 @@ export type Loadable = Version & Pick<Row, 'element' | 'answer' | 'state'>;
  * again.
  *
  * @returns the bytes, with the row that they belong to.
- * @throws {StoreUnavailable} when the row was replaced at each of five attempts.
+ * @throws {StoreUnavailable} when chunks were missing at each of five attempts.
  */
 export const loaded = async <Found extends Loadable>(
   db: Db,

@@ -63,8 +63,8 @@ const notCommitted = (error: unknown): never => {
  * Opens the audit entries in a database, which processes of several machines share. A batch takes its ids and is stored
  * in one transaction, and the sequence of ids is changed by one transaction at a time: so entries become visible in the
  * order of their ids, and a reader that continues after an id misses none. The driver repeats a transaction that was
- * rolled back, and a commit whose outcome is unknown, for two minutes. A batch that is there already is not stored
- * again.
+ * rolled back, and a commit whose outcome is unknown, for two minutes. A batch with the key of a stored one is not
+ * stored.
  *
  * @throws {StoreUnavailable} when the server cannot be reached, also from every method.
  * @throws {ReadStoreUnusable} when retrying does not help.

@@ -66,7 +66,7 @@ const pause = (times: number): Promise<void> => setTimeout(Math.min(5 * 2 ** tim
  * While it is unknown whether it was committed, it is repeated until that is known, however long the server is away:
  * giving up would report a failure for something that may have been done.
  *
- * @throws the driver's error when nothing was done, or when the caller has given up.
+ * @throws the error of the last attempt.
  */
 export const settled = async (
   client: MongoClient,

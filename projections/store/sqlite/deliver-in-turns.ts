@@ -2,7 +2,7 @@
 const TURN_MS = 10;
 
 /**
- * Delivers messages of another thread in order. Node passes on up to 1,000 in one turn of the event loop, and what
+ * Delivers messages of another thread in order. Node passes on 1,000 or more in one turn of the event loop, and what
  * awaits them runs in the same turn. After 10 ms, further messages wait for the next turn, so that other calls run in
  * between.
  */

@@ -37,8 +37,8 @@ export const conditionsAfter = (query: Query): readonly Sql[] => {
 };
 
 /**
- * Conditions evaluated before all others for each row. The time limit is checked at every 64th row: a call from the
- * database into JavaScript for each row would cost more than the scan.
+ * Conditions that stand before all others. The time limit is checked at every 64th row: a call from the database into
+ * JavaScript for each row would cost more than the scan.
  */
 const watches = ({ plan, isCounted }: PlannedQuery, readsDocument: boolean): readonly string[] => [
   ...(isCounted ? [COUNT_KEY] : []),

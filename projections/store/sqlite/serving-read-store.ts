@@ -22,8 +22,8 @@ const foundShort = async (local: ReadStore, collection: Collection, query: Query
 
 /**
  * The views for the thread that serves requests: reads documents by key, and short pages over an index, directly. Any
- * other query runs on another thread, which stops it after `queryLimitMs` (default 2 seconds) if it scans or searches,
- * and refuses it when it has waited longer than `queryWaitMs` (default 8 seconds).
+ * other page, and `countBy`, is read on another thread, which stops it after `queryLimitMs` (default 2 seconds) if it
+ * scans or searches, and refuses it when it has waited longer than `queryWaitMs` (default 8 seconds).
  *
  * @throws {DataDirectoryUnusable} when the views are damaged.
  * @throws {StoreUnavailable} when there are no views yet.

@@ -122,7 +122,7 @@ export const sqliteQueries = (db: Database, limitMs: number): SqliteQueries => {
 
   const firstRow = ({ text, values }: Sql): unknown => statement(text).get(...values);
 
-  // One more row than requested shows whether more follow. Iterators are always read to their end.
+  // One more row than requested shows whether more follow.
   const eachRow = (run: PlannedQuery, query: Query, take: (row: PageRow) => void): boolean => {
     const extended = { ...query, limit: query.limit + 1 };
     let missing = extended.limit;

@@ -17,7 +17,7 @@ export const columnOf = (field: string): string => `"f_${field.replaceAll('"', '
 export const indexOf = (collection: Collection, fields: readonly string[]): string =>
   `"${tableOf(collection).slice(1, -1)}.${fields.join('.')}"`;
 
-// The fields precede the encoded messages: a filter that scans rows then never reads past a document's first page.
+// The fields precede the encoded messages: a filter that scans rows then rarely reads past a document's first page.
 const columnsOf = (collection: Collection): readonly string[] => [
   'key TEXT NOT NULL UNIQUE',
   'position INTEGER NOT NULL',
