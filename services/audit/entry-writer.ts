@@ -19,9 +19,7 @@ export type EntryWriter = {
   readonly add: (entry: AuditEntry) => void;
   /** Stores what can be stored now; never rejects. The caller waits for one call before it makes the next. */
   readonly storeNow: () => Promise<void>;
-  /**
-   * True when no entry waits, or the store has refused all that wait; these are tried again when another one is added.
-   */
+  /** True when no entry waits, or the store took none of those that wait; they are tried again after the next `add`. */
   readonly isIdle: () => boolean;
 };
 
@@ -110,7 +108,7 @@ export const entryWriter = (options: EntryWriterOptions): EntryWriter => {
   const waiting = backlog(options);
   const { write, unsureOne } = batchWriter(options, waiting.keep);
   let added = 0;
-  /** The number of entries that were added when the store last refused all of them. */
+  /** The number of entries that were added when the store last took none of them. */
   let refusedAt: number | undefined;
 
   const chunkOf = (entries: readonly AuditEntry[]): Writing => ({ key: newKey(), entries });

@@ -62,8 +62,8 @@ const timeIn = (text: string, rule: string): number => {
 export const time = (text: string): number => timeIn(text, 'It must be a time such as 2026-03-02T09:58:16Z.');
 
 /**
- * Parses a time as {@link time} does, or a duration before now; returns milliseconds since 1970. Earlier times become
- * 1970, because no log has events from before.
+ * Parses a time as {@link time} does, or a duration before now; returns milliseconds since 1970. Times before 1970
+ * become 1970, because no log has events from before.
  */
 export const pastTime = (text: string): number => {
   const rule = 'It must be a time such as 2026-03-02T09:58:16Z, or how long ago, such as 15m.';

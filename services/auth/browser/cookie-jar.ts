@@ -36,7 +36,7 @@ const BEGUN = 'flightlog_sign_in_';
 
 const begunName = (state: string): string => `${BEGUN}${state.replace(/[^\w-]/gu, '').slice(0, 16)}`;
 
-/** The issuer is another site and leads the browser back, so this cookie must come along from there. */
+/** The issuer may be another site, which leads the browser back, so this cookie must come along from there. */
 const ofBegun = (state: string) => ({ name: begunName(state), sameSite: 'Lax' }) as const;
 
 const OF_SESSION = { name: 'flightlog_session', sameSite: 'Strict' } as const;

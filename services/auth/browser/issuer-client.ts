@@ -95,8 +95,8 @@ const authenticationOf = ({ clientSecret }: ExternalClient): ClientAuth =>
 
 /**
  * An issuer of another process. Its metadata are fetched when they are first needed, and when they are needed again
- * after ten minutes, once for all that wait. While that fails, the last metadata stay in use, and it is tried again at
- * most once a minute.
+ * after ten minutes, once for all that wait. Metadata that are there stay in use while that fails, and it is tried
+ * again at most once a minute.
  */
 export const externalIssuer = (client: ExternalClient, now: () => number): IssuerClient => {
   const { issuer, clientId, scope, audience } = client;

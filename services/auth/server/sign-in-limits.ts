@@ -20,8 +20,8 @@ const withoutPort = (address: string): string => {
 const groupsIn = (text: string): readonly string[] => (text === '' ? [] : text.split(':'));
 
 /**
- * The part of an address that clients cannot choose themselves: an IPv4 address, also one that is written as IPv6, or
- * the /64 network of an IPv6 address. Other texts stay as they are.
+ * The part of an address that clients cannot choose themselves: an IPv4 address, also in the form `::ffff:192.0.2.1`,
+ * or the /64 network of an IPv6 address. Other texts stay as they are.
  *
  * @see https://www.rfc-editor.org/rfc/rfc4291#section-2.2 for the ways to write an address
  */

@@ -48,8 +48,8 @@ export type SigningKeys = {
 };
 
 /**
- * Puts the key that signs first. It is the newest that every process has read: a token may be verified with the
- * published keys of another process, and a sign-in may continue there.
+ * Puts the key that signs first. It is the newest that every process has read, or else the oldest: a token may be
+ * verified with the published keys of another process, and a sign-in may continue there.
  */
 const signingFirst = (keys: readonly StoredKey[], now: number): readonly StoredKey[] => {
   const signing = keys.find(({ createdAt }) => now - createdAt >= KEYS_READ_MS) ?? keys.at(-1);

@@ -15,7 +15,7 @@ const formEncoded = (text: string): string => new URLSearchParams([['', text]]).
 const credentials = ({ clientId, clientSecret }: Introspection): string =>
   Buffer.from(`${formEncoded(clientId)}:${formEncoded(clientSecret)}`).toString('base64');
 
-/** The claims of a token; `undefined` when the issuer does not know it, and an error when it cannot be asked. */
+/** The claims of a token; `undefined` when the answer does not say that it is active, an error when there is none. */
 const claimsOf = async (
   token: string,
   introspection: Introspection,

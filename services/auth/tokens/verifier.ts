@@ -21,7 +21,7 @@ export interface TokenVerifier {
 
 type Trusted = RemoteIssuer & { readonly find: FindKey };
 
-/** A verified token is verified again after this time, in milliseconds, so that withdrawn keys stop counting. */
+/** A verified JWT is verified again after this time, in milliseconds, so that withdrawn keys stop counting. */
 const TRUST_MS = 600_000;
 const LOCAL_SKEW_MS = 5_000;
 const MS = 1_000;
