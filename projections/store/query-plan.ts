@@ -20,6 +20,8 @@ const MAX_ALTERNATIVES = 16;
 /** An offset above this takes long enough to need a time limit. */
 const MAX_SKIP = 1_000;
 
+const isFar = ({ offset = 0 }: Query): boolean => offset > MAX_SKIP;
+
 const COMPARISONS = new Set(['<', '<=', '>', '>=']);
 
 const isSplittable = (condition: Condition): condition is In =>
@@ -63,13 +65,14 @@ export const queryPlanOf = (collection: Collection, query: Query): Plan => {
     (each.is === '=' && index.includes(each.field)) || (COMPARISONS.has(each.is) && each.field === sort);
   const isNarrow = (where: readonly Condition[]): boolean =>
     where.every(isServed) && where.filter((each) => each.is === '=').length < index.length;
-  const isFar = (query.offset ?? 0) > MAX_SKIP;
   const search = searchOf(collection, query);
-  return { index, alternatives, ...(search && { search }), scans: isFar || !alternatives.every(isNarrow) };
+  return { index, alternatives, ...(search && { search }), scans: isFar(query) || !alternatives.every(isNarrow) };
 };
 
 /** Chooses an index that has the values of the sort field in order; fields after it do not matter. */
-export const valuesPlanOf = (collection: Collection, { where, orderBy: { field: sort } }: Query): Plan => {
+export const valuesPlanOf = (collection: Collection, query: Query): Plan => {
+  const { where } = query;
+  const sort = query.orderBy.field;
   const isOrdered = (index: readonly string[]): boolean =>
     index.includes(sort) && index.slice(0, index.indexOf(sort)).every((field) => isEqual(where, field));
   const index = longest(collection.indexes.filter(isOrdered).map((each) => each.slice(0, each.indexOf(sort) + 1)));
@@ -77,5 +80,5 @@ export const valuesPlanOf = (collection: Collection, { where, orderBy: { field: 
   const full = collection.indexes.find((each) => index.every((field, i) => each[i] === field));
   const isServed = (each: Condition): boolean =>
     each.field === sort ? COMPARISONS.has(each.is) : each.is === '=' && index.includes(each.field);
-  return { index: full, alternatives: [where], scans: !where.every(isServed) };
+  return { index: full, alternatives: [where], scans: isFar(query) || !where.every(isServed) };
 };

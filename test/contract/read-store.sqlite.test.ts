@@ -49,6 +49,15 @@ const writeThings = async (store: ReadStore, count: number): Promise<void> => {
   await store.write({ documents, checkpoints: [{ name: 'c', from: undefined, to: { logId: 'l', position: 1n } }] });
 };
 
+it('a SQLite read store limits the time of distinct values from a far offset', async () => {
+  const store = sqliteReadStore({ directory: newDirectory(), mode: 'read-write', queryLimitMs: 0 });
+  await writeThings(store, 1_500);
+  const query = { where: [], orderBy, limit: 10 };
+  await expect(store.findDistinct(things, { ...query, offset: 1_001 })).rejects.toBeInstanceOf(QueryTooSlow);
+  expect((await store.findDistinct(things, { ...query, offset: 10 })).values).toHaveLength(10);
+  await store.close();
+});
+
 it('a SQLite read store gives up a query that takes longer than its limit', async () => {
   const directory = newDirectory();
   const store = sqliteReadStore({ directory, mode: 'read-write', queryLimitMs: 0 });
