@@ -64,6 +64,24 @@ describe.skipIf(mongoUrl === undefined)('a new copy of the views in a MongoDB', 
     },
     60_000,
   );
+
+  it('leaves the copies of later rebuilds when it is discarded after them', async () => {
+    const location = newMongoLocation();
+    const texts = { name: 'texts', version: 1, fields: {}, indexes: [] };
+    const slow = await freshMongoViews(location, 'log-1');
+    for (let later = 0; later < 2; later += 1) {
+      const fresh = await freshMongoViews(location, 'log-1');
+      await fresh.store.prepare([texts]);
+      await fresh.activate();
+    }
+    await slow.discard();
+    const client = new MongoClient(location.url);
+    const found = await client.db(location.database).listCollections({}, { nameOnly: true }).toArray();
+    const names = found.map(({ name }) => name);
+    expect(names).toEqual(expect.arrayContaining(['texts.v1.r1', 'texts.v1.r2']));
+    await client.close();
+    await dropDatabase(location);
+  }, 60_000);
 });
 
 describe.skipIf(mongoUrl === undefined)('views in a MongoDB', () => {

@@ -6,7 +6,7 @@ import type { MongoLocation } from './location.js';
 import { storeOf } from './mongo-read-store.js';
 import { type Build, buildOf, isOfViews } from './names.js';
 
-/** Drops unused builds: older ones, one that is discarded, and one left behind by a rebuild that was killed. */
+/** Drops unused builds: older ones, and one left behind by a rebuild that was killed. */
 const dropOthers = (db: MongoConnection['db'], kept: readonly Build[]): Promise<void> =>
   dropCollections(db, (name) => isOfViews(name) && !kept.includes(buildOf(name)));
 
@@ -20,15 +20,14 @@ const activate = async ({ db }: MongoConnection, before: DatabaseLabel, build: B
   await dropOthers(db, [current, build]).catch(() => undefined); // else the next rebuild drops them
 };
 
-/** Drops a build, unless it is in use: an activation that seemed to fail may have been carried out. */
-const discard = async (
-  { db }: MongoConnection,
-  build: Build,
-  shown: string,
-  inUse: readonly Build[],
-): Promise<void> => {
+/**
+ * Drops a build, unless it is in use, or was before the one in use: an activation that seemed to fail may have been
+ * carried out, and another rebuild may have made the build of this number.
+ */
+const discard = async ({ db }: MongoConnection, build: Build, shown: string): Promise<void> => {
   const label = await readLabel(db, shown);
-  if (label?.build !== build) await dropOthers(db, inUse);
+  if (label?.build === build || label?.build === build + 1) return;
+  await dropCollections(db, (name) => isOfViews(name) && buildOf(name) === build);
 };
 
 /**
@@ -45,8 +44,7 @@ export const freshMongoViews = async (location: MongoLocation, logId: string): P
       async () => (await readLabel(db, location.shown)) ?? labelDatabase({ db, shown: location.shown }, logId),
     );
     const build = before.build + 1;
-    const inUse = [before.build - 1, before.build];
-    await guarded(() => dropOthers(db, inUse));
+    await guarded(() => dropOthers(db, [before.build - 1, before.build]));
     const store = storeOf(connection, build, { location, logId, isGrowing: true });
     return {
       store,
@@ -57,7 +55,7 @@ export const freshMongoViews = async (location: MongoLocation, logId: string): P
       },
       discard: async () => {
         try {
-          await guarded(() => discard(connection, build, location.shown, inUse));
+          await guarded(() => discard(connection, build, location.shown));
         } finally {
           await store.close();
         }
