@@ -19,8 +19,8 @@ const withDependencies = (file: DescFile): readonly DescFile[] => [
 const registry = createRegistry(...new Set(withDependencies(AdminService.file)));
 
 /**
- * A message as JSON in lowerCamelCase: fields without a value are there as well, except messages that are not set.
- * (Over REST, the server writes `null` for these.)
+ * A message as JSON in lowerCamelCase. Fields without a value are there as well, except members of a oneof, and
+ * messages, for which the server writes `null` over REST.
  */
 export const jsonOfMessage = <Desc extends DescMessage>(schema: Desc, message: MessageShape<Desc>): JsonValue =>
   messageJson(schema, message, { alwaysEmitImplicit: true, registry });
