@@ -1,7 +1,6 @@
 import type { Columns } from '../query/columns.js';
 import type { Collection } from '../runtime/read-store.js';
 
-/** The stored signals of executions. */
 export const signalCollection: Collection = {
   name: 'signals',
   version: 1,
@@ -23,7 +22,6 @@ export const signalCollection: Collection = {
   ],
 };
 
-/** The columns for filters and sorts of signals. */
 export const signalColumns: Columns = {
   entity: 'signal',
   shortName: 's',

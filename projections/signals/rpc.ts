@@ -30,7 +30,6 @@ const list = async ({ store, freshness }: SignalReads, request: SignalListReques
   return listMessage(page);
 };
 
-/** Routes of the reads of signals. */
 export const signalsRoutes = (reads: SignalReads): readonly Route[] => [
   route(SignalService.method.listSignals, (request, call) => list(reads, request, call)),
 ];

@@ -35,7 +35,6 @@ export const taskExecutionCollection: Collection = {
   indexes: [['node', 'created_at']],
 };
 
-/** The columns for filters and sorts of task executions. */
 export const taskExecutionColumns: Columns = {
   entity: 'task_execution',
   shortName: 'te',

@@ -23,7 +23,6 @@ const messageAt = async (
   return fromBinary(TaskExecutionEventSchema, await bytesOf(event.data.message, contents.payloads));
 };
 
-/** The inputs that the engine sent or stored; unset when they are in none of the configured stores. */
 export const inputsOf = (
   contents: CallContents,
   document: StoredDocument,
@@ -31,7 +30,6 @@ export const inputsOf = (
 ): Promise<LiteralMap | undefined> =>
   reportedInputs(contents, document, inputUri, () => messageAt(contents, document, 'inputs_at'));
 
-/** The outputs that the engine sent or stored; unset when they are in none of the configured stores. */
 export const outputsOf = (
   contents: CallContents,
   document: StoredDocument,

@@ -69,7 +69,6 @@ const list = async (
   return listMessage(page);
 };
 
-/** Routes of the reads of task executions. */
 export const taskExecutionsRoutes = (reads: ExecutionReads): readonly Route[] => [
   route(AdminService.method.getTaskExecution, async ({ id }, call) => (await findTask(reads, id, call)).response),
   route(AdminService.method.listTaskExecutions, (request, call) => list(reads, request, call)),

@@ -8,7 +8,6 @@ import {
   versionSearched,
 } from '../query/versions/version-columns.js';
 
-/** The stored tasks. */
 export const taskCollection: Collection = {
   name: 'tasks',
   version: 3,
@@ -18,7 +17,6 @@ export const taskCollection: Collection = {
   searched: versionSearched,
 };
 
-/** The columns for filters and sorts of tasks. */
 export const taskColumns: Columns = {
   entity: 'task',
   shortName: 't',

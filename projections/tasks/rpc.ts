@@ -18,7 +18,6 @@ const found = async (reads: TaskReads, sent: SentIdentifier | undefined, call: C
   return document.response;
 };
 
-/** Routes of the reads of tasks. */
 export const tasksRoutes = (reads: TaskReads): readonly Route[] => {
   const list = { ...reads, category: TASK_CATEGORY, collection: taskCollection, columns: taskColumns };
   return [

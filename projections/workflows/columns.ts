@@ -8,7 +8,6 @@ import {
   versionSearched,
 } from '../query/versions/version-columns.js';
 
-/** The stored workflows. */
 export const workflowCollection: Collection = {
   name: 'workflows',
   version: 3,
@@ -18,7 +17,6 @@ export const workflowCollection: Collection = {
   searched: versionSearched,
 };
 
-/** The columns for filters and sorts of workflows. */
 export const workflowColumns: Columns = {
   entity: 'workflow',
   shortName: 'w',

@@ -18,7 +18,6 @@ const found = async (reads: WorkflowReads, sent: SentIdentifier | undefined, cal
   return document.response;
 };
 
-/** Routes of the reads of workflows. */
 export const workflowsRoutes = (reads: WorkflowReads): readonly Route[] => {
   const list = { ...reads, category: WORKFLOW_CATEGORY, collection: workflowCollection, columns: workflowColumns };
   return [

@@ -13,7 +13,7 @@ import {
 export interface FreshViews {
   /** Empty at first. */
   readonly store: ReadStore;
-  /** Replaces the views in use, which are kept so that one can go back to them. Closes `store`. */
+  /** Replaces the views in use, which are kept as the previous ones. Closes `store`. */
   activate(): Promise<void>;
   /** Deletes the new copy, unless it is in use already, and leaves the views in use as they are. Closes `store`. */
   discard(): Promise<void>;
@@ -79,10 +79,10 @@ const rebuildShares = async (options: RebuildOptions): Promise<Rebuilt> => {
 };
 
 /**
- * Rebuilds all views from the log, compares the documents of up to `verifiedStreams` streams with a fold of each
- * stream by itself, and replaces the views in use. When anything fails, the views in use stay as they are.
+ * Rebuilds all views from the log, verifies the documents of up to `verifiedStreams` streams, and replaces the views in
+ * use. When anything fails before that, the views in use stay as they are.
  *
- * @throws {Error} naming the event that a view cannot process, or the document that differs from a fold of its stream.
+ * @throws {Error} naming the event that a view cannot process, or the document that is wrong.
  */
 export const rebuildViews = async (options: RebuildOptions): Promise<Rebuilt> => {
   const { fresh, others = [] } = options;
