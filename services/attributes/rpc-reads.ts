@@ -19,7 +19,6 @@ import { assertDomainScope, assertProject, assertWorkflowScope, type ScopeServic
 import { assertResourceType } from './rpc-targets.js';
 import { type AttributeRow, mostSpecificRow, rowAt, type AttributeScope } from './state.js';
 
-/** The services that the routes below need. */
 export type AttributeReads = ScopeServices & {
   readonly recorded: RecordedAttributes;
   readonly withPlatform: WithPlatform;
@@ -104,7 +103,6 @@ const list = async (
   return create(ListMatchableAttributesResponseSchema, { configurations });
 };
 
-/** The routes that read matchable attributes. */
 export const attributeReadRoutes = (reads: AttributeReads): readonly Route[] => [
   route(AdminService.method.getProjectAttributes, async (request, call) => {
     const matchingAttributes = await projectAttributes(reads, request, call);

@@ -121,7 +121,6 @@ const deleteRoutes = (services: AttributeServices): readonly Route[] => [
   }),
 ];
 
-/** All routes of matchable attributes. */
 export const attributeRoutes = (services: AttributeServices): readonly Route[] => [
   ...updateRoutes(services),
   ...deleteRoutes(services),

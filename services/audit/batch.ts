@@ -39,7 +39,6 @@ export type AuditBatch = {
   isEmpty(): boolean;
 };
 
-/** Opens an empty batch. */
 export const auditBatch = (): AuditBatch => {
   const writes: AuditEntry[] = [];
   const refusals = new Map<string, AuditEntry>();

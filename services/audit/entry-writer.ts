@@ -2,7 +2,6 @@ import { OutcomeUnknown, WriteRefused } from '../kernel/fault.js';
 import type { AuditEntry, AuditStore } from '../kernel/ports/audit-trail.js';
 import { auditBatch } from './batch.js';
 
-/** Settings and services of a writer of audit entries. */
 export type EntryWriterOptions = {
   readonly store: AuditStore;
   /** Milliseconds since 1970. */

@@ -1,7 +1,6 @@
 import type { AuditTrail } from '../kernel/ports/audit-trail.js';
 import { entryWriter, type EntryWriterOptions } from './entry-writer.js';
 
-/** Settings and services of an audit trail. */
 export type AuditTrailOptions = EntryWriterOptions & { readonly retentionMs: number };
 
 const BATCH_MS = 1_000;

@@ -49,7 +49,7 @@ const AT_A_TIME = 2;
 const MAX_WAITING = 50;
 const RETRY_MS = 5_000;
 
-/** Runs at most two tasks at a time, because each takes 32 MiB; 50 others wait, and more are refused. */
+/** Runs at most two tasks at a time, because each takes 32 MiB or more; 50 others wait, and more are refused. */
 const queue = () => {
   const waiting: (() => void)[] = [];
   let running = 0;

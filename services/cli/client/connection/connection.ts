@@ -48,7 +48,7 @@ export interface Connection {
   ): AsyncIterable<MessageShape<Output>>;
   /** The events of the log from where the request says, and checkpoints between them. Throws as `open` does. */
   tail(request: TailInit, signal: AbortSignal): AsyncIterable<TailedEvent>;
-  /** The address of a path in the web console; `undefined` where the address of the console is not known. */
+  /** The address of a path in the web console; `undefined` where that of the console is not known. */
   consoleLink(path: string): string | undefined;
   close(): void;
 }

@@ -4,7 +4,7 @@ export type GrpcAddress = {
   readonly target: string;
   readonly isPlain: boolean;
   readonly skipVerify: boolean;
-  /** Certificates to trust, in PEM, in place of those that Node.js trusts. */
+  /** File of the certificates to trust, in PEM, in place of those that Node.js trusts. */
   readonly caFile?: string;
 };
 

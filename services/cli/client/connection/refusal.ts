@@ -21,8 +21,7 @@ const TO_DO: Readonly<Partial<Record<GrpcStatus, string>>> = {
 
 /**
  * The server refuses a call. The message is one line: the status code, the server's reason, and for most codes what the
- * person can do.
- * As an `OperatorError` it ends the command with this message, without a stack.
+ * person can do. As an `OperatorError` it ends the command with this message, without a stack.
  */
 export class Refused extends OperatorError {
   readonly code: GrpcStatus;
