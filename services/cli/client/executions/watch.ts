@@ -172,7 +172,7 @@ export type WatchListFlags = WatchFlags & {
 };
 
 /**
- * Prints the executions that the filters match, and each change of them, until Ctrl-C.
+ * Prints the executions that the filters match, and then their changes, until Ctrl-C.
  *
  * @throws {Refused} when the server refuses; the message has its reason.
  */
