@@ -1,4 +1,5 @@
 import type { Document } from 'mongodb';
+import { QueryTooSlow } from '../../../services/kernel/fault.js';
 import type { Collection, FieldValue, Query, ValueCounts } from '../../runtime/read-store.js';
 import { separateExclusions, type FoundValues } from '../distinct-values.js';
 import { isImpossible, valuesPlanOf, queryPlanOf } from '../query-plan.js';
@@ -41,6 +42,7 @@ export const values = async (reader: PageReader, collection: Collection, given: 
   const found: FieldValue[] = [];
   let after = query.after;
   while (found.length <= skip + query.limit) {
+    if (performance.now() > reader.until) throw new QueryTooSlow('the query took longer than its time limit');
     const next = tightened({ ...query, ...(after && { after }) });
     const pageQuery = nextQuery(collection, index, next);
     await reader.onQuery?.(pageQuery);

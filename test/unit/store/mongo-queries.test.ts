@@ -1,8 +1,11 @@
+import type { Db } from 'mongodb';
 import { describe, expect, it } from 'vitest';
+import type { Collection } from '../../../projections/runtime/read-store.js';
 import { assertUsable, timeoutsFor } from '../../../projections/store/mongo/connection.js';
 import { joined } from '../../../projections/store/mongo/conditions.js';
 import { readStoreLocation } from '../../../projections/store/mongo/location.js';
 import { likeExpression } from '../../../projections/store/mongo/regular-expressions.js';
+import { values } from '../../../projections/store/mongo/values.js';
 import { QueryTooSlow } from '../../../services/kernel/fault.js';
 
 describe('the location of views', () => {
@@ -66,5 +69,24 @@ describe('filters that all hold', () => {
     const clash = joined([{ a: { $eq: 1 } }, { a: { $eq: 2 } }]);
     expect(clash).toEqual({ $and: [{ a: { $eq: 1 } }, { a: { $eq: 2 } }] });
     expect(joined([clash, { b: { $eq: 3 } }])).toEqual({ $and: [{ a: { $eq: 1 }, b: { $eq: 3 } }, { a: { $eq: 2 } }] });
+  });
+});
+
+describe('distinct values', () => {
+  const sizes: Collection = { name: 'sizes', version: 1, fields: { size: 'integer' }, indexes: [['size']] };
+  const orderBy = { field: 'size', direction: 'ascending' } as const;
+  /** A database that has every whole number, and answers each query in time. */
+  const endless = (): Db => {
+    let size = 0;
+    const rows = { toArray: () => Promise.resolve([{ f: { size: (size += 1) } }]) };
+    return { collection: () => ({ find: () => rows }) } as unknown as Db;
+  };
+
+  it('end at the time limit of all their queries together', async () => {
+    const reader = { db: endless(), build: 0, until: performance.now() + 5 };
+    const far = { where: [], orderBy, offset: 1_000_000, limit: 1 };
+    await expect(values(reader, sizes, far)).rejects.toBeInstanceOf(QueryTooSlow);
+    const page = values({ ...reader, until: Infinity }, sizes, { where: [], orderBy, offset: 2, limit: 1 });
+    expect(await page).toMatchObject({ hasMore: true });
   });
 });
