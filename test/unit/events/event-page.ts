@@ -92,10 +92,11 @@ const MEMBERS: Readonly<
   time: 'when the event was recorded, in UTC',
   sequence: 'the revision in the stream, from 0, in 20 digits',
   stream: 'the name of the stream',
-  position: 'the position in the log; later events have larger ones, with gaps',
+  position: 'the position in the log; later events have larger ones; there may be gaps',
   partitionkey: 'the same as `subject`',
   commandid: 'the command that recorded it; absent when there is none',
-  actor: 'the authenticated caller, or the reactor that sent the command; absent when there is neither',
+  actor:
+    'the authenticated caller, the reactor that sent the command, or the engine that gets a lease; absent without any',
   correlationid: 'the request that it came with; absent when there is none',
   causationid: 'the event that caused it; absent when there is none',
   traceparent: 'the trace context (W3C) of the request; absent where it had none',
@@ -151,7 +152,7 @@ const categorySection = async (
 
 const INTRODUCTION = `# Events
 
-Every type of event that the log has, with one sample. This page is generated from the code: \`npm run event-schemas\`.
+Every type of event that the control plane records, with one sample. The log may also have events of other programs and of [consumer groups](../consumers.md#consumer-groups-persistent-subscriptions). This page is generated from the code: \`npm run event-schemas\`.
 
 The JSON of an event is the same for every consumer. It is the stored message in the JSON mapping of protobuf, with the messages in its \`bytes\` fields decoded, also those that are too large for the log and are stored beside it (payloads). Enums are names, and numbers of 64 bits are texts. Numbers, booleans and enums are present also where they are zero; texts, lists and messages are absent where they are empty. Each event of an execution begins with \`project\`, \`domain\` and \`execution\`, and where they apply \`node\`, \`attempt\` and \`phase\`. A consumer should ignore fields, enum names and types that it does not know: a later release may add some.
 
