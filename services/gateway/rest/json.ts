@@ -16,7 +16,7 @@ import { EmptySchema } from '@bufbuild/protobuf/wkt';
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
 import { RpcError } from '../../kernel/rpc.js';
 import { jsonFaultPath } from '../wire/json-fault.js';
-import { mayBeMisread, NOT_AN_INTEGER, toKnown } from '../wire/json-known.js';
+import { mayBeMisread, toKnown } from '../wire/json-known.js';
 import { messageJson } from '../../kernel/encoding/message-json.js';
 import { services } from '../routes.js';
 import { errorText } from '../../kernel/error-text.js';
@@ -29,15 +29,16 @@ const registry = createRegistry(...new Set(services.flatMap(({ file }) => withDe
 // The field at fault of a body with more characters than this is not searched.
 const MAX_SEARCHED_LENGTH = 1_000_000;
 
-const NO_INTEGER = new RegExp(`'.*' ${NOT_AN_INTEGER}`, 'su');
+/** The end of the decoder's error for a text in a field of 64 bits that is no integer. */
+const NOT_AN_INTEGER = /: (.* \(not an integer\)) out of range$/su;
 
 /** The reason that the decoder gives; for an enum also its values. */
 const reasonOf = (thrown: unknown): string => {
   if (thrown instanceof RangeError) return 'out of range'; // of JavaScript, for a duration with too many decimals
   const text = errorText(thrown);
-  const reason = text.replace(/^cannot decode (?:\w+ )?\S+ from JSON: /, '');
-  const [integer] = NO_INTEGER.exec(reason) ?? [];
-  if (integer !== undefined) return integer;
+  const reason = text
+    .replace(/^cannot decode (?:\w+ )?\S+ from JSON: /, '')
+    .replace(NOT_AN_INTEGER, (_, value: string) => `, got ${JSON.stringify(value)}`);
   const [, name = ''] = /^cannot decode enum (\S+) from JSON: /u.exec(text) ?? [];
   const values = registry.getEnum(name)?.values.map((value) => value.name);
   return values === undefined ? reason : `${reason} is not one of ${values.join(', ')}`;

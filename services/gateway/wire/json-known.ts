@@ -25,33 +25,44 @@ const INTEGER_TYPES: ReadonlySet<ScalarType | undefined> = new Set([
   ...[ScalarType.INT32, ScalarType.UINT32, ScalarType.SINT32, ScalarType.FIXED32, ScalarType.SFIXED32],
 ]);
 
-/** The end of a text that replaces one which is no integer. */
-export const NOT_AN_INTEGER = 'is not a decimal integer';
+/** The part of a refused text that an error quotes: the decoder quotes texts of at most 30 characters. */
+const SHOWN = /^.{0,12}/su;
 
-/** Characters of a value that an error message quotes. */
-const SHOWN = 100;
+/** A text that the decoder refuses, in place of one that it would take for an integer. */
+const notInteger = (text: string): string => {
+  const [shown = ''] = SHOWN.exec(text) ?? [];
+  return `${shown === text ? text : `${shown}…`} (not an integer)`;
+};
 
 const DIGITS = /^-?\d+$/u;
-const WITH_FRACTION_OR_EXPONENT = /^-?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/iu;
+const WITH_FRACTION_OR_EXPONENT = /^(-?)(\d+)(?:\.(\d+))?(?:e([+-]?\d+))?$/iu;
+
+/** More zeros than the digits of any 64-bit integer. */
+const MAX_ZEROS = 20;
 
 /**
  * The text of an integer as the decoder reads it rightly. The JSON mapping of protobuf has decimal digits, and also a
- * fraction of zeros or an exponent, such as `1e3`: these become digits, if a number keeps them. Any other text, such as
- * `0x3` or ` 3`, becomes one that the decoder refuses.
+ * fraction or an exponent where the number is whole, such as `1e3`: these become digits. Any other text, such as `0x3`,
+ * ` 3` or `1.5`, becomes one that the decoder refuses.
  */
 const integerText = (text: string): string => {
   if (DIGITS.test(text)) return text;
-  if (!WITH_FRACTION_OR_EXPONENT.test(text)) return `'${text.slice(0, SHOWN)}' ${NOT_AN_INTEGER}`;
-  const number = Number(text);
-  return Number.isSafeInteger(number) ? String(number) : text;
+  const parts = WITH_FRACTION_OR_EXPONENT.exec(text);
+  if (!parts) return notInteger(text);
+  const [, sign = '', whole = '', fraction = '', exponent = '0'] = parts;
+  const digits = `${whole}${fraction}`.replace(/0+$/u, '');
+  if (digits === '') return '0';
+  const zeros = Number(exponent) + whole.length - digits.length;
+  return zeros < 0 ? notInteger(text) : `${sign}${digits}${'0'.repeat(Math.min(zeros, MAX_ZEROS))}`;
 };
+
+const integer = (json: JsonValue): JsonValue => (typeof json === 'string' ? integerText(json) : json);
 
 /** The JSON of a field of integers: of one, or of each in a list or map, which is changed in place. */
 const integers = (json: JsonValue): JsonValue => {
-  if (typeof json === 'string') return integerText(json);
   if (typeof json === 'object' && json !== null)
-    replaceEach(json, (key) => integers((json as JsonObject)[key] as JsonValue));
-  return json;
+    replaceEach(json, (key) => integer((json as JsonObject)[key] as JsonValue));
+  return integer(json);
 };
 
 /** One JSON value twice: as it was parsed, and with its long integers as texts that keep every digit. */
@@ -140,9 +151,11 @@ const withLongIntegersAsTexts = (text: string): string => {
 const UNUSUAL_TEXT = /-(?:29|30|31)T|T24|"-?\d+(?:\.\d+)?s[^"]|\\u00(?:2[de]|3\d|54|73)/iu;
 
 /**
- * Texts that the decoder may misread as an integer: one of another base than ten, with a plus, with or of white space.
+ * Texts that the decoder may misread as an integer: one of another base than ten, with a plus, with or of white space,
+ * with a point at its beginning or end, or with a negative exponent.
  */
-const UNUSUAL_INTEGER = /"(?:0[box]|\+\d|\s+[-+\d\\"]|\\[bfnrtu]|-?\d+(?:\s+["\\]|\\[bfnrtu]))/iu;
+const UNUSUAL_INTEGER =
+  /"(?:0[box]|\+\d|[-+]?\.|\s+[-+\d\\"]|\\[bfnrtu]|-?\d+(?:\s+["\\]|\\[bfnrtu]|\.(?!\d)|(?:\.\d+)?e-))/iu;
 
 /** True when the decoder might round or misread an integer of the JSON, or misread a time or a duration. */
 export const mayBeMisread = (text: string): boolean =>

@@ -298,21 +298,31 @@ describe('a JSON body', () => {
     });
   });
 
-  it.each([' 3', '3 ', '\t3', '3\n', ' ', '+3', '0x3', '0b1', '0o7', '1_000', 'three'])(
+  it.each([' 3', '3 ', '\t3', '3\n', ' ', '+3', '3.', '.0', '0x3', '0b1', '0o7', '1_000', '1.5', '1e-1', 'three'])(
     'refuses another text for an integer, and names the field: %j',
     async (integer) => {
       const long = JSON.stringify({ inputs: { literals: { x: { scalar: { primitive: { integer } } } } } });
-      const response = await toy.send('POST', CREATE, long, JSON_TYPE);
-      expect(response.status).toBe(400);
-      const { message } = await errorOf(response);
-      const field = 'inputs.literals[x].scalar.primitive.integer';
-      expect(message).toContain(`invalid value for ${field}: '${integer}' is not a decimal integer`);
       const short = JSON.stringify({ spec: { max_parallelism: integer } });
-      const shortResponse = await toy.send('POST', CREATE, short, JSON_TYPE);
-      expect(shortResponse.status).toBe(400);
-      expect((await errorOf(shortResponse)).message).toContain('invalid value for spec.max_parallelism: ');
+      const fields = [
+        [long, 'inputs.literals[x].scalar.primitive.integer: expected bigint (int64)'],
+        [short, 'spec.max_parallelism: expected number (int32)'],
+      ] as const;
+      for (const [body, reason] of fields) {
+        const response = await toy.send('POST', CREATE, body, JSON_TYPE);
+        expect(response.status).toBe(400);
+        const { message } = await errorOf(response);
+        expect(message).toContain(`invalid value for ${reason}, got`);
+        expect(message).toContain('(not an integer)"');
+      }
     },
   );
+
+  it('refuses an array in an array for an integer, however deep it is', async () => {
+    const deep = `${'['.repeat(5_000)}" 3"${']'.repeat(5_000)}`;
+    const response = await toy.send('POST', CREATE, `{"spec":{"max_parallelism":${deep}}}`, JSON_TYPE);
+    expect(response.status).toBe(400);
+    expect((await errorOf(response)).message).toContain('invalid value for spec.max_parallelism: expected number');
+  });
 
   it('refuses a text of digits with an escape that makes it another integer', async () => {
     const body = '{"inputs":{"literals":{"x":{"scalar":{"primitive":{"integer":"\\u00203"}}}}}}';
