@@ -21,12 +21,13 @@ const Note = ({ project, domain }: NoteProps): ReactNode => {
   if (!data || data.domains.some(({ id }) => id === domain)) return null;
   return (
     <p className="note tone-bad" role="alert">
-      The project “{project}” has no domain “{domain}”. It has {data.domains.map(({ id }) => id).join(', ')}.
+      The project “{project}” has no domain “{domain}” that you may read. You may read{' '}
+      {data.domains.map(({ id }) => id).join(', ') || 'none'}.
     </p>
   );
 };
 
-/** Says that the project or the domain of the address does not exist, where lists would only be empty. */
+/** Says that the project or the domain of the address cannot be read, where lists would only be empty. */
 export const UnknownScope = (): ReactNode => {
   const { project, domain } = useParams({ strict: false });
   return project === undefined || domain === undefined ? null : <Note project={project} domain={domain} />;

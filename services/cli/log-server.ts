@@ -50,7 +50,7 @@ export const serveLog = async (configuration: Configuration, flags: ServeFlags):
   const port = await eventstorePort(configuration);
   if (typeof port === 'object')
     throw new OperatorError(
-      `a log server needs the EventStoreDB protocol: port ${USUAL_EVENTSTORE_PORT} ${port.problem}; --eventstore-port names another`,
+      `a log server needs the EventStoreDB protocol: port ${USUAL_EVENTSTORE_PORT} ${port.problem}; set --host or --eventstore-port`,
     );
   await assertPortIsFree('REST', configuration.host, configuration.http_port);
   const metrics = openMetrics();

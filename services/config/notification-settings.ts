@@ -83,7 +83,7 @@ const smtp = z.strictObject({
   username: z.string().default('').describe('username at the server; without it there is no authentication'),
   password: z.string().default('').describe('password at the server'),
   max_connections: oneOrMore.default(4).describe('connections to the server at a time'),
-  max_per_minute: oneOrMore.default(600).describe('most attempts to send in a minute'),
+  max_per_minute: oneOrMore.default(600).describe('attempts to send in a minute, on average'),
 });
 
 const SUBJECT = 'Execution {{ name }} in {{ project }}/{{ domain }}: {{ phase }}';

@@ -155,8 +155,8 @@ const tickToSkip = (
     throw new RpcError('FAILED_PRECONDITION', `launch plan ${planText(plan)} has no next tick`);
   }
   const atMs = timestampMs(at);
-  if (atMs <= untilMs) throw alreadyDecided();
   if (atMs <= active.fromMs) throw beforeActivation(active);
+  if (atMs <= untilMs) throw alreadyDecided();
   if (ticks.after(atMs - 1) !== atMs) throw invalid('at', 'the schedule has no tick at this time');
   return atMs;
 };

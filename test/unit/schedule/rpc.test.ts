@@ -394,6 +394,8 @@ describe('a tick that is skipped by request', () => {
     const skipping = plane.skip('minutely', minute(0));
     await expect(skipping).rejects.toMatchObject({ code: 'FAILED_PRECONDITION' });
     await expect(skipping).rejects.toThrow('only after its activation, at 2026-01-01T00:00:30.000Z');
+    await plane.fire('minutely', [[minute(1)]]);
+    await expect(plane.skip('minutely', minute(0))).rejects.toThrow('only after its activation');
   });
 
   it('is refused where the schedule, of an older release, cannot be computed', async () => {
