@@ -79,8 +79,8 @@ describe('the engine feed', () => {
     rmSync(directory, { recursive: true });
   });
 
-  // Before each test, the engines of the test before leave, and an engine that rejects everything fails all executions
-  // that have not ended.
+  // Before each test, the engines of the test before leave, and an engine that rejects everything fails the executions
+  // that are offered.
   beforeEach(async () => {
     for (const stream of streams.splice(0)) {
       stream.send({ case: 'leave', value: {} });
@@ -101,7 +101,7 @@ describe('the engine feed', () => {
     await rejecting.ended;
   });
 
-  it('gives an engine everything that it needs to run an execution', async () => {
+  it('gives an engine an execution with its workflow, inputs, spec, settings and resources', async () => {
     const id = await launchHello(api, 'given');
     const launch = await engine('a').next('launch');
     expect(launch).toMatchObject({

@@ -255,7 +255,7 @@ describe('a stream that breaks', () => {
     expect(await recorded(id)).toHaveLength(events.length);
   });
 
-  it('is not continued by the client in the documentation for an event that is too large', async () => {
+  it('ends the client in the documentation for a message that is too large, not for such outputs', async () => {
     const { report } = await importDocumented<DocumentedClient>('docs/engines.md');
     const id = await launchHello(plane.grpc, 'documented-large');
     const withOutputs = (outputBytes: number): readonly ReportRequest[] => {

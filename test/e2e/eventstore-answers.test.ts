@@ -381,7 +381,7 @@ describe('the server of the EventStoreDB protocol', () => {
     // Each row: the bytes that are sent, an offset in the answer, and the text that the answer has there.
     it.each([
       ['GET /health/live HTTP/1.1\r\nhost: x\r\n\r\n', 0, 'HTTP/1.1 204 '],
-      ['PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0', 3, '\x04\0'], // the type of a SETTINGS frame
+      ['PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0', 3, '\x04\0'], // the type and flags of a SETTINGS frame
       ['G\0\0\0', 0, 'HTTP/1.1 400 '],
     ])('tells HTTP/1.1 and HTTP/2 apart when bytes come one by one: %j', async (sent, offset, answer) => {
       const [host = '', port = ''] = server.address.split(':');

@@ -118,7 +118,7 @@ const GROUPS = `/${PersistentSubscriptions.typeName}`;
 const source = { case: 'streamIdentifier', value: stream } as const;
 const named = { streamOption: source, groupName: 'group' } as const;
 
-/** Requests about a group that does not exist. */
+/** Requests about groups of consumers, of which the server has none. */
 const groupsNotThere: readonly Whole[] = [
   whole(['Read of a group', `${GROUPS}/Read`], ConsumeReqSchema, {
     content: { case: 'options', value: { ...named, bufferSize: 10, uuidOption } },

@@ -197,7 +197,7 @@ describe.each(['grpc', 'rest'] as const)('a recorded sequence of events, sent ov
     }
   });
 
-  it.each(titled)('changes nothing when it is sent again: %s', async (_, { entries }) => {
+  it.each(titled)('changes nothing when its accepted events are sent again: %s', async (_, { entries }) => {
     const before = await plane.head();
     const accepted = entries.filter(({ expect: code }) => code === 'OK');
     for (const { path, method: rpc, bytes } of accepted)

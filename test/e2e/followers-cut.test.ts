@@ -27,7 +27,7 @@ const LAST_NODE = 'the-last';
 let plane: ControlPlane;
 let proxies: readonly CuttingProxy[];
 
-/** Mostly so few bytes that connections break in the middle of an event; sometimes enough for the largest event. */
+/** Mostly few bytes, so that connections break often; sometimes enough for the largest event. */
 const someBytes = (): number => Math.floor(Math.random() * (Math.random() < 0.25 ? 200_000 : 12_000));
 
 beforeAll(async () => {

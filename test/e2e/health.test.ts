@@ -36,7 +36,7 @@ describe('health checks of a control plane of many processes', () => {
     ['projector-1', ['flightlog_log_head_position', 'flightlog_view_lag_seconds', 'flightlog_parked_streams']],
     ['reactor-1', ['flightlog_log_head_position', 'flightlog_check_state', 'flightlog_session_cache_bytes']],
     ['log', ['flightlog_log_head_position', 'flightlog_append_duration_seconds', 'flightlog_log_batch_appends']],
-  ])('have a /metrics endpoint beside them, with the metrics of %s', async (name, expected) => {
+  ])('have a /metrics endpoint beside them, with metrics of %s', async (name, expected) => {
     const answer = await fetch(`${name === 'log' ? processes.log.http() : http(name)}/metrics`);
     expect([answer.status, answer.headers.get('content-type')]).toEqual([
       200,

@@ -74,7 +74,7 @@ describe('the history of an execution', () => {
 });
 
 const transitions = async () => (await plane.grpc.call(method.listTransitions, { id: ID })).transitions;
-/** The first transition of the execution into a phase. */
+/** The first transition into a phase, of the execution, a node or a task. */
 const firstOf = async (phase: string) => (await transitions()).find((each) => each.phase === phase)!;
 
 describe('a read as of a moment', () => {

@@ -44,7 +44,7 @@ const task = entryOf('task', TaskCreateRequestSchema);
 const workflow = entryOf('workflow', WorkflowCreateRequestSchema);
 const plan = entryOf('launch_plan', LaunchPlanCreateRequestSchema);
 
-/** A command, and another one with different content for the same target; encoded. */
+/** A command, and a second request of the same RPC for the same target; both encoded. */
 type Keyed = { readonly rpc: string; readonly request: Uint8Array; readonly other: Uint8Array };
 
 /** Encodes the two requests of a command. */
@@ -380,7 +380,7 @@ describe('a request whose answer was lost, because the process was killed after 
     await restart();
   });
 
-  // Commands for several kinds of streams, and for each way in which the name of an execution is chosen.
+  // Commands for several kinds of streams; among them launches with and without a name.
   const killed = new Set(
     [
       method.registerProject,

@@ -119,7 +119,7 @@ describe('two control planes and their log, any of which is killed under load', 
   }, LIMIT_MS);
 
   it(
-    `acknowledge more events after each of ${KILLS} kills and cuts`,
+    `acknowledge events before each of ${KILLS} kills and cuts`,
     async () => {
       for (let kill = 0; kill < KILLS; kill += 1) {
         const before = recorded.size;

@@ -89,7 +89,7 @@ describe.skipIf(!hasLoadBalancer && !isRequired)('two control planes behind the 
   /**
    * Launches executions one after another until `isOver` returns true.
    *
-   * @returns the names of those that were launched, and the answers to the launches that failed after a retry too.
+   * @returns the names of those that were launched, and the last answers to the other launches.
    */
   const launch = async (
     caller: number,

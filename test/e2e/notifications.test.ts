@@ -84,7 +84,7 @@ const untilGivenUp = (id: ExecutionId): Promise<Notification | undefined> =>
     () => messageAbout(id),
     (found) => found?.status === NotificationStatus.GIVEN_UP,
   );
-/** The mails about an execution, each without its line breaks. */
+/** The mails to the unanswered recipient about an execution, without the soft line breaks of quoted-printable. */
 const mailsAbout = ({ name }: ExecutionId): readonly string[] =>
   mailsTo(UNANSWERED)
     .map(({ content }) => content.replaceAll('=\r\n', ''))
@@ -117,7 +117,7 @@ describe('mails whose process is killed after DATA and before the answer', () =>
     expectSentTwice(alone, await untilGivenUp(alone));
   });
 
-  it('as digests are sent once more too, and name each execution, whose own messages are DIGESTED', async () => {
+  it('as digests are sent once more too, and name each execution; all messages but one are DIGESTED', async () => {
     const found = await Promise.all(joined.map(messageAbout));
     const lead = joined[found.findIndex((message) => message?.status !== NotificationStatus.DIGESTED)]!;
     const message = await untilGivenUp(lead);

@@ -26,7 +26,7 @@ const clients: EventStoreDBClient[] = [];
 
 const run = (args: readonly string[], input = '') => flightlog([...args, '--data', data], { input }).ended;
 
-/** The number of events, at most three, that an official client reads with a user and password that it sends itself. */
+/** The number of events, at most three, that an official client reads with these credentials. */
 const readFirstEvents = async (credentials: typeof ALICE): Promise<number> => {
   const uri = `esdb://${server.ready.eventstore ?? ''}?tlsCAFile=${certificateFiles.file('ours.pem')}`;
   const client = EventStoreDBClient.connectionString(uri);

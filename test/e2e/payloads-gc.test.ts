@@ -21,6 +21,13 @@ const makeOlder = async (directory: string, path: string): Promise<void> => {
   await utimes(join(directory, 'payloads', path), time, time);
 };
 
+/** The number of payloads in a folder. */
+const payloadsIn = async (directory: string): Promise<number> => {
+  let count = 0;
+  for await (const page of filePayloadObjects({ directory }).list()) count += page.length;
+  return count;
+};
+
 garbageStory('a folder of payloads', (directory) => ({
   setting: 'file:',
   ageMs: 7 * DAY_MS,
@@ -49,7 +56,7 @@ describe('payloads gc', () => {
     const { code, stderr } = await gc(['--data', directory]);
     expect(code).toBe(1);
     expect(stderr).toContain('log.db cannot be used: it is not there');
-    for await (const page of filePayloadObjects({ directory }).list()) expect(page).toHaveLength(1);
+    expect(await payloadsIn(directory)).toBe(1);
   });
 
   it('removes nothing while the log is an unfinished copy, which lacks events that name payloads', async () => {
@@ -61,7 +68,7 @@ describe('payloads gc', () => {
     const { code, stderr } = await gc(['--data', directory]);
     expect(code).toBe(1);
     expect(stderr).toContain(`flightlog: data: ${directory} has part of a log`);
-    for await (const page of filePayloadObjects({ directory }).list()) expect(page).toHaveLength(1);
+    expect(await payloadsIn(directory)).toBe(1);
   });
 
   it('is refused for a store that has no payload of the log', async () => {
@@ -74,6 +81,7 @@ describe('payloads gc', () => {
     }).ended;
     expect(code).toBe(1);
     expect(stderr).toContain('none of the payloads is named by this log');
+    expect(await payloadsIn(directory)).toBe(1);
     await plane.close();
   });
 });

@@ -17,7 +17,7 @@ import type { Answer, Transport } from '../support/clients/transports.js';
 
 const { method } = AdminService;
 const SCOPE = { project: 'flytesnacks', domain: 'development' };
-/** The number of tasks, and of executions, that are written and read at once over each transport. */
+/** The number of tasks, and of executions, that are each written and then read over each transport. */
 const ROUNDS = 15;
 
 let plane: ControlPlane;

@@ -136,8 +136,12 @@ describe('an execution that is terminated while no engine runs', () => {
     await plane.rest.call(method.createNodeEvent, nodeReport(id, 'n0', { phase: NodePhase.SUCCEEDED }));
     expect(NodePhase[await nodePhase(plane.rest, id)]).toBe('SUCCEEDED');
     expect(TaskPhase[await taskPhase(plane.rest, id)]).toBe('SUCCEEDED');
-    const again = nodeReport(id, 'n0', { phase: NodePhase.FAILED });
-    expect((await plane.rest.attempt(method.createNodeEvent, again)).code).toBe('FAILED_PRECONDITION');
+    const [node, task] = [
+      nodeReport(id, 'n0', { phase: NodePhase.FAILED }),
+      taskReport(id, 'n0', { phase: TaskPhase.FAILED }),
+    ];
+    expect((await plane.rest.attempt(method.createNodeEvent, node)).code).toBe('FAILED_PRECONDITION');
+    expect((await plane.rest.attempt(method.createTaskEvent, task)).code).toBe('FAILED_PRECONDITION');
     const { closure } = await execution(plane.rest, id);
     expect(Phase[closure!.phase]).toBe('ABORTED');
   });
@@ -160,22 +164,22 @@ describe('an execution that was terminated before the server was killed', () => 
   let plane: ControlPlane;
   afterEach(() => plane.close());
 
-  it.each([
-    ['before', '2s'],
-    ['after', '1ms'],
-  ])('is ABORTED by the control plane, which starts again %s the abort timeout', async (_when, timeout) => {
-    plane = await startControlPlane({ FLIGHTLOG_ABORT_TIMEOUT: '10m' });
-    await register(plane.grpc, withNeeds('01-hello'));
-    const id = await launchRunning(plane.grpc, 'killed');
-    await plane.grpc.call(method.terminateExecution, { id, cause: 'power cut' });
-    await plane.kill();
-    plane = await startControlPlane({ FLIGHTLOG_ABORT_TIMEOUT: timeout }, plane.directory);
-    const { closure } = await until(() => execution(plane.rest, id), isInPhase(Phase.ABORTED));
-    expect(closure!.outputResult).toMatchObject({
-      case: 'abortMetadata',
-      value: { cause: expect.stringMatching(/^power cut; ended by the control plane/u) as string },
-    });
-    expect(NodePhase[await nodePhase(plane.rest, id)]).toBe('ABORTED');
-    expect(TaskPhase[await taskPhase(plane.rest, id)]).toBe('ABORTED');
-  });
+  it.each(['2s', '1ms'])(
+    'is ABORTED by the control plane, started again with an abort timeout of %s',
+    async (timeout) => {
+      plane = await startControlPlane({ FLIGHTLOG_ABORT_TIMEOUT: '10m' });
+      await register(plane.grpc, withNeeds('01-hello'));
+      const id = await launchRunning(plane.grpc, 'killed');
+      await plane.grpc.call(method.terminateExecution, { id, cause: 'power cut' });
+      await plane.kill();
+      plane = await startControlPlane({ FLIGHTLOG_ABORT_TIMEOUT: timeout }, plane.directory);
+      const { closure } = await until(() => execution(plane.rest, id), isInPhase(Phase.ABORTED));
+      expect(closure!.outputResult).toMatchObject({
+        case: 'abortMetadata',
+        value: { cause: expect.stringMatching(/^power cut; ended by the control plane/u) as string },
+      });
+      expect(NodePhase[await nodePhase(plane.rest, id)]).toBe('ABORTED');
+      expect(TaskPhase[await taskPhase(plane.rest, id)]).toBe('ABORTED');
+    },
+  );
 });

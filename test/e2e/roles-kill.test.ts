@@ -18,9 +18,9 @@ const LIMIT_MS = 300_000 + KILLS * 30_000;
 /** Fewer by default on MongoDB's protocol, whose servers may be slow; at least two, also with the variable. */
 const MONGO_KILLS = Math.max(2, Number(process.env['FLIGHTLOG_TEST_KILLS'] ?? 0));
 /**
- * A partition of a killed process is taken over within this time: its lease expires, and another process takes it.
- * Measured by the clock of the store of the leases, from the last renewal of the old lease to the beginning of the new
- * one, so that other load on the machine does not count.
+ * A partition of a killed or suspended process is taken over within this time: its lease expires, and another process
+ * takes it. Measured by the clock of the store of the leases, from the last renewal of the old lease to the beginning
+ * of the new one, so that other load on the machine does not count.
  */
 const TAKEN_OVER_MS = 10_000;
 /**
@@ -119,7 +119,7 @@ const expectNothingStuck = async ({ parts }: Load): Promise<void> => {
   expect(await until(counts, (each) => each.every((count) => count === PARTITIONS / 2))).toEqual([4, 4]);
 };
 
-/** Defines the tests of one setting of the processes; without leases, no projector is suspended. */
+/** Defines the tests of one setting of the processes; without leases, no projector is suspended or stopped. */
 const testsOf = (
   what: string,
   setting: Setting,

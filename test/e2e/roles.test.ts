@@ -109,7 +109,7 @@ describe('a control plane of processes with a role each', () => {
 
   const launchRound = (round: string): Promise<unknown> =>
     Promise.all(Array.from({ length: LAUNCHES }, (_, at) => launchHello(first(), `${round}-${at}`)));
-  /** The number of executions that the other process lists with names that begin with a text and a dash. */
+  /** The number of executions that the other process lists with a text and a dash in their names. */
   const listed = async (round: string): Promise<number> => {
     const { executions } = await other().call(method.listExecutions, {
       id: { project: 'flytesnacks', domain: 'development' },
@@ -176,7 +176,7 @@ describe('a control plane of processes with a role each', () => {
   );
 
   it(
-    'loses no request of a client that tries once more while the process of every role is restarted in turn',
+    'loses no request of a client that tries once more while each process but the log server is restarted in turn',
     async () => {
       let isOver = false;
       let count = 0;

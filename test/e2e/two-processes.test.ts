@@ -190,14 +190,14 @@ describe('two control planes on one log', () => {
   it('record one event for each change of a launch plan, though the other process has made the last one', async () => {
     const { entries } = fixtureFolder('01-hello');
     const { id } = fromBinary(LaunchPlanCreateRequestSchema, entries.find(({ kind }) => kind === 'launch_plan')!.bytes);
-    const activations = async () => (await two.events()).filter(({ type }) => type.startsWith('LaunchPlan')).length;
+    const changes = async () => (await two.events()).filter(({ type }) => type.startsWith('LaunchPlan')).length;
     for (let turn = 0; turn < 6; turn += 1) {
-      const before = await activations();
+      const before = await changes();
       await api(turn).call(method.updateLaunchPlan, {
         id: id!,
         state: turn % 2 === 0 ? LaunchPlanState.ACTIVE : LaunchPlanState.INACTIVE,
       });
-      expect(await activations()).toBe(before + 1);
+      expect(await changes()).toBe(before + 1);
     }
   });
 

@@ -2,7 +2,7 @@ import { relative } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** The unit tests of the folders that `mutate` in `stryker.config.json` names, without those that measure sizes. */
+/** The unit tests of the code that `mutate` in `stryker.config.json` names, without those that measure sizes. */
 const RELATED =
   'dist/test/unit/{execution,executions,node-executions,task-executions,sessions,projections-kernel}/**/!(sizes).test.js';
 

@@ -38,7 +38,7 @@ describe.each(['grpc', 'rest'] as const)('the nodes that a task has made, over %
     nodeExecutionId: { executionId: execution, nodeId: 'n0' },
     retryAttempt,
   });
-  /** Reports a node that an attempt has made, `at` seconds after a fixed start. */
+  /** Reports a node that an attempt has made, as QUEUED `at` seconds after a fixed start. */
   const child = async (nodeId: string, retryAttempt: number, at: number, more = {}): Promise<void> => {
     const parentTaskMetadata = { id: attempt(retryAttempt) };
     const event = { phase: NodePhase.QUEUED, occurredAt: second(at), parentTaskMetadata, ...more };
@@ -53,8 +53,8 @@ describe.each(['grpc', 'rest'] as const)('the nodes that a task has made, over %
       const report = taskReport(execution, 'n0', { phase: TaskPhase.RUNNING, retryAttempt });
       await transport.call(method.createTaskEvent, report);
     }
-    await child('dn2', 0, 20);
     await child('dn0', 0, 21);
+    await child('dn2', 0, 20);
     await child('dn1', 0, 22, { parentNodeMetadata: { nodeId: 'n0' } });
     await child('made-by-retry', 1, 23);
   });
@@ -64,7 +64,7 @@ describe.each(['grpc', 'rest'] as const)('the nodes that a task has made, over %
   const ids = async (request: Request = {}): Promise<readonly string[]> =>
     (await page(request)).nodeExecutions.map(({ id }) => id!.nodeId);
 
-  it('are those of one attempt, in the order in which they were reported', async () => {
+  it('are those of one attempt, in the order of the times at which they were queued', async () => {
     expect(await ids()).toEqual(['dn2', 'dn0', 'dn1']);
     expect(await ids({ taskExecutionId: attempt(1) })).toEqual(['made-by-retry']);
   });

@@ -43,8 +43,8 @@ type RandomRequest = { readonly path: string; readonly init: RequestInit };
 /** Encodes a value for a URL; a lone surrogate, which is not valid text, is replaced. */
 const encoded = (value: unknown): string => encodeURIComponent(Buffer.from(String(value)).toString());
 
-/** Replaces empty segments and segments of dots, which clients and proxies resolve to another path. */
-const inPath = (value: unknown): string => (/^\.*$/u.test(String(value)) ? 'x' : encoded(value));
+/** Encodes a value for a segment of a path; replaces the values '', `.` and `..`, which make it another path. */
+const inPath = (value: unknown): string => (/^\.{0,2}$/u.test(String(value)) ? 'x' : encoded(value));
 
 /** Draws requests to an operation from its parameters and the schema of its body. */
 const requestsTo = (path: string, verb: string): fc.Arbitrary<RandomRequest> => {

@@ -52,7 +52,7 @@ const ask = <Desc extends DescMessage>(rpc: DescMethodUnary<Desc>, request: Mess
   [rpc, request] as never;
 
 /**
- * A rule of a read, and a request that breaks it; `says` is in the refusal, whose code is INVALID_ARGUMENT by default.
+ * A rule of a read, and a request that breaks it; the refusal has the text `says`, and by default INVALID_ARGUMENT.
  */
 type Refused = { readonly rule: string; readonly asked: () => Ask; readonly code?: string; readonly says: string };
 

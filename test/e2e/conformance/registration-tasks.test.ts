@@ -24,7 +24,7 @@ let count = 0;
 
 beforeAll(async () => {
   plane = await startControlPlane({
-    // Tasks of type `sealed` are allowed in the domain production alone; these tests use development.
+    // Tasks of type `sealed` are allowed in production alone; these tests use development.
     FLIGHTLOG_REGISTRATION_TASK_TYPES: JSON.stringify({ sealed: [{ project: 'flytesnacks', domain: 'production' }] }),
     FLIGHTLOG_TASK_RESOURCES_LIMITS: '{cpu: "4", memory: 2Gi, gpu: "1"}',
   });

@@ -33,7 +33,7 @@ const bodyOf = ({ endpoint, hasBody }: RouteBinding, accept: string): RequestIni
   return { body: Buffer.from(toBinary(input, create(input))), headers: { 'content-type': OCTETS } };
 };
 
-/** Sends an empty body to a binding: as bytes when the answer is asked for as bytes, and as JSON otherwise. */
+/** Calls a binding; the body, if it has one, is an empty message: bytes for {@link OCTETS}, JSON otherwise. */
 const ask = (binding: RouteBinding, accept: string): Promise<Response> => {
   const { headers, ...rest } = bodyOf(binding, accept);
   return fetch(urlOf(binding), {
@@ -91,13 +91,13 @@ describe('every REST call that ends is answered with its message or a status:', 
     else assertFailed(response, json);
   });
 
-  it.each(bindings)('$called is not served as PATCH', async ({ binding }) => {
+  it.each(bindings)('$called as PATCH gets 501', async ({ binding }) => {
     const response = await fetch(urlOf(binding), { method: 'PATCH' });
     expect(response.status).toBe(501);
   });
 });
 
-// Clients send these requests before others, and take a refusal for the answer to the others.
+// A client shows a refusal of these requests in place of the answer to the call that it was asked for.
 describe('when no authentication is configured', () => {
   it.each(['/me', '/api/v1/me', '/config/v1/flyte_client', '/.well-known/oauth-authorization-server'])(
     '%s answers 200, with empty fields',

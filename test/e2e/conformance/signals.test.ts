@@ -266,7 +266,7 @@ it('50 calls that set a signal at once all succeed, and the signal has one of th
   expect(signals[0]!.value).toEqual(last);
 });
 
-it('the value of an acknowledged signal is there after the process was killed', async () => {
+it('an acknowledged value of a signal is there after the process was killed', async () => {
   const first = await startControlPlane();
   await register(first.grpc, withNeeds('01-hello'));
   const execution = await launchHello(first.grpc, 'killed');

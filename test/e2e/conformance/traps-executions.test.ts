@@ -54,7 +54,7 @@ const reportTask = async (id: ExecutionId, event: Parameters<typeof taskReport>[
  * titles of the tests number the traps; there is no other list of them.
  */
 describe('compatibility traps of executions', () => {
-  it('trap 3: an event of an unknown execution is NOT_FOUND, and one that was just created is known', async () => {
+  it('trap 3: an event of an unknown execution is NOT_FOUND, one of a new execution is accepted', async () => {
     const unknown = { ...PLACE, name: 'unknown' };
     const answers = [
       await reportWorkflow(unknown, { phase: Phase.RUNNING }),

@@ -22,7 +22,7 @@ import type { Transport } from '../../support/clients/transports.js';
 
 const { method } = AdminService;
 const RUN = { ...PLACE, name: 'wide' };
-/** One more than the default limit of a list. */
+/** One more than the default limit of a list of nodes. */
 const NODES = 101;
 
 let plane: ControlPlane;
@@ -54,7 +54,7 @@ const names = async (filters: string): Promise<readonly string[]> =>
  * titles of the tests number the traps; there is no other list of them.
  */
 describe('compatibility traps of lists and reads', () => {
-  it('trap 31: the default limit is 100, a token may be an offset, and a full last page has no token', async () => {
+  it('trap 31: the default limit of nodes is 100, a token may be an offset, and a full last page has no token', async () => {
     const page = (request: { limit?: number; token?: string }) =>
       call(method.listNodeExecutions, { workflowExecutionId: RUN, ...request });
     const first = await page({});
@@ -85,7 +85,7 @@ describe('compatibility traps of lists and reads', () => {
       ]);
   });
 
-  it('trap 33: the default order is descending, and the newest version comes first', async () => {
+  it('trap 33: a sort without a direction is descending: by created_at, the newest version comes first', async () => {
     for (const version of ['v2', 'v10', 'v9']) await registerTask(plane.grpc, { name: 'hello.greet', version });
     expect(Direction.DESCENDING).toBe(0);
     const { tasks } = await call(method.listTasks, {

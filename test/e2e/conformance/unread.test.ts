@@ -157,7 +157,7 @@ describe.each(losses)('a payload that is lost as %s', (loss, status) => {
 });
 
 describe('a payload of a task that is lost before the views are folded', () => {
-  it('is reported as lost, and not as absent', async () => {
+  it('makes the task UNAVAILABLE, not NOT_FOUND', async () => {
     const first = await startControlPlane();
     const request = fromBinary(TaskCreateRequestSchema, fixtureBytes('01-hello/001-task.create_request.pb'));
     const { target } = request.spec!.template!;
