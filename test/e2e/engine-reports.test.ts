@@ -137,7 +137,7 @@ const statusOf = ({ status }: ReportResponse): object => ({
 });
 
 describe('a stream of events', () => {
-  it('is opened for a client that waits for its headers before it sends', async () => {
+  it('is opened, as the engine feed is, for a client that waits for its headers before it sends', async () => {
     const asIs = (bytes: Buffer): Buffer => bytes;
     for (const method of ['Report', 'Work']) {
       const path = `/platformidl.eventlog.EngineService/${method}`;

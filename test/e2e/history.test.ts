@@ -52,11 +52,18 @@ describe('the history of an execution', () => {
 
   it('is filtered by the query of a REST request', async () => {
     const path = `/api/v1/history/executions/${ID.project}/${ID.domain}/${ID.name}`;
-    const query = 'entities=NODE&entities=TASK&phases=SUCCEEDED&recordedFrom=2020-01-01T00:00:00Z&limit=2';
-    const response = await fetch(`${server()}${path}?${query}`);
-    const { transitions, token } = (await response.json()) as { transitions: Record<string, unknown>[]; token: string };
+    const query = 'entities=NODE&entities=TASK&phases=SUCCEEDED&recordedFrom=2020-01-01T00:00:00Z';
+    const ask = async (limit: number) => {
+      const response = await fetch(`${server()}${path}?${query}&limit=${limit}`);
+      return (await response.json()) as { transitions: Record<string, unknown>[]; token: string };
+    };
+    const { transitions, token } = await ask(2);
     expect(transitions.map(({ phase }) => phase)).toEqual(['SUCCEEDED', 'SUCCEEDED']);
     expect(token).not.toBe('');
+    const all = await ask(100);
+    expect(new Set(all.transitions.map(({ type }) => type))).toEqual(
+      new Set(['NodePhaseReported', 'TaskPhaseReported']),
+    );
   });
 
   it('is printed by the command line, without colours', async () => {

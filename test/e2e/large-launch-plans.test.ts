@@ -65,7 +65,7 @@ const planOf = (
   return request;
 };
 
-/** Values of a request of 5 MB, which takes seconds to read. */
+/** Values of a request of 5 MB, which takes about a second to decode. */
 const VALUES = 240_000;
 /** Values of a request above the size from which JSON bodies, too, are parsed on another thread. */
 const FEWER = 12_000;

@@ -21,7 +21,7 @@ afterAll(() => plane.close());
 const transportOf = (way: string): Transport =>
   way === 'rest-octets' ? plane.octets : way === 'rest-json' ? plane.rest : plane.grpc;
 
-/** Takes some seconds to decode. */
+/** Takes about a second to decode. */
 const manyLiterals = create(LiteralMapSchema, {
   literals: Object.fromEntries(Array.from({ length: 80_000 }, (_, at) => [`input-${at}`, literal(`value ${at}`)])),
 });

@@ -6,7 +6,7 @@ import { withNeeds } from '../support/requests/fixtures.js';
 import { wideWorkflow } from '../support/requests/wide-workflow.js';
 
 const { method } = AdminService;
-/** Far above the size that is compiled on the main thread; takes seconds. */
+/** Far above the size that is compiled on the main thread. */
 const NODES = 15_000;
 /** Registrations of large workflows that a process lets wait for its compiling thread. */
 const MAX_WAITING = 64;

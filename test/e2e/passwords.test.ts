@@ -126,7 +126,7 @@ describe('user names and passwords on the port of the EventStoreDB protocol', ()
     expect(await codeOf(brief)).toBe(UNAUTHENTICATED);
   });
 
-  it('end the subscriptions of a person when the person is removed', async () => {
+  it('keep no subscription open once the person is removed', async () => {
     await run(['user', 'add', 'leaving', '--roles', 'viewer'], 'marked-password-of-leaving\n');
     const uri = `esdb://${server.ready.eventstore ?? ''}?tlsCAFile=${certificateFiles.file('ours.pem')}`;
     const client = EventStoreDBClient.connectionString(uri);

@@ -96,8 +96,8 @@ describe('while the views take no events', () => {
         outputResult: { case: 'outputData', value: { literals: {} } },
       }),
     );
-    // Refused, because `n2` is not reported yet.
-    await grpc.call(method.createTaskEvent, taskReport(open, 'n2', { phase: TaskPhase.QUEUED })).catch(() => undefined);
+    const tooEarly = grpc.call(method.createTaskEvent, taskReport(open, 'n2', { phase: TaskPhase.QUEUED }));
+    await expect(tooEarly).rejects.toThrow('NOT_FOUND');
     await grpc.call(method.createNodeEvent, nodeReport(open, 'n2', { phase: NodePhase.QUEUED }));
     await grpc.call(method.createTaskEvent, taskReport(open, 'n2', { phase: TaskPhase.QUEUED }));
     await grpc.call(method.createWorkflowEvent, workflowReport(open, { phase: Phase.FAILED }));

@@ -204,7 +204,7 @@ describe.each(['grpc', 'rest'] as const)('an execution, over %s', (way) => {
     expect(recovered).toEqual(expect.arrayContaining([...failed.succeeded]));
   });
 
-  it('can be listed without the nodes and tasks that were open when it succeeded', async () => {
+  it('has filters for the nodes and tasks that were open when it succeeded', async () => {
     const id = { ...SCOPE, name: `left-open-over-${way}` };
     await transport.call(method.createExecution, helloRequest(id.name));
     await transport.call(method.createWorkflowEvent, workflowReport(id, { phase: Phase.RUNNING }));

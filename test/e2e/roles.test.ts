@@ -61,7 +61,7 @@ describe('a control plane of processes with a role each', () => {
     expect(lines.map((ready) => 'grpc' in ready)).toEqual([true, true, false, false, false]);
   });
 
-  it.each(['projector-1', 'reactor-1'])('answers health checks of %s, and 501 to RPCs', async (name) => {
+  it.each(['projector-1', 'reactor-1'])('answers health checks at %s, and RPCs with 501', async (name) => {
     expect(await probe(name, '/healthz')).toBe(200);
     expect(
       await until(

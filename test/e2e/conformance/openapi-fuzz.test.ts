@@ -69,7 +69,7 @@ const requestsTo = (path: string, verb: string): fc.Arbitrary<RandomRequest> => 
 const operations = (): readonly (readonly [string, string])[] =>
   Object.entries(description.paths).flatMap(([path, verbs]) => Object.keys(verbs).map((verb) => [path, verb] as const));
 
-/** Receives an answer; a stream of server-sent events, which has no end, is cancelled instead. */
+/** Receives an answer; a stream of server-sent events, which may have no end, is cancelled instead. */
 const received = async (response: Response): Promise<unknown> =>
   response.headers.get('content-type')?.startsWith('text/event-stream') === true
     ? response.body?.cancel()
