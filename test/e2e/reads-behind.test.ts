@@ -25,7 +25,7 @@ import { until } from '../support/until.js';
 
 const { method } = AdminService;
 
-/** The view thread stops permanently at this commit: after the setup, before the test's writes. */
+/** The view thread stops permanently in its first checkpoint, so the views get none of the test's writes. */
 const HELD = { FLIGHTLOG_FAIL_POINT: 'inside-checkpoint:1:hold' };
 
 let plane: ControlPlane;

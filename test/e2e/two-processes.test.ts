@@ -175,6 +175,7 @@ describe('two control planes on one log', () => {
       expect(codes(answers)).toEqual(['OK']);
 
       let active = '';
+      let activations = 0;
       for (const { type, data, stream } of await two.events()) {
         if (!stream.endsWith(':hello.switched')) continue;
         if (type === 'LaunchPlanDeactivated') active = '';
@@ -182,7 +183,9 @@ describe('two control planes on one log', () => {
         const { id, deactivatedVersion } = fromBinary(LaunchPlanActivatedSchema, data);
         expect(deactivatedVersion).toBe(active);
         active = id!.version;
+        activations += 1;
       }
+      expect(activations).toBeGreaterThan(0);
     },
     LIMIT_MS,
   );
