@@ -147,7 +147,7 @@ describe.skipIf(chromiumPath === undefined)('an action of the web console', () =
     await page.getByRole('status', { name: 'Recorded event' }).getByText('Nothing new was recorded').waitFor();
   });
 
-  it('keeps its dialog and what was typed there when its button goes away, until the server has answered', async () => {
+  it('keeps its dialog and what was typed there when its button goes away, and shows the refusal', async () => {
     const id = await launchHello(plane.grpc, 'ends-meanwhile');
     await open('executions/ends-meanwhile');
     await page.getByRole('button', { name: 'Terminate …' }).click();
@@ -210,7 +210,7 @@ describe.skipIf(chromiumPath === undefined)('an action of the web console', () =
     expect(await page.getByRole('dialog').count()).toBe(0);
   });
 
-  it('skips the tick that its dialog names, though another client has skipped it, and records nothing', async () => {
+  it('asks to skip the tick that its dialog names, although another client has skipped that tick meanwhile', async () => {
     await open('schedules');
     await page.getByRole('button', { name: 'Skip next …' }).click();
     const dialog = page.getByRole('dialog');

@@ -67,7 +67,7 @@ describe.skipIf(chromiumPath === undefined)('the story of an auditor', () => {
   });
   afterAll(() => story.close());
 
-  it('finds the person that ended an execution, the cause, and the moment, while the server is killed and started again', async () => {
+  it('finds the person that terminated an execution, the cause, and the moment, while the server is killed and started again', async () => {
     await signIn(page, ALICE, address(`${EXECUTIONS}/stopped`));
     await page.getByRole('heading', { name: 'Termination requested by bob' }).waitFor();
     await page.getByText(CAUSE).first().waitFor();

@@ -32,7 +32,7 @@ const NEWER_VERSIONS = 101;
 const MANY_SCHEDULES = 101;
 const YEARLY = { ScheduleExpression: { case: 'cronSchedule', value: { schedule: '0 0 1 1 *' } } } as const;
 
-/** Counts the pixels of a canvas in the colour of quiet text, which can be seen on the ground of both themes. */
+/** Counts the pixels of a canvas in the colour of quiet text. */
 const NODE_PIXELS = `(() => {
   const canvas = document.querySelector('canvas');
   canvas.style.color = 'var(--quiet)';
@@ -105,7 +105,7 @@ describe.skipIf(chromiumPath === undefined)('the pages of launch plans, workflow
     expect(errors).toEqual([]);
   });
 
-  it('open the launch form with the active version of a launch plan, however many newer versions there are', async () => {
+  it('open the launch form with the active version of a launch plan, although more than a hundred are newer', async () => {
     await open(`${SCOPE}/launch/launch_plans/hello.hello`);
     await page.getByText('version v1', { exact: false }).waitFor();
     expect(await page.getByLabel(/^times/u).inputValue()).toBe('1');
@@ -148,6 +148,7 @@ describe.skipIf(chromiumPath === undefined)('the pages of launch plans, workflow
     expect(await fixed.locator('dd').allTextContents()).toEqual(['7']);
     const defaults = page.locator('.card', { has: page.getByRole('heading', { name: 'Default inputs' }) });
     expect(await defaults.locator('dt').allTextContents()).toEqual(['name text']);
+    expect(await defaults.locator('dd').allTextContents()).toEqual(['control plane']);
     expect(await barriersInLooks(page, 'fixed inputs')).toEqual([]);
   });
 

@@ -61,7 +61,7 @@ describe.skipIf(chromiumPath === undefined)('the form of a launch', () => {
     expect(await nameOf('three-lines')).toBe('one\ntwo\nthree');
   });
 
-  it('is not sent while a value is wrong, says so, and leads to the first such field', async () => {
+  it('is not sent while a value is wrong, says so, and leads to its field', async () => {
     await open('no-number');
     await page.getByLabel(/^times/u).fill('many');
     await page.getByLabel(/^name/u).fill('Ada');

@@ -97,7 +97,7 @@ describe.skipIf(chromiumPath === undefined)('the story of an operator', () => {
       persistentSubscriptionToAllSettingsFromDefaults({ startFrom: START }),
     );
     const consumer = consumers.subscribeToPersistentSubscriptionToAll('warehouse', { bufferSize: 7 });
-    consumer.on('error', () => undefined); // when the server is killed while it is connected
+    consumer.on('error', () => undefined); // when a failed test leaves it connected to a server that is killed
     engine = openWork(grpc, { group: 'default', engine: 'propeller', freePlaces: 5 });
     page = await story.open();
   });
