@@ -112,7 +112,7 @@ describe('flyteconsole, from another origin', () => {
     }
   });
 
-  it('gets empty JSON about the caller and OAuth 2.0 where there is no authentication', async () => {
+  it('gets empty values about the caller and OAuth 2.0 where there is no authentication', async () => {
     const response = await http('GET', '/me', { headers: { accept: 'application/json' } });
     expect([response.status, response.headers.get('content-type')]).toEqual([200, 'application/json']);
     expect(await response.json()).toMatchObject({ subject: '', name: '', email: '' });

@@ -37,7 +37,6 @@ const put = (url: string, body: string | Uint8Array, headers: Record<string, str
 let plane: ControlPlane;
 let uploads = 0;
 
-/** A unique file name. */
 const newFilename = (): string => `file-${(uploads += 1)}.bin`;
 
 const uploadLocation = (request: Upload) => plane.grpc.call(method.createUploadLocation, { ...SCOPE, ...request });
@@ -313,11 +312,17 @@ describe('a PUT to the link of an upload', () => {
   it('leaves nothing of an upload that breaks off', async () => {
     const { signedUrl } = await uploadLocation({ contentMd5: md5('x'), filename: newFilename() });
     const before = stored();
+    let breakOff = (): void => undefined;
     const body = new ReadableStream({
-      start: (controller) => controller.enqueue(Buffer.alloc(100_000)),
-      pull: (controller) => controller.error(new Error('gone')),
+      start: (controller) => {
+        controller.enqueue(Buffer.alloc(100_000));
+        breakOff = () => controller.error(new Error('gone'));
+      },
     });
-    await expect(fetch(signedUrl, { method: 'PUT', body, duplex: 'half' })).rejects.toThrow();
+    const sending = expect(fetch(signedUrl, { method: 'PUT', body, duplex: 'half' })).rejects.toThrow();
+    await expect.poll(stored).not.toEqual(before);
+    breakOff();
+    await sending;
     await expect.poll(stored).toEqual(before);
   });
 

@@ -83,13 +83,12 @@ const MATRIX = PHASES.flatMap((from) => PHASES.map((to) => ({ from, to })));
 /** A report of `n0` that occurred so many seconds after the start of 2026 (UTC). */
 const at = (phase: PhaseName, seconds: number, more: NodeFields = {}) =>
   node(phase, { occurredAt: second(seconds), ...more });
-/** A report of a node by the engine of a cluster. */
 const reportFrom = (producerId: string, phase: PhaseName = 'RUNNING') => node(phase, { producerId });
 const queuedBy = (producerId: string) => workflow('QUEUED', { producerId });
-/** A node inside another one. */
+/** A report of a node inside another one. */
 const inside = (parent: string, nodeId = 'n0-0-n1') =>
   node('QUEUED', { parentNodeMetadata: { nodeId: parent } }, nodeId);
-/** A node that an attempt of a task of `n0` has created. */
+/** A report of a node that an attempt of a task of `n0` has created. */
 const createdBy =
   (retryAttempt: number, taskId = HELLO_TASK, of?: ExecutionId): Asked =>
   (transport, id) => {

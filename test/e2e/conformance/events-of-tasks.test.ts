@@ -84,7 +84,6 @@ const at = (phase: PhaseName, seconds: number, more: TaskFields = {}) =>
 /** A report of a version of a phase. */
 const version = (phase: PhaseName, phaseVersion: number, seconds = phaseVersion) =>
   at(phase, seconds, { phaseVersion });
-/** A report of a task by the engine of a cluster. */
 const reportFrom = (producerId: string, phase: PhaseName = 'RUNNING') => task(phase, { producerId });
 const queuedBy = (producerId: string) => workflow('QUEUED', { producerId });
 

@@ -50,7 +50,6 @@ afterAll(() => plane.close());
 type PhaseName = keyof typeof Phase;
 
 const terminate: Asked = (transport, id) => transport.attempt(method.terminateExecution, { id, cause: 'enough' });
-/** A report by the engine of the cluster that `producerId` names. */
 const reportBy = (phase: string, producerId: string) => workflow(phase as PhaseName, { producerId });
 /** A report that occurred so many seconds after the start of 2026 (UTC). */
 const at = (phase: string, seconds: number, more = {}) =>
@@ -83,7 +82,8 @@ const WAYS_TO: Readonly<Record<(typeof PHASES)[number], readonly (typeof PHASES)
 
 /**
  * The expected answer to a report. `known` and `stale` are ALREADY_EXISTS: a known phase is that of the execution, and
- * the report is recorded; a stale one comes before it, and is not. `ended`, `to-queued` and `aborting` are refusals.
+ * the report is recorded; a stale one is not later, and is not recorded. `ended`, `to-queued` and `aborting` are
+ * refusals.
  */
 type Answered = 'ok' | 'known' | 'stale' | 'ended' | 'to-queued' | 'aborting';
 
@@ -205,7 +205,7 @@ const DECIDED: readonly Sequence[] = [
     ],
   },
   {
-    rule: 'an execution that no cluster has takes reports of the default producer alone',
+    rule: 'while no cluster has the execution, any other phase is taken from the default producer alone',
     steps: [foreign(reportBy('RUNNING', 'west'), 'west'), ok(reportBy('RUNNING', 'propeller'))],
   },
   {

@@ -258,7 +258,7 @@ describe.each(['grpc', 'rest'] as const)('the configuration of an execution over
       { labels: { values: { a: '1' } } },
     ],
     [
-      'an overwritten cache when any level sets it',
+      'an overwritten cache when the attributes of the project set it and the request does not',
       { attributes: { project: [config({ overwriteCache: true })] }, request: { overwriteCache: false } },
       { overwriteCache: true },
     ],

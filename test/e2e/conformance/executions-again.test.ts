@@ -94,8 +94,8 @@ const FULL_SPEC: SpecInit = {
 const BOTH: readonly Kept[] = [
   { rule: 'with the spec of the launch', was: FULL_SPEC, spec: FULL_SPEC },
   {
-    rule: 'with the parallelism of the original, which its request left out',
-    spec: { maxParallelism: 25 }, // the default of the platform
+    rule: 'with the default parallelism where the launch set none',
+    spec: { maxParallelism: 25 },
   },
   {
     rule: 'with the time that it was scheduled for',

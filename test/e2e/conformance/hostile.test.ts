@@ -6,7 +6,7 @@ import { hostileCases, isAskedOver, WAYS } from '../../support/requests/hostile-
 import { publishedClient } from '../../support/clients/published-client.js';
 import { wholeRequests } from '../../support/requests/whole-requests.js';
 
-/** Starts a control plane, and sends it all valid requests, so that what malformed requests name is there. */
+/** Starts a control plane, and sends it all whole requests, so that what malformed requests name is there. */
 const startWithWholeRequests = async (): Promise<ControlPlane> => {
   const plane = await startControlPlane();
   const published = publishedClient(plane.server().ready.grpc);

@@ -6,7 +6,7 @@ import { type ExampleAgent, startExampleAgent } from '../../support/servers/exam
 import { type PublishedAnswer, type PublishedClient, publishedClient } from '../../support/clients/published-client.js';
 import { agentRequests, wholeRequests } from '../../support/requests/whole-requests.js';
 
-/** RPCs without required fields, so that an empty request is valid. */
+/** RPCs without required fields, so that an empty request is valid; those of agents are left out. */
 const WITHOUT_FIELDS = new Set([
   'AdminService.ListProjects',
   'AdminService.GetDomains',

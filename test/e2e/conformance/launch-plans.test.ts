@@ -29,7 +29,6 @@ import { all, type Changed, expectRefused, type Row, sampled } from '../../suppo
 import { expectShown } from '../../support/requests/report-steps.js';
 
 const { method } = AdminService;
-/** A change of a valid request. */
 type Change = Changed<LaunchPlanCreateRequest>;
 type SpecInit = Exclude<MessageInitShape<typeof LaunchPlanSpecSchema>, { readonly $typeName: string }>;
 
@@ -65,7 +64,6 @@ const plan = (): LaunchPlanCreateRequest => {
 type Parameter = MessageInitShape<typeof ParameterSchema>;
 type Literal = MessageInitShape<typeof LiteralSchema>;
 
-/** Replaces fields of the spec. */
 const withSpec =
   (fields: SpecInit): Change =>
   ({ spec }) => {
@@ -85,9 +83,7 @@ const scalar = (value: object): Literal =>
 /** Values of the types of the inputs `sample` and `day`. */
 const HALF = scalar({ case: 'floatValue', value: 0.5 });
 const DAY = scalar({ case: 'datetime', value: second(0) });
-/** Replaces the default inputs. */
 const defaults = (parameters: Record<string, Parameter>): Change => withSpec({ defaultInputs: { parameters } });
-/** Replaces the fixed inputs. */
 const fixed = (literals: Record<string, Literal>): Change => withSpec({ fixedInputs: { literals } });
 const scheduled = (schedule: MessageInitShape<typeof ScheduleSchema>): Change =>
   withSpec({ entityMetadata: { schedule } });
@@ -132,12 +128,10 @@ const ofWorkflowWithoutInputs: Change = all(
 const noId: Change = (r) => {
   delete r.id;
 };
-/** Leaves a part of the id empty. */
 const without =
   (part: 'project' | 'domain' | 'name' | 'version'): Change =>
   ({ id }) =>
     void (id![part] = '');
-/** Sets the resource type of the id. */
 const ofResourceType =
   (type: ResourceType): Change =>
   ({ id }) =>
@@ -159,7 +153,6 @@ const conditions = withSpec({
 /** An invalid request; a number before its rule is the step at which the RPC checks it. */
 type Create = Row<typeof LaunchPlanCreateRequestSchema>;
 
-/** The rules of the ids, the spec and the labels. */
 const IDENTIFIED: readonly Create[] = [
   { rule: '1: a workflow id', change: noWorkflow, says: 'missing id of spec.workflow_id' },
   {
@@ -210,7 +203,6 @@ const IDENTIFIED: readonly Create[] = [
   { rule: '7: valid labels', change: badLabel, says: 'invalid label key [a b]' },
 ];
 
-/** The rules of inputs. */
 const INPUTS: readonly Create[] = [
   { rule: '8: names of fixed inputs', change: fixed({ '': HALF }), says: 'missing key in fixed_inputs' },
   {
@@ -292,7 +284,6 @@ const INPUTS: readonly Create[] = [
   },
 ];
 
-/** Invalid cron expressions. */
 const CRONS = [
   'every day',
   '* * * *',
@@ -360,7 +351,11 @@ const FROM_SCHEDULE_ON: readonly Create[] = [
     change: notifying({ phases: [Phase.RUNNING], type: email('a@example.org') }),
     says: 'invalid value for phase',
   },
-  { rule: 'a concurrency limit of at least 1', change: zeroLimit, says: 'concurrency_policy.max: 0 is below 1' },
+  {
+    rule: 'a concurrency limit of at least 1 with a behavior',
+    change: zeroLimit,
+    says: 'concurrency_policy.max: 0 is below 1',
+  },
   {
     rule: 'a concurrency limit of at least 0 without a behavior',
     change: limited(-1, Behavior.UNSPECIFIED),
@@ -433,7 +428,6 @@ type Shown = {
 };
 
 const ALL_DEFAULTS = { sample: 'default', day: 'default' } as const;
-/** A spec with many of its fields set. */
 const EVERYTHING: SpecInit = {
   labels: { values: { purpose: 'all' } },
   annotations: { values: { 'example.org/note': 'kept' } },
@@ -520,7 +514,6 @@ const FILTERS: readonly (readonly [rule: string, change: Change, filters: string
 
 type Update = Row<typeof LaunchPlanUpdateRequestSchema>;
 
-/** The rules of UpdateLaunchPlan. */
 const UPDATES: readonly Update[] = [
   {
     rule: 'an id',
@@ -557,7 +550,6 @@ const UPDATES: readonly Update[] = [
     says: 'missing entity of type LAUNCH_PLAN',
   },
 ];
-/** The rows that can be sent over a transport. */
 const askable = (way: 'grpc' | 'rest'): readonly Update[] =>
   // A REST path with a segment of the identifier missing is another path.
   way === 'grpc' ? UPDATES : UPDATES.filter(({ says }) => !says.startsWith('missing ') || says.includes('entity'));

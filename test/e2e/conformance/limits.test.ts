@@ -45,7 +45,6 @@ const mapOf = (bytes: number): LiteralMap => {
 const MAX_OUTPUT_BYTES = 2 * 1024 * 1024;
 const outputs = (bytes: number) => ({ outputResult: { case: 'outputData', value: mapOf(bytes) } }) as const;
 
-/** Sends a report with outputs that are encoded in this many bytes. */
 type Send = (transport: Transport, id: ExecutionId, bytes: number) => ReturnType<Transport['attempt']>;
 
 /** Sends the event of a workflow, node or task whose outputs are encoded in this many bytes. */

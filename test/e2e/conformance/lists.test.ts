@@ -353,7 +353,7 @@ describe.each(['grpc', 'rest'] as const)('a list over %s', (way) => {
   });
 
   it.for(COLUMNS)(
-    'of %s accepts every sort key, also as a column of filters',
+    'of %s accepts every sort key, and each but id and deleted_at as a column of filters',
     async ([, list, { byName }, kinds], context) => {
       const named = Object.entries({ ...kinds, time: [...(kinds.time ?? []), 'created_at', 'updated_at'] });
       const sortKeys = Object.entries(byName).filter(([key, { sort }]) => sort !== false && !key.includes('.'));
