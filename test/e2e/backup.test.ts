@@ -157,7 +157,7 @@ describe('a backup of a server that is killed in the middle of load', () => {
     await engine;
   });
 
-  it('has all that was acknowledged before it started; restored elsewhere, its views agree with its log', async () => {
+  it('has all reports that were acknowledged before it started; restored elsewhere, its views agree with its log', async () => {
     const copy = join(folder, 'copy');
     const { events } = countsOf(await restore(copy));
     expect(events).toBe(first['events']);

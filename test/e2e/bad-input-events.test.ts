@@ -176,7 +176,7 @@ describe('an event with a time or duration out of range', () => {
   });
 });
 
-describe('many requests at the same time', () => {
+describe('of many requests at the same time,', () => {
   /** Makes a request 20 times at once, by turns over gRPC and REST. */
   const atOnce = <Result>(ask: (transport: Transport) => Promise<Result>): Promise<Result[]> =>
     Promise.all(Array.from({ length: 20 }, (_, index) => ask(index % 2 === 0 ? plane.grpc : plane.rest)));

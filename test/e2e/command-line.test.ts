@@ -23,7 +23,7 @@ const file = (name: string, text: string): string => {
   return join(folder, name);
 };
 
-/** Expects that the command fails with only these lines on standard error, and has written nothing. */
+/** Expects that the command fails with only these lines on standard error, and has created no data directory. */
 const refuses = async (args: readonly string[], lines: readonly string[], env = {}): Promise<void> => {
   expect(await run(args, env)).toEqual({ code: 1, stdout: '', stderr: lines.map((line) => `${line}\n`).join('') });
   expect(existsSync(data)).toBe(false);
@@ -380,7 +380,7 @@ describe('output', () => {
   );
 });
 
-describe('a flag in a wrong form is refused', () => {
+describe('flags in a wrong form or combination are refused', () => {
   const wrong: readonly (readonly [string, string])[] = [
     [
       'log cat --from x',
