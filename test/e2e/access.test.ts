@@ -383,8 +383,9 @@ describe('the audit', () => {
   it('is printed by the command line', async () => {
     const { authorization = '' } = await server.as('root');
     const flags = ['--server', server.ready.http, '--token-file', tokenFile(authorization)];
-    const { stdout } = await flightlog(['audit', '--actor', 'auditor-test', '--since', '1h', ...flags]).ended;
-    expect(stdout).toMatch(/auditor-test +PERMISSION_DENIED +AdminService.GetProject .*third.* rest 127\.0\.0\.1/u);
+    await get('/api/v1/projects/third', await server.as('printed-test'));
+    const { stdout } = await flightlog(['audit', '--actor', 'printed-test', '--since', '1h', ...flags]).ended;
+    expect(stdout).toMatch(/printed-test +PERMISSION_DENIED +AdminService.GetProject .*third.* rest 127\.0\.0\.1/u);
   });
 
   it('is followed by the command line, until it gets SIGINT', async () => {
@@ -397,7 +398,7 @@ describe('the audit', () => {
     await get('/api/v1/projects/other', stranger);
     await said(/followed-test +PERMISSION_DENIED +AdminService.GetProject .*other/u);
     child.kill('SIGINT');
-    expect(await ended).toMatchObject({ stderr: '' });
+    expect(await ended).toMatchObject({ signal: 'SIGINT', stderr: '' });
   });
 });
 

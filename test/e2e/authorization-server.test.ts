@@ -9,7 +9,7 @@ import { getCode, post, redeem, refresh } from '../support/browser/sign-in.js';
 
 const data = mkdtempSync(join(tmpdir(), 'flightlog-authorization-'));
 const ALICE = { name: 'alice', password: 'marked-password-of-alice' };
-/** Time limit of a test, which starts several processes. */
+/** Time limit of a test; most tests start several processes. */
 const LIMIT_MS = 60_000;
 
 /** Passwords, secrets, codes and tokens that must be written nowhere. */

@@ -82,7 +82,7 @@ afterAll(async () => {
 });
 
 describe('a launch plan whose policy allows one execution at a time', () => {
-  it('skips another execution until the first has ended, over gRPC and REST', async () => {
+  it('skips a launch over gRPC and a relaunch over REST until the first execution has ended', async () => {
     expect((await launch('first')).code).toBe('OK');
     expect(await launch('second')).toMatchObject(SKIPPED);
     expect(await plane.rest.attempt(method.relaunchExecution, { id: { ...PLACE, name: 'first' } })).toMatchObject(
