@@ -416,7 +416,7 @@ describe('an endpoint beside the RPCs of the API', () => {
   it('/metrics is only for callers that may read everything', async () => {
     expect((await get('/metrics')).http).toBe(401);
     expect((await get('/metrics', await server.as('elsewhere'))).http).toBe(403);
-    expect((await get('/metrics', await server.as('root'))).http).toBe(200);
+    expect((await get('/metrics', await server.as('reader'))).http).toBe(200);
   });
 
   it('/openapi.json is only for callers with a token', async () => {

@@ -51,7 +51,7 @@ describe('the published JavaScript client', () => {
   );
 
   it.each(publishedRpcs.map(({ name }) => name))(
-    'gets an error with a message for an empty request to %s, unless no field is required',
+    'gets an error with a message for an empty request to %s, but OK where no field and no agent is needed',
     async (rpc) => {
       const answer = await plane.unchanged(() => client.call(rpc, {}));
       const lacking = isOfAgents(rpc) ? /^UNIMPLEMENTED$/u : /^(?:INVALID_ARGUMENT|NOT_FOUND)$/u;
