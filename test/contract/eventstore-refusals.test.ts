@@ -89,7 +89,7 @@ describe('an event store that refuses calls, falls silent or gets a new log id',
     expect(readers.logId).toBe(reading.ready.logId);
     await readers.close();
     await reading.stop();
-  });
+  }, 60_000);
 
   it('cannot be opened when its version is older than 23.10', async () => {
     const old = await startForgetfulLog(log.address, '22.10.5');

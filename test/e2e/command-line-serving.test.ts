@@ -194,7 +194,7 @@ describe('while a server runs', () => {
   });
 
   it('log cat that follows the log ends with 0, and without an error, when the reader of its output has left', async () => {
-    const command = `{ node flightlog.js log cat --data '${data}' --follow; echo $? >&2; } | true`;
+    const command = `{ sleep 1; node flightlog.js log cat --data '${data}' --follow; echo $? >&2; } | true`;
     expect((await start('sh', ['-c', command], { cwd: CHECKOUT }).ended).stderr).toBe('0\n');
   });
 

@@ -127,7 +127,6 @@ export const bridgeContract = <Server extends KubernetesServer>(
       const name = newName();
       work.launch(name, hello);
       await untilAccepted(1);
-      await removeFinalizers(name);
       const before = await messages('places');
       work.ended(name);
       await until(
@@ -136,6 +135,7 @@ export const bridgeContract = <Server extends KubernetesServer>(
       );
       const places = work.received.findLast((each) => each.case === 'places');
       expect(places?.value).toMatchObject({ free: 10 });
+      await removeFinalizers(name);
       await untilGone(name);
     });
 
