@@ -152,7 +152,7 @@ describe('lists', () => {
     expect((await numbers({ filters: 'eq(state,1)' })).numbers).toHaveLength(10);
   });
 
-  it('drop default conditions of lists without filters when there is a filter', async () => {
+  it('apply a condition for unfiltered lists only without a filter', async () => {
     const hidden = { where: [], unlessFiltered: [{ field: 'state', is: '<>', value: 1 }] } as const;
     expect((await listPage(listed, hidden, request({ limit: 300 }))).elements).toHaveLength(240);
     expect((await listPage(listed, hidden, request({ limit: 300, filters: 'ne(name,x)' }))).elements).toHaveLength(250);
@@ -178,7 +178,7 @@ describe('lists', () => {
     [{ token: '5000' }, ' with this offset'],
     [{}, ''],
   ])(
-    'that take too long are refused with a message that names the filters and the offset of %o',
+    'that take too long are refused with their filters and a mention of their offset, if any: %o',
     async (asked, named) => {
       const slow = { ...store, find: () => Promise.reject(new QueryTooSlow('late')) };
       await expect(numbers(asked, { ...listed, store: slow })).rejects.toMatchObject({
@@ -206,7 +206,7 @@ describe('lists', () => {
   });
 });
 
-it('a list message is the concatenation of its elements', () => {
+it('a list message is the encoding of its elements and its token', () => {
   const projects = ['a', 'b'.repeat(200), ''].map((id) => create(ProjectSchema, { id, name: id }));
   const elements = projects.map((project) => toBinary(ProjectSchema, project));
   for (const token of ['', 'next']) {

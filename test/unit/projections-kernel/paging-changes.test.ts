@@ -195,7 +195,7 @@ it('pages have once each execution that matches throughout with one sort key, an
       population.begin();
       const happens = during.values();
       const more = first.values();
-      // A change is made before each query of a page.
+      // The changes are made one by one, each before the next query; in every third run, executions are added, too.
       const meanwhile = async (): Promise<void> => {
         const next = happens.next();
         if (next.value) await population.change(...next.value);

@@ -15,7 +15,7 @@ import { namedEntityStream } from '../../../services/named-entity/events.js';
 import { taskStream } from '../../../services/task/events.js';
 import { workflowStream } from '../../../services/workflow/events.js';
 
-/** The streams of all definitions with this name: of tasks, workflows, launch plans, their slots and descriptions. */
+/** The streams of all definitions with this name: of tasks, workflows, launch plans, slots and named entities. */
 const streamsOf = (name: string): readonly StreamName[] => {
   const entity = { project: 'flytesnacks', domain: 'development', name };
   const versions = ['v1', 'v'.repeat(500)];
@@ -28,7 +28,7 @@ const streamsOf = (name: string): readonly StreamName[] => {
   ];
 };
 
-/** With the long names, some or all stream names would exceed 512 bytes, and have a hash in them. */
+/** With a long name or version, the name of a stream would exceed 512 bytes, and has a hash in it. */
 const NAMES = ['hello.hello', 'a:b', '~', 'ü'.repeat(60), ...[390, 420, 440, 500, 600].map((size) => 'x'.repeat(size))];
 
 describe('the partition of a stream', () => {

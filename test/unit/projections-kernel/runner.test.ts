@@ -9,7 +9,7 @@ import type { RunProgress } from '../../../projections/runtime/runs/partition-ru
 import { runProjections, type RunningProjections } from '../../../projections/runtime/runs/runner.js';
 import { viewPartitionOf, PARTITIONS } from '../../../projections/runtime/partitions.js';
 import type { ReadModel } from '../../../projections/runtime/read-model.js';
-import type { DocumentWrite, ReadStore } from '../../../projections/runtime/read-store.js';
+import type { DocumentWrite, ReadStore, StoredDocument } from '../../../projections/runtime/read-store.js';
 import { storedProgress } from '../../../projections/runtime/stored-progress.js';
 import { sharedVerifier } from '../../../projections/runtime/runs/verify.js';
 import { settableViews } from '../../../projections/runtime/views.js';
@@ -495,18 +495,20 @@ describe('a rebuild', () => {
     return { done, progress };
   };
 
-  /** The documents of tallies, the order in which a list has them, and their checkpoints. */
+  /** The documents of tallies and counts, the order in which a list has the tallies, and their checkpoints. */
   const allViews = async () => {
     const store = openStore();
     await store.prepare([tallies.collection, counts.collection]);
     const keys = ['s', 't', 'u'].flatMap((stream) => ['a', 'b', 'c'].map((part) => `tally-${stream}/${part}`));
     const documents = await store.getMany(tallies.collection, keys);
+    const counted = await store.getMany(counts.collection, ['tally-s', 'tally-t', 'tally-u']);
     const query = { where: [], orderBy: { field: 'sum', direction: 'ascending' }, limit: 100 } as const;
     const { elements } = await store.find(tallies.collection, query);
     const progress = await storedProgress(store, sources);
     const reached = PARTITIONS.map((partition) => progress.startOf('tallies', partition));
     await store.close();
-    return { documents: documents.toSorted((a, b) => (a.key < b.key ? -1 : 1)), elements, reached };
+    const byKey = (some: readonly StoredDocument[]) => some.toSorted((a, b) => (a.key < b.key ? -1 : 1));
+    return { documents: byKey(documents), counted: byKey(counted), elements, reached };
   };
 
   /** Projects the log up to its head, as a process that follows it does. */

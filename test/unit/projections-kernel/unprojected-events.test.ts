@@ -203,7 +203,7 @@ describe('the unprojected part of a stream', () => {
     await expect(foldedFor(events, { collection: 'counts', key: s }, more)).rejects.toMatchObject(reason);
   });
 
-  it('leads to a fault when it has more than 10,000 documents', async () => {
+  it('leads to a fault when more than 10,000 of its documents are asked for', async () => {
     const parts = Array.from({ length: 10_001 }, (_, at) => `p${at}`);
     const wide = recorded([{ stream: 's', parts }]);
     await expect(foldedFor(wide, { collection: 'tallies', under: `${s}/` })).rejects.toMatchObject({
