@@ -7,7 +7,7 @@ import { projectStream } from '../../../services/project/events.js';
 import { projectDirectory, projectFold } from '../../../services/reference/project-directory.js';
 import { newEvent } from '../../support/streams/filled-log.js';
 
-it('reads a project from its own stream until the events that were recorded at the start are folded', async () => {
+it('a project is read from its own stream until the events that were recorded at the start are folded', async () => {
   const project = { id: 'flytesnacks', state: State.ACTIVE };
   const registered = create(ProjectRegisteredSchema, { project });
   const fold = projectFold();

@@ -75,7 +75,7 @@ const untilThereAre = (count: number, read: () => readonly unknown[]) =>
 const viewer = { principal: 'ada', role: 'viewer', project: 'atlas', domain: 'staging' };
 
 describe('role bindings', () => {
-  it('are known to another process once it has read them, and gone once they are revoked', async () => {
+  it('are known to another process once it has read them, until it has read that they are revoked', async () => {
     const [here, there] = [openProcess(), openProcess()];
     const read = there.bindings.readerOf('ada');
     await there.bindings.ready();

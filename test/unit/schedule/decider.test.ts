@@ -61,7 +61,7 @@ describe('a tick that is fired by hand', () => {
     given(decider, decided(9_000)).when(byHand()).then(decided(9_000, tick));
   });
 
-  it('is not decided again while it is open, nor after its outcome', () => {
+  it('is not decided again while it is open, nor after it was fired', () => {
     given(decider, decided(0, tick)).when(byHand()).thenNothing();
     given(decider, decided(0, tick), fired).when(byHand()).thenNothing();
   });

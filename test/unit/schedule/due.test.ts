@@ -22,7 +22,7 @@ const ALL: CatchUp = { policy: 'all', max: 1_000, maxAgeMs: 24 * HOUR };
 
 /** The segment of a version that fires each minute and is still active. */
 const active = (version = 'v1', fromMs = START): Segment => ({ version, fromMs, schedule: minutely, principal: 'ada' });
-/** All facts that ticks are decided on; without changes, of a plan with one active version. */
+/** The present facts that ticks are decided on; without changes, of a plan with one active version. */
 const facts = (nowMs: number, changes: Partial<DueFacts> = {}): DueFacts => ({
   nowMs,
   segments: [active()],

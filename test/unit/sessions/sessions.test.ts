@@ -569,7 +569,7 @@ describe('a live stream', () => {
 
   it('counts a stream whose name was too long as one of every project and domain', async () => {
     const opened = openSessions({ store, payloads, now: () => 1_000 });
-    const tooLong = 'a'.repeat(600); // the name of a stream has at most 512 bytes, and is a hash otherwise
+    const tooLong = 'a'.repeat(600); // above 512 bytes even with a hash for `v1`: the name is one hash
     const named = streamName('purse', ['flytesnacks', 'development', tooLong, 'v1']);
     await opened.handle(purse, named, { kind: 'add' }, context());
     expect(opened.acknowledged.ofPrefix('purse-flytesnacks:development:')).toBe(1n);

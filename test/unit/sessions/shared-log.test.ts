@@ -145,7 +145,7 @@ describe('a live stream of a log that other processes write too', () => {
     await expect(committed()).resolves.toMatchObject({ state: { coins: 10 }, revision: 9n });
   });
 
-  it('ignores observed events of streams that are not live, and those that leave a gap', async () => {
+  it('does not fold an observed event of a stream that is not live, nor one that leaves a gap', async () => {
     await ask(there, 'add');
     await ask(there, 'add');
     const [first, second] = await recorded();

@@ -61,7 +61,7 @@ describe('the events that are observed of a stream', () => {
     expect(idle.folded?.revision).toBe(0n);
   });
 
-  it('are at most 1,000 at once; with more, the stream is read again', async () => {
+  it('are at most 1,000 at once; with more, the state is dropped', async () => {
     const most = await foldedState();
     observe(most, coins(1, 1_000));
     expect(most.folded?.revision).toBe(1_000n);

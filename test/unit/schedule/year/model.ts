@@ -115,7 +115,7 @@ const MAX_WAITING = 1_000;
 export const endOf = (startMs: number, { takes }: Policy): number =>
   Math.floor(startMs / MINUTE) * MINUTE + takes * MINUTE + MINUTE / 2;
 
-/** The expected outcomes of the ticks of one plan, from its story alone. */
+/** The expected outcomes of the ticks of one plan, from its story and from what killed processes have left. */
 export const planModel = (policy: Policy) => {
   const segments: Segment[] = [];
   const archived: { fromMs: number; untilMs: number }[] = [];

@@ -11,7 +11,7 @@ import type { Act, Story } from './story.js';
 
 /** A process decides on a tick a millisecond after it was due. */
 const AFTER_MS = 1;
-/** A process starts at the 15th second of a minute. */
+/** The process after a killed one starts at the 15th second of a minute. */
 const START_MS = 15_000;
 /** The rounds that a started process gets to launch ticks that wait for the one before them, and the ms of a round. */
 const ROUNDS = 40;
@@ -61,7 +61,7 @@ export const play = async ({ story, startMs, endMs, store, payloads }: Played) =
   };
 
   let downMs = 0;
-  /** Lets the process do what is due, and then the model of the plans that are due. */
+  /** Lets the process do what is due, and then the models; only those of plans that are due decide on ticks. */
   const settle = async (isDue: (each: LaunchPlanName) => boolean): Promise<void> => {
     if (!isUp()) return;
     await state.process.settle();
@@ -104,7 +104,7 @@ export const play = async ({ story, startMs, endMs, store, payloads }: Played) =
     if (isUp() && state.process.isDead()) await noteKilled(downMs);
   };
 
-  /** The next time at which a tick is due, a process starts or a person acts, in milliseconds since 1970. */
+  /** The next time at which a plan is due, a process starts or a person acts, in milliseconds since 1970. */
   const nextAtMs = (): number => {
     const dueMs = isUp() ? Math.min(...nextMs.values()) : state.restartMs;
     return Math.min(dueMs, acts[0]?.atMs ?? Infinity);
