@@ -18,7 +18,7 @@ describe('messages that arrive in one turn of the event loop', () => {
     expect(delivered).toEqual([1]);
   });
 
-  it('are delivered together in the next turn when they take no time, after one that did', async () => {
+  it('wait for a later turn after one that took long, and need no turn each when they take no time', async () => {
     const delivered: number[] = [];
     const take = deliverInTurns<number>((message) => {
       delivered.push(message);

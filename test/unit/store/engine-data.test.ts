@@ -53,7 +53,7 @@ describe('objects of engines in a bucket', () => {
     'gs://bucket/a/fits',
     's3://bucket/a/../b',
     '',
-  ])('are not looked at outside of the prefix: %s', async (address) => {
+  ])('are not looked at when their address is not below the bucket and prefix: %j', async (address) => {
     requests.length = 0;
     expect([await data.read(address, enoughMemory), requests]).toEqual([undefined, []]);
   });

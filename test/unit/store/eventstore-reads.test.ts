@@ -121,7 +121,7 @@ describe('a read of an event store', () => {
     });
   });
 
-  it('is filtered by types if executions are among its categories, and otherwise by categories', () => {
+  it('is filtered by types, or by categories where these lack executions or no types are asked for', () => {
     const categories = ['execution', 'task'];
     const sent = (filter: EventFilter) => {
       const { filterOption } = asked({ from: 'start', isSubscription: true, filter: serverFilter(filter) });
@@ -139,7 +139,7 @@ describe('a read of an event store', () => {
     });
   });
 
-  it('is of the whole log, from a position or the start, with a filter', () => {
+  it('is of the whole log, from a position with a filter, or from the start', () => {
     const filter = streamNameFilter({ prefixes: ['a-'], maxSearchWindow: 500 });
     expect(asked({ from: 9n, isSubscription: true, filter, direction: FORWARDS })).toMatchObject({
       streamOption: {

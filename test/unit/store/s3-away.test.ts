@@ -10,7 +10,7 @@ import type { S3Location } from '../../../services/store/s3-client.js';
 import { s3Target } from '../../../services/store/targets/s3-target.js';
 
 /** A proxy in front of an object store may answer so while it has no route to the store. */
-describe('a bucket whose requests are answered with the status 404', () => {
+describe('a bucket that is found, while all other requests are answered with the status 404', () => {
   let server: Server;
   let location: S3Location;
 

@@ -12,7 +12,7 @@ const damaged = async function* (): AsyncGenerator<Uint8Array> {
   throw new CorruptPayload(await Promise.resolve('a chunk is damaged'));
 };
 
-describe('the uploads of a backup in a bucket', () => {
+describe('the uploads of a backup that are restored to a bucket', () => {
   let server: Server;
   let restorer: UploadRestorer;
   /** The bodies of the requests that were received whole. */

@@ -27,7 +27,7 @@ it.each([
   expect(appends.flatMap((append) => append.events)).toHaveLength(events.length);
 });
 
-it('packed appends end with the last byte of the last event: no other bytes of the memory get into a backup', () => {
+it('packed appends end with the last byte of the last event, without other bytes of the memory behind it', () => {
   const events = alike(1, { type: 'Tick', metadata: '{}', data: Buffer.from('last') });
   const packed = packAppends([{ stream, expected: 'no-stream', events }]);
   expect(Buffer.from(packed).subarray(-4).toString()).toBe('last');

@@ -25,7 +25,7 @@ describe('an error of SQLite', () => {
       { sqliteCode: CONSTRAINT_PRIMARYKEY },
       'UNIQUE constraint failed: events.id',
     ],
-  ])('has the reason of the primary code in its extended one: %s %j', (message, codes, problem) => {
+  ])('is explained by its primary code, if that is known, or by its text: %s %j', (message, codes, problem) => {
     expect(fileProblem(sqliteError(message, codes))).toBe(problem);
   });
 
