@@ -54,7 +54,7 @@ describe('a stream that was deleted', () => {
 
   const setMetadata = (json: string) => append(metadataStreamOf(stream), newEvent(STREAM_METADATA, Buffer.from(json)));
 
-  /** The first revision of the stream that its rules leave visible; no test records events up to the revision 9. */
+  /** The first revision of the stream that its rules leave visible; no test records an event at revision 9 or above. */
   const visibleFrom = async (): Promise<bigint> => firstVisible(await writing.rules.of(stream), 9n);
 
   it('is hidden whole when EventStoreDB has deleted it', async () => {

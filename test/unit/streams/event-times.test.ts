@@ -8,7 +8,7 @@ import { metadataFor, propertiesOf } from '../../../services/streams/eventstore/
 import { eventAnswer } from '../../../services/streams/eventstore/read/event-answer.js';
 import { storedForm } from '../../../services/streams/eventstore/recorded.js';
 
-/** Numbers of ms that no client can read as a time: no finite double, above 64 bits in units of 100 ns, before 1970. */
+/** Numbers of ms outside of the years 1970 to 9999; the first one is no finite double. */
 const NO_TIMES = ['1e400', '1e300', '999999999999999', '-1'];
 
 /** The last millisecond of the year 9999. */

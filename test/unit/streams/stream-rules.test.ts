@@ -125,7 +125,7 @@ describe('the rules of streams', () => {
     expect(await rules.of(metadataStreamOf(stream))).toEqual({ ...ofMetadata, isTombstoned: true });
   });
 
-  it('have a metadata stream deleted that was deleted permanently by itself', async () => {
+  it('say that a metadata stream is deleted which was deleted permanently by itself', async () => {
     const streams = streamsOfRun(10);
     const rules = await openStreamRules(store, { maxBytes: THREE_STREAMS });
     for (const stream of streams) await record(metadataStreamOf(stream), event(TOMBSTONE), [rules]);

@@ -309,7 +309,7 @@ describe('a task execution', () => {
     expect(without.fields).toMatchObject({ inputs_at: null });
   });
 
-  it('keeps the result and the duration of its phase when the phase is repeated', async () => {
+  it('keeps its result and duration when its phase is repeated, and takes the result of a new phase', async () => {
     const report = (phase: 'RUNNING' | 'FAILED', atSecond: number, code?: string) =>
       task(phase, {
         second: atSecond,

@@ -59,7 +59,7 @@ describe('a group of consumers', () => {
     expect(delivered(group)).toEqual(['1:2']);
   });
 
-  it('reads no more events while those that were read ahead have 4 MiB', () => {
+  it('reads no more events while those that were read ahead have 4 MiB or more', () => {
     const group = new ConsumerGroup<string>(RULES, NOTHING_READ);
     group.connect(1, 1);
     const [large, next] = fresh(0, 1).map((event) => ({ ...event, bytes: 3 * 1024 * 1024 }));
@@ -174,7 +174,7 @@ describe('a group of consumers', () => {
     expect(group.connect(2, 10)).toBe(true);
   });
 
-  it('has its checkpoint at the event before its first pending one', () => {
+  it('has its checkpoint before its first pending event, or at the last one read where none is pending', () => {
     const progress = {
       ...progressAfter(9n, 0n),
       pending: [
