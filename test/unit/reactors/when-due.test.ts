@@ -22,11 +22,11 @@ const START = 1_700_000_000_000;
 /** The time from the recording of an event until its work is due. */
 const AFTER_MS = 600_000;
 const HOUR_MS = 3_600_000;
-/** The delay of the first retry. */
+/** The delay of the first retry, of which `random` takes nothing off here. */
 const RETRY_MS = 5_000;
 /** With this many items waiting for a retry, no new items are started. */
 const MAX_FAILED = 1_000;
-/** With this many items waiting to be due, no more events are read. */
+/** With this many items waiting, without those that have failed, no more events are read. */
 const MAX_WAITING = 10_000;
 const stream = streamName('thing', ['one']);
 
@@ -204,7 +204,7 @@ describe('work that is due a fixed time after its event was recorded', () => {
     expect([tried.at(-1), await checkpoint.read()]).toEqual([last, 0n]);
   });
 
-  it('is read from the log only while fewer than ten thousand wait to be due', async () => {
+  it('is read from the log only while fewer than ten thousand items wait', async () => {
     for (let turn = 0; turn < 11; turn += 1) await record(Array.from({ length: 1_000 }, () => START));
     open();
     await staysAt(() => read.length, MAX_WAITING);

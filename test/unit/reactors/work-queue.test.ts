@@ -12,7 +12,7 @@ const turns = async (): Promise<void> => {
   for (let turn = 0; turn < 10; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 };
 
-/** Opens a queue that gives up items which have failed for 10 s; `done` and `failures` are what it has reported. */
+/** Opens a queue; with `giveUp`, it gives up items that have failed for 10 s. `done` and `failures` are its reports. */
 const open = (work: (item: string) => Promise<WorkResult>, giveUp?: (item: string) => Promise<void>) => {
   const timers = manualTimers(START);
   const failures: unknown[] = [];

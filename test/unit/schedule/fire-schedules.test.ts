@@ -43,8 +43,8 @@ afterEach(async () => {
 });
 
 /**
- * The part of the world that outlives a process, besides the log (`store`): the activations, the executions that were
- * launched, the archived projects and the clock.
+ * The part of the world that outlives a process, besides the log (`store`): the activations, the executions, the spans
+ * of archival and the clock.
  */
 const openWorld = () => {
   const timers = manualTimers(START);

@@ -60,6 +60,8 @@ describe('the cache of live streams', () => {
         const { sessions, bytes } = cache.kept();
         expect(bytes).toBeLessThanOrEqual(LIMITS.bytes);
         expect(sessions).toBeLessThanOrEqual(LIMITS.sessions);
+        const kept = Array.from({ length: 31 }, (_, stream) => cache.peek(named(stream)));
+        expect(kept.filter((session) => session?.hasEnded === true).length).toBeLessThanOrEqual(LIMITS.over);
       }),
     );
   });
