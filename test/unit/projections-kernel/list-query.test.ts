@@ -176,9 +176,10 @@ describe('lists', () => {
     [{ filters: 'contains(name,x)' }, ' with filters contains(name,x)'],
     [{ filters: 'contains(name,x)', token: '5000' }, ' with filters contains(name,x) and this offset'],
     [{ token: '5000' }, ' with this offset'],
+    [{ sortBy: { key: 'started_at', direction: 1 } }, " with sort key 'started_at'"],
     [{}, ''],
   ])(
-    'that take too long are refused with their filters and a mention of their offset, if any: %o',
+    'that take too long are refused with what they ask for, but an offset is only mentioned: %o',
     async (asked, named) => {
       const slow = { ...store, find: () => Promise.reject(new QueryTooSlow('late')) };
       await expect(numbers(asked, { ...listed, store: slow })).rejects.toMatchObject({

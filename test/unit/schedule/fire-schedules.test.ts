@@ -134,7 +134,7 @@ const openProcess = (
     parked,
     timers,
     timezone: 'UTC',
-    maxStartsPerSecond: 100, // one start in 10 ms
+    maxStartsPerSecond: 100, // one missed tick in 10 ms
     giveUpAfterMs: 10 * MINUTE,
     countTicks: (outcome, count, reason) => {
       const key = reason === undefined ? outcome : `${outcome}: ${reason}`;

@@ -13,7 +13,7 @@ const recordedAtMs = fc.integer({ min: 0, max: Date.UTC(2100, 0, 1) });
 
 /**
  * Metadata as a control plane writes it, as clients of the protocol write it, with a time that is no whole number, and
- * with `$custom` alone.
+ * with `$custom` but without `$isJson`.
  */
 const metadata = fc.oneof(
   fc
