@@ -4,7 +4,7 @@ export type BenchOptions = {
   readonly disk: Disk;
   /** Number of requests to measure; a bench may use a fraction or a multiple of it. Small in CI. */
   readonly count: number;
-  /** Arguments for the server's Node.js, such as `--cpu-prof`. */
+  /** Arguments for the Node.js of servers and commands, such as `--cpu-prof`; not every bench passes them on. */
   readonly nodeArgs: readonly string[];
 };
 

@@ -41,7 +41,7 @@ const BENCHES: readonly Bench[] = [
   consoleWithLargeData,
 ];
 
-/** Widths of the columns of names and of values, in characters, where a bench reports values with limits. */
+/** Widths of the columns of names and of values, in characters, for figures without a baseline. */
 const NAME_WIDTH = 56;
 const VALUE_WIDTH = 9;
 

@@ -20,7 +20,10 @@ const LIVE_SECONDS = 20;
 const LIVE_EXECUTIONS = 100;
 /** Height of a row of the list. */
 const ROW_PX = 52;
-/** The list at rest is scrolled by this many rows, in turns of the wheel of `SCROLL_STEPS` steps each. */
+/**
+ * The list at rest is scrolled by this many rows, but at most by half of it, in turns of the wheel of `SCROLL_STEPS`
+ * steps each.
+ */
 const SCROLLED_ROWS = 10_000;
 const SCROLL_STEP_ROWS = 20;
 const SCROLL_STEPS = 20;

@@ -24,7 +24,7 @@ const STOP_FRAMES = `(() => { const all = window.frames_; window.frames_ = undef
 
 const KB = 1_024;
 
-/** The browser and the server are idle when both together take less processor time than this within a window. */
+/** The browser and the server are idle when both together take at most this processor time within a window. */
 const IDLE_MS = 20;
 const IDLE_WINDOW_MS = 500;
 const MAX_IDLE_WAIT_MS = 30_000;

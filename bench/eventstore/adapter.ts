@@ -36,8 +36,8 @@ const rate = async (count: number, inFlight: number, work: (n: number) => Promis
 };
 
 /**
- * Measures appends with the bare client and then with the adapter, in the same process. Each first makes a quarter of
- * the appends as a warm-up, to streams with negative numbers.
+ * Measures appends with the bare client and then with the adapter, in the same process. Each first warms up with a
+ * quarter as many appends, to streams with negative numbers.
  */
 const appends = async (url: string, count: number, inFlight: number): Promise<Figure> => {
   const bare = EventStoreDBClient.connectionString(url);

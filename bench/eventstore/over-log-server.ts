@@ -55,7 +55,10 @@ const usedMs = ({ pid, logPid }: LoadTarget) => ({
   log: logPid === undefined ? 0 : processorMs(logPid),
 });
 
-/** Sends engine events; their cost includes projecting them into the views. `sent` counts those of the warm-up too. */
+/**
+ * Sends engine events. Their cost includes projecting them into the views, and the reads that wait for that. `sent`
+ * counts those of the warm-up too.
+ */
 const events = async (target: LoadTarget, count: number): Promise<{ readonly cost: Cost; readonly sent: number }> => {
   const names = Array.from({ length: EXECUTIONS }, (_, index) => `bench-${index}`);
   const { requests, nodes } = nodeEvents(names, count + Math.floor(count / 5));

@@ -8,7 +8,7 @@ export type Share = { readonly from: number; readonly count: number };
 
 /**
  * Order for the load generator of streams, a process of its own: it sends prepared messages over streams in both
- * directions, one for each share, and counts the answers.
+ * directions, one for each share with messages, and counts the answers.
  */
 export type StreamOrder = {
   readonly address: string;

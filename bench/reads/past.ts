@@ -78,7 +78,7 @@ const timed = async ({ server, moments }: Long, pathOf: PathOf) => {
   const pid = server.child.pid ?? 0;
   const before = processorMs(pid);
   for (let time = 1; time <= TIMES; time += 1) {
-    // As of 2, 4 and 6 % of the events before the end: so far apart that no two are in the same millisecond.
+    // As of 2, 4 and 6 % of the events before the end: with the default count, no two are in the same millisecond.
     const [at, other] = [moments.at(-Math.ceil((moments.length * time) / 50)), moments.at(-moments.length / 2)];
     if (!at || !other) throw new Error('too few events');
     const started = performance.now();

@@ -185,7 +185,7 @@ const TAILS: Readonly<Record<string, (ready: ServerProcess['ready']) => Followed
   },
 };
 
-/** 200 tails of the whole log at the full size, over each transport; each event is delivered to all of them. */
+/** 200 tails of all reports of nodes at the full size, over each transport; each report is delivered to all tails. */
 export const tails: Bench = {
   name: 'tail',
   target: 0,

@@ -9,7 +9,7 @@ import { createRequest, nodeEvents, PROJECT, registerHello } from '../load/workl
 
 const SERVICE = '/flyteidl.service.AdminService';
 const IN_FLIGHT = 64;
-/** Small enough that the last reports contain every phase. */
+/** Small enough that, with the default count, the last reports contain every phase. */
 const NODES_IN_A_ROUND = 128;
 /** gRPC status codes, as the load generator counts them. */
 const OK = '0';
@@ -17,7 +17,7 @@ const ALREADY_EXISTS = '6';
 
 /**
  * An engine that restarts in the middle of a long execution repeats its last reports: compares their rate with that of
- * the same number of first reports.
+ * the same reports the first time.
  */
 export const repeats: Bench = {
   name: 'repeats',
