@@ -6,7 +6,7 @@ const DATE = /^\d{4}-\d{2}-\d{2}/u;
 /**
  * Parses the beginning of a period: a time such as `2026-03-02T12:00:00Z`, or a duration before now such as `24h`.
  *
- * @returns milliseconds since 1970; `undefined` for other text.
+ * @returns milliseconds since 1970; `undefined` for other text, and for a duration of 0.
  */
 export const sinceMs = (text: string, now: number): number | undefined => {
   const given = text.trim();

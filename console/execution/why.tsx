@@ -23,7 +23,7 @@ export const ErrorNote = ({ error }: ErrorNoteProps): ReactNode => (
   </div>
 );
 
-/** The error that an execution or one of its nodes has ended with. */
+/** The error of an execution or of one of its nodes; one that is FAILING may have it already. */
 export const errorOf = ({ closure }: Execution | NodeExecution): ExecutionError | undefined =>
   closure?.outputResult.case === 'error' ? closure.outputResult.value : undefined;
 

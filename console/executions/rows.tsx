@@ -8,6 +8,7 @@ import { Row } from './row.js';
 
 const ROW_PX = 52;
 const OVERSCAN = 12;
+/** The next page is asked for when a row is rendered that is nearer to the end of the list than this. */
 const LOAD_AHEAD_ROWS = 200;
 
 const COLUMNS = ['Phase', 'Name', 'Workflow', 'Created', 'Duration'];
@@ -18,13 +19,13 @@ const longestOf = (executions: readonly Execution[]): number =>
 type RowsProps = {
   readonly executions: readonly Execution[];
   readonly more: (() => void) | undefined;
-  /** Gets the range of the rows in view. */
+  /** Gets the range of the rendered rows. */
   readonly inView: RefObject<CreatedRange>;
   /** Called when the list is first shown, and each time it rests after it was scrolled. */
   readonly readAgain: () => void;
 };
 
-/** The list of executions. It renders only the rows in view, and asks for the next page 200 rows before its end. */
+/** The list of executions. It renders only the rows in or near the view, and asks for the next page near its end. */
 export const Rows = ({ executions, more, inView, readAgain }: RowsProps): ReactNode => {
   const bodyRef = useRef<HTMLDivElement>(null);
   const virtualizer = useWindowVirtualizer({

@@ -47,7 +47,7 @@ export type ListOfExecutions = {
   readonly more: (() => void) | undefined;
   /** The failure to read the next page, and a function that reads it again; `undefined` without a failure. */
   readonly failed: FailedPage | undefined;
-  /** The range of the rows in view, to be set by the table. */
+  /** The range of the rendered rows, to be set by the table. */
   readonly inView: RefObject<CreatedRange>;
   /** Reads the rows in view again. */
   readonly readAgain: () => void;

@@ -4,7 +4,7 @@ import type { Node } from '../../proto/gen/platformidl/core/workflow_pb.js';
 /** A node of a graph; `detail` names its task, workflow or launch plan. */
 export type GraphNode = { readonly id: string; readonly name: string; readonly kind: string; readonly detail: string };
 
-/** A line from a node to one that runs after it. */
+/** A line from a node to one that runs after it, or from a branch to one that it chooses from. */
 export type Edge = { readonly id: string; readonly from: string; readonly to: string };
 
 export type Elements = { readonly nodes: readonly GraphNode[]; readonly lines: readonly Edge[] };

@@ -69,7 +69,7 @@ const nodesOf = ({ elements, phases, chosen }: ShownWorkflow, { positions, direc
     ariaLabel: `${node.name} ${node.kind}`,
   }));
 
-/** Makes the edges; an edge to a node without reports is marked as not taken. */
+/** Makes the edges; in an execution, an edge to a node without reports is marked as not taken. */
 const edgesOf = ({ elements, phases }: ShownWorkflow): Edge[] =>
   elements.lines.map(({ id, from, to }) => ({
     id,

@@ -27,7 +27,7 @@ const LAST_UPDATED = { key: 'updated_at', direction: Sort_Direction.DESCENDING }
 
 type DomainCardProps = { readonly scope: Scope; readonly hours: number };
 
-/** `now` is the end of the period that is counted: a whole minute, in milliseconds since 1970. */
+/** The period that is counted begins `hours` before `now`, a whole minute in milliseconds since 1970; it has no end. */
 type PeriodProps = DomainCardProps & { readonly now: number };
 
 const useCounts = (scope: Scope, filters: string): UseQueryResult<ExecutionCounts> =>

@@ -50,7 +50,7 @@ const Asked = <Subject, Value>(props: AskedProps<Subject, Value>): ReactNode => 
   const [value, setValue] = useState<Value | undefined>();
   const { error, isPending, send, unlessSent } = useSending(() => act(subject, value), close);
   const { action, title, consequence, isDanger } = question(subject);
-  /** Sends after Enter in a field. A dangerous action is sent by its button alone. */
+  /** Sends by Enter in a field or by the button; a dangerous action is sent by its button alone. */
   const submit = (event: SubmitEvent<HTMLFormElement>): void => {
     event.preventDefault();
     if (isDanger !== true && isReady(value)) send();

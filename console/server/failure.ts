@@ -2,7 +2,7 @@ import { fromBinary } from '@bufbuild/protobuf';
 
 import { StatusSchema } from '../../proto/gen/google/rpc/status_pb.js';
 
-/** An answer of the server that is a refusal or a fault. */
+/** A refusal or a fault: an answer of the server, or one that the page finds by itself. */
 export class ServerFailure extends Error {
   override readonly name = 'ServerFailure';
   /** The HTTP status. */

@@ -14,8 +14,8 @@ import { readLastGood } from './last-good.js';
 const route = getRouteApi('/projects/$project/domains/$domain/executions/$name');
 
 /**
- * The name of the execution to compare with; an empty one stands for this execution. Until one is chosen, it is the
- * newest other execution of the workflow that has succeeded, where there is one.
+ * The name of the execution to compare with; an empty one stands for this execution. Until one is chosen, it is the one
+ * that `readLastGood` finds, if any.
  */
 const useOther = ({ id }: ExecutionAsOf): string => {
   const search = route.useSearch();

@@ -104,7 +104,7 @@ const OfWorkflow = ({ seen, workflowId }: OfWorkflowProps): ReactNode => {
   );
 };
 
-/** The workflow of an execution as a graph, with the phases of its nodes and the workflows inside them. */
+/** The workflow of an execution as a graph, and below it those inside the chosen node, with the phases of nodes. */
 export const Graph = (seen: ExecutionAsOf): ReactNode => {
   const execution = useQuery(rpcQuery(AdminService.method.getExecution, seen));
   return (

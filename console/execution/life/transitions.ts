@@ -21,9 +21,9 @@ const newestPage = (id: Named, token: string, signal: AbortSignal): Promise<Tran
   call(HistoryService.method.listTransitions, { id, limit: PAGE_TRANSITIONS, token, newestFirst: true }, signal);
 
 /**
- * Reads the transitions of an execution that are not known yet. When none is known, `found` gets what has been read
- * after the first page, and then whenever that has doubled, so that a long life is shown while it is read. The whole
- * life is returned, and not given to `found`.
+ * Reads the transitions of an execution that are not known yet; a life that is not known as a whole is read again. For
+ * such a life, `found` gets what has been read after the first page, and then whenever that has doubled, so that a long
+ * life is shown while it is read. The whole life is returned, and not given to `found`.
  */
 export const readLife = async (
   id: Named,

@@ -17,7 +17,7 @@ export type ChangedNodes = {
   readonly last: () => bigint;
   /**
    * The ids of the nodes that have changed after a position, up to that of the last event; `undefined` when they are
-   * not known or too many to be asked for one by one: then all nodes are to be read.
+   * not known or cannot be asked for in one request: then all nodes are to be read.
    */
   readonly after: (position: bigint) => readonly string[] | undefined;
 };
