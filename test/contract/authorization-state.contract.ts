@@ -65,7 +65,7 @@ export const authorizationStateContract = (name: string, open: () => Promise<Aut
     it('stores a new object from two processes at once', async () => {
       const stored = object();
       await Promise.all([one, other, one, other].map((state) => state.put(stored)));
-      expect(await one.find(stored.kind, stored.key)).toBeDefined();
+      expect(await one.find(stored.kind, stored.key)).toEqual({ content: stored.content, consumedAt: undefined });
     });
 
     it('removes the objects of a grant, of the kinds that are named', async () => {

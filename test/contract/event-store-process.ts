@@ -21,7 +21,7 @@ export type Work = {
   readonly withPayloads?: boolean;
   /** Drops root privileges first, to this user. */
   readonly userId?: number;
-  /** Reports each failed append, and keeps the log open until the process is killed. */
+  /** Reports each failed append, and after one keeps the log open until the process is killed. */
   readonly reportsFaults?: boolean;
   /** Keeps the directory locked until its standard input ends. */
   readonly keepsLock?: boolean;

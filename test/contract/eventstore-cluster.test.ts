@@ -60,7 +60,7 @@ describe('a cluster of nodes that stand in for EventStoreDB', () => {
     await cluster.close();
   });
 
-  it('gives out positions that are byte offsets, and takes no others', async () => {
+  it('gives out byte offsets as positions, and refuses reads from between two, or backwards from beyond its end', async () => {
     const client = clientOf(leader);
     const first = await append(client, 'offsets-1');
     const second = await append(client, 'offsets-1');

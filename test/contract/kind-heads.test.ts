@@ -46,6 +46,7 @@ it('a reader makes no query while none of the kinds that it reads is recorded', 
   expect(rows.logPage({ after: 0, upTo: first }, PROJECTS, 10).events).toHaveLength(1);
 
   const before = queries();
+  expect(before).toBeGreaterThan(0);
   let head = first;
   for (let i = 0; i < 20; i += 1) head = record('execution', 'ExecutionCreated');
   const page = rows.logPage({ after: first, upTo: head }, PROJECTS, 10);

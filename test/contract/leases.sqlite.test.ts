@@ -12,7 +12,7 @@ afterAll(() => rmSync(directory, { recursive: true }));
 
 leasesContract('a data directory', () => sqliteLeases({ directory }));
 
-it('names the leases when their file is damaged', async () => {
+it('leases whose file is damaged cannot be opened, and the error names the file to remove', async () => {
   const damaged = join(directory, 'damaged');
   mkdirSync(damaged);
   writeFileSync(join(damaged, 'claims.db'), 'no database'.repeat(1_000));

@@ -44,7 +44,8 @@ const startBridge = (server: KubernetesServer, work: WorkServer) => {
 const newName = (): string => `a${randomUUID().slice(0, 12)}`;
 
 /**
- * The behaviour of a bridge between a stream of work and one cluster, over kills and faults of each.
+ * The behaviour of a bridge between a stream of work and one cluster, also when the bridge or the cluster is killed or
+ * the stream is cut.
  *
  * @param more adds tests for one kind of server; `get` gives the server and the stream of work of the current test.
  */

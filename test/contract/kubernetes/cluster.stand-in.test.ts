@@ -33,7 +33,9 @@ describe('a cluster with faults', () => {
 
   it('is unavailable with a retry delay when its answer is 429', async () => {
     server.fail('get', 429, 1);
-    await expect(cluster.find(newObject().metadata)).rejects.toMatchObject({ retryAfterMs: 1_000 });
+    const found = cluster.find(newObject().metadata);
+    await expect(found).rejects.toThrow(ClusterUnavailable);
+    await expect(found).rejects.toMatchObject({ retryAfterMs: 1_000 });
   });
 
   it('fails with ObjectRefused when its answer is 422', async () => {

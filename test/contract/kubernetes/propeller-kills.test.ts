@@ -29,7 +29,7 @@ import { until } from '../../support/until.js';
 import { NAMESPACE, prepare } from './cluster.contract.js';
 
 const { method } = AdminService;
-/** Time limit of the test, in milliseconds: real programs start eight times. */
+/** Time limit of the test, in milliseconds: it starts real programs more than ten times. */
 const LIMIT_MS = 300_000;
 const GREETED: Outcome = { case: 'outputs', outputs: { literals: { o0: literal('hello') } } };
 const NODES = 8;

@@ -58,7 +58,7 @@ const outcomeOf = (pod: Pod): Outcome => {
   return OUTPUTS[taskOf(pod)] ?? { case: 'crash', exitCode: 1 };
 };
 
-/** The workflow of `07-maps` without its nodes but the one that maps a task: propeller maps no launch plans. */
+/** The workflow of `07-maps` with only the node that maps a task: propeller maps no launch plans. */
 const mapOfTask = () => {
   const request = fromBinary(WorkflowCreateRequestSchema, fixtureBytes('07-maps/008-workflow.create_request.pb'));
   const { template } = request.spec!;
