@@ -109,7 +109,7 @@ const figureOf = async (long: Long, name: string): Promise<Figure> => {
   };
 };
 
-/** Reads of an execution as of a moment. Its events are folded for each. */
+/** Reads of an execution as of a moment. Its events are folded for each, but only once for the moment `other`. */
 export const past: Bench = {
   name: 'past',
   target: 0,

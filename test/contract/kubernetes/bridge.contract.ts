@@ -181,7 +181,7 @@ export const bridgeContract = <Server extends KubernetesServer>(
       expect((await object(name))!.metadata.uid).toBe(before);
     });
 
-    it('removes the object of an execution that finished between its kill and its next start', async () => {
+    it('removes, when it is started again, the object of an execution that finished while it was down', async () => {
       const name = newName();
       work.launch(name, hello);
       await untilAccepted(1);
