@@ -9,6 +9,7 @@ it.each([
   '/inputs/data/scalar/blob/uri',
   '/inputs/data/offloadedMetadata/uri',
   '/inputs/all/collection/literals/0/scalar/structuredDataset/uri',
+  '/closure/outputData/literals/o0/scalar/blob/uri',
 ])('a comparison of executions leaves out the field %s, an id, time or address that always differs', (path) => {
   expect(isNoise(path)).toBe(true);
 });
@@ -18,6 +19,8 @@ it.each([
   '/inputs/id/scalar/primitive/integer',
   '/inputs/token_count/scalar/primitive/integer',
   '/inputs/config/scalar/generic/startAt',
+  '/closure/outputData/literals/id/scalar/primitive/integer',
+  '/closure/outputData/literals/o0/scalar/generic/startAt',
   '/spec/labels/values/id',
   '/spec/securityContext/tokens/0/name',
   '/closure/customInfo/job/id',
