@@ -13,8 +13,9 @@ export const hoursOf = (text: string | undefined): number =>
   HOURS.find((hours) => String(hours) === text) ?? DEFAULT_HOURS;
 
 /**
- * A number on Home: all executions that are in these phases now, or, for `ended`, those of them that were last updated
- * within the period. FAILING counts as ended, although the report of FAILED is still to come.
+ * A number on Home: the executions that are in these phases now, or, for `ended`, those of them that were last updated
+ * within the period; archived ones do not count. FAILING counts as ended, although the report of FAILED is still to
+ * come.
  */
 export type Counted = {
   readonly tone: Tone;
