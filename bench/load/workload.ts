@@ -16,8 +16,8 @@ export const DOMAIN = 'development';
 
 const PHASES = [NodeExecution_Phase.QUEUED, NodeExecution_Phase.RUNNING, NodeExecution_Phase.SUCCEEDED];
 /**
- * The nodes of a round: each phase is reported for all of them before the next phase. While fewer calls than this are
- * in flight, no two of them are for the same node, except in a last round of fewer nodes.
+ * The nodes of a round: each phase is reported for all of them before the next phase. With far fewer calls in flight,
+ * two of them are hardly ever for the same node, except in a last round of fewer nodes.
  */
 const NODES_IN_A_ROUND = 1_024;
 

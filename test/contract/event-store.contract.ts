@@ -513,7 +513,7 @@ export const eventStoreContract = (name: string, open: () => Promise<OpenStore>)
         await subscription.close();
       });
 
-      it('denies `hasNext` of no page before the last, and delivers another page after one with it', async () => {
+      it('never says `hasNext: false` before the last page, and delivers another after `hasNext: true`', async () => {
         const before = await store.append(stream, 'no-stream', events(THREE_PAGES));
         const { pages, seen, until, onPage } = collector();
         const subscription = store.subscribe({ after: start }, onPage);

@@ -8,7 +8,7 @@ import type { Range } from './tree.js';
  */
 type Spent = 'work' | 'overhead' | 'waiting' | 'inside';
 
-/** A stretch of time that a node spent on one operation, in milliseconds since 1970. */
+/** A stretch of time that a node or the execution spent on one operation, in milliseconds since 1970. */
 export type Segment = Range & { readonly operation: string; readonly spent: Spent };
 
 /** The segments of each node, by its id; those of the execution itself by the empty id. */

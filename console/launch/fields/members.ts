@@ -55,7 +55,7 @@ const ofObject = (schema: Schema, root: Schema): LiteralType => {
   return isObject(values) ? typeOf({ case: 'mapValueType', value: ofSchema(values, root) }) : structOf({}, root);
 };
 
-/** The type of the interface for a JSON schema; a struct without known members where the schema gives none. */
+/** The type for a JSON schema; a struct without known members where there is none, as for a list without `items`. */
 const ofSchema = (given: Schema, root: Schema): LiteralType => {
   const schema = resolved(given, root);
   const { type, enum: choices, items } = schema;
