@@ -1,8 +1,8 @@
-/** Ids, times and addresses. */
-const NOISE = /\/id\/|At$|[uU]ri$|\/id$/u;
+/** Ids, times and addresses. A generated name is made of the ids of an attempt. */
+const NOISE = /\/(?:id|executionId)\/|At$|[uU]ri$|\/(?:id|externalId|generatedName)$/u;
 
 /** Parts of an execution whose fields people name. */
-const NAMED_BY_PEOPLE = /^\/(?:inputs|spec\/(?:labels|annotations)|closure\/(?:outputData|customInfo))\//u;
+const NAMED_BY_PEOPLE = /^\/(?:inputs|spec\/(?:labels|annotations)|closure\/(?:outputData|(?:.+\/)?customInfo))\//u;
 
 /** The address of data in an input or output. */
 const ADDRESS_OF_DATA = /\/(?:scalar\/(?:blob|schema|structuredDataset)|offloadedMetadata)\/uri$/u;
