@@ -49,31 +49,43 @@ const SIMPLE_TYPES: Readonly<Record<string, SimpleType>> = {
   null: SimpleType.NONE,
 };
 
+const unionOf = (variants: readonly LiteralType[]): LiteralType =>
+  create(LiteralTypeSchema, { type: { case: 'unionType', value: { variants: [...variants] } } });
+
+/** The type of each value that JSON has; lists in lists are left out. */
+const anyValue = (root: Schema): LiteralType => {
+  const { STRING, INTEGER, FLOAT, BOOLEAN, NONE } = SimpleType;
+  const elements = [...[STRING, INTEGER, FLOAT, BOOLEAN].map(simple), structOf({}, root)];
+  const list = typeOf({ case: 'collectionType', value: unionOf(elements) });
+  return unionOf([...elements, list, simple(NONE)]);
+};
+
 const ofObject = (schema: Schema, root: Schema): LiteralType => {
   const { additionalProperties: values } = schema;
   if (isObject(schema['properties'])) return structOf(schema, root);
   return isObject(values) ? typeOf({ case: 'mapValueType', value: ofSchema(values, root) }) : structOf({}, root);
 };
 
-/** The type for a JSON schema; a struct without known members where there is none, as for a list without `items`. */
+/** The type for a JSON schema. Without a type, a value may be any. */
 const ofSchema = (given: Schema, root: Schema): LiteralType => {
   const schema = resolved(given, root);
   const { type, enum: choices, items } = schema;
   const variants = [schema['anyOf'], schema['oneOf']].find(Array.isArray);
   if (variants) {
-    const types = variants.filter(isObject).map((each) => ofSchema(each, root));
-    return create(LiteralTypeSchema, { type: { case: 'unionType', value: { variants: types } } });
+    return unionOf(variants.filter(isObject).map((each) => ofSchema(each, root)));
   }
   if (Array.isArray(choices) && choices.every((choice) => typeof choice === 'string'))
     return create(LiteralTypeSchema, { type: { case: 'enumType', value: { values: choices } } });
-  if (type === 'array' && isObject(items)) return typeOf({ case: 'collectionType', value: ofSchema(items, root) });
+  if (type === 'array') return typeOf({ case: 'collectionType', value: ofSchema(isObject(items) ? items : {}, root) });
   if (Array.isArray(type) && type.length > 0) {
     // Marshmallow writes a member that may be null like this: `["integer", "null"]`.
-    const types = type.map((each) => ofSchema({ ...schema, type: each }, root));
-    return create(LiteralTypeSchema, { type: { case: 'unionType', value: { variants: types } } });
+    return unionOf(type.map((each) => ofSchema({ ...schema, type: each }, root)));
   }
   const known = typeof type === 'string' ? SIMPLE_TYPES[type] : undefined;
-  return known === undefined ? ofObject(schema, root) : simple(known);
+  if (known !== undefined) return simple(known);
+  const isUntyped =
+    type === undefined && schema['properties'] === undefined && !isObject(schema['additionalProperties']);
+  return isUntyped ? anyValue(root) : ofObject(schema, root);
 };
 
 const ofMetadata = (metadata: Schema): Members | undefined => {

@@ -160,6 +160,17 @@ describe('the members of a struct', () => {
     expect(jsonOf(entryOfStruct(SHAPE, parts, members.required).literal!)).toEqual(json);
   });
 
+  it('may have any value where their schema has no type, and any elements where a list has no type for them', () => {
+    const type = struct({ metadata: { properties: { any: {}, list: { type: 'array' } } } });
+    const members = membersOf(type)!;
+    for (const any of ['7', 7, 1.5, true, { a: 1 }, ['x', 7, { b: [1] }], null]) {
+      const json = { any, list: ['7', 7, { c: 1 }] };
+      const values = memberValues(members, entryOfJson(type, json).literal)!;
+      const parts = Object.entries(values).map(([name, literal]) => [name, { literal }] as const);
+      expect(jsonOf(entryOfStruct(type, parts, []).literal!)).toEqual(json);
+    }
+  });
+
   it('of a union keep a text that reads like a number apart from a number', () => {
     const type = struct({ metadata: { properties: { id: { anyOf: [{ type: 'integer' }, { type: 'string' }] } } } });
     const members = membersOf(type)!;
