@@ -35,7 +35,7 @@ it('a folder of payloads renews the time of one that is put again, and does not 
   expect(after.mtimeMs).toBeGreaterThan(before.mtimeMs);
 });
 
-it('a folder of payloads keeps no half-written file of a process that has ended', async () => {
+it('a folder of payloads removes an old half-written file at the first write', async () => {
   const directory = newDirectory();
   const store = filePayloadStore({ directory });
   await store.put('definitions/a', new Uint8Array(100_000));
@@ -43,12 +43,12 @@ it('a folder of payloads keeps no half-written file of a process that has ended'
   expect(readdirSync(partial)).toEqual([]);
   const left = join(partial, 'of-a-process-that-is-gone');
   writeFileSync(left, 'half');
-  await utimes(left, new Date(0), new Date(0)); // so old that no process is still writing it
+  await utimes(left, new Date(0), new Date(0));
   await filePayloadStore({ directory }).put('definitions/a', new Uint8Array(100_001));
   expect(readdirSync(partial)).toEqual([]);
 });
 
-it('a folder of payloads keeps a file that another process is writing', async () => {
+it('a folder of payloads keeps a new half-written file, which another process may be writing', async () => {
   const directory = newDirectory();
   const partial = join(directory, 'payloads', '.partial');
   mkdirSync(partial, { recursive: true });
@@ -64,7 +64,7 @@ it('a folder of payloads is not written to by a read', async () => {
   expect(readdirSync(directory)).toEqual([]);
 });
 
-it('a folder of payloads fails with StoreUnavailable when it cannot be written or read', async () => {
+it('a folder of payloads fails with StoreUnavailable when a file is in its place', async () => {
   const directory = newDirectory();
   writeFileSync(join(directory, 'payloads'), 'a file where the folder should be');
   const store = filePayloadStore({ directory });

@@ -50,14 +50,13 @@ const parked = ({ views, stream, position, reason }: ParkedStream): ParkedMove =
   to: { position, reason },
 });
 
-/** A checkpoint at a position of the only log. */
+/** A checkpoint of the log with the id `log`. */
 const at = (position: bigint) => ({ logId: 'log', position });
 
-/** Options for the tests of a store; every store must behave in the same way, whatever they are. */
 type ContractOptions = {
-  /** With `beside`, queries go to a second store, opened for reading beside the one that writes. */
+  /** With `beside`, lists and most reads go to a second store, which `reopen` opens beside the one that writes. */
   readonly reads?: 'itself' | 'beside';
-  /** False when the server behind the store does not report the documents that it examined. */
+  /** False when the server behind the store does not report what a query examines; such tests are then skipped. */
   readonly counts?: boolean;
   /** The number of lists that are read page by page, each with a random order, filter and page size. */
   readonly pagings?: number;
@@ -180,7 +179,7 @@ export const readStoreContract = (
       expect(seen).toEqual([running, running, running, [5n, 'q', 'FAILED']]);
     });
 
-    it('changes the fields that differ from the document that the writer knows to be stored', async () => {
+    it('stores a document whose fields differ from those of the one that the writer knows to be stored', async () => {
       const first = run('stepwise', { project: 'p', phase: 'QUEUED', name: 'a\0b' }, 1n);
       const second = run('stepwise', { project: 'p', phase: 'RUNNING', name: 'a\0c', weight: 0.25 }, 2n);
       const third = run('stepwise', { project: 'p', phase: 'RUNNING', name: null, createdAt: 7 }, 3n);
@@ -565,7 +564,7 @@ export const readStoreContract = (
         expect(seen).toBeLessThanOrEqual(15);
       });
 
-      it('is every document up to the end of the page, when no index helps', async () => {
+      it('is at least every document up to the end of the page, when no index has the condition', async () => {
         const { documents, returned } = await examined([{ field: 'weight', is: '>=', value: 60 }], { limit: 10 });
         expect(returned).toBe(10);
         expect(documents).toBeGreaterThanOrEqual(71);
@@ -579,7 +578,7 @@ export const readStoreContract = (
         });
       });
 
-      it('is an index entry or two for each distinct value, however many documents have it', async () => {
+      it('is at most six index entries and no document for two distinct values of a hundred documents', async () => {
         const orderBy = { field: 'phase', direction: 'ascending' } as const;
         const where: Condition[] = [
           { field: 'project', is: '=', value: 'looks' },
@@ -674,7 +673,7 @@ export const readStoreContract = (
         expect(found.next).toBeUndefined();
       });
 
-      it('skips and repeats nothing while documents are added', async () => {
+      it('skip and repeat nothing when a document is added in front of them', async () => {
         const page = await reader.find(
           runs,
           query('pages', { limit: 20, orderBy: { field: 'name', direction: 'descending' } }),

@@ -109,7 +109,7 @@ it('the serving read store answers 500 concurrent calls for long pages', async (
   await store.close();
 });
 
-it('the serving read store finds a short list without its query thread, also when a long page is asked for', async () => {
+it('the serving read store finds a short list without its query thread, also for a long page', async () => {
   const directory = newDirectory();
   const store = sqliteReadStore({ directory, mode: 'read-write' });
   await writeThings(store, 100);

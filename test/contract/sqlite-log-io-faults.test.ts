@@ -58,7 +58,7 @@ const faults = (said: readonly ProcessMessage[]): string[] =>
 
 /**
  * Steps of a commit: the file that each touches, the fault for `strace` to inject into the system calls on that file
- * (`when=700+`: into the 700th and all later ones), and the code with which the append then fails.
+ * (`when=700+`: into the 700th and all later ones), and the code with which the append fails after a lasting fault.
  */
 const STEPS = [
   ['a frame of the write-ahead log is written', 'log.db-wal', 'pwrite64:error=EIO:when=700+', 'outcome-unknown'],

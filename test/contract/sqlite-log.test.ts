@@ -87,7 +87,7 @@ describe('positions', () => {
     expect((await eventsOf(store)).map(({ position }) => position)).toEqual([1n, 2n, 3n]);
   });
 
-  it('belong to a log whose id no other log has', async () => {
+  it('belong to a log, and two logs have different ids', async () => {
     const [one, two] = [await openStore(newDirectory()), await openStore(newDirectory())];
     expect(one.logId).not.toBe(two.logId);
   });
@@ -238,7 +238,7 @@ describe('a filter', () => {
     expect(delivered).toEqual([1n, 2n, 3n]);
   });
 
-  it('on types that are all declared frequent scans the log, and gives a page for every 2,000 events that it has scanned', async () => {
+  it('on types that are all declared frequent gives a page for every 2,000 events, and one for the rest', async () => {
     const directory = newDirectory();
     const store = await sqliteEventStore({ directory, hotTypes: ['NodePhaseReported', 'TaskCreated'] });
     cleanups.push(() => store.close());
@@ -314,7 +314,7 @@ describe('readers', () => {
     await writer.ended;
   });
 
-  it('without memory that they share with the writer read the log also where its folder cannot be watched', async () => {
+  it('without memory that they share with the writer read the log although its folder cannot be watched', async () => {
     const directory = newDirectory();
     const store = await openStore(directory);
     await store.append(streamName('execution', ['a']), 'any', [workEvent(0, 0)]);
@@ -455,7 +455,7 @@ describe('a data directory', () => {
   });
 });
 
-describe('a damaged log', () => {
+describe('a file in the place of the log', () => {
   const written = async (): Promise<{ directory: string; file: string }> => {
     const directory = newDirectory();
     const store = await sqliteEventStore({ directory });
@@ -510,7 +510,7 @@ describe('a damaged log', () => {
 });
 
 describe('a full disk', () => {
-  /** A file system of its own that is small enough to fill. */
+  /** A file system of 4 MiB; `undefined` when this user may not mount one. */
   const smallDisk = (): string | undefined => {
     const directory = newDirectory();
     if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=4m', 'tmpfs', directory]).status !== 0) return undefined;
@@ -556,17 +556,19 @@ describe('a full disk', () => {
     const store = await openStore(directory);
     await store.append(workStream(0), 'no-stream', [workEvent(0, 0)]);
   });
+});
 
-  it('ends the process with a message, and the next start has all that was acknowledged', async () => {
+describe('a disk error in a commit', () => {
+  it('is reported as an unknown outcome, and the next start has all that was acknowledged', async () => {
     const directory = newDirectory();
-    // A limit on the size of files fails writes as a full disk does, for any user.
+    // A write beyond the limit on the size of files fails, for any user.
     const limited = start(work(directory, { eventsEach: 1_000, dataBytes: 5_000 }), {}, [
       'sh',
       '-c',
       'ulimit -f 4000; exec "$0" "$@"', // in blocks of 512 bytes: about 2 MB
     ]);
     await limited.ended;
-    expect(faultOf(limited.said)).toMatchObject({ fault: 'outcome-unknown' }); // a disk error in a COMMIT
+    expect(faultOf(limited.said)).toMatchObject({ fault: 'outcome-unknown' });
     const store = await openStore(directory);
     const recorded = new Map(
       (await eventsOf(store)).map((event) => [`${event.stream}/${event.revision}`, event.position]),
@@ -612,7 +614,7 @@ describe('a log whose files are taken away while it is open', () => {
     await expect(append(3)).resolves.toEqual({ revision: 0n, position: 2n });
   });
 
-  it('takes no payload, and makes no new directory for one', async () => {
+  it('has no payload written beside it, and no new directory made for one', async () => {
     const { directory } = await opened();
     const payloads = filePayloadStore({ directory });
     rmSync(directory, { recursive: true });

@@ -60,7 +60,7 @@ const characters = fc.constantFrom(
   ' ',
 );
 const texts = (minLength: number, maxLength: number) => fc.string({ unit: characters, minLength, maxLength });
-/** Short titles, and some around 1,000 characters: texts above that length are not indexed by their trigrams. */
+/** Short titles, and some of 1,000 to 1,040 characters: those above 1,000 are not indexed by their trigrams. */
 const titles = fc.oneof(texts(0, 12), texts(0, 12), texts(1_000, 1_040));
 const shelf = fc.array(fc.record({ title: titles, state: fc.nat(1), at: fc.nat(9) }), { maxLength: 30 });
 
@@ -181,7 +181,7 @@ export const textSearchContract = (
       await fc.assert(property, { numRuns: runs });
     });
 
-    it('finds the documents that contain a text of 3 to 8 characters, where no two have the same sort value', async () => {
+    it('finds documents by a text of 3 to 8 characters in them, where no two have the same sort value', async () => {
       const property = fc.asyncProperty(fc.array(texts(0, 12), { maxLength: 20 }), texts(3, 8), async (all, wanted) => {
         count += 1;
         const project = `films ${count}`;

@@ -311,7 +311,7 @@ export const viewGroupsContract = (
         expect(await namesOf()).toContain('counts.v2 tallies.v1');
       });
 
-      it('is joined with views that have gathered events above their checkpoint, and no write has a document above its checkpoints', async () => {
+      it('is joined with views ahead of their checkpoint, and no document is written above its checkpoints', async () => {
         const names = Array.from({ length: 20 }, (_, at) => ({ stream: `n${at}` }));
         const half = (rest: number) => PARTITIONS.filter((partition) => partition % 2 === rest);
         const before = await append(names);
@@ -367,7 +367,7 @@ export const viewGroupsContract = (
         expect(sums.map(({ fields }) => fields['sum'])).toEqual(names.map(() => 2));
       });
 
-      it('is reported as building and computed for reads of one document until it is complete, and no other view is', async () => {
+      it('is reported as building until it is complete, and meanwhile computed for reads of one document', async () => {
         const head = await appendMany(1_000);
         await builtBy([tallies, counts], head);
         const models = [tallies, inVersion(counts, 2)];
@@ -403,7 +403,7 @@ export const viewGroupsContract = (
     });
 
     describe('a document that several streams feed', () => {
-      it('has the events of a stream that another release parked while it folded later ones of other streams', async () => {
+      it('has the events of a stream that another release parked, and later ones of other streams', async () => {
         const before: Models = [counts, parts];
         const after: Models = [tallies, parts];
         await builtBy(before, await append([{ stream: 's1' }]));
@@ -446,7 +446,7 @@ export const viewGroupsContract = (
         expect(await groupsOf()).toMatchObject([{ name: own, isBuilding: false, takeover: undefined }]);
       });
 
-      it('start from the highest checkpoint that names a view in its version, and leave that as it is', async () => {
+      it('start from the highest checkpoint of the partition that names a view in its version', async () => {
         await stored({
           'counts.v2 tallies.v1 0/8': 7n,
           'tallies.v1 0/8': 9n,
@@ -479,7 +479,7 @@ export const viewGroupsContract = (
         ]);
       });
 
-      it('that are joined into one are replaced by it, with their parked streams, each at its lowest position', async () => {
+      it('that are joined are replaced by one, with their parked streams, each at its lowest position', async () => {
         const [ahead, joined] = [groupName(all, [tallies, parts]), groupName(all, [counts])];
         const streams = Array.from({ length: 100 }, (_, index) => streamName('tally', [`n${index}`]));
         const inPartition = (partition: number) => streams.find((each) => viewPartitionOf(each) === partition)!;

@@ -60,13 +60,14 @@ describe.skipIf(s3Url === undefined)('inputs and outputs that an engine has stor
       FLIGHTLOG_MAX_MESSAGE_BYTES: String(MAX_BYTES),
     });
     await register(plane.grpc, withNeeds('01-hello'));
+    await reported('other', { inputs: await storedMap('inputs'), outputs: await storedMap('outputs') });
   });
   afterAll(async () => {
     client.destroy();
     await plane.close();
   });
 
-  it('are in the data of the execution, the node and the task, now and as of a moment', async () => {
+  it('are in the data of the execution, the node and the task, and in those of the node as of a moment', async () => {
     const [inputs, outputs] = [await storedMap('inputs'), await storedMap('outputs')];
     const { id, node } = await reported('stored', { inputs, outputs });
     const all = { fullInputs: mapOf('inputs'), fullOutputs: mapOf('outputs') };
@@ -106,15 +107,18 @@ describe.skipIf(s3Url === undefined)('inputs and outputs that an engine has stor
     ['is missing', () => Promise.resolve(`s3://${location.bucket}/${location.prefix}gone`)],
     ['is too large', () => stored('large', Buffer.alloc(MAX_BYTES + 1))],
     ['is no map of literals', () => stored('damaged', Buffer.from('no protobuf'))],
-  ])('are left out when the object %s, and do not make a comparison fail', async (what, addressOf) => {
-    const address = await addressOf();
-    const { id, node } = await reported(what.replaceAll(' ', '-'), { inputs: address, outputs: address });
-    const data = await plane.grpc.call(method.getNodeExecutionData, { id: node });
-    expect([data.fullInputs, data.fullOutputs]).toEqual([undefined, undefined]);
-    const flyteUrl = `flyte://v1/${id.project}/${id.domain}/${id.name}/n0/o`;
-    const refused = await plane.grpc.attempt(DataProxyService.method.getData, { flyteUrl });
-    expect(refused).toMatchObject({ code: 'FAILED_PRECONDITION' });
-    const diff = await plane.grpc.attempt(HistoryService.method.diff, { id, otherName: 'stored' });
-    expect(diff).toMatchObject({ code: 'OK' });
-  });
+  ])(
+    'are left out when the object %s, cannot be fetched alone, and do not make a comparison fail',
+    async (what, addressOf) => {
+      const address = await addressOf();
+      const { id, node } = await reported(what.replaceAll(' ', '-'), { inputs: address, outputs: address });
+      const data = await plane.grpc.call(method.getNodeExecutionData, { id: node });
+      expect([data.fullInputs, data.fullOutputs]).toEqual([undefined, undefined]);
+      const flyteUrl = `flyte://v1/${id.project}/${id.domain}/${id.name}/n0/o`;
+      const refused = await plane.grpc.attempt(DataProxyService.method.getData, { flyteUrl });
+      expect(refused).toMatchObject({ code: 'FAILED_PRECONDITION' });
+      const diff = await plane.grpc.attempt(HistoryService.method.diff, { id, otherName: 'other' });
+      expect(diff).toMatchObject({ code: 'OK' });
+    },
+  );
 });

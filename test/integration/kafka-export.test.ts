@@ -90,7 +90,7 @@ const assertPublishedOnce = async ({ store, prefix }: ExportedLog): Promise<void
     );
 };
 
-/** Waits until this many events are in Kafka, and returns them. */
+/** Waits until at least this many events are in Kafka, and returns all that are. */
 const untilPublished = async ({ prefix }: ExportedLog, count: number): Promise<readonly CloudEvent[]> =>
   eventsIn(
     await until(
@@ -220,7 +220,7 @@ describe.skipIf(kafkaBrokers === undefined)('an export to Kafka', () => {
     );
   });
 
-  it('publishes each event once with two exporters, of which the standby takes over when the active one closes', async () => {
+  it('publishes each event once with two exporters, also after the active one has closed', async () => {
     const log = await newLog();
     await report(log.store, 10, 10);
     const one = exporting(log, { worker: 'one' });

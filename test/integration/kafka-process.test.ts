@@ -66,34 +66,37 @@ describe.skipIf(kafkaBrokers === undefined)('a server with Kafka', () => {
   it.each([
     ['plain', 'it does not accept the credentials'],
     ['scram-sha-512', 'it does not support the mechanism of authentication: set kafka.sasl_mechanism'],
-  ])('ends with one line of error when its credentials are wrong: %s', async (mechanism, reason) => {
-    const data = await logOf(1);
-    const env = {
-      FLIGHTLOG_KAFKA_SASL_MECHANISM: mechanism,
-      FLIGHTLOG_KAFKA_SASL_USERNAME: 'flightlog',
-      FLIGHTLOG_KAFKA_SASL_PASSWORD: 'wrong',
-    };
-    const args = [
-      'serve',
-      '--insecure',
-      '--data',
-      data,
-      '--grpc-port',
-      '0',
-      '--http-port',
-      '0',
-      '--log-level',
-      'fatal',
-    ];
-    const { code, stderr } = await flightlog([...args, '--kafka', kafkaSaslBrokers!], { env }).ended;
-    expect(stderr).toMatch(/^flightlog: .*Kafka at \S+ cannot be used: .*\n$/u);
-    expect(stderr).toContain(`cannot be used: ${reason}\n`);
-    expect(code).toBe(1);
-  });
+  ])(
+    'ends with one line of error when its brokers refuse to sign it in with the mechanism %s',
+    async (mechanism, reason) => {
+      const data = await logOf(1);
+      const env = {
+        FLIGHTLOG_KAFKA_SASL_MECHANISM: mechanism,
+        FLIGHTLOG_KAFKA_SASL_USERNAME: 'flightlog',
+        FLIGHTLOG_KAFKA_SASL_PASSWORD: 'wrong',
+      };
+      const args = [
+        'serve',
+        '--insecure',
+        '--data',
+        data,
+        '--grpc-port',
+        '0',
+        '--http-port',
+        '0',
+        '--log-level',
+        'fatal',
+      ];
+      const { code, stderr } = await flightlog([...args, '--kafka', kafkaSaslBrokers!], { env }).ended;
+      expect(stderr).toMatch(/^flightlog: .*Kafka at \S+ cannot be used: .*\n$/u);
+      expect(stderr).toContain(`cannot be used: ${reason}\n`);
+      expect(code).toBe(1);
+    },
+  );
 });
 
 describe.skipIf(kafkaBrokers === undefined)('the command flightlog export', () => {
-  it('replays a part of a log to another topic, where it finds missing and doubled events', async () => {
+  it('replays a part of a log to a topic of no export, and finds missing and doubled events there', async () => {
     const data = await logOf(1);
     const prefix = newPrefix();
     const topic = `${prefix}-again`;

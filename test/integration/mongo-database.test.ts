@@ -145,7 +145,7 @@ describe.skipIf(mongoUrl === undefined)('a database of views', () => {
     await next.close();
   });
 
-  it('is as it was when new views are discarded', async () => {
+  it('has the same collections as before when new views are discarded', async () => {
     const names = async (): Promise<readonly string[]> =>
       (await client.db(location.database).listCollections({}, { nameOnly: true }).toArray())
         .map(({ name }) => name)

@@ -90,7 +90,7 @@ describe.skipIf(mongoUrl === undefined)('a start with a read store that cannot b
   );
 
   it(
-    'ends with an error when the views are those of another log, in every role',
+    'ends with an error when the views are those of another log, in every role that has views',
     async () => {
       await setLabel({ format: 1 });
       const line =

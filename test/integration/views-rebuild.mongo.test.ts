@@ -84,6 +84,7 @@ describe.skipIf(mongoUrl === undefined)('a new copy of the views in a MongoDB', 
   }, 60_000);
 });
 
+// The tests follow one another: each finds the projects that those before it have registered.
 describe.skipIf(mongoUrl === undefined)('views in a MongoDB', () => {
   const location = newMongoLocation();
   const args = ['--read-store', location.url];

@@ -109,7 +109,7 @@ describe.skipIf(python === undefined)('the files of an export', () => {
       const before = files();
       const { child } = run(to, 'parquet', perFile);
       const exited = once(child, 'exit');
-      // The next file is then being written or renamed.
+      // The export is then most likely at its next file.
       await until(
         () => Promise.resolve(files()),
         (count) => count > before + (kill % 3),

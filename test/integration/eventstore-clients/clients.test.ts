@@ -11,7 +11,7 @@ const { FLIGHTLOG_TEST_EVENTSTORE_CLIENTS: namedFolder, XDG_CACHE_HOME: cache = 
 /** The folder that `environment` builds the clients in. */
 const BUILD_FOLDER = namedFolder ?? join(cache, 'flightlog/eventstore-clients');
 
-/** For each client, the command that runs its program, and the files that the program was built from. */
+/** For each client, the command that runs its program, and the files after whose changes it must be built again. */
 const CLIENTS = {
   python: {
     builtFrom: ['requirements.txt'],
@@ -92,7 +92,7 @@ describe.each(Object.keys(CLIENTS) as Name[])('the official %s client, against a
     expect(outcomes.get('append')).toEqual({ revisions: [0, 1] });
   });
 
-  it.skipIf(skipped)('reads a stream and the whole log, both ways', () => {
+  it.skipIf(skipped)('reads a stream both ways, and the whole log', () => {
     expect(outcomes.get('read')).toEqual({
       types: ['Begun', 'Continued'],
       data: `{"from":"${name}"}`,

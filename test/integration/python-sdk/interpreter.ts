@@ -18,9 +18,6 @@ const interpreter = (): string | undefined => {
 /** The interpreter of the environment that the script `environment` created, if it has the packages required now. */
 export const python = interpreter();
 
-/**
- * True when the tests are required, or when the path of the environment is set: an environment with an outdated list of
- * packages then fails the tests instead of skipping them.
- */
+/** True when one test must fail without {@link python}: the tests are required, or the environment is named. */
 export const isRequired =
   process.env['FLIGHTLOG_TEST_REQUIRES_PYTHON_SDK'] === '1' || process.env['FLIGHTLOG_TEST_PYTHON_ENV'] !== undefined;
