@@ -20,9 +20,9 @@ export type ConsoleStory = {
   readonly server: () => ServerProcess;
   /** Opens a page in a browser context of its own. */
   readonly open: () => Promise<Page>;
-  /** Starts the server on the data of the story, at first on a free port, later at the same one. */
+  /** Starts the server on the data of the story; its HTTP port is free at first, and stays the same. */
   readonly start: (args?: readonly string[]) => Promise<void>;
-  /** Kills the server while a page is open, starts it again, and waits until the page has noticed both. */
+  /** Kills the server while a page is open, starts it without arguments, and waits until the page has noticed both. */
   readonly restart: (page: Page) => Promise<void>;
   readonly close: () => Promise<void>;
 };

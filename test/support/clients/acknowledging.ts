@@ -13,7 +13,7 @@ export type Acknowledging = {
   readonly received: ReadonlySet<string>;
   /** Events, as `stream@revision`, that came again although their acknowledgement was durable. */
   readonly repeated: readonly string[];
-  /** The number of times that the consumer has subscribed. */
+  /** The number of times that the consumer has subscribed, or tried to. */
   readonly connections: () => number;
   readonly stop: () => Promise<void>;
 };

@@ -109,9 +109,9 @@ export const watchByEvents = (next: NextServer, { project, domain, name }: Watch
 export type Followed = {
   /** Of the events, in their order. */
   readonly events: readonly string[];
-  /** Of the first answer, which in a watch is the state of the execution. */
+  /** Of the first answer that has one. */
   readonly state: string;
-  /** Of the last answer. */
+  /** Of the last answer that has one. */
   readonly end: string;
 };
 
@@ -131,7 +131,7 @@ type Following = {
   /** True for a position after which the caller wants no more answers. */
   readonly isLast: (position: string) => boolean;
   readonly onConnect?: () => void;
-  /** Called at the first answer. */
+  /** Called at the first answer that has a position. */
   readonly onState?: () => void;
 };
 

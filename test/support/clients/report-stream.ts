@@ -20,7 +20,7 @@ export type ReportStream = {
   readonly sendBytes: (bytes: Uint8Array) => void;
   /** All answers so far. */
   readonly answers: readonly ReportResponse[];
-  /** Waits for the given number of answers, or the end of the stream. */
+  /** Waits for at least this many answers, or the end of the stream; gives all answers so far. */
   readonly answered: (count: number) => Promise<readonly ReportResponse[]>;
   readonly ended: Promise<Ended>;
 };

@@ -199,7 +199,10 @@ export const restClient = (base: string): RestClient => {
     const answer = await request(verb.toUpperCase(), path, body, headers);
     return answer.code === 'OK' ? { ...answer, bytes: toBinary(method.output, bodyOf(method.output, answer)) } : answer;
   };
-  /** Sends bytes as the body; they need not be a valid message when no field of it is in the path or the query. */
+  /**
+   * Sends bytes as the body, or in a GET their fields in the path and query. They need not be a valid message when no
+   * field of it is in the path or the query.
+   */
   const asOctets = (method: DescMethod, bytes: Uint8Array, headers: SentHeaders): Promise<RestAnswer> => {
     const fixed = filledIn(getOption(method, http), {});
     const { verb, path } = fixed === undefined || fixed.verb === 'get' ? boundTo(method, jsonOf(method, bytes)) : fixed;

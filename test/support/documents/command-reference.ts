@@ -16,7 +16,7 @@ const callsServer = ({ options }: Command): boolean => options.some(({ long }) =
 const ownFlags = (command: Command): readonly Option[] =>
   callsServer(command) ? command.options.filter(({ long }) => !CONNECTION.includes(long ?? '')) : command.options;
 
-/** A text in a cell of a table; its characters are escaped where they would be Markdown. */
+/** A text in a cell of a table, with `|`, `*` and `<` escaped. */
 const cellOf = (text: string): string => text.replaceAll(/[|*<]/gu, String.raw`\$&`);
 
 /** A term in a cell of a table. */

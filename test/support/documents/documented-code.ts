@@ -8,7 +8,7 @@ import { CHECKOUT } from '../processes/command.js';
 /**
  * Finds the first fenced block of a language in a document, or in its part from a heading on.
  *
- * @throws {Error} when there is none.
+ * @throws {Error} when there is no such block or heading.
  */
 export const codeIn = (document: string, language: string, heading = ''): string => {
   const text = readFileSync(join(CHECKOUT, document), 'utf8');

@@ -9,8 +9,8 @@ const OPENS = /^(?:message|enum|oneof|service)\s+(\w+)\s*\{/u;
 const FIELD = /^(?:repeated\s+|optional\s+)?[\w.]+(?:<[^>]*>)?\s+(\w+)\s*=\s*\d+/u;
 
 /**
- * The open braces after a line, each with the name that it adds to full names. That is empty for an RPC or an option, and
- * for a oneof, because its fields belong to its message.
+ * The package, and the open braces after a line, each with the name that it adds to full names. That is empty for an
+ * RPC or an option, and for a oneof, because its fields belong to its message.
  */
 const scopeAfter = (scope: readonly string[], line: string): readonly string[] => {
   if (line.startsWith('}')) return scope.slice(0, -1);

@@ -154,10 +154,10 @@ const openNode = (options: NodeOptions, restartMs: number): ClusterNode => {
  *     await leader.start();
  *     await cluster.close();
  *
- * Positions are byte offsets; a position that no event has is refused with UNKNOWN. A call that requires the leader is
- * refused by another node with `not-leader`; other appends are forwarded, and other reads are answered from the node's
- * own replica. A live subscription with more than 32 unread events is dropped if it stands still. Without a leader,
- * writes are answered `not-ready`; writes that an isolated leader has taken are never confirmed, and are lost.
+ * Positions are byte offsets; a position at which no record begins is refused with UNKNOWN. A call that requires the
+ * leader is refused by another node with `not-leader`; other appends are forwarded, and other reads are answered from
+ * the node's own replica. A live subscription with more than 32 unread events is dropped if it stands still. Without a
+ * leader, writes are answered `not-ready`; writes that an isolated leader has taken are never confirmed, and are lost.
  * A deposed leader ends its process, and is started again. `startEventstoreCluster({ size: 1 })` is a single server.
  */
 export const startEventstoreCluster = async ({

@@ -5,7 +5,7 @@ import { invalidArgument } from './refusals.js';
 /** The filter of a reader, and the number of events examined after which it gets a checkpoint. */
 export type Filter = { readonly matches: (event: Stored) => boolean; readonly checkpointEvery: number };
 
-/** The number of events examined between two checkpoints, when the client names none. */
+/** The window of a client that names none; a checkpoint comes after as many windows as the client says. */
 const DEFAULT_WINDOW = 32;
 
 /** Reads the filter of a read. @throws when it has none. */

@@ -42,10 +42,7 @@ export type MembershipOptions = {
   readonly onDeposed: () => void;
 };
 
-/**
- * Implements membership through the log file: each node writes its heartbeat there, and a majority of live nodes
- * elects.
- */
+/** Membership through the log file: nodes write heartbeats there; one becomes the leader while a majority is alive. */
 export const membership = (options: MembershipOptions): Membership => {
   const { log, name, instance, port, size, timing, shown, onDeposed } = options;
   const quorum = Math.floor(size / 2) + 1;

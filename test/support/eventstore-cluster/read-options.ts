@@ -48,8 +48,8 @@ export const streamOf = ({ streamOption }: Options): string | undefined =>
     : undefined;
 
 /**
- * @throws when no event has the position. 0 and the end are allowed too, and any position beyond the end when reading
- * forwards.
+ * @throws when no record begins at the position. Allowed are also 0, the end, and for a read forwards any position
+ * beyond the end.
  */
 export const assertEventPosition = ({ log, replica }: Node, position: bigint, isBackwards = false): void => {
   const end = replica.end();

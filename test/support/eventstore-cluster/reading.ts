@@ -108,7 +108,7 @@ const rangeOf = ({ first, last }: { first: bigint; last: bigint }, from: From, i
     : { first: most(first, begin), last, isBackwards };
 };
 
-/** @throws the errors of the real server for a stream without a name, and for a read of no events or after the end. */
+/** @throws the errors of the real server for a stream without a name, a read of no events, or forwards from the end. */
 const assertReadable = (stream: string, from: From, count: bigint, isBackwards: boolean): void => {
   if (stream === '') throw unhandled();
   if (count === 0n || (from === 'end' && !isBackwards)) throw badStreamRead();

@@ -21,7 +21,7 @@ export const notLeader = (port: number): ServiceError =>
 /** The cluster has no leader. */
 export const notReady = (): ServiceError => callError(status.UNAVAILABLE, 'Server Is Not Ready');
 
-/** A read of the whole log fails: its position is not that of an event, or it asks for no events. */
+/** A read of the whole log fails: no record begins at its position, or it asks for no events. */
 export const notAPosition = (): ServiceError => callError(status.UNKNOWN, 'Unexpected ReadAllResult: Error');
 
 /** A read of a stream fails: it asks for no events, or reads forwards from the end. */

@@ -5,9 +5,9 @@ const PAGE_EVENTS = 500;
 
 /** The part of the log that a node has, which may lag behind the log file. */
 export type Replica = {
-  /** The end of the replica: a position that no event has yet. */
+  /** The position below which the node has all events. */
   readonly end: () => bigint;
-  /** Reads the events from `end` on; with `hasAll` all of them, otherwise those that are older than the lag. */
+  /** Moves `end` on: with `hasAll` to the end of the log, otherwise past the events that are older than the lag. */
   readonly advance: (hasAll: boolean) => void;
   /** Shows events this much later than they were written; with `Infinity`, no new ones. */
   readonly lag: (ms: number) => void;

@@ -17,7 +17,7 @@ import { invalidArgument, streamDeleted, tooSlow, unhandled } from './refusals.j
 import { visibleOf } from './streams.js';
 import { answer, eventAnswer, type IdForm, positionFields } from './wire.js';
 
-/** The number of live events that may wait for a reader; with more, a subscription that stands still is dropped. */
+/** The number of live answers that may wait for a reader; with more, a subscription that stands still is dropped. */
 const MAX_WAITING = 32;
 
 /** Maximum number of answers in flight to the connection. */

@@ -6,7 +6,7 @@ export const WRITE_TIMEOUT_MS = 2_000;
 
 /** The timing of failure detection and elections, in milliseconds. */
 export type Timing = {
-  /** The time from the loss of a leader to the next one. */
+  /** The time from the death of a leader to the election of the next; after a resignation, `deadMs` less. */
   readonly electionMs: number;
   /** A node without a heartbeat for this long counts as dead. */
   readonly deadMs: number;

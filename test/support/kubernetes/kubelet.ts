@@ -109,7 +109,7 @@ export type Kubelet = ReturnType<typeof startKubelet>;
 
 /**
  * Simulates the kubelets of a cluster without nodes: a pod runs and then ends as `act` says, without containers. The
- * next pod begins when `act` has resolved.
+ * next pod begins when this one has ended, or runs on as `act` says.
  */
 export const startKubelet = (
   server: KubernetesServer,

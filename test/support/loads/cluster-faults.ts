@@ -5,7 +5,7 @@ import { until } from '../until.js';
 /** A fault in a cluster; it is over when the promise resolves: there is a leader then, and every node runs. */
 export type ClusterFault = (cluster: Cluster) => Promise<void>;
 
-/** The time for which one node is killed, suspended or mute. */
+/** The time for which one node is killed, suspended or mute; `noMajority` kills the leader for twice as long. */
 const AWAY_MS = 1_000;
 
 const untilRunning = (node: ClusterNode): Promise<boolean> => until(() => Promise.resolve(node.isRunning()), Boolean);

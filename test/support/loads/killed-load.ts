@@ -100,7 +100,7 @@ export const loadOn = <Running extends Roles>(
     launch,
     /** Launches six executions at once. */
     launchSome: () => Promise.all(Array.from({ length: 6 }, () => launch())),
-    /** Waits until this many more events of the engine are acknowledged. */
+    /** Waits until this many more events of the engine are acknowledged, and meanwhile launches executions for it. */
     progress: async (events = 10): Promise<void> => {
       const wanted = recorded.size + events;
       await until(

@@ -52,7 +52,7 @@ const withoutUtf8 = (bytes: Uint8Array): Uint8Array => {
   return changed;
 };
 
-/** Numbers at the limits of their types, and negative ones. */
+/** Extreme and negative numbers of each type, and NaN. */
 const NUMBERS: Readonly<Partial<Record<ScalarType, readonly (number | bigint)[]>>> = {
   [ScalarType.INT32]: [-1, 2_147_483_647, -2_147_483_648],
   [ScalarType.UINT32]: [4_294_967_295],

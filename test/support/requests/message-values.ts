@@ -83,8 +83,8 @@ const isDrawn = (draw: Draw, field: DescField, depth: number): boolean =>
   (depth < MAX_DEPTH || !field.message) && draw(() => fc.nat(depth + 1)) <= 1;
 
 /**
- * Generates a message as if it were `depth` levels deep in another one: at depth 0 each field is set, or one of each
- * oneof; at greater depths only some are.
+ * Generates a message as if it were `depth` levels deep in another one: at depth 0 each field is set, and of each oneof
+ * the last; at greater depths only some are.
  */
 export const messageOf = (draw: Draw, schema: DescMessage, depth = 0): Message => {
   const init: Record<string, unknown> = {};

@@ -9,7 +9,7 @@ import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js
 import { fixtureBytes } from './fixtures.js';
 import type { Transport } from '../clients/transports.js';
 
-/** The project and domain of the definitions registered here. */
+/** The project of the definitions registered here, and their domain unless another is named. */
 export const PLACE = { project: 'flytesnacks', domain: 'development' };
 
 type Named = { readonly domain?: string; readonly name: string; readonly version?: string };

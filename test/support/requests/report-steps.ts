@@ -79,14 +79,14 @@ export const refused = (code: string, ask: Asked, says: string, reason?: object)
   isRecorded: false,
 });
 
-/** A request that is refused because the execution has ended; the detail names its phase. */
+/** A request that is refused because the execution, node or attempt has ended; the detail names its phase. */
 export const ended = (ask: Asked, currentPhase: string): Step =>
   refused('FAILED_PRECONDITION', ask, 'Invalid phase change', {
     case: 'alreadyInTerminalState',
     value: { currentPhase },
   });
 
-/** A report that is refused because it comes from another cluster than the execution's. */
+/** A report that is refused because it comes from the cluster `cluster`, which does not have the execution. */
 export const foreign = (ask: Asked, cluster: string): Step =>
   refused('FAILED_PRECONDITION', ask, cluster, { case: 'incompatibleCluster', value: { cluster } });
 

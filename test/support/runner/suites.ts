@@ -115,7 +115,7 @@ const NIGHTLY: Apart = {
   'integration/kafka-process': 'kills the export again and again; kafka-export.test.ts exports without kills',
   'integration/killed-writer.mongo': 'kills writers of views; views-rebuild.mongo.test.ts compares views with the log',
   'integration/list-costs.mongo': 'counts what pages read; tests of lists compare their answers',
-  'integration/list-shapes.mongo': 'paging.mongo.test.ts lists in every order, too',
+  'integration/list-shapes.mongo': 'paging.mongo.test.ts lists executions in many orders',
   'integration/payloads-gc.s3': 'payloads-gc.test.ts does the same with files',
   'integration/startup-faults': 'starts a process for each of many faults',
   'integration/stopped-servers': 'waits for servers that cannot be reached for a while',

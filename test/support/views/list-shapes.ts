@@ -85,7 +85,7 @@ const BY_NAME = { key: 'name', direction: 1 };
 /** The creation time of the execution with this number, as a filter has it. */
 const at = (seconds: number): string => new Date(FIRST_AT / 1_000 + seconds * 1_000).toISOString();
 
-/** Texts that are in one document, every twentieth, every second or none; some of them resemble another. */
+/** Texts that are in one name or version, every twentieth, every second or none; some of them resemble another. */
 const SEARCHED = ['oddity', 'nightly', 'stable', '37-odd', 'stab_e', 'nobody', 'table-night'] as const;
 
 /** True for texts that match no document. */
@@ -115,7 +115,7 @@ const searchesFor = (isWanted: (text: string) => boolean): readonly string[] =>
 /** The searches that match no document. */
 export const ABSENT: ReadonlySet<string> = new Set(searchesFor(isAbsent));
 
-/** The lists that the command line, the Python SDK and the web console request; `count` is the number of documents. */
+/** Lists as the command line, the Python SDK and the web console request them; `count` is the number of executions. */
 export const ASKED: readonly (readonly [string, ListShape, (count: number) => Partial<ListRequest>])[] = [
   ['executions, the newest', executions, () => ({})],
   ['executions as the command line asks', executions, () => ({ sortBy: CREATED })],
