@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 
 const PAUSE_MS = 20;
-/** No state takes this long, however busy the machine is. The timeouts of end-to-end tests are longer. */
+/** No state takes this long, however busy the machine is. Less than the default timeout of end-to-end tests. */
 const LIMIT_MS = 100_000;
 
 /**

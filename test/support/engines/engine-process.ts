@@ -19,8 +19,8 @@ export type EngineProcessOptions = {
   /** Events per second. */
   readonly rate: number;
   /**
-   * The file to which the engine appends a line for each attempt that it has started and each of its events that was
-   * refused, and when it stops, for each execution that it has given up.
+   * The file to which the engine appends a line for each recorded start of an attempt, also one that it reports again,
+   * for each refused event, and when it stops, for each execution that it has given up.
    */
   readonly journal: string;
 };

@@ -12,7 +12,7 @@ const SCRIPT = fileURLToPath(new URL('engine-process.js', import.meta.url));
 export type FedEngine = {
   readonly name: string;
   readonly child: ChildProcess;
-  /** The attempts that it has started, in their order, as `project/domain/execution/node/attempt`. */
+  /** The attempts that it has reported as started, in their order, as `project/domain/execution/node/attempt`. */
   readonly started: () => readonly string[];
   /** The number of its events that were refused. */
   readonly refused: () => number;

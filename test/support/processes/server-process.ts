@@ -20,7 +20,7 @@ export type Ready = {
   readonly eventstore?: string;
   readonly data: string;
   readonly logId: string;
-  /** The id of the log that this log was copied from. */
+  /** The id of the log that this one is a copy of, until it takes over. */
   readonly copyOf?: string;
   /** The number of executions in the views at the start. */
   readonly executions: number;

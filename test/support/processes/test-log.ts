@@ -36,8 +36,8 @@ const opened = (data: string): TestLog => {
 };
 
 /**
- * The flags for a log in an event store; none where logs are in the data directories. Every data directory has a server
- * of its own, which keeps running when a process on that directory is killed.
+ * The flags for a log in an event store; none where logs are in the data directories, or `args` name a log. Every data
+ * directory has a server of its own, which keeps running when a process on that directory is killed.
  */
 export const eventStoreFlags = async (data: string, args: readonly string[] = []): Promise<readonly string[]> => {
   if (!isOnEventstore || args.includes('--event-store')) return [];

@@ -41,7 +41,7 @@ const databaseOf = (data: string): string => {
 
 /**
  * The flags for the read store that FLIGHTLOG_TEST_READ_STORE names: `mongodb` gives every data directory a database of
- * its own, for as long as its tests run; without the variable, the views are in the default store.
+ * its own, for as long as its tests run. None without the variable, or when `args` name a read store.
  */
 export const readStoreFlags = (data: string, args: readonly string[]): readonly string[] =>
   isOnMongodb && !args.includes('--read-store') ? ['--read-store', databaseOf(data)] : [];
