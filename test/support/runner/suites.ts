@@ -22,7 +22,7 @@ export const LOADS: Apart = {
   'schedules-takeover': 'stops the reactor that fires schedules past its lease, and counts every tick',
 };
 
-/** `npm run test:matrices`: the same check for each of very many requests, or each operation of a recording. */
+/** `npm run test:matrices`: one check for each of very many requests, connections, faults or recorded operations. */
 export const MATRICES: Apart = {
   access: 'sends each RPC without a token, without the permission, and with it',
   'conformance/hostile-agents':
@@ -40,7 +40,7 @@ export const MATRICES: Apart = {
     'plays 185 recorded operations, most of them against three servers, and waits for what must not come',
 };
 
-/** `npm run test:operations`: what operators and people at a terminal do; most files start ten processes or more. */
+/** `npm run test:operations`: what operators, people and programs do with processes that start, end and are killed. */
 export const OPERATIONS: Apart = {
   'authorization-server': 'kills servers while people, programs and devices sign in',
   backup: 'makes and restores backups, killed on the way',
@@ -80,7 +80,7 @@ export const OPERATIONS: Apart = {
 
 /**
  * Test files that `.ci/run` leaves out unless it is called with `--nightly`, because a landing has 30 minutes on a slow
- * machine: by path below `test`, with the reason why a landing can do without it. Every `npm run test:...` runs them.
+ * machine: by path below `test`, with the reason why a landing can do without it. `npm run test:all` runs them.
  */
 const NIGHTLY: Apart = {
   'console/auditor': 'opens the page of the audit, whose entries have unit tests',

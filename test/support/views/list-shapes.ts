@@ -21,7 +21,7 @@ export type ListShape = {
   /** The field by which the list is sorted by default. */
   readonly order: string;
   readonly scope: ListScope;
-  /** Newest first, unless this is `ascending`. */
+  /** Descending by default. */
   readonly direction?: Listed['order']['direction'];
   /** Each value of `order` once, as List*Ids answer. */
   readonly isOfNames?: true;
