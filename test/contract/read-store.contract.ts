@@ -145,7 +145,7 @@ export const readStoreContract = (
       expect(await reader.get(runs, 'nobody')).toBeUndefined();
     });
 
-    it('gets the documents that exist among many keys', async () => {
+    it('gets the documents that exist among several keys', async () => {
       await put([run('many 1', { project: 'many' }), run('many 2', { project: 'many' })]);
       const found = await reader.getMany(runs, ['many 2', 'many 3', 'many 1']);
       expect(found.map(({ key }) => key).toSorted()).toEqual(['many 1', 'many 2']);
@@ -230,7 +230,7 @@ export const readStoreContract = (
       expect((await store.checkpoints(['part'])).get('part')).toEqual(at(1n));
     });
 
-    it('deletes a checkpoint and moves another in one write, or neither when one of them has been moved', async () => {
+    it('deletes a checkpoint and creates another in one write, or neither when the first has been moved', async () => {
       const move = (name: string, from: bigint | undefined, to: bigint | undefined) => ({
         name,
         from: from === undefined ? undefined : at(from),
@@ -273,7 +273,7 @@ export const readStoreContract = (
       },
     );
 
-    it('keeps documents and checkpoints when it is opened again', async () => {
+    it('has the same documents and checkpoints when it is opened a second time', async () => {
       await put([run('again', { project: 'p' })]);
       await store.write({ documents: [], checkpoints: [{ name: 'again', from: undefined, to: at(5n) }] });
       const second = await reopen();
