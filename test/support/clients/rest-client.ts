@@ -75,7 +75,7 @@ const parametersOf = (value: JsonValue, path: string, isBound: (path: string) =>
 export const isAsked = (method: DescMethod): boolean =>
   SERVICES.some(({ typeName }) => typeName === method.parent.typeName);
 
-/** Finds an RPC by its name, in any service of this client. @throws {Error} when there is none. */
+/** Finds an RPC by its name, in the first service of this client that has it. @throws {Error} when there is none. */
 export const methodOf = (name: string): DescMethod => {
   const method = SERVICES.flatMap(({ methods }) => methods).find((each) => each.name === name);
   if (method === undefined) throw new Error(`no service has ${name}`);

@@ -45,7 +45,12 @@ export type Transport = {
   readonly callersPackage: string;
   /** Sends a request as bytes to an RPC by its name; never throws for a status. */
   readonly send: (rpc: string, request: Uint8Array, headers?: Readonly<Record<string, string>>) => Promise<Answer>;
-  /** Calls an RPC. @throws {Refused} for a status other than OK. */
+  /**
+   * Calls an RPC.
+   *
+   * @throws {Refused} for a status other than OK.
+   * @throws {Error} when requests by the RPC's name go to another service that has an RPC of the same name.
+   */
   readonly call: <I extends DescMessage, O extends DescMessage>(
     method: DescMethodUnary<I, O>,
     request: MessageInitShape<I>,
@@ -68,7 +73,11 @@ export const transport = (
   const sendTyped = <I extends DescMessage>(
     method: DescMethodUnary<I>,
     request: MessageInitShape<I>,
-  ): Promise<Answer> => send(method.name, toBinary(method.input, create(method.input, request)));
+  ): Promise<Answer> => {
+    const { typeName } = methodOf(method.name).parent;
+    if (typeName !== method.parent.typeName) throw new Error(`requests for ${method.name} go to ${typeName}`);
+    return send(method.name, toBinary(method.input, create(method.input, request)));
+  };
   return {
     name,
     callersPackage,
