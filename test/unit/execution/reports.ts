@@ -24,7 +24,7 @@ import type { PayloadStore } from '../../../services/kernel/ports/payload-store.
 import { streamName } from '../../../services/kernel/stream.js';
 import type { ExecutionId } from '../../../services/kernel/execution-id.js';
 
-/** The execution that the commands below are about. */
+/** The execution of the commands below, unless a caller gives another. */
 export const id = { project: 'flytesnacks', domain: 'development', name: 'run' };
 /** The stream of this execution. */
 export const stream = streamName('execution', [id.project, id.domain, id.name]);

@@ -215,7 +215,7 @@ export const anyReports: fc.Arbitrary<readonly DrawnReport[]> = fc.array(
 const OPEN = ['QUEUED', 'RUNNING', 'SUCCEEDING', 'FAILING'] as const;
 const ENDS = ['SUCCEEDED', 'FAILED', 'ABORTED', 'TIMED_OUT'] as const;
 
-/** The reports of the execution that do not end it, and those of each subject of `TREE`; each list is in its order. */
+/** A list of reports of the execution, none of which ends it, then a list for each row of `TREE`. */
 export const reportsBySubject: fc.Arbitrary<readonly (readonly DrawnReport[])[]> = fc.tuple(
   fc.array(workflowReport(fc.constantFrom(...OPEN)), { maxLength: 5 }),
   ...TREE.map(([report]) => fc.array(report, { maxLength: 6 })),

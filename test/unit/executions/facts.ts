@@ -102,7 +102,7 @@ const ordered = new WeakMap<Facts, Ordered>();
 /** The names of the facts that {@link addDetails} sets. */
 const DETAILS = /^(?:log |resource |info|generated name$|plugin$|instance$|context$)/u;
 
-/** Sets the facts of all events so far. An event of a version below `order.version` counts before all others. */
+/** Sets the details from all events so far. A report of the current phase with an older version counts first. */
 const setDetails = (facts: Facts, event: TaskExecutionEvent, isNewPhase: boolean): void => {
   const order = ordered.get(facts) ?? { events: [], version: 0 };
   ordered.set(facts, order);

@@ -12,7 +12,13 @@ import { IdentityService } from '../../../proto/gen/platformidl/service/identity
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
 import { SignalService } from '../../../proto/gen/platformidl/service/signal_pb.js';
 import { truncateText, rpcFailureOf, faultFailures, statuses } from '../../../services/gateway/status.js';
-import { CorruptEvent, OutcomeUnknown, RevisionConflict, StoreUnavailable } from '../../../services/kernel/fault.js';
+import {
+  CorruptEvent,
+  OutcomeUnknown,
+  RevisionConflict,
+  StoreUnavailable,
+  StreamParked,
+} from '../../../services/kernel/fault.js';
 import { invalid } from '../../../services/kernel/rpc.js';
 
 const ROOT = join(import.meta.dirname, '../../../..');
@@ -88,10 +94,13 @@ describe('the answer to an error', () => {
     });
   });
 
-  it('has the status of a fault, and for a corrupt event a fixed text', () => {
-    expect(rpcFailureOf(new RevisionConflict('secret'))).toMatchObject({ code: 'ABORTED' });
-    expect(rpcFailureOf(new OutcomeUnknown('secret'))).toMatchObject({ code: 'DEADLINE_EXCEEDED' });
-    expect(rpcFailureOf(new CorruptEvent('secret'))).toMatchObject({ code: 'INTERNAL', message: 'internal error' });
+  it('has the status and the fixed text of a fault, and of a parked stream its own text', () => {
+    for (const fault of [new RevisionConflict('secret'), new OutcomeUnknown('secret'), new CorruptEvent('secret')])
+      expect(rpcFailureOf(fault)).toEqual({ ...faultFailures[fault.code], details: [] });
+    expect(rpcFailureOf(new StreamParked('tally-a', 7n, 'damaged'))).toMatchObject({
+      code: 'UNAVAILABLE',
+      message: 'stream tally-a is parked at position 7: damaged',
+    });
   });
 
   it.each([new TypeError('secret'), 'secret', undefined])('is an internal error when %s is thrown', (thrown) => {

@@ -270,8 +270,8 @@ describe('the bytes of a request', () => {
       'request_id has wire type 0',
     ],
     ['no protobuf at all', NODE_EVENT, Buffer.from('{"event":{}}'), 'at byte'],
-    ['messages nested 120 deep', NODE_EVENT, nested(60), 'nested deeper than 100'],
-    ['forty thousand levels', NODE_EVENT, nested(20_000), 'nested deeper than 100'],
+    ['messages nested more than 100 deep', NODE_EVENT, nested(60), 'nested deeper than 100'],
+    ['messages nested more than 40,000 deep', NODE_EVENT, nested(20_000), 'nested deeper than 100'],
   ])('are refused with an error that names the field or the mistake: %s', async (_what, path, bytes, where) => {
     const { error } = await toy.call(path, bytes);
     expect(error!.code).toBe(status.INVALID_ARGUMENT);

@@ -10,7 +10,7 @@ const TASK = '/api/v1/tasks/p/d/n/v';
 
 type Own = Awaited<ReturnType<typeof overHttp>>;
 
-/** A connection to a server, and all that it has received. */
+/** A connection to a server; `receives` waits for a text. */
 const connected = (own: Own) => {
   const socket: Socket = connect(Number(new URL(own.url).port), '127.0.0.1');
   let text = '';

@@ -73,10 +73,13 @@ describe('a value in a query', () => {
     expect(() => query(TaskTemplateSchema, 'custom={')).toThrow('custom');
   });
 
-  it.each(['2026-02-30T00:00:00Z', '2026-01-31T24:00:00Z'])('is not the time %s, which no calendar has', (text) => {
-    expect(() => query(TransitionListRequestSchema, `recordedFrom=${text}`)).toThrow('recorded_from');
-    expect(query(PrimitiveSchema, `stringValue=${text}`)).toEqual({ string_value: text });
-  });
+  it.each(['2026-02-30T00:00:00Z', '2026-01-31T24:00:00Z'])(
+    'is not the time %s, whose day or hour does not exist',
+    (text) => {
+      expect(() => query(TransitionListRequestSchema, `recordedFrom=${text}`)).toThrow('recorded_from');
+      expect(query(PrimitiveSchema, `stringValue=${text}`)).toEqual({ string_value: text });
+    },
+  );
 
   it('is an element of a list, or an entry of a map', () => {
     expect(query(ExecutionSpecSchema, 'tags=a&tags=b')).toEqual({ tags: ['a', 'b'] });

@@ -324,7 +324,7 @@ describe('a JSON body', () => {
     expect((await errorOf(response)).message).toContain('invalid value for spec.max_parallelism: expected number');
   });
 
-  it('refuses a text of digits with an escape that makes it another integer', async () => {
+  it('refuses a text with an escaped space before its digits for an integer', async () => {
     const body = '{"inputs":{"literals":{"x":{"scalar":{"primitive":{"integer":"\\u00203"}}}}}}';
     expect((await toy.send('POST', CREATE, body, JSON_TYPE)).status).toBe(400);
   });
@@ -654,7 +654,7 @@ describe('a parameter of the query that changes nothing', () => {
     expect(await ignored('tasks/p/d')).toEqual([200, null]);
   });
 
-  it('is one that the path gives already, or any one beside a body', async () => {
+  it('is one that the path gives already, or any one where the request is a body', async () => {
     expect(await ignored('tasks/p/d/n?id.project=other')).toEqual([200, 'id.project']);
     expect(await ignored('executions?project=p', 'POST')).toEqual([200, 'project']);
   });

@@ -17,7 +17,7 @@ const logAt = (head: bigint) => {
   return { log, state };
 };
 
-it('a log that ends before the position that was read makes a process not ready, until the log reaches that position', async () => {
+it('a log that ends before the position that was read makes a process not ready after `maxMs`, until it reaches that position', async () => {
   const { log, state } = logAt(5n);
   const lag = headLag(log, () => 9n);
   try {

@@ -133,7 +133,7 @@ describe('the values of a form', () => {
     expect(() => literalOf(type, value)).toThrow(words);
   });
 
-  it('of a union are of its first variant that fits', () => {
+  it('of a union are of a variant that fits, and the words for its type name all variants', () => {
     const type = typeOf({ case: 'unionType', value: { variants: [INTEGER, TEXT] } });
     expect(jsonOf(literalOf(type, 'seven'))).toBe('seven');
     expect(jsonOf(literalOf(type, 7))).toBe(7);

@@ -33,7 +33,7 @@ describe('the metadata of any event', () => {
     expect(metadataOfAny({ metadata })).toEqual({});
   });
 
-  it('are the known fields of an object whose values have the right types', () => {
+  it('are the fields of an object whose values have the right types', () => {
     const metadata = JSON.stringify({ ...OWN, schema: 'one', idempotency: { operation: 'a' } });
     expect(metadataOfAny({ metadata })).toEqual({ recordedAtMs: 7, actor: 'a', commandId: '' });
   });

@@ -155,7 +155,7 @@ const runAll = async (scheduler: Scheduler, all: readonly Step[], ids: Ids, cloc
   await Promise.all(requests);
 };
 
-/** The executions that are running (created and not ended) after each event of the log. */
+/** The attempts whose executions run (created and not ended), by stream, after each event of an execution. */
 const openAfterEach = async (after: bigint): Promise<readonly ReadonlyMap<string, string>[]> => {
   const open = new Map<string, string>();
   const all: ReadonlyMap<string, string>[] = [];

@@ -147,7 +147,7 @@ describe('the slots of a launch plan', () => {
     expect(await types()).toEqual(['SlotTaken']);
   });
 
-  it('are kept for a minute for an attempt that has not created its execution, and afterwards the attempt cannot create it', async () => {
+  it('are kept for a minute for an attempt that has not created its execution, which it cannot once another has its slot', async () => {
     const lost = await take('a');
     restart(); // killed between the slot and the execution
     now += 59_000;

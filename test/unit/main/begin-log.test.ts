@@ -84,7 +84,7 @@ it.each([
   for (const { id } of twoProjects.projects) expect(await eventsOf(projectStream(id))).toEqual(['ProjectRegistered']);
 });
 
-it('a log in which anything else was recorded does not get projects that are configured later', async () => {
+it('a log in which a control plane has recorded anything else does not get projects that are configured later', async () => {
   await begin();
   const command = { actor: '', commandId: 'a request' };
   const project = create(ProjectSchema, named('own'));

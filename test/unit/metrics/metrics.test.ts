@@ -33,7 +33,7 @@ const typeOf = (definition: MetricDefinition): string => {
   if ('buckets' in definition) return 'histogram';
   return definition.name.endsWith('_total') ? 'counter' : 'gauge';
 };
-/** The names of all metrics of `flightlog serve`. */
+/** The names of the metrics of `flightlog serve`, without those of prom-client. */
 const own = new Set(
   [...Object.values(histograms), ...Object.values(counters), ...Object.values(gauges)].map(({ name }) => name),
 );

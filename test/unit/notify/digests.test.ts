@@ -66,7 +66,7 @@ describe('messages about failures of one launch plan', () => {
     expect(place('b', WINDOW_MS + 1_000)).toEqual(send());
   });
 
-  it('to other recipients, about other launch plans and other phases are counted apart', () => {
+  it('to other recipients and about other launch plans are counted apart, and those about a success are not counted', () => {
     const { digests, place } = collecting();
     expect(digests.place(key('e', 'bob@example.com'), failure, 20)).toEqual(send());
     expect(place('f', 20, { ...failure, launchPlan: { ...failure.launchPlan!, name: 'other' } })).toEqual(send());

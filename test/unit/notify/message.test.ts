@@ -63,7 +63,7 @@ describe('a message', () => {
     );
   });
 
-  it('has the link at its end', () => {
+  it('has the link after its body', () => {
     const { text, html } = messageTo('ann@example.com');
     expect(text).toMatch(/\n\nhttps:\/\/console\.example\.com\/shop\/a1b2$/u);
     expect(html).toContain('<a href="https://console.example.com/shop/a1b2">');

@@ -196,7 +196,7 @@ const untilMails = (count: number): Promise<unknown> =>
     (mails) => mails === count,
   );
 
-/** The request of an operator to send the only message again. */
+/** The request of an operator to send the first message again. */
 const resend = async (): Promise<void> => {
   const messageId = await sessions.read(
     notificationAggregate,

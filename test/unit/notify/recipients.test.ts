@@ -101,7 +101,8 @@ describe('the id of a message', () => {
 describe('an execution that runs for long', () => {
   const content = { ...failure, phase: Phase.RUNNING, runningLongerThanMs: 3_600_000 };
   it('causes messages by rules that ask for it, and by nothing else', () => {
-    expect(destinations(content, routing([{ ...rule, phases: [Phase.RUNNING] }]))).toEqual([]);
+    const entries = [entry('email', ['ann@example.com'], [Phase.RUNNING])];
+    expect(destinations({ ...content, entries }, routing([{ ...rule, phases: [Phase.RUNNING] }]))).toEqual([]);
     expect(destinations(content, routing([{ ...rule, phases: [], longRunning: true }]))).toEqual(['hook:']);
     expect(destinations({ ...failure, entries: [] }, routing([{ ...rule, phases: [], longRunning: true }]))).toEqual(
       [],

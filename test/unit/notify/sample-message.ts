@@ -45,7 +45,7 @@ export const templates: Templates = {
   link: 'https://console.example.com/{{ project }}/{{ name }}',
 };
 
-/** The message to a recipient; with `isRepeat` it says that it may have been sent before. */
+/** The message to a recipient; with `isRepeat` it says that it is sent once more. */
 export const messageTo = (recipient: string, content: MessageContent = failure, isRepeat = false): Message => {
   const { execution, revision, phase } = content;
   const key = { id: `m-${recipient}`, execution, revision, phase, channel: 'mail', recipient };

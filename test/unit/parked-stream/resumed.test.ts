@@ -21,9 +21,9 @@ import { WorkBoard } from '../../../services/streams/engine-feed/work-board.js';
 import { executionStream, newEvent, openEmptyLog } from '../../support/streams/filled-log.js';
 import { until } from '../../support/until.js';
 
-/** For functions of the board that only a connected engine causes to be called. */
+/** For functions of the board that only a connected engine or a failure causes to be called. */
 const unused = (): never => {
-  throw new Error('no engine has joined');
+  throw new Error('no engine has joined, and nothing may fail');
 };
 
 /** The types of the events that cannot be decoded while their stream is `damaged`. */

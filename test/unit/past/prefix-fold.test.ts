@@ -153,7 +153,7 @@ describe('a prefix of a stream', () => {
     expect((await foldOf(broken, { until: { position: 1n } })).position).toBe(1n);
   });
 
-  it('is parked up to any time when the metadata of an event cannot be decoded', async () => {
+  it('is parked also up to an earlier time by the last event of a page whose metadata cannot be decoded', async () => {
     const events = await recordedBy([workflow('RUNNING'), node('RUNNING')]);
     const broken = withTimes(events).map((event, index) => (index === 1 ? { ...event, metadata: 'null' } : event));
     const sources = { log: logIn(broken), payloads: noPayloads, codecs, models, openStore };

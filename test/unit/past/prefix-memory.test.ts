@@ -19,7 +19,7 @@ const models: readonly ReadModel<unknown>[] = [tallies, counts];
 /** The stream of all events that are folded here. */
 const s = streamName('tally', ['s']);
 
-/** Opens stores for a fold; `steps` are the calls to them, such as `write 3`, each with the number of its documents. */
+/** Opens stores for a fold; `steps` are the calls, those that read and write with the number of documents: `write 3`. */
 type Steps = { steps: string[]; openStore: () => Promise<FilledStore> };
 
 /** With `fails`, the steps for which it is true fail. */

@@ -5,7 +5,7 @@ import type { RecordedEvent } from '../../../services/kernel/event.js';
 import { recordedAtMs } from '../../support/views/run-views.js';
 import { creation, node, openStream, task, termination, workflow } from '../execution/reports.js';
 
-/** Any report, or a termination; those that the decider refuses record nothing. */
+/** A report of a common phase, or a termination; those that the decider refuses record nothing. */
 export const anyReport = fc.oneof(
   fc.constantFrom('QUEUED', 'RUNNING', 'SUCCEEDING', 'SUCCEEDED', 'FAILED').map((phase) => workflow(phase)),
   fc

@@ -33,7 +33,7 @@ describe('leases of executions on a log', () => {
   });
   afterAll(() => plane.close());
 
-  /** Leases with other services than those of the control plane; counts the compiled workflows from 0 on. */
+  /** Leases with the services of the control plane, save those in `more`. Resets `compiled`. */
   const opened = (more: Partial<LeaseServices> = {}): ExecutionLeases => {
     const { sessions, aggregate, log, payloads, definitions, maxOutputBytes } = plane.services;
     compiled = 0;
@@ -51,7 +51,7 @@ describe('leases of executions on a log', () => {
     const { id } = await plane.send('createExecution', { ...place, name: `e${randomUUID()}`, spec });
     return { ...place, name: id!.name };
   };
-  /** An execution that engine `a` has leased. */
+  /** The lease of a new execution by engine `a`. */
   const leased = async (plan: object = launchPlan) => {
     const id = await fresh(plan);
     await leases.lease(id, engine('a'), TERMS);
