@@ -230,7 +230,7 @@ const silent = (port: number, firstBytes = ''): Socket => {
   return socket;
 };
 
-describe('a connection whose client does not send a whole request', () => {
+describe('a connection that lacks the HTTP/2 preface or, over REST, the headers of a request', () => {
   it.each(['', 'PRI * HTTP/2.0\r\n'])('is closed by the gRPC server after `handshakeMs`: %j', async (firstBytes) => {
     const toy = await serving(limits(), { handshakeMs: 200 });
     const speaking = connectHttp2(`http://127.0.0.1:${toy.port}`);

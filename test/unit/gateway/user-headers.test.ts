@@ -48,7 +48,7 @@ describe('the answer of UserInfo over REST', () => {
     expect(Buffer.from((await userHeadersOf())['x-user-subject'] ?? '', 'latin1').toString()).toBe('Zoë');
   });
 
-  it('leaves out claims that cannot be a header, or are too long for one', async () => {
+  it('leaves out the subject and the claims that cannot be a header, or are too long for one', async () => {
     user.subject = 'ada\r\nset-cookie: a=b';
     user.additionalClaims = { 'a b': 1, 'a\r\nb': 1, '': 1, long: 'x'.repeat(5_000), short: 1 };
     expect(await userHeadersOf()).toEqual({ 'x-user-claim-': '1', 'x-user-claim-short': '1' });

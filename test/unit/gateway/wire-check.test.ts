@@ -103,12 +103,17 @@ describe('the check of bytes on the wire', () => {
       ),
     );
 
-  it('names the field of a time or duration that is out of range', () => {
+  it('names the field of a time or duration that is out of range, unless it is in a literal', () => {
     const outOfRange = /^event\.reported_at is out of range/;
     for (const time of [{ seconds: 253_402_300_800n }, { seconds: -62_135_596_801n }, { nanos: -1 }, { nanos: 1e9 }])
       expect(reported(time)).toMatch(outOfRange);
     expect(reported({}, [{}, { ttl: { seconds: 1n, nanos: -1 } }])).toMatch(/^event\.logs\.ttl is out of range/);
     expect(reported({}, [{ ttl: { seconds: -1n, nanos: -1 } }])).toBeUndefined();
+    const datetime = { case: 'datetime', value: { nanos: -1 } } as const;
+    const literal = { case: 'scalar', value: { value: { case: 'primitive', value: { value: datetime } } } } as const;
+    const inputs = { literals: { x: { value: literal } } };
+    const request = create(ExecutionCreateRequestSchema, { inputs });
+    expect(wireFault(ExecutionCreateRequestSchema, toBinary(ExecutionCreateRequestSchema, request))).toBeUndefined();
   });
 
   it('accepts every time from the year 1 to 9999, and no other', () => {

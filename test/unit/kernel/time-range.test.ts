@@ -32,6 +32,13 @@ describe('a time in a request', () => {
     expect(new Set(wrong)).toEqual(new Set(['spec.template.metadata.timeout']));
   });
 
+  it('is not checked here in a literal', () => {
+    const datetime = { case: 'datetime', value: { seconds: 10n ** 15n } } as const;
+    const literal = { case: 'scalar', value: { value: { case: 'primitive', value: { value: datetime } } } } as const;
+    const request = create(ExecutionCreateRequestSchema, { inputs: { literals: { at: { value: literal } } } });
+    expect(timeOutOfRange(ExecutionCreateRequestSchema, request)).toBeUndefined();
+  });
+
   it('is checked in the elements of lists too', () => {
     const request = create(WorkflowCreateRequestSchema, {
       spec: { template: { nodes: [{}, { metadata: { timeout: { seconds: 1n, nanos: -1 } } }] } },
