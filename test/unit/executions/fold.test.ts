@@ -266,10 +266,12 @@ describe('an execution', () => {
     expect(answerOf(document!).closure!.stateChangeDetails!.principal).toBe('');
   });
 
-  it('is searched by the first and the last thousand characters of its error, once it fails', async () => {
+  it('is searched by the first and the last thousand characters of its error, once it fails or is aborted', async () => {
     const message = `${'a'.repeat(1_000)}between${'z'.repeat(1_000)}`;
-    const failing = await documentOf(workflow('FAILING', failure(message)));
-    expect(failing.fields).toMatchObject({ error_message: `${'a'.repeat(1_000)}…${'z'.repeat(1_000)}` });
+    for (const phase of ['FAILING', 'ABORTED'] as const) {
+      const { fields } = await documentOf(workflow(phase, failure(message)));
+      expect(fields).toMatchObject({ error_message: `${'a'.repeat(1_000)}…${'z'.repeat(1_000)}` });
+    }
     const running = await documentOf(workflow('RUNNING', failure(message)));
     expect(running.fields).toMatchObject({ error_code: 'USER:Bad', error_message: null });
     const whole = 'a'.repeat(2_000);

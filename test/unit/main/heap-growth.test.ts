@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { expect, it } from 'vitest';
 
 /**
- * Keeps the newest 300,000 entries, 75 MB. From entry 600,000 on, it waits for four full collections, and prints the
+ * Keeps the newest 300,000 entries, some 70 MB. From entry 600,000 on, it waits for four full collections, and prints the
  * ratio of the largest heap before a collection to the smallest after one. The first collection does not count. With
  * fewer entries the young generation, which the limit is not about, would be a large part of the heap: Node 24 gives it
  * the most memory.

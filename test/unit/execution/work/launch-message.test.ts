@@ -140,7 +140,7 @@ describe('the launch of an execution', () => {
 });
 
 describe('the fields of a launch from the state of its execution', () => {
-  it('are none on the first lease', () => {
+  it('are none on the first lease, unless the execution is ABORTING', () => {
     expect(launchState(openStream(creation, leaseTo('a')).state())).toEqual({});
   });
 
