@@ -17,7 +17,7 @@ import { given } from '../../support/streams/given.js';
 
 type Target = NonNullable<Exclude<MessageInitShape<typeof MatchingAttributesSchema>, { $typeName: string }>['target']>;
 
-/** The size of large attributes or names: a little less than the limit of one row, which is 64 KiB. */
+/** The size of large attributes or names: a little less than the limit of one row's attributes, which is 64 KiB. */
 const LARGE_BYTES = 65_000;
 
 const project: AttributeScope = { project: 'atlas', domain: '', workflow: '' };
@@ -27,7 +27,7 @@ const workflow: AttributeScope = { ...domain, workflow: 'daily' };
 const attributes = (target: Target): MatchingAttributes => create(MatchingAttributesSchema, { target });
 /** Attributes that choose the cluster of executions by a label. */
 const label = (value: string): MatchingAttributes => attributes({ case: 'executionClusterLabel', value: { value } });
-/** Attributes that give a task type the plugin beside it. */
+/** Attributes that give each task type the plugin beside it. */
 const overrides = (...pairs: readonly (readonly [string, string])[]): MatchingAttributes =>
   attributes({
     case: 'pluginOverrides',

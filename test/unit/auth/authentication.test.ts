@@ -10,7 +10,7 @@ const UNTIL = 100;
 
 /**
  * Authentication that accepts the tokens that begin with `ours`, each of which is its own principal; `state.verified`
- * are the tokens that were verified.
+ * are the tokens that the verifier was asked about.
  */
 const opened = (cachedTokens = 10) => {
   const state = { now: 0, verified: [] as string[] };

@@ -15,14 +15,14 @@ const certificateWith = (subjectaltname: string | undefined, names: string | rea
   });
 
 describe('the names of a client certificate', () => {
-  it('are its common name, and its alternative names by kind', () => {
+  it('are its common name, DNS names and URIs', () => {
     expect(certificateWith('DNS:a.example, IP Address:127.0.0.1, URI:spiffe://b/c, DNS:d.example')).toEqual({
       ...{ commonName: 'ada', dnsNames: ['a.example', 'd.example'], uris: ['spiffe://b/c'], expiresAt: EXPIRES_AT_MS },
     });
     expect(certificateWith(undefined)).toMatchObject({ dnsNames: [], uris: [] });
   });
 
-  it('may have a comma when they are in quotes, and are none when a name that is not in quotes contains a quote', () => {
+  it('may have a comma when they are in quotes; a quote in one without quotes leaves no alternative names', () => {
     expect(certificateWith('URI:"http://a, DNS:admin.example", DNS:b')).toMatchObject({
       ...{ uris: ['http://a, DNS:admin.example'], dnsNames: ['b'] },
     });

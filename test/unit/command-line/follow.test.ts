@@ -6,7 +6,7 @@ import type { Connection } from '../../../services/cli/client/connection/connect
 import { ConnectionLost, Refused, Unreachable } from '../../../services/cli/client/connection/refusal.js';
 import { answersOf } from '../../../services/cli/client/executions/follow.js';
 
-/** The status of gRPC. */
+/** The gRPC status code. */
 const RESOURCE_EXHAUSTED = 8;
 
 type Answer = MessageInitShape<typeof WatchResponseSchema>;

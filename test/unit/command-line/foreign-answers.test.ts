@@ -133,7 +133,7 @@ it('a server that cannot be reached is reported with the reason', async () => {
 });
 
 it.each(['flightlog.invalid:81', '[::1:81'])(
-  'a server whose name cannot be resolved is reported with the reason, over gRPC too: %s',
+  'a server whose name cannot be resolved is reported over gRPC with the reason: %s',
   async (target) => {
     const { message } = await failureOf(`grpc://${target}`);
     expect(message).toBe(`no server answers at ${target} (its name cannot be resolved); --server names another`);

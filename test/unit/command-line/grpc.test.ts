@@ -92,7 +92,7 @@ describe('a call over gRPC', () => {
     expect(calls).toHaveLength(1);
   });
 
-  it('has no time limit when perRetryTimeout of the profile is zero, as with flytectl', async () => {
+  it('does not time out at once when perRetryTimeout of the profile is zero, which is no limit', async () => {
     await callBy('perRetryTimeout: 0s');
     expect(calls).toHaveLength(1);
   });

@@ -50,7 +50,7 @@ describe.each<[string, 'users' | 'clients', (settings: Configuration) => Promise
   });
 });
 
-it('prints the secret of a new client also when the audit cannot be written, and says that the client is added', async () => {
+it('client add prints the secret also when the audit cannot be written, and says that the change is made', async () => {
   const written = vi.spyOn(process.stdout, 'write').mockReturnValue(true);
   try {
     mkdirSync(join(root, 'audit.db')); // in the place of the file

@@ -59,7 +59,7 @@ describe('the server of a command', () => {
     });
   });
 
-  it('is refused when its address or profile cannot be read, with the source that names it', () => {
+  it('is refused with the source of a malformed address, or with the file of a profile that cannot be read', () => {
     expect(() => profileOf({ server: 'host:81' }, {}, emptyHome)).toThrow(/^--server: host:81: must be http:\/\//u);
     expect(() => profileOf({}, { FLIGHTLOG_SERVER: 'host' }, emptyHome)).toThrow(/^FLIGHTLOG_SERVER: host: must be/u);
     expect(() => profileOf({ profile: 'missing' }, {}, home)).toThrow(/missing\.yaml: ENOENT/u);
@@ -128,7 +128,7 @@ admin:
     });
   });
 
-  it('may have keys that flightlog does not use, which are listed by name', () => {
+  it('may have keys that flightlog does not use; those of admin and console are listed by name', () => {
     const text = `
 admin: { endpoint: a, useAuth: true, defaultOrg: acme, pkceConfig: { timeout: 5s } }
 console: { endpoint: b, disabled: true }

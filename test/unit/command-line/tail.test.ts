@@ -4,7 +4,7 @@ import type { TailedEvent, TailInit } from '../../../services/cli/client/connect
 import { Refused } from '../../../services/cli/client/connection/refusal.js';
 import { eventsOf, lineOf } from '../../../services/cli/client/tail.js';
 
-/** The status of gRPC. */
+/** The gRPC status code. */
 const RESOURCE_EXHAUSTED = 8;
 
 describe('a tail that the server ends because it was read too slowly', () => {

@@ -47,7 +47,7 @@ describe('the resources of a container', () => {
     expect(completed(requests, limits, PLATFORM)).toEqual({ requests: wanted, limits: wanted });
   });
 
-  it('have a GPU or ephemeral storage when requested, the GPU at most to the limit of the platform', () => {
+  it('have a GPU or ephemeral storage when given, the GPU at most to the limit of the platform', () => {
     expect(completed({ GPU: '2' }, { EPHEMERAL_STORAGE: '1Gi' }, PLATFORM)).toMatchObject({
       requests: { GPU: '1', EPHEMERAL_STORAGE: '1Gi' },
       limits: { GPU: '1', EPHEMERAL_STORAGE: '1Gi' },

@@ -60,7 +60,7 @@ const register = (entry: FixtureEntry, registered: Registered): void => {
   registered.workflows.set(identifierKey(id!), spec!.template!);
 };
 
-/** All definitions of the fixtures, registered without checks. */
+/** The definitions of all fixtures. @throws {Error} when a task does not compile; workflows are not compiled. */
 export const registeredFixtures = (): Registered => {
   const registered: Registered = { tasks: new Map(), workflows: new Map(), launchPlans: new Map() };
   for (const { entries } of fixtureFolders()) for (const entry of entries) register(entry, registered);

@@ -1,8 +1,8 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 
 import { configure } from '../../../services/config/configuration.js';
 import {
@@ -13,7 +13,7 @@ import {
   serviceLinks,
 } from '../../../services/config/sources.js';
 
-/** The variables that Kubernetes sets in a pod for the Services `flightlog`, `flightlog-api` and `flightlog-grpc`. */
+/** Variables that Kubernetes sets in a pod for the Services `flightlog`, `flightlog-api` and `flightlog-grpc`. */
 const LINKS = {
   FLIGHTLOG_SERVICE_HOST: '10.0.0.11',
   FLIGHTLOG_SERVICE_PORT: '8081',
@@ -38,7 +38,7 @@ describe('the settings in the environment', () => {
     expect(serviceLinks({ ...LINKS, FLIGHTLOG_HTTP_PORT: '8080', PATH: '/bin' })).toEqual(Object.keys(LINKS));
   });
 
-  it('are never taken for a variable of a Service when they have the value of a setting', () => {
+  it('are not taken for variables of a Service when they have a number as value', () => {
     const named = Object.fromEntries(allSettings.map(({ variable }) => [variable, '8081']));
     expect(serviceLinks(named)).toEqual([]);
   });
@@ -62,7 +62,9 @@ describe('the settings in the environment', () => {
 });
 
 describe('the settings in a file', () => {
-  const file = join(mkdtempSync(join(tmpdir(), 'flightlog-settings-')), 'flightlog.yaml');
+  const folder = mkdtempSync(join(tmpdir(), 'flightlog-settings-'));
+  const file = join(folder, 'flightlog.yaml');
+  afterAll(() => rmSync(folder, { recursive: true }));
   /** The settings in a file with this text. */
   const inFile = (text: string) => {
     writeFileSync(file, text);

@@ -45,7 +45,7 @@ it('a toggled value is added, or removed when it is there', () => {
   expect(toggled(['a', 'b'], 'b')).toEqual(['a']);
 });
 
-it('the wildcard _ replaces characters of a text that would separate values', () => {
+it('the wildcard _ replaces backslashes, and characters of a text that separate values or conditions', () => {
   expect(containedValue('a, b; c + d\\e (f)')).toBe('a_ b_ c _ d_e (f)');
 });
 

@@ -198,9 +198,9 @@ describe('the members of a struct', () => {
 
 describe('a time in a form', () => {
   it.each([
-    [SimpleType.DATETIME, '2026-03-02T09:58:16Z'],
-    [SimpleType.DURATION, '90s'],
-  ])('of the type %s is written like its example', (value, example) => {
+    ['datetime', '2026-03-02T09:58:16Z', SimpleType.DATETIME],
+    ['duration', '90s', SimpleType.DURATION],
+  ])('of the type %s may be written as the example of its field: %s', (_type, example, value) => {
     const type = create(LiteralTypeSchema, { type: { case: 'simple', value } });
     expect(entryOfJson(type, example).problem).toBeUndefined();
   });

@@ -17,7 +17,7 @@ const openIn = async (phase: Phase, chosen: OpenParents): Promise<readonly strin
 };
 
 describe('a parent in the tree of nodes', () => {
-  it('is open when it has failed or is failing, and closed otherwise', async () => {
+  it('is open when it has failed or is failing, and closed while it runs or when it has succeeded', async () => {
     for (const phase of [Phase.FAILING, Phase.FAILED]) expect(await openIn(phase, new Map())).toEqual(['', 'n0']);
     for (const phase of [Phase.RUNNING, Phase.SUCCEEDED]) expect(await openIn(phase, new Map())).toEqual(['']);
   });

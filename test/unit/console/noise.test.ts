@@ -13,7 +13,7 @@ it.each([
   '/inputs/data/offloadedMetadata/uri',
   '/inputs/all/collection/literals/0/scalar/structuredDataset/uri',
   '/closure/outputData/literals/o0/scalar/blob/uri',
-])('a comparison of executions leaves out a difference in %s, an id, time or address', (path) => {
+])('a comparison of executions leaves out the field %s: an id, a time or an address', (path) => {
   expect(isNoise(path)).toBe(true);
 });
 

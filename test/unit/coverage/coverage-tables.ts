@@ -67,7 +67,8 @@ export const withDerivedPart = (page: string, routes: RouteTable): string => {
 const RPC = /`((?:\w+Service\.)?(?:Create|Get|List|Update|Terminate|Relaunch|Recover|Register|User)[A-Z]\w+)`/g;
 
 /**
- * The RPCs that the text before the derived section names, as `Service.Rpc`; of AdminService when it names no service.
+ * The RPCs that {@link RPC} finds in the text before the derived section, as `Service.Rpc`; of AdminService when the
+ * text names no service.
  */
 export const namedRpcs = (page: string): readonly string[] => {
   const written = page.slice(0, page.indexOf(BEGIN));

@@ -15,7 +15,7 @@ describe('docs/coverage.md', () => {
     await expect(withDerivedPart(page, allRpcs)).toMatchFileSnapshot(PAGE, '`npm run coverage` writes it');
   });
 
-  it('names only existing RPCs, and more than fifty times', () => {
+  it('names only existing RPCs before its tables, and more than fifty times', () => {
     const names = new Set(allRpcs.map(({ name }) => name));
     for (const name of namedRpcs(page)) expect(names).toContain(name);
     expect(namedRpcs(page).length).toBeGreaterThan(50);

@@ -27,13 +27,14 @@ const typeOf = (field: DescMessage['fields'][number]): string => {
   return type ? `${type.typeName} in ${type.file.name}` : `${field.fieldKind} ${String(field.scalar)}`;
 };
 
-/** Everything that a descriptor says of its types. */
+/** The fields, methods and enum values that a descriptor has, with their types; of an extension its name alone. */
 const statementsOf = (file: DescFile): readonly string[] =>
   [...nestedTypes(file)].flatMap((type) => {
     if (type.kind === 'message')
       return type.fields.map((field) => `${String(field)} ${field.jsonName} ${typeOf(field)}`);
     if (type.kind === 'service')
       return type.methods.map(({ name, input, output }) => `${name} ${input.typeName} ${output.typeName}`);
+    if (type.kind === 'enum') return type.values.map(({ name, number }) => `${type.typeName}.${name} = ${number}`);
     return [String(type)];
   });
 

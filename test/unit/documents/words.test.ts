@@ -20,7 +20,7 @@ const PAGES = ['README.md', 'CHANGELOG.md', ...filesIn('docs', '.md')].filter(
 
 const PROTO_FILES = filesIn('proto', '.proto');
 
-/** The beginning of a comment that does not name its subject; `lint-rules.js` refuses it in docblocks, too. */
+/** The beginning of a comment that does not name its subject. */
 const RIDDLE = /^(?:What|How|Whether|Where|Who|Whose|Whom|Which)\b/u;
 
 /** The refused words of a line, each with its replacement; names in backticks are not searched. */
@@ -49,7 +49,7 @@ describe('the comments of proto files', () => {
   });
 
   it.each(PROTO_FILES.filter((path) => path.startsWith('proto/platformidl/eventlog/')))(
-    '%s begins each comment with its subject',
+    '%s begins no comment with a word such as What or How',
     (path) => {
       expect(commentsOf(path).filter((comment) => RIDDLE.test(comment))).toEqual([]);
     },

@@ -131,10 +131,7 @@ describe('the session of an engine that is silent', () => {
       (found) => found.join(' ') === wanted.join(' '),
     );
 
-  /**
-   * Moves the clock, and waits until the sessions have been checked again: a check reads the clock once or twice for
-   * each.
-   */
+  /** Moves the clock, and waits until it was read so often that all sessions have been checked again. */
   const passTime = async (ms: number): Promise<void> => {
     atMs += ms;
     const before = clockReads;

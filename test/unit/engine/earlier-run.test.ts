@@ -21,7 +21,7 @@ import { WorkflowExecutionIdentifierSchema } from '../../../proto/gen/platformid
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
 
 const ID = create(WorkflowExecutionIdentifierSchema, { project: 'p', domain: 'd', name: 'run' });
-/** The number of nodes, and of attempts of the last node: two pages, of at most 1,000 each. */
+/** The number of nodes, and of attempts of the last node: three pages, of at most 500 each. */
 const COUNT = 1_001;
 
 /** A page of a list of `count` numbers from 0, and the token of the next page. */

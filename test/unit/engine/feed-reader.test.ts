@@ -22,7 +22,8 @@ afterEach(() => {
 type Call = ServerDuplexStream<Buffer, Buffer>;
 
 /**
- * Serves `EngineService.Work` without ever answering; `received` has the messages of all streams, `calls` the streams.
+ * Serves `EngineService.Work` and answers nothing by itself; `received` has the messages of all streams, `calls` the
+ * streams.
  */
 const silentServer = async () => {
   const received: Buffer[] = [];
@@ -121,7 +122,7 @@ it.each<[string, Message, string]>([
   expect(await ended).toBe('stopped');
 });
 
-it('returns the lease of an execution that it has given up, and states its free place again', async () => {
+it('an engine returns the lease of an execution that it has given up, and states its free place again', async () => {
   const { endpoint, received, calls } = await silentServer();
   const stop = new AbortController();
   const active = createActiveExecutions();

@@ -185,7 +185,7 @@ describe('a branch', () => {
   const seeds = Array.from({ length: 60 }, (_, seed) => String(seed));
   const runs = seeds.map((seed) => run(named('branch-no-truck'), { seed }).execution);
 
-  /** The nodes of the cases: below 5 kg in the inner zone, from 5 kg to 200 kg, and from 200 kg with two helpers. */
+  /** The nodes of the cases: below 5 kg in the inner zone; below 200 kg; from 200 kg with two helpers or more. */
   const CASES = ['n2-0-n2-n0', 'n2-0-n2-n1', 'n2-0-n2-n2'];
 
   /** The output of n0, in kg. */

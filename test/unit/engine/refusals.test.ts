@@ -69,11 +69,11 @@ const turns = async (count: number): Promise<void> => {
 };
 
 /**
- * An engine with one execution of a fixture. `refuse` gives the error that a report is answered with, if any, and
- * `state.phase` is the phase that the server answers.
+ * An engine with the execution of this name in the fixtures. `refuse` gives the error that a report is answered with, if
+ * any, and `state.phase` is the phase that the server answers.
  */
-const engineOf = (fixture: string, refuse: (report: string) => CallError | undefined) => {
-  const { launched } = executions.find(({ name }) => name === fixture)!;
+const engineOf = (execution: string, refuse: (report: string) => CallError | undefined) => {
+  const { launched } = executions.find(({ name }) => name === execution)!;
   const sent: string[] = [];
   /** Resolves when the next report may be sent. */
   let paced = Promise.resolve();

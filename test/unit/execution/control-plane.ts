@@ -35,7 +35,8 @@ const noPayloads: PayloadStore = {
 type Methods = typeof AdminService.method;
 
 /**
- * A control plane that registers definitions and launches executions, on a real log, with the fixtures of `folders`.
+ * A control plane that registers definitions and launches executions, on a real log, with the definitions of the
+ * fixtures in `folders` and in the folders that these need.
  */
 export const openControlPlane = async (
   folders: readonly string[],
@@ -76,7 +77,7 @@ export const openControlPlane = async (
   const routes = executionRoutes(services);
   const handlers = new Map(routes.map((route) => [route.method.name, route]));
 
-  /** Sends an encoded request to the RPC of this name, for a principal. */
+  /** Sends an encoded request to the RPC of this name; the principal counts for the RPCs of executions alone. */
   const sendBytes = async (method: string, bytes: Uint8Array, principal = 'ada'): Promise<unknown> => {
     const route = handlers.get(method);
     if (route === undefined) return registry.send(method, bytes);
@@ -85,7 +86,7 @@ export const openControlPlane = async (
     return route.handle(request as never, call);
   };
 
-  /** Sends a request to an RPC of AdminService, for a principal. */
+  /** Sends a request to an RPC of AdminService, as `sendBytes`. */
   const send = async <Name extends keyof Methods>(
     name: Name,
     request: MessageInitShape<Methods[Name]['input']>,

@@ -50,7 +50,7 @@ const platform = platformOf(
 
 const quality = (init: Quality | undefined) => init && create(QualityOfServiceSchema, init);
 
-/** The settings of an execution from the levels that can have them; each test says which level comes first. */
+/** The settings of an execution from the levels that can have them. */
 const settings = (given: {
   readonly request?: MessageInitShape<typeof ExecutionSpecSchema>;
   readonly plan?: MessageInitShape<typeof LaunchPlanSpecSchema>;

@@ -27,7 +27,7 @@ import { creation, id, node, termination, workflow } from './reports.js';
 import { executionStream } from '../../../services/kernel/execution-id.js';
 
 const START_MS = 1_700_000_000_000;
-/** The time that an engine has to end an execution whose termination was requested, in milliseconds. */
+/** The time that an engine has to end a terminated execution, and the time limit of executions, in milliseconds. */
 const AFTER_MS = 600_000;
 
 let directory: string;
@@ -183,7 +183,7 @@ describe('a terminated execution', () => {
     expect([calls, await checkpoint().read()]).toEqual([[otherStream], 5n]);
   });
 
-  it('is ended in time although a clock that was an hour ahead recorded the termination before it', async () => {
+  it('is ended in time although a clock that was an hour ahead recorded an earlier termination', async () => {
     const ahead = openSessions({ store, payloads: filePayloadStore({ directory }), now: () => START_MS + 3_600_000 });
     const other = { ...id, name: 'ahead' };
     const otherStream = executionStream(other);
@@ -240,7 +240,7 @@ describe('a terminated execution', () => {
     expect(JSON.parse(metadata[2]!)).toMatchObject({ traceparent: traceParent });
   });
 
-  it('is ended by a second try when the first has failed', async () => {
+  it('is handled by a second try when the first has failed', async () => {
     await run(creation);
     await run(termination);
     const timers = manualTimers(START_MS + AFTER_MS);

@@ -41,7 +41,7 @@ describe('limits of failed attempts', () => {
   it('tell long names apart by their last letter, and count an attempt without an address for its name alone', () => {
     const { take } = limits();
     const long = 'x'.repeat(1_000_000);
-    expect([take('::1', long), take('192.0.2.1', long), take(undefined, `${long}y`)]).toEqual([0, 60, 0]);
+    expect([take('::1', long), take('192.0.2.1', long), take(undefined, `${long.slice(1)}y`)]).toEqual([0, 60, 0]);
     expect(Array.from({ length: 10 }, (_, index) => take(undefined, `name-${index}`))).toEqual(Array(10).fill(0));
   });
 });

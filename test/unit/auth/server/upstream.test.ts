@@ -98,7 +98,8 @@ beforeAll(async () => {
   const carol = { password: await hashPassword(CAROL.password, CHEAP), roles: [] };
   await usersFile(join(directory, 'own.json')).change(() => new Map([['carol', carol]]));
   other = await serve('other', { clients: clientsOf(clientsFile(join(directory, 'none.json')), clientsOfOther) });
-  own = await serve('own', { upstream: provider(other.issuer) });
+  const lifetimes = { accessSeconds: 600, refreshSeconds: 86_400 }; // longer than a sign-in at the provider counts
+  own = await serve('own', { upstream: provider(other.issuer), lifetimes });
   const redirects = [`${own.issuer}${UPSTREAM_CALLBACK}`];
   clientsOfOther.set(CLIENT, { secret_hash: hashSecret(SECRET), redirect_uris: redirects, roles: [] });
 });
