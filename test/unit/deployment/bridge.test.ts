@@ -1,8 +1,8 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { configure } from '../../../services/config/configuration.js';
 import { fromFile } from '../../../services/config/sources.js';
 import { manifests } from '../../support/kubernetes/server.js';
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -32,7 +32,9 @@ describe('the settings of a bridge', () => {
 
   it('in the manifest of the deployment can be read', () => {
     const [settings] = manifests('deployment.yaml') as unknown as [{ readonly data: Readonly<Record<string, string>> }];
-    const file = join(mkdtempSync(join(tmpdir(), 'flightlog-bridge-')), 'flightlog.yaml');
+    const folder = mkdtempSync(join(tmpdir(), 'flightlog-bridge-'));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const file = join(folder, 'flightlog.yaml');
     writeFileSync(file, settings.data['flightlog.yaml']!);
     expect(configure(fromFile(file)).bridge).toMatchObject({ endpoint: 'flightlog.flightlog:81', name: 'flightlog' });
   });

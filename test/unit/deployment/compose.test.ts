@@ -62,7 +62,7 @@ const imageEnvironment = Object.fromEntries(
 const settingsOf = ({ command = [], environment = {} }: ComposeService) =>
   configure([...fromEnvironment({ ...imageEnvironment, ...environment }), ...flagsIn(command)]);
 
-/** The hosts that settings name. */
+/** The hosts that a text names with their ports. */
 const hostsIn = (text: string): readonly string[] =>
   [...text.matchAll(/(?:^|[/,@])([a-z][a-z0-9-]*):\d+/gu)].map(([, host = '']) => host);
 

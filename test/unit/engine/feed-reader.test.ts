@@ -99,7 +99,7 @@ it.each<[string, Message, string]>([
     { case: 'joined', value: { session: 'two', leases: [] } },
     'fenced: the lease has ended',
   ],
-])('the walk of an execution that %s is ended', async (_, update, reason) => {
+])('the walk of an execution that %s is notified with the reason', async (_, update, reason) => {
   const { endpoint, calls } = await silentServer();
   const stop = new AbortController();
   const active = createActiveExecutions();

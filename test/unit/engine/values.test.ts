@@ -16,7 +16,7 @@ import { nodeInputs } from '../../../engine/walk/values/bindings.js';
 import { holds } from '../../../engine/walk/values/condition.js';
 import { randomSource } from '../../../engine/walk/values/random.js';
 import { childExecutionName, uniqueNodeId } from '../../../engine/walk/ids.js';
-import { packed, primitive } from '../../../engine/walk/values/literal-values.js';
+import { collection, mapLiteral, packed, primitive } from '../../../engine/walk/values/literal-values.js';
 import { pack, type PlainValue, unpack } from '../../../engine/walk/values/msgpack.js';
 import { drawLiteral } from '../../../engine/walk/values/typed-literals.js';
 import { registeredWorld } from './world.js';
@@ -90,16 +90,19 @@ describe('values in MessagePack', () => {
 describe('bindings', () => {
   it('reach into data classes, lists and maps', () => {
     const survey = packed(pack({ position: { altitude: 109n, names: ['a', 'b'] } }));
+    const surveys = collection([mapLiteral({ first: survey })]);
     const path = [
+      { value: { case: 'intValue', value: 0 } },
+      { value: { case: 'stringValue', value: 'first' } },
       { value: { case: 'stringValue', value: 'position' } },
       { value: { case: 'stringValue', value: 'names' } },
       { value: { case: 'intValue', value: 1 } },
     ] as const;
     const binding = create(BindingSchema, {
       var: 'name',
-      binding: { value: { case: 'promise', value: { nodeId: 'n0', var: 'survey', attrPath: [...path] } } },
+      binding: { value: { case: 'promise', value: { nodeId: 'n0', var: 'surveys', attrPath: [...path] } } },
     });
-    const inputs = nodeInputs([binding], new Map([['n0', { survey }]]));
+    const inputs = nodeInputs([binding], new Map([['n0', { surveys }]]));
     expect(inputs['name']).toEqual(packed(pack('b')));
   });
 });

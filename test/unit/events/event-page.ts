@@ -154,7 +154,7 @@ const INTRODUCTION = `# Events
 
 Every type of event that the control plane records, with one sample. The log may also have events of other programs and of [consumer groups](../consumers.md#consumer-groups-persistent-subscriptions). This page is generated from the code: \`npm run event-schemas\`.
 
-The JSON of an event is the same for every consumer. It is the stored message in the JSON mapping of protobuf, with the messages in its \`bytes\` fields decoded, also those that are too large for the log and are stored beside it (payloads). Enums are names, and numbers of 64 bits are texts. Numbers, booleans and enums are present also where they are zero; texts, lists and messages are absent where they are empty. Each event of an execution begins with \`project\`, \`domain\` and \`execution\`, and where they apply \`node\`, \`attempt\` and \`phase\`. A consumer should ignore fields, enum names and types that it does not know: a later release may add some.
+The JSON of an event is the same for every consumer. It is the stored message in the JSON mapping of protobuf, with the messages in its \`bytes\` fields decoded, also those that are too large for the log and are stored beside it (payloads). Enums are names, and numbers of 64 bits are texts. Numbers, booleans and enums are present also where they are zero; texts and lists are absent where they are empty. Messages, members of a \`oneof\` and \`optional\` fields are present where they are set. Each event of an execution begins with \`project\`, \`domain\` and \`execution\`, and where they apply \`node\`, \`attempt\` and \`phase\`. A consumer should ignore fields, enum names and types that it does not know: a later release may add some.
 
 ## Where consumers find each part of an event`;
 
