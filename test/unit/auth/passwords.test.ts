@@ -15,8 +15,8 @@ const ALICE: User = { password: 'a hash', roles: ['viewer'] };
 
 /**
  * Authentication of the user `alice`, whose password is `right`, the client `engine`, whose secret is `secret`, and the
- * public client `flytectl`. Two failures in a minute are allowed for each name. `checked` are the names of users whose
- * password was compared; `ask` gives the principal, or the code of the refusal.
+ * public client `flytectl`. Two failures in a minute are allowed for each name. `checked` are the names that were looked
+ * up among the users with a password; `ask` gives the principal, or the code of the refusal.
  */
 const opened = () => {
   const users = new Map([['alice', ALICE]]);

@@ -58,10 +58,10 @@ const derived = (routes: RouteTable): string => {
 
 /** Replaces the derived section of the document by one made from the route table; the rest stays as it is. */
 export const withDerivedPart = (page: string, routes: RouteTable): string => {
-  const begin = page.indexOf(BEGIN) + BEGIN.length;
-  const end = page.indexOf(END);
-  if (end < begin) throw new Error(`the document has no section between ${BEGIN} and ${END}`);
-  return `${page.slice(0, begin)}\n\n${derived(routes)}\n\n${page.slice(end)}`;
+  const begin = page.indexOf(BEGIN);
+  const end = page.indexOf(END, begin);
+  if (begin < 0 || end < 0) throw new Error(`the document has no section between ${BEGIN} and ${END}`);
+  return `${page.slice(0, begin + BEGIN.length)}\n\n${derived(routes)}\n\n${page.slice(end)}`;
 };
 
 const RPC = /`((?:\w+Service\.)?(?:Create|Get|List|Update|Terminate|Relaunch|Recover|Register|User)[A-Z]\w+)`/g;

@@ -87,7 +87,7 @@ describe('a dead letter', () => {
     given(deadLetterDecider, recorded(), skipped).when(record(other)).then(recorded(other));
   });
 
-  it('is refused to a reactor with too many of them, until one is skipped', () => {
+  it('is refused to a reactor with too many of them, until one is skipped or settled', () => {
     const full = Array.from({ length: MAX_DEAD_LETTERS }, (_, at) =>
       recorded({ ...letter, position: BigInt(at + 1), revision: BigInt(at) }),
     );
@@ -95,8 +95,9 @@ describe('a dead letter', () => {
     given(deadLetterDecider, ...full)
       .when(record(further))
       .thenRefused({ kind: 'dead-letters-full' });
-    given(deadLetterDecider, ...full, skipped)
-      .when(record(further))
-      .then(recorded(further));
+    for (const ended of [skipped, settled])
+      given(deadLetterDecider, ...full, ended)
+        .when(record(further))
+        .then(recorded(further));
   });
 });

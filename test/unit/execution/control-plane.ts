@@ -109,13 +109,13 @@ export const openControlPlane = async (
     services,
     send,
     sendBytes,
-    /** Expects that a request fails; returns its error. */
+    /** Expects that a request fails with an RpcError; returns it. */
     error: async (answer: Promise<unknown>): Promise<RpcError> => {
       const error: unknown = await answer.then(
         () => undefined,
         (reason: unknown) => reason,
       );
-      if (!(error instanceof RpcError)) throw new Error('the request was not refused', { cause: error });
+      if (!(error instanceof RpcError)) throw new Error('the request did not fail with an RpcError', { cause: error });
       return error;
     },
     /** Reads the events of one execution. */

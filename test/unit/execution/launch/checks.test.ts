@@ -91,7 +91,7 @@ const createdBy = async (launching: Promise<Launched>): Promise<ExecutionCreated
   return created.data;
 };
 
-/** The code and the text of the error that a launch is refused with. */
+/** The code and the text of the error of an invalid launch; of other answers their kind. */
 const errorOf = async (launching: Promise<Launched>): Promise<string> => {
   const answer = await launching;
   if (answer.kind !== 'refused' || answer.refusal.kind !== 'invalid') return answer.kind;
