@@ -96,7 +96,7 @@ describe('the caller of a call', () => {
     [{ authorization: 'Bearer ours ours' }],
     [{ authorization: 'Basic ours-1' }],
     [{ authorization: 'Bearer theirs' }],
-  ])('is not found in %j', async (headers) => {
+  ])('is UNAUTHENTICATED with %j', async (headers) => {
     await expect(opened().ask(headers as Record<string, string>)).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
   });
 

@@ -7,7 +7,7 @@ const ISSUER = 'https://issuer.example';
 const TEN_MINUTES_MS = 600_000;
 const MINUTE_MS = 60_000;
 
-// The tests run in their order, on one clock and one cache of the metadata.
+// The tests that use `metadata` run in their order, on one clock and one cache.
 const clock = { now: 0 };
 let isAway = false;
 /** The addresses that were requested. */

@@ -198,7 +198,7 @@ describe('the configuration', () => {
     expect(() => together(settings)).toThrow(`${key} (from ${key}): ${reason}`);
   });
 
-  it.each(['tls.key_file', 'tls.client_ca_file'])('names the file that is missing beside %s', (key) => {
+  it.each(['tls.key_file', 'tls.client_ca_file'])('names the setting that is missing beside %s', (key) => {
     const reason = 'tls.cert_file: must be given where tls.key_file or tls.client_ca_file is given';
     expect(() => together({ [key]: 'some.pem' })).toThrow(reason);
   });

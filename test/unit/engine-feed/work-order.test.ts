@@ -120,7 +120,7 @@ describe('the order of executions that wait', () => {
     );
   });
 
-  it('is that of age within a project and a tier without budgets', () => {
+  it('is that of age within a project and a tier, without budgets and aborts', () => {
     fc.assert(
       fc.property(fc.array(arbitraryItem), (items) => {
         const plain = items.map((each) => ({ ...each, budgetMs: undefined, isAborting: false }));

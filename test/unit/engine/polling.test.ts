@@ -41,7 +41,7 @@ const twentyPauses = (next: (ms: number) => number): readonly number[] => {
 };
 
 describe('an engine that polls', () => {
-  it('lists projects at each poll, domains once, and executions once in each domain for all phases', async () => {
+  it('lists projects at each poll, domains once, and executions of all phases once in each domain of each project', async () => {
     const { client, calls } = countingClient();
     const findWork = createFindWork(client);
     const countFound = async (): Promise<number> => {

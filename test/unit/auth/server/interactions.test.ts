@@ -6,7 +6,7 @@ import { answerPage } from '../../../../services/auth/server/interactions.js';
 import { signInLimits } from '../../../../services/auth/server/sign-in-limits.js';
 import type { Upstream } from '../../../../services/auth/server/upstream.js';
 
-/** The answer of a sign-in page whose sign-in cannot be found, because of this failure. */
+/** The answer of a sign-in page when reading its sign-in fails like this. */
 const answerAfter = async (failure: Error) => {
   const logged: Error[] = [];
   const signIn = {
