@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createSecureContext } from 'node:tls';
@@ -26,7 +27,11 @@ const assertTls = ({ cert, key, clientCa }: Tls, { tls }: Settings): void => {
   assertUsable('key_file', tls.key_file, { cert, key });
   if (!clientCa) return;
   const file = tls.client_ca_file;
-  if (!clientCa.includes('-----BEGIN ')) throw invalid('client_ca_file', `${file} has no certificate`, undefined);
+  try {
+    void new X509Certificate(clientCa);
+  } catch (cause) {
+    throw invalid('client_ca_file', `${file} has no certificate`, cause);
+  }
   assertUsable('client_ca_file', file, { ca: clientCa });
 };
 
@@ -51,7 +56,7 @@ const tlsIn = ([cert, key, clientCa]: readonly Buffer[], { tls }: Settings): Tls
 /**
  * Reads the certificate, the key and the client authorities of TLS; `undefined` where TLS is not configured.
  *
- * @throws {InvalidConfiguration} naming the setting whose file is missing or not PEM, or whose key is of another pair.
+ * @throws {InvalidConfiguration} naming the setting whose file is missing or cannot be used, or whose key is of another pair.
  */
 export const tlsOf = (configuration: Settings): Tls | undefined => {
   if (configuration.tls.cert_file === '') return undefined;

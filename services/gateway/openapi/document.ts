@@ -8,15 +8,15 @@ import { statuses } from '../status.js';
 
 const statusTable = Object.entries(statuses).map(([code, { number, http }]) => `| ${code} | ${number} | ${http} |`);
 
-const DESCRIPTION = `Every RPC of the interface over HTTP. The same calls are served over gRPC.
+const DESCRIPTION = `The RPCs of the interface over HTTP, without the streams that engines keep open. All RPCs are served over gRPC.
 
 JSON answers are spelled in snake_case for \`Accept: application/json\`, exactly so, and for a request under
 \`Content-Type: application/json\`; in lowerCamelCase for anything else. Requests may use either. With
 \`application/octet-stream\` as \`Content-Type\` or \`Accept\`, messages are protobuf bytes. A request
 under \`Content-Type: application/json\` is refused for names that its message does not have.
 
-Outputs and inputs that an event carried inline are in the answers of Get, not in lists; no URI is made up for them. A
-filter on \`duration\` finds only elements that have a duration.
+Outputs that an event carried inline are in the answers of Get, not in lists; inputs and outputs without a URI are
+read by the calls for data, such as GetNodeExecutionData. A filter on \`duration\` finds only elements that have a duration.
 
 A failure is a \`google.rpc.Status\`, whose details are named under \`platformidl\`:
 
@@ -30,13 +30,14 @@ const parameters: Readonly<Record<string, OpenApiSchema>> = {
   minPosition: {
     name: 'flightlog-min-position',
     in: 'header',
-    description: 'A position from an earlier answer: the read includes at least that position, or fails.',
+    description:
+      'A position from an earlier answer: a read of views or of recorded attributes includes at least that position, or fails.',
     schema: { type: 'string' },
   },
   idempotencyKey: {
     name: 'idempotency-key',
     in: 'header',
-    description: 'A request that is sent again with the same key gets the answer of the first one.',
+    description: 'A change that is sent again with the same key is recorded once, and answered as the first time.',
     schema: { type: 'string' },
   },
   requestId: {

@@ -485,7 +485,7 @@ describe.each(['grpc', 'rest'] as const)('the configuration of an execution over
     ]);
   });
 
-  it('of a single task is that of the platform, and the spec keeps the parallelism of the request', async () => {
+  it('of a single task has the values of the platform that the request leaves out, and its spec keeps no parallelism', async () => {
     const name = `single_${way}`;
     await registerTask(transport, { name });
     const spec = { launchPlan: { ...PLACE, resourceType: ResourceType.TASK, name, version: 'v1' } };
