@@ -124,14 +124,11 @@ export interface Call {
 /** An answer as a message, or as encoded bytes that are sent unchanged. */
 export type Answer<Output extends DescMessage> = MessageShape<Output> | Uint8Array;
 
-/** Handler for requests of an RPC that are too large to be decoded on the thread that serves other calls. */
+/** Handler for the large requests of an RPC, which the transport neither decodes nor validates. */
 export type LargeRequests = {
   /** Requests larger than this go to `handle`. */
   readonly aboveBytes: number;
-  /**
-   * @throws {RpcError} INVALID_ARGUMENT when the bytes are not the RPC's request message: they were not validated
-   * before.
-   */
+  /** @throws {RpcError} INVALID_ARGUMENT when the bytes are not the RPC's request message. */
   readonly handle: (request: Uint8Array, call: Call) => Promise<Answer<DescMessage>>;
 };
 

@@ -126,10 +126,9 @@ const wholeBody = (request: FastifyRequest, { match }: Addressed): Buffer | unde
   match.binding.hasBody && match.values.length === 0 ? bodyOf(request) : undefined;
 
 /**
- * Gets the encoded message of a request that is too large to parse on the serving thread, where its RPC takes bytes or
- * has a handler for large requests.
+ * Gets the encoded message of a request that the serving thread does not decode.
  *
- * @returns `undefined` for all other requests.
+ * @returns `undefined` for a request that {@link readRequest} is to read.
  * @throws {RpcError} INVALID_ARGUMENT when the body cannot be parsed; RESOURCE_EXHAUSTED when too many are queued.
  */
 export const largeRequest = async (
