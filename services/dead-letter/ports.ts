@@ -6,7 +6,7 @@ export type RunningReactor = {
   readonly name: string;
   /** The name of the process, `host/pid/` and random characters; `this process` where processes divide no work. */
   readonly worker: string;
-  /** The number of items of work that are not finished, those in `retrying` included. */
+  /** The number of items of work that are not finished. */
   readonly waiting: number;
   /** The number of items of work that have failed at least once and are not given up; an attempt may be running. */
   readonly retrying: number;

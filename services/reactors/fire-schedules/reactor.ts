@@ -31,10 +31,7 @@ export type FireSchedulesOptions = FireOptions &
     readonly maxStartsPerSecond: number;
     /** A tick whose launch still fails this long after its first failure is recorded as failed, in milliseconds. */
     readonly giveUpAfterMs: number;
-    /**
-     * Called with every failure. Failed work is retried after a delay; work that met a parked stream is retried when a
-     * stream is resumed.
-     */
+    /** Called with every failure. */
     readonly onFailure: (error: unknown) => void;
     /** The ticks of plans that met a parked stream are decided again when a stream is resumed. */
     readonly parked: Pick<ParkedStreams, 'onResumed'>;

@@ -71,7 +71,7 @@ type MessageRecords = {
     step: string,
   ) => Promise<Outcome<NotificationRefusal>>;
   readonly known: (key: MessageKey) => Promise<KnownMessage>;
-  /** Records for each message of a digest that the digest replaces it; records it only once. */
+  /** Records that a digest replaces its messages, except those that have an event already. */
   readonly recordDigested: (due: DueMessage, digest: readonly NotificationMessage[]) => Promise<void>;
 };
 
@@ -99,7 +99,7 @@ export const messageRecords = ({ sessions, timers, timeoutMs, onOutcome }: Recor
     const digest = { id: due.key.id, execution: due.key.execution };
     const message = { ...rest, execution };
     const { isKnown } = await known(message);
-    if (isKnown) return; // recorded and counted by an earlier attempt, or it has an outcome of its own
+    if (isKnown) return; // it was tried, given up or digested before
     await handle(
       { ...due, key: message },
       { type: 'DigestNotification', message, digest, nowMs: timers.now() },
