@@ -25,8 +25,7 @@ const foundShort = async (local: ReadStore, collection: Collection, query: Query
  * other page, and `countBy`, is read on another thread, which stops it after `queryLimitMs` (default 2 seconds) if it
  * scans or searches, and refuses it when it has waited longer than `queryWaitMs` (default 8 seconds).
  *
- * @throws {DataDirectoryUnusable} when the views are damaged.
- * @throws {StoreUnavailable} when there are no views yet.
+ * @throws as {@link sqliteReadStore} for `read-only`.
  */
 export const servingReadStore = (options: {
   readonly directory: string;
