@@ -71,8 +71,8 @@ const relayedTls = (current: Tls): TlsSource => ({
 });
 
 /**
- * In an embedded log only the streams of consumer groups have rules: the server hides parked events that were replayed.
- * Clients cannot write the metadata of streams, so they make no rules. An event store applies its rules itself.
+ * In an embedded log only the streams of consumer groups have rules, because clients cannot write the metadata of
+ * streams. An event store applies its rules itself.
  */
 const rules = source.kind === 'embedded' ? await openStreamRules(log, { isRuled: isOfGroup }) : noStreamRules;
 
