@@ -8,7 +8,7 @@ export interface WalkRetries {
   note(key: string, error: unknown): void;
   /** Forgets the failures of an execution whose walk has ended well. */
   forget(key: string): void;
-  /** True while an execution is not to be walked: until its backoff has passed, or always once it was given up. */
+  /** True while an execution is not to be walked: its backoff has not passed, or it was given up. */
   isPutOff(key: string): boolean;
   /** Number of executions whose backoff has not passed yet. */
   pending(): number;

@@ -52,8 +52,8 @@ export const categoryOf = (stream: string): string => {
 };
 
 /**
- * True when the first component of the stream's name is `project`. In streams that belong to no project, such as those
- * of principals, engines and reactors, this component is empty; the exception is the stream `log-format`.
+ * True when the first component of the stream's name is `project`. In streams of the control plane that belong to no
+ * project, such as those of principals, this component is empty, except in `log-format`.
  */
 export const isInProject = (stream: string, project: string): boolean =>
   stream.slice(categoryOf(stream).length + 1).split(':', 1)[0] === escape(project);
