@@ -70,7 +70,7 @@ export const counters = {
   },
   drops: {
     name: 'flightlog_subscription_drops_total',
-    help: 'Live subscriptions that the event store has dropped because this process was a slow consumer; each resumes at once where it stopped.',
+    help: 'Live subscriptions to the event store that ended because this process was a slow consumer; each resumes where it stopped.',
     labelNames: [],
   },
 } satisfies Readonly<Record<string, MetricDefinition>>;
