@@ -83,7 +83,7 @@ export const filterFields = ({ byName }: Columns): readonly string[] =>
     .filter((name) => byName[name]?.filter !== false && byName[name]?.kind !== 'opaque')
     .sort();
 
-/** Names of the columns that lists may be sorted by, in alphabetical order, without those that are not stored. */
+/** Names of the columns that lists may be sorted by, in alphabetical order, without the opaque ones. */
 export const sortKeys = ({ byName }: Columns): readonly string[] =>
   Object.keys(byName)
     .filter((name) => byName[name]?.sort !== false && byName[name]?.kind !== 'opaque' && !name.includes('.'))

@@ -16,7 +16,7 @@ export type ProjectorOptions = EventSources &
     readonly gathers?: GatherLimits;
     /** Bytes of documents, in stored form, that stay decoded between writes. */
     readonly cacheBytes?: number;
-    /** Called with each event that a read model follows, in order, before it is folded; again when it is read again. */
+    /** Called with each event before it is folded; again when it is read again. */
     readonly onEntry?: (entry: Entry) => void;
   };
 

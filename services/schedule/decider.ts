@@ -18,7 +18,6 @@ import { evolveSchedule, firedTick, initialSchedule, isPaused, type ScheduleStat
 
 export { isPaused, tickKey } from './state.js';
 
-/** The tick to skip is decided: it is fired, skipped or about to be. */
 export type ScheduleRefusal = { readonly kind: 'already-decided' };
 
 type Verdict = Decision<ScheduleEvent, ScheduleRefusal>;
@@ -73,7 +72,7 @@ const record = (state: ScheduleState, { tick, outcome }: RecordOutcome): Verdict
 
 /**
  * Leaves the ticks of the schedule as they are: `until` stays where it was. Nothing is recorded for a tick that is open
- * or was fired, unless the request has an idempotency key: it must be found again with this tick.
+ * or that past outcomes say was fired, unless the request has an idempotency key: it must be found again with this tick.
  */
 const fireByHand = (state: ScheduleState, { tick, principal, request }: FireByHand): Verdict => {
   const isKnown = state.open.has(tickKey(tick)) || firedTick(state, tick) !== undefined;

@@ -40,6 +40,7 @@ export interface ShareBuilder {
    * Projects the log into the share's partitions.
    *
    * @returns the number of events that belong to the share.
+   * @throws {Error} naming the first event that cannot be projected.
    */
   build(onProgress: OnRebuildProgress): Promise<number>;
   /**

@@ -5,7 +5,7 @@ export type PayloadObject = {
   /** The name that it has in quarantine; absent for an object that is in its regular place. */
   readonly quarantinedAs?: string;
   readonly sizeBytes: number;
-  /** Time of the last touch, in milliseconds since 1970: a put or, in an object store, the quarantine. */
+  /** Time of the last put or, in an object store, the last put, quarantine or restore; milliseconds since 1970. */
   readonly touchedAtMs: number;
 };
 

@@ -7,7 +7,6 @@ import type { RebuildStep, RebuildThreadData, RebuildThreadMessage } from './reb
  * Rebuilds some partitions of the views on a thread of its own.
  *
  * @throws {Fault} from `build` and `verify`, when a store cannot be used.
- * @throws {Error} from `verify`, naming the first document that differs.
  */
 export const threadedShare = (workerData: RebuildThreadData): ThreadedShareBuilder => {
   const worker = new Worker(new URL('./rebuild-thread.js', import.meta.url), { workerData });

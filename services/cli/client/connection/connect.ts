@@ -17,8 +17,7 @@ const isUnauthenticated = (error: unknown): boolean => error instanceof Refused 
 
 /**
  * Connects to the server of a profile. A token from a file or an earlier sign-in is sent with the first call. Other
- * tokens are fetched when the server asks for one, because a server without authentication has no issuer. A new token
- * replaces one that has expired.
+ * tokens are fetched when the server asks for one, because a server without authentication has no issuer.
  */
 const connect = async (profile: Profile): Promise<Connection> => {
   const transport = await transportTo(profile);

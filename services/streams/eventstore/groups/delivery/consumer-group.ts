@@ -52,7 +52,7 @@ export class ConsumerGroup<Content> {
     return true;
   }
 
-  /** Removes a consumer; the events that it has not answered are retried. */
+  /** Removes a consumer, and retries or parks the events that it has not answered. */
   disconnect(id: number): void {
     this.#pool.remove(id);
     for (const event of this.#pending.sent()) if (event.consumer === id) this.#retry(event, true);
@@ -110,7 +110,7 @@ export class ConsumerGroup<Content> {
     if (event && event.state !== 'done') this.#finish(event);
   }
 
-  /** Retries events whose timeout has passed. */
+  /** Retries or parks events whose timeout has passed. */
   expire(nowMs: number): void {
     for (const event of this.#pending.sent()) if (event.dueMs <= nowMs) this.#retry(event, false);
   }
