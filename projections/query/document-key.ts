@@ -1,7 +1,8 @@
 import type { StreamName } from '../../services/kernel/stream.js';
 
 /**
- * No stream name contains `/`, so it separates the stream from the rest; escaping `%` too keeps the mapping one-to-one.
+ * No stream name of a control plane contains `/`, so it separates the stream from the rest; escaping `%` too keeps the
+ * mapping one-to-one.
  */
 const escape = (part: string): string =>
   part.includes('%') || part.includes('/') ? part.replaceAll('%', '%25').replaceAll('/', '%2F') : part;
