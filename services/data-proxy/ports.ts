@@ -5,10 +5,7 @@ import type { Fault } from '../kernel/fault.js';
 import type { Call } from '../kernel/rpc.js';
 import type { UploadStore } from '../kernel/ports/uploads.js';
 
-/**
- * The inputs and outputs of a node or a task attempt: absent when they are not stored here, a fault when they cannot be
- * read.
- */
+/** Inputs and outputs: absent when they are in none of the configured stores, a fault when they cannot be read. */
 export type InputsAndOutputs = { readonly fullInputs?: LiteralMap | Fault; readonly fullOutputs?: LiteralMap | Fault };
 
 /** Reads the data of executions. */

@@ -65,7 +65,7 @@ export type LaunchAttributes = {
   readonly taskResources: TaskResourceAttributes | undefined;
   readonly qualityOfService: QualityOfService | undefined;
   readonly clusterLabel: ExecutionClusterLabel | undefined;
-  /** Of the project and domain; there are none at the level of a workflow. */
+  /** Of the domain or the project; attributes of a workflow do not count. */
   readonly clusterAssignment: ClusterAssignment | undefined;
   readonly queue: ExecutionQueueAttributes | undefined;
   readonly pluginOverrides: PluginOverrides | undefined;

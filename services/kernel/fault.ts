@@ -82,7 +82,7 @@ export class EngineDataUnusable extends Fault {
   readonly code = 'engine-data-unusable';
 }
 
-/** This release does not know the type or schema of an event, so the stream of the event is parked. */
+/** This release does not know the type or schema of an event. */
 export class UnknownEvent extends Fault {
   readonly code = 'unknown-event';
 }
@@ -123,7 +123,7 @@ export class CheckpointMoved extends Fault {
   readonly code = 'checkpoint-moved';
 }
 
-/** A query did not find a full page within its time limit, or the read store cannot search by its filters. */
+/** A query did not end within its time limit, or the read store cannot search by its filters. */
 export class QueryTooSlow extends Fault {
   readonly code = 'query-too-slow';
 }

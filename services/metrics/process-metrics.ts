@@ -33,7 +33,7 @@ export interface ProcessMetrics {
   appended(outcome: 'ok' | 'refused' | 'failed', tookMs: number): void;
   /** Records a commit of the embedded log: the number of appends in it, and its duration, sync included. */
   readonly committed: (commit: { readonly appends: number; readonly syncMs: number }) => void;
-  /** Records that the live subscription to the event store has ended because events were left unread. */
+  /** Records that the live subscription to an event store has ended, because events were left unread. */
   readonly subscriptionDropped: () => void;
   /** Begins the counts of a channel of notifications at 0, before its first attempt. */
   readonly channelOpened: (channel: string) => void;

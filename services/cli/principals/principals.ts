@@ -199,7 +199,7 @@ export const removeClient = async (settings: Settings, id: string): Promise<void
 };
 
 /**
- * Prints the clients of the file, of the configuration and those built in, with their roles, one a line.
+ * Prints the clients of the file and of the configuration with their roles, and the public ones built in, one a line.
  *
  * @throws {OperatorError} when the directory of the clients file is missing.
  */

@@ -11,7 +11,7 @@ export type LaunchRefusal =
   /** The stream of the execution does not allow its creation. */
   | { readonly kind: 'execution'; readonly refusal: ExecutionRefusal };
 
-/** The result of a launch. Nothing has been recorded in the execution's stream when it was refused. */
+/** The result of a launch. A refused launch has recorded nothing in the stream of the execution. */
 export type Launched =
   | { readonly kind: 'launched'; readonly id: ExecutionId; readonly position: bigint }
   | {

@@ -119,7 +119,7 @@ export const assertOwn = (
 };
 
 /**
- * The position up to which all events of the log must be published: the lowest that is recorded.
+ * The lowest position that is recorded: every partition that has one has published its events up to there.
  *
  * @throws {ExportRefused} when the positions are of another log, or there is none.
  */

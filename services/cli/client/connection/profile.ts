@@ -41,7 +41,7 @@ export type Proxy = {
   readonly issuerUrl?: string;
 };
 
-/** The retries of a gRPC call that got no answer, or UNAVAILABLE, RESOURCE_EXHAUSTED or DEADLINE_EXCEEDED. */
+/** The retries of a unary gRPC call that got no answer, or one that says to try later. */
 export type RetryPolicy = {
   /** The number of tries after the first one. */
   readonly retries: number;
