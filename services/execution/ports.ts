@@ -17,7 +17,7 @@ import type { RpcError } from '../kernel/rpc.js';
 import type { StreamName } from '../kernel/stream.js';
 import type { ExecutionId } from '../kernel/execution-id.js';
 
-/** A stream and the revision up to which it was read. `ExecutionCreated` lists those that its decision depends on. */
+/** A stream that a launch has read, and the revision; recorded in `ExecutionCreated`. */
 export type StreamRevision = { readonly stream: StreamName; readonly revision: bigint };
 
 /** The status of a project and domain: executions can be launched only where it is `active`. */

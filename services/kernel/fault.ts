@@ -82,7 +82,7 @@ export class EngineDataUnusable extends Fault {
   readonly code = 'engine-data-unusable';
 }
 
-/** This release does not know the type or schema of an event. */
+/** This release does not know the category, type or schema of an event. */
 export class UnknownEvent extends Fault {
   readonly code = 'unknown-event';
 }
