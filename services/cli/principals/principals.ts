@@ -105,7 +105,8 @@ const userIn = (users: ReadonlyMap<string, User>, name: string): User => {
 /**
  * Adds a user, with a password that it asks for.
  *
- * @throws {OperatorError} when the name or the password is not allowed, or a user or client has the name already.
+ * @throws {OperatorError} when the name or the password is not allowed, or a user or client has the name already; after
+ * the change, as {@link recordChange}.
  */
 export const addUser = async (settings: Settings, name: string, flags: UserFlags): Promise<void> => {
   await assertFree(settings, name);
@@ -133,8 +134,8 @@ const recordAndEnd = async (settings: Settings, command: string, name: string): 
 /**
  * Changes the password of a user to one that it asks for, and ends the sign-ins of the user.
  *
- * @throws {OperatorError} when there is no such user or no directory of users, the password is not allowed, or the
- *   sign-ins cannot be ended.
+ * @throws {OperatorError} when there is no such user or no directory of users, or the password is not allowed; after the
+ * change, as {@link recordChange} and {@link endSignIns}.
  */
 export const changePassword = async (settings: Settings, name: string): Promise<void> => {
   const { users } = filesOfExisting(settings, 'users');
@@ -148,7 +149,8 @@ export const changePassword = async (settings: Settings, name: string): Promise<
 /**
  * Removes a user, and ends the sign-ins of the user: a user of the same name that is added later gets none of them.
  *
- * @throws {OperatorError} when there is no such user or no directory of users, or the sign-ins cannot be ended.
+ * @throws {OperatorError} when there is no such user or no directory of users; after the change, as {@link recordChange}
+ * and {@link endSignIns}.
  */
 export const removeUser = async (settings: Settings, name: string): Promise<void> => {
   await filesOfExisting(settings, 'users').users.change((before) => without(before, name, 'user'));
@@ -174,7 +176,7 @@ const assertUsable = ({ redirectUri = [], public: isPublic }: ClientFlags): void
  * Adds a client, and prints its secret unless it is public.
  *
  * @throws {OperatorError} when the id or a redirect address is not allowed, a public client has no redirect address, or
- * a user or client has the id already.
+ * a user or client has the id already; after the change, as {@link recordChange}.
  */
 export const addClient = async (settings: Settings, id: string, flags: ClientFlags): Promise<void> => {
   assertUsable(flags);
@@ -191,7 +193,12 @@ export const addClient = async (settings: Settings, id: string, flags: ClientFla
   await recordChange(settings, 'flightlog client add', id);
 };
 
-/** Removes a client. @throws {OperatorError} when the clients file has none of this id, or its directory is missing. */
+/**
+ * Removes a client.
+ *
+ * @throws {OperatorError} when the clients file has none of this id, or its directory is missing; after the change, as
+ * {@link recordChange}.
+ */
 export const removeClient = async (settings: Settings, id: string): Promise<void> => {
   await filesOfExisting(settings, 'clients').clients.change((before) => without(before, id, 'client'));
   print(`${id} gets no more tokens`);
