@@ -134,8 +134,8 @@ const recordAndEnd = async (settings: Settings, command: string, name: string): 
 /**
  * Changes the password of a user to one that it asks for, and ends the sign-ins of the user.
  *
- * @throws {OperatorError} when there is no such user or no directory of users, or the password is not allowed; after the
- * change, as {@link recordChange} and {@link endSignIns}.
+ * @throws {OperatorError} when there is no such user or no directory of users, or the password is not allowed; after
+ * the change, as {@link recordChange} and {@link endSignIns}.
  */
 export const changePassword = async (settings: Settings, name: string): Promise<void> => {
   const { users } = filesOfExisting(settings, 'users');
@@ -149,8 +149,8 @@ export const changePassword = async (settings: Settings, name: string): Promise<
 /**
  * Removes a user, and ends the sign-ins of the user: a user of the same name that is added later gets none of them.
  *
- * @throws {OperatorError} when there is no such user or no directory of users; after the change, as {@link recordChange}
- * and {@link endSignIns}.
+ * @throws {OperatorError} when there is no such user or no directory of users; after the change, as
+ * {@link recordChange} and {@link endSignIns}.
  */
 export const removeUser = async (settings: Settings, name: string): Promise<void> => {
   await filesOfExisting(settings, 'users').users.change((before) => without(before, name, 'user'));
