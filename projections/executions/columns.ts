@@ -30,7 +30,7 @@ const definitionColumns: Readonly<Record<string, Column>> = Object.fromEntries(
   ),
 );
 
-/** Columns of tags. Tags have no documents of their own: their ids and times are those of their execution's creation. */
+/** Columns of tags. Tags have no documents of their own: their ids and times are of their execution's creation. */
 const tagColumns: Readonly<Record<string, Column>> = Object.fromEntries(
   ['admin_tag', 'execution_tag'].flatMap((tag): readonly (readonly [string, Column])[] => [
     [`${tag}.id`, { field: 'recorded', kind: 'number' }],
