@@ -112,7 +112,7 @@ export const exportReplay = (
     printSummary({ topic, events });
   });
 
-/** @throws {ExportRefused} when the positions are of another log, or there is none. */
+/** @throws {ExportRefused} when the positions are of another log, or a partition has none. */
 const publishedEnd = async ({ kafka, log: { logId }, topics: { prefix } }: Opened): Promise<bigint> =>
   publishedUpTo(await readPositions(kafka, prefix), { logId, prefix });
 

@@ -119,9 +119,9 @@ export const assertOwn = (
 };
 
 /**
- * The lowest position that is recorded: every partition that has one has published its events up to there.
+ * The lowest position of all partitions: each has published its events up to there.
  *
- * @throws {ExportRefused} when the positions are of another log, or there is none.
+ * @throws {ExportRefused} when the positions are of another log, or a partition has none.
  */
 export const publishedUpTo = (
   positions: ReadonlyMap<number, ExportPosition>,
@@ -133,10 +133,14 @@ export const publishedUpTo = (
     throw new ExportRefused(
       `the topics ${prefix}.* have the events of another log, ${other.logId}, and this one is ${logId}: name the prefix of this log's topics (kafka.topic_prefix)`,
     );
-  const [first, ...rest] = all.map(({ position }) => position);
+  const [first, ...rest] = all;
   if (first === undefined)
     throw new ExportRefused(
       `topic ${positionsTopic(prefix)} has no position: the export has published nothing, or its positions are lost; --to compares up to a position`,
     );
-  return rest.reduce((least, position) => (position < least ? position : least), first);
+  if (all.length < first.partitions)
+    throw new ExportRefused(
+      `topic ${positionsTopic(prefix)} has the positions of ${all.length} of ${first.partitions} partitions: the export has not begun the others, or their positions are lost; --to compares up to a position`,
+    );
+  return rest.reduce((least, { position }) => (position < least ? position : least), first.position);
 };

@@ -37,8 +37,13 @@ describe('the position up to which all events must be published', () => {
   const upTo = (...positions: readonly bigint[]): bigint =>
     publishedUpTo(new Map(positions.map((position, partition) => [partition, { ...found, position }])), own);
 
-  it('is the lowest of those that are recorded', () => {
-    expect(upTo(7n, 5n, 9n)).toBe(5n);
+  it('is the lowest of all partitions', () => {
+    expect(upTo(7n, 5n, 9n, 6n)).toBe(5n);
+  });
+
+  it('is refused when a partition has none, because its events may not be published', () => {
+    expect(() => upTo(7n, 5n, 9n)).toThrow(ExportRefused);
+    expect(() => upTo(7n, 5n, 9n)).toThrow(`${TOPIC} has the positions of 3 of 4 partitions: the export has not begun`);
   });
 
   it('is refused when none is recorded, because nothing would be compared', () => {
