@@ -95,7 +95,7 @@ export type ExecutionCreated = Message<"platformidl.eventlog.ExecutionCreated"> 
   config?: WorkflowExecutionConfig | undefined;
 
   /**
-   * The other streams that the decision has read.
+   * The streams of the project, the launch plan and the attributes that the launch has read.
    *
    * @generated from field: repeated platformidl.eventlog.StreamRevision read = 10;
    */
