@@ -108,8 +108,12 @@ const schemaOf = (type: string): DescMessage => {
 
 /** In JSON, an event of an older type has the fields of the type that replaced it. */
 const writtenAs = ({ type, data }: RecordedEvent): string => {
-  const entity = reportedEntity(type, data);
-  return entity === undefined ? type : REPORT_TYPES[entity];
+  try {
+    const entity = reportedEntity(type, data);
+    return entity === undefined ? type : REPORT_TYPES[entity];
+  } catch (error) {
+    throw new CorruptEvent(`${type} cannot be decoded`, error);
+  }
 };
 
 const writers = new Map<string, WireJson>();

@@ -8,8 +8,7 @@ export interface PublishedDataEncoder {
    * Appends the data of an event to `json`, in the interface's JSON mapping, with embedded messages expanded.
    *
    * @returns `undefined` when it is written already, otherwise a promise that resolves when it is.
-   * @throws {UnknownEvent} when this release does not know the type.
-   * @throws {CorruptEvent} as a rejection, when the data cannot be decoded.
+   * @throws {UnknownEvent | CorruptEvent} at once or as a rejection, when this release cannot read the event.
    * @throws {StoreUnavailable} as a rejection, when a content in the payload store cannot be read now.
    */
   json(event: RecordedEvent, json: JsonBytes): Promise<void> | undefined;
