@@ -10,9 +10,7 @@ const TO_DO: Readonly<Partial<Record<GrpcStatus, string>>> = {
     'flightlog sign-in is for people; programs have a profile with authType, or an access token by --token-file',
   PERMISSION_DENIED: 'an administrator gives roles with flightlog access grant',
   NOT_FOUND: 'the list commands print what is there; --project and --domain say where',
-  ALREADY_EXISTS: 'choose another name',
   UNIMPLEMENTED: 'the server does not have this; flightlog --version is the version of the command line',
-  RESOURCE_EXHAUSTED: LATER,
   ABORTED: LATER,
   UNAVAILABLE: LATER,
   DEADLINE_EXCEEDED: LATER,
@@ -20,7 +18,7 @@ const TO_DO: Readonly<Partial<Record<GrpcStatus, string>>> = {
 };
 
 /**
- * The server refuses a call. The message is one line: the status code, the server's reason, and for most codes what the
+ * The server refuses a call. The message is one line: the status code, the server's reason, and for some codes what the
  * person can do. As an `OperatorError` it ends the command with this message, without a stack.
  */
 export class Refused extends OperatorError {
