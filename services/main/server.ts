@@ -121,8 +121,7 @@ const openThreads = async (configuration: Configuration, { source }: Foundation)
 };
 
 /**
- * Starts a process that serves the interface: the log and its writer thread, the views and the thread that writes them,
- * the reactors, the transports. Projections and reactors run only where the process has their role.
+ * Starts a process that serves the interface. Projections and reactors run only where the process has their role.
  *
  * @throws {InvalidConfiguration} when the TLS files cannot be used; nothing has been written then.
  * @throws {OperatorError} when a port cannot be taken, no person could sign in, a client has the name of a user, or the

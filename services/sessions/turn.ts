@@ -11,7 +11,7 @@ export type CommandTurn<Command, Refusal> = {
   readonly context: CommandContext;
   /** The number of its turn in the stream, from 1. */
   readonly ticket: number;
-  /** The number of earlier attempts to record its events, each on a state that was not certainly the stream's. */
+  /** The number of earlier attempts: failed appends, and decisions that presumed the stream absent. */
   readonly attempts: number;
   readonly resolve: (outcome: Outcome<Refusal>) => void;
   readonly reject: (error: unknown) => void;

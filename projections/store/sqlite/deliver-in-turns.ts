@@ -7,7 +7,7 @@ const TURN_MS = 10;
  * between.
  */
 export const deliverInTurns = <Message>(deliver: (message: Message) => void): ((message: Message) => void) => {
-  /** Deliveries; the first one is in progress. */
+  /** Deliveries that wait, after the one in progress, if there is one. */
   const later: (() => void)[] = [];
   let beganAt: number | undefined;
 

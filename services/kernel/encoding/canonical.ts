@@ -96,8 +96,8 @@ const sortMaps = (type: DescMessage, reader: BinaryReader, bytes: Uint8Array, le
 };
 
 /**
- * Canonical protobuf encoding of a message: map entries are ordered by key. List order is kept, and fields that the
- * schema does not know stay where they are.
+ * Canonical protobuf encoding of a message: map entries are ordered by key. The order of lists, and of fields that the
+ * schema does not know, is kept.
  */
 export const canonicalBytes = <Desc extends DescMessage>(schema: Desc, message: MessageShape<Desc>): Uint8Array => {
   const bytes = toBinary(schema, message);
