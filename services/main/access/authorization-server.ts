@@ -65,8 +65,9 @@ export const assertAnyUser = async (settings: AuthorizationSettings): Promise<vo
   const count = await forSetting('auth.server.users_file', () => usersIn(settings).count());
   if (count > 0) return;
   const { users } = principalPaths(settings);
+  const alsoNeeded = settings.auth.server.users_file === '' ? '' : ', and the same auth.server.users_file';
   throw new OperatorError(
-    `no person can sign in: ${users} has no users; make the first administrator with: flightlog user add NAME --roles administrator --data ${settings.data}`,
+    `no person can sign in: ${users} has no users; make the first administrator with: flightlog user add NAME --roles administrator --data ${settings.data}${alsoNeeded}`,
   );
 };
 

@@ -6,7 +6,11 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { hashPassword } from '../../../services/auth/users/password-hash.js';
 import { usersFile } from '../../../services/auth/users/users.js';
 import { configure } from '../../../services/config/configuration.js';
-import { assertDistinctNames, assertPrincipalFiles } from '../../../services/main/access/authorization-server.js';
+import {
+  assertAnyUser,
+  assertDistinctNames,
+  assertPrincipalFiles,
+} from '../../../services/main/access/authorization-server.js';
 
 describe('a client of the configuration', () => {
   let data: string;
@@ -46,4 +50,18 @@ describe('a client of the configuration', () => {
       `auth.server.clients_file: ${join(data, 'clients.json')} is not a file of clients: clients.web.roles`,
     );
   });
+});
+
+it.each([
+  ['in the data directory', undefined, ''],
+  ['elsewhere', '/nowhere/people.json', ', and the same auth.server.users_file'],
+])('a server without users, whose file is %s, says which command adds the first', async (_, users, ending) => {
+  const settings = configure([
+    { path: ['data'], value: '/nowhere/data', origin: 'test' },
+    { path: ['auth', 'server'], value: { enabled: true, users_file: users }, origin: 'test' },
+  ]);
+  const command = `flightlog user add NAME --roles administrator --data /nowhere/data${ending}`;
+  await expect(assertAnyUser(settings)).rejects.toThrow(
+    `no person can sign in: ${users ?? '/nowhere/data/users.json'} has no users; make the first administrator with: ${command}`,
+  );
 });
