@@ -68,7 +68,6 @@ const list = async (
   return listMessage(page);
 };
 
-/** Routes of the reads of descriptions. */
 export const descriptionEntitiesRoutes = (reads: DescriptionEntityReads): readonly Route[] => [
   route(AdminService.method.getDescriptionEntity, ({ id }, call) => found(reads, id, call)),
   route(AdminService.method.listDescriptionEntities, (request, call) => list(reads, request, call)),

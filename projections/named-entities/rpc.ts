@@ -91,7 +91,6 @@ const list = async (reads: NamedEntityReads, request: NamedEntityListRequest, ca
   return listMessage(page);
 };
 
-/** Routes of the reads of names. */
 export const namedEntitiesRoutes = (reads: NamedEntityReads): readonly Route[] => [
   route(AdminService.method.getNamedEntity, (request, call) => found(reads, request, call)),
   route(AdminService.method.listNamedEntities, (request, call) => list(reads, request, call)),

@@ -46,7 +46,6 @@ const mergedPools = (known: readonly ResourcePoolInfo[], reported: readonly Reso
   return [...new Map([...known, ...reported].map((each) => [keyOf(each), each])).values()];
 };
 
-/** Merges the known metadata of a task's run with that of an event. */
 export const mergedMetadata = (
   known: TaskExecutionMetadata | undefined,
   reported: TaskExecutionMetadata,

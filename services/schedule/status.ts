@@ -76,7 +76,7 @@ const planId = (plan: LaunchPlanName, active: Segment | undefined) =>
 export const parkedStatus = ({ plan, segments }: ScheduledPlan, { message }: StreamParked): ScheduleStatus =>
   create(ScheduleStatusSchema, { id: planId(plan, activeSegment(segments)), parked: true, problem: message });
 
-/** Makes the status of a schedule as clients read it. It is a copy: later changes of the state do not change it. */
+/** Makes a copy: later changes of the state do not change the status. */
 export const scheduleStatus = (state: ScheduleState, facts: StatusFacts): ScheduleStatus => {
   const active = activeSegment(facts.segments);
   const paused = isPaused(state);

@@ -1,7 +1,6 @@
 import type { DescriptionEntity } from '../../proto/gen/platformidl/admin/description_entity_pb.js';
 import type { Version } from '../kernel/identifier.js';
 
-/** Registers one version of a task. */
 export type RegisterTask = {
   readonly id: Version;
   /** `core.CompiledTask`. */
