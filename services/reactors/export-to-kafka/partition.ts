@@ -38,7 +38,7 @@ const MAX_PAUSE_MS = 15_000;
 /** A session that lasted longer was healthy: its failure is the first of a new row. */
 const HEALTHY_MS = 15_000;
 
-/** The last position; `undefined` when the topic of positions was deleted: the next session handles that case. */
+/** The last position; also `undefined` when the topic of positions was deleted: the next session handles that case. */
 const positionIfAny = (partition: number, options: PartitionOptions): Promise<ExportPosition | undefined> =>
   lastPosition(partition, options).catch((error: unknown) => {
     if (errorTypesIn(error).includes('UNKNOWN_TOPIC_OR_PARTITION')) return undefined;

@@ -30,7 +30,7 @@ export const UPLOADS = 'files/';
 
 /**
  * The files beside log, payloads and uploads that a backup has: the key that signs links, and the users and clients of
- * the authorization server. Those that do not exist are omitted.
+ * the authorization server. Those that are not in the data directory are omitted.
  */
 export const CONTROL_PLANE_FILES = ['link.key', 'users.json', 'clients.json'] as const;
 
