@@ -103,7 +103,7 @@ const disconnectSignal = (reply: FastifyReply): AbortSignal => {
   return controller.signal;
 };
 
-/** Sends the answers of an RPC that follows the log, as Server-Sent Events, until the client disconnects. */
+/** Sends the answers of an RPC that follows the log, as Server-Sent Events. */
 const sendFollowed = (
   { follow, maxStallMs }: FollowRoute,
   call: DispatchedCall,

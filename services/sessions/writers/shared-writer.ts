@@ -86,8 +86,8 @@ export class SharedWriter<State, Command, Event, Refusal> implements Writer<Stat
   }
 
   /**
-   * Fails a batch and everything behind it. The commands behind it are decided again, and so are those of a batch that
-   * was only too large as a whole.
+   * Fails a batch and everything behind it. The commands behind it are decided again; those of the batch only after a
+   * conflict, or where the batch was too large as a whole.
    */
   #batchFailed(batch: readonly InFlight<Command, Refusal>[], error: unknown): void {
     const { stream, inFlight, startAgain } = this.#parts;
