@@ -47,7 +47,7 @@ export type Searched = {
   /** The sort field: whole numbers or text, empty in no document. Like `field` and `scope`, its value never changes. */
   readonly sort: string;
   /** Set when no two documents have the same value of `sort`. */
-  readonly isUnique?: true;
+  readonly isSortUnique?: true;
 };
 
 /** A document as it is stored. */

@@ -21,7 +21,7 @@ const films: Collection = {
   ...books,
   name: 'films',
   indexes: [['project', 'at']],
-  searched: [{ field: 'title', scope: ['project'], sort: 'at', isUnique: true }],
+  searched: [{ field: 'title', scope: ['project'], sort: 'at', isSortUnique: true }],
 };
 
 /** A collection whose sort value is a text. */

@@ -33,17 +33,17 @@ export const versionIndexes: Collection['indexes'] = [
 
 /** Clients search for texts in the names of a project and domain, and in the versions of a name. */
 export const versionSearched: NonNullable<Collection['searched']> = [
-  { field: 'name', scope: SCOPE, sort: 'recorded', isUnique: true },
-  { field: 'version', scope: [...SCOPE, 'name'], sort: 'recorded', isUnique: true },
+  { field: 'name', scope: SCOPE, sort: 'recorded', isSortUnique: true },
+  { field: 'version', scope: [...SCOPE, 'name'], sort: 'recorded', isSortUnique: true },
 ];
 
-/** Shorter texts, and texts searched in other scopes, are found by scanning these indexes. */
+/** Texts of fewer than three characters, and texts searched in other scopes, are found by scanning these indexes. */
 export const versionCarried: NonNullable<Collection['carried']> = {
   [[...SCOPE, 'recorded'].join('.')]: ['name', 'version'],
   [[...SCOPE, 'name', 'recorded'].join('.')]: ['version'],
 };
 
-/** The columns of versioned entities. */
+/** The columns of versioned entities. `deleted_at` and `closure` can be named, but no version has a value of them. */
 export const versionColumns = {
   id: { field: 'recorded', kind: 'number' },
   project: { field: 'project', kind: 'text' },

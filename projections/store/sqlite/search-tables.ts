@@ -59,7 +59,7 @@ const quoted = (text: string): string => `"${text.replaceAll('"', '""')}"`;
  * two rows with one value that are written separately, a trigram in both is recorded at its position in the later row.
  */
 export const matchOf = ({ scope, texts, searched }: Search): string => {
-  const matched = (searched.isUnique ? texts : queryTrigrams(texts)).map(quoted).join(' AND ');
+  const matched = (searched.isSortUnique ? texts : queryTrigrams(texts)).map(quoted).join(' AND ');
   return `${quoted(scopeText(scope))} AND ((${matched}) OR ${quoted(LONG_MARKER)})`;
 };
 
@@ -162,8 +162,8 @@ export const searchKeeper = (db: Database): ((added: readonly NewDocument[]) => 
   };
 };
 
-const numbered = ({ isUnique }: Searched): string =>
-  `fts5(scope, text, content='', columnsize=0, detail=${isUnique ? 'full' : 'none'}, tokenize='trigram case_sensitive 1')`;
+const numbered = ({ isSortUnique }: Searched): string =>
+  `fts5(scope, text, content='', columnsize=0, detail=${isSortUnique ? 'full' : 'none'}, tokenize='trigram case_sensitive 1')`;
 
 const TEXT_SORTED = '(part INTEGER NOT NULL, sort TEXT NOT NULL, PRIMARY KEY (part, sort)) WITHOUT ROWID';
 

@@ -33,8 +33,8 @@ const faulty = (rows: LogRows, path: string): LogRows => {
 };
 
 /**
- * True when commits of hot events alone (`LogHeads`) concern the reader of a filter. Also true if the log cannot be
- * read: the read that follows fails with the same error, and reports it.
+ * True when commits of hot events alone (reports of engines) concern the reader of a filter. Also true if the log
+ * cannot be read: the read that follows fails with the same error, and reports it.
  */
 const wantsHot = (rows: LogRows, filter: EventFilter): boolean => {
   try {

@@ -33,7 +33,7 @@ export type TaskRules = { readonly taskTypes: TaskTypes; readonly limits: Platfo
 const ID = 1;
 
 /**
- * Cuts a request, which may be large, down to its id; both are encoded.
+ * Reduces an encoded request, which may be large, to an encoded request that has only its id.
  *
  * @throws {Error} when the bytes are not a request.
  */

@@ -36,7 +36,7 @@ const runs: Collection = {
   ],
   carried: { 'project.class.at': ['lasted'] },
   values: { phase: ['FAILED', 'QUEUED'] },
-  searched: [{ field: 'name', scope: ['project'], sort: 'at', isUnique: true }],
+  searched: [{ field: 'name', scope: ['project'], sort: 'at', isSortUnique: true }],
 };
 
 const number = (field: string): Column => ({ field, kind: 'number' });
