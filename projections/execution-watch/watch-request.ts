@@ -3,7 +3,7 @@ import { type FollowForm, invalid, missing } from '../../services/kernel/rpc.js'
 import type { ExecutionFilter } from '../query/execution-reads.js';
 
 /**
- * The name of what a request watches, equal for two requests that watch the same.
+ * The name of what a request watches: requests with an equal one watch the same.
  *
  * @throws {RpcError} INVALID_ARGUMENT naming the field.
  */

@@ -3,7 +3,6 @@ import type { Columns } from '../query/columns.js';
 import { enumValues } from '../query/enum-name.js';
 import type { Collection } from '../runtime/read-store.js';
 
-/** The stored projects. */
 export const projectCollection: Collection = {
   name: 'projects',
   version: 2,
@@ -21,7 +20,6 @@ export const projectCollection: Collection = {
   values: { state: enumValues(Project_ProjectState) },
 };
 
-/** The columns for filters and sorts of projects. */
 export const projectColumns: Columns = {
   entity: 'project',
   shortName: 'p',

@@ -7,7 +7,6 @@ import type { DataProxyServices } from './ports.js';
 
 const { method } = DataProxyService;
 
-/** The routes for uploads, downloads and run data. */
 export const dataProxyRoutes = (services: DataProxyServices): readonly Route[] => [
   route(method.createUploadLocation, (request) => createUploadLocation(services, request)),
   route(method.createDownloadLocation, (request, call) => createDownloadLocation(services, request, call)),

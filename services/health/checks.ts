@@ -83,7 +83,7 @@ export const viewsCheck = (
 /** A log whose head could not be read for this long counts as unreadable. */
 const MAX_LOG_SILENCE_MS = 5_000;
 
-/** Watches whether the log of this process can be read. */
+/** Watches whether the log answers with its head; that of an embedded log is in memory, so it always does. */
 export const watchLog = (log: Pick<EventLog, 'head'>): { readonly check: () => Check; readonly close: () => void } => {
   const lag = headLag(log, () => MAX_POSITION); // only whether `head` answers counts
   return { check: () => lagCheck('log', lag, { maxMs: MAX_LOG_SILENCE_MS, otherwise: 'down' }), close: lag.close };

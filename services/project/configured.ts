@@ -5,7 +5,6 @@ import type { Sessions } from '../kernel/ports/sessions.js';
 import { projectAggregate } from './decider.js';
 import { projectStream } from './events.js';
 
-/** A project from the settings. */
 export type ConfiguredProject = { readonly id: string; readonly name: string; readonly description: string };
 
 /** The beginning of the command id; the id of the project follows. */

@@ -23,7 +23,7 @@ type ShownNotification = {
   readonly since: string;
   /** The answer of the receiving server; empty unless the message was sent. */
   readonly answer: string;
-  /** The reason of the last failure, or of giving the message up; empty once it was sent. */
+  /** The reason of the last failure while the message waits, or of giving it up. */
   readonly reason: string;
   readonly nextAttemptAt?: string;
   /**

@@ -23,7 +23,7 @@ type Batch = { readonly stream: StreamName; readonly events: RecordedEvent[]; by
 
 const MAX_BATCH = { events: 100, bytes: 500_000 } as const;
 
-/** The most appends, and the most bytes in them, in flight at a time; the newest, which waits then, may exceed both. */
+/** The most appends, and the most bytes in them, in flight at a time; the newest may exceed both. */
 const MAX_IN_FLIGHT = { appends: 512, bytes: 16_000_000 } as const;
 
 /**
@@ -163,8 +163,8 @@ type Logs = { readonly from: EventLog; readonly to: EventStore };
 type OnProgress = (position: bigint) => void;
 
 /**
- * Appends all events after a position, in order, with several appends in flight. At any time the target log is a prefix
- * of the source, as long as no append is sent again.
+ * Appends all events after a position, in order, with several appends in flight: when one fails, later ones may still
+ * be recorded.
  */
 const copyAfter = async ({ from, to }: Logs, after: bigint, onProgress: OnProgress): Promise<void> => {
   const window = sendingWindow(onProgress);

@@ -30,7 +30,6 @@ import { slotFor, type SlotServices } from './slot.js';
 import { assertLaunchable, type Target, launchTarget, type TargetServices } from './target.js';
 import { executionStream, type ExecutionId } from '../../kernel/execution-id.js';
 
-/** The parts of the system that a launch needs. */
 export type LaunchServices = TargetServices &
   LineageServices &
   ConfigServices &

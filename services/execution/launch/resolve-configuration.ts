@@ -14,7 +14,6 @@ import { uncountedLabels } from './passed-on-labels.js';
 import type { Target } from './target.js';
 import type { ExecutionId } from '../../kernel/execution-id.js';
 
-/** The sources that {@link resolveConfiguration} reads. */
 export type ConfigServices = {
   readonly projects: Projects;
   readonly attributes: Attributes;

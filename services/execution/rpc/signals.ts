@@ -121,7 +121,6 @@ const set = async (services: SignalServices, request: SignalSetRequest, call: Ca
   await recordCommand(services, command, call);
 };
 
-/** The routes of the calls that create, read and set signals. */
 export const signalRoutes = (services: SignalServices): readonly Route[] => [
   route(SignalService.method.getOrCreateSignal, (request, call) => getOrCreate(services, request, call)),
   route(SignalService.method.setSignal, async (request, call) => {

@@ -56,7 +56,7 @@ const parsed = (bytes: Uint8Array): Written | undefined => {
  *
  * @returns `undefined` when there is none.
  * @throws {CorruptPayload} when it is damaged.
- * @throws {StoreUnavailable} when a newer release has written it.
+ * @throws {StoreUnavailable} when a newer release has written it, or the target cannot be read.
  */
 export const readManifest = async (target: ObjectTarget): Promise<Manifest | undefined> => {
   const bytes = await target.read(PATH);

@@ -57,9 +57,8 @@ const endOf = (writer: Worker): Promise<unknown> =>
 
 /**
  * Sends appends to the writer thread, one message at a time: the appends of one turn of the event loop together, and
- * all that arrive during a commit with the next message. So batches grow with the load, and commits get fewer. Answers
- * come in the order of the appends. When the writer thread dies, the appends that were sent and not answered fail with
- * `OutcomeUnknown`.
+ * all that arrive during a commit with the next message. So batches grow with the load, and commits get fewer. When the
+ * writer thread dies, the appends that were sent and not answered fail with `OutcomeUnknown`.
  */
 export const appendQueue = (writer: Worker, onCommit: OnCommit = () => undefined): AppendQueue => {
   let turn: WaitingAppend[] = [];
