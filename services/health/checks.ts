@@ -83,7 +83,10 @@ export const viewsCheck = (
 /** A log whose head could not be read for this long counts as unreadable. */
 const MAX_LOG_SILENCE_MS = 5_000;
 
-/** Watches whether the log answers with its head; that of an embedded log is in memory, so it always does. */
+/**
+ * Watches whether the log answers with its head. In the process that writes an embedded log, the head is in memory, and
+ * this is always well.
+ */
 export const watchLog = (log: Pick<EventLog, 'head'>): { readonly check: () => Check; readonly close: () => void } => {
   const lag = headLag(log, () => MAX_POSITION); // only whether `head` answers counts
   return { check: () => lagCheck('log', lag, { maxMs: MAX_LOG_SILENCE_MS, otherwise: 'down' }), close: lag.close };

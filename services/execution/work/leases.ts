@@ -24,7 +24,6 @@ import type { Envelope } from '../wire/envelope.js';
 import { abortOf, endedPhase, launchMessage, launchState, type SizedClosure, sizedClosure } from './launch-message.js';
 import { executionStream, type ExecutionId } from '../../kernel/execution-id.js';
 
-/** Services and settings of leases. */
 export type LeaseServices = {
   readonly sessions: Sessions;
   readonly aggregate: ExecutionAggregate;
