@@ -28,7 +28,7 @@ export const execution = z.strictObject({
   cluster_label: z.string().default('').describe('cluster label of an execution that has none'),
   cluster_pools: texts
     .default({})
-    .describe('cluster pool of each domain, by domain; a launch that requests another pool is refused'),
+    .describe('cluster pool by domain, where no attribute assigns one; a launch that requests another pool is refused'),
   timeout: duration
     .refine((ms) => ms > 0, 'must be longer than 0')
     .optional()
