@@ -5,11 +5,12 @@ import type { EventLog, EventStore, ExpectedRevision } from '../../kernel/ports/
 import type { RecordedEvent } from '../../kernel/event.js';
 import { OutcomeUnknown, RevisionConflict, StoreUnavailable } from '../../kernel/fault.js';
 import { isSystemStream } from '../../kernel/ports/log-identity.js';
-import { categoryOf, type StreamName } from '../../kernel/stream.js';
+import { categoryOf } from '../../kernel/stream.js';
 import { lockDataDirectory } from '../../store/data-directory.js';
 import { openLogger } from '../../main/logger.js';
 import { codecs } from '../../main/models.js';
 import { type LogSource, markCopyOf, openLog, openWritableLog } from '../../main/log/log-source.js';
+import { appendInGroups, type Batch } from './append-groups.js';
 import { progressBar, throughLog } from '../progress-bar.js';
 import { printSummary, secondsSince } from '../summary.js';
 import { OperatorError, forSetting } from '../../config/operator-errors.js';
@@ -18,13 +19,7 @@ import { assertLogComplete, markComplete, markIncomplete } from '../../store/log
 /** The two logs: data directories, or connection strings of an EventStoreDB. */
 export type LogCopyFlags = { readonly from: string; readonly to: string };
 
-/** Consecutive events of one stream, which are appended together. */
-type Batch = { readonly stream: StreamName; readonly events: RecordedEvent[]; bytes: number };
-
 const MAX_BATCH = { events: 100, bytes: 500_000 } as const;
-
-/** The most appends, and the most bytes in them, in flight at a time; the newest may exceed both. */
-const MAX_IN_FLIGHT = { appends: 512, bytes: 16_000_000 } as const;
 
 /**
  * While a store is unreachable, copying is retried for this long since the last progress, with a pause between
@@ -130,52 +125,16 @@ const resumeAfter = async (from: EventLog, to: EventLog): Promise<bigint> => {
   );
 };
 
-/**
- * The appends in flight, the oldest first. `add` takes one that has begun, and waits while there are too many; `drain`
- * waits for all of them and rejects with the first failure; `settle` waits for all of them and never rejects.
- */
-const sendingWindow = (onAppended: (position: bigint) => void) => {
-  const sent: { readonly appended: Promise<unknown>; readonly position: bigint; readonly bytes: number }[] = [];
-  let bytesInFlight = 0;
-  const awaitFirst = async (): Promise<void> => {
-    const first = sent.shift();
-    if (first === undefined) return;
-    await first.appended;
-    bytesInFlight -= first.bytes;
-    onAppended(first.position);
-  };
-  return {
-    add: async (appended: Promise<unknown>, position: bigint, bytes: number): Promise<void> => {
-      appended.catch(() => undefined); // not unhandled: `awaitFirst` awaits it
-      sent.push({ appended, position, bytes });
-      bytesInFlight += bytes;
-      while (sent.length > MAX_IN_FLIGHT.appends || bytesInFlight > MAX_IN_FLIGHT.bytes) await awaitFirst();
-    },
-    drain: async (): Promise<void> => {
-      while (sent.length > 0) await awaitFirst();
-    },
-    settle: (): Promise<unknown> => Promise.allSettled(sent.map(({ appended }) => appended)),
-  };
-};
-
 type Logs = { readonly from: EventLog; readonly to: EventStore };
 
 type OnProgress = (position: bigint) => void;
 
-/**
- * Appends all events after a position, in order, with several appends in flight: when one fails, later ones may still
- * be recorded.
- */
-const copyAfter = async ({ from, to }: Logs, after: bigint, onProgress: OnProgress): Promise<void> => {
-  const window = sendingWindow(onProgress);
-  try {
-    for await (const { stream, events, bytes } of batchesAfter(from, after))
-      await window.add(to.append(stream, expectedOf(events), events), events.at(-1)?.position ?? after, bytes);
-    await window.drain();
-  } finally {
-    await window.settle();
-  }
-};
+/** Appends all events after a position, in order. */
+const copyAfter = ({ from, to }: Logs, after: bigint, onProgress: OnProgress): Promise<void> =>
+  appendInGroups(batchesAfter(from, after), {
+    append: ({ stream, events }) => to.append(stream, expectedOf(events), events),
+    onAppended: onProgress,
+  });
 
 const isRetryable = (error: unknown): boolean => error instanceof StoreUnavailable || error instanceof OutcomeUnknown;
 
