@@ -31,6 +31,7 @@ export type AttributeServices = AttributeReads & { readonly sessions: Sessions }
 type AssertScope = (services: ScopeServices, scope: AttributeScope) => Promise<void>;
 
 const refusals: Readonly<Record<AttributesRefusal['kind'], (project: string) => RpcError>> = {
+  // Of the attributes as they would be recorded: plugin overrides are added to the recorded ones.
   'attributes-too-large': () =>
     new RpcError('INVALID_ARGUMENT', `invalid value for matching_attributes: above ${MAX_ROW_BYTES} bytes`),
   'attributes-full': (project) =>

@@ -6,7 +6,7 @@ export const digestText = (digest: Uint8Array): string => Buffer.from(digest).to
 
 const SCOPE = ['project', 'domain'];
 
-/** The indexed fields of versioned entities (tasks, workflows, launch plans). */
+/** The indexed fields of versioned entities (tasks, workflows, launch plans). Times are in microseconds since 1970. */
 export const versionFields = {
   project: 'text',
   domain: 'text',

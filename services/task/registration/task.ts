@@ -35,7 +35,7 @@ const ID = 1;
 /**
  * Reduces an encoded request, which may be large, to an encoded request that has only its id.
  *
- * @throws {Error} when the bytes are not a request.
+ * @throws {Error} when the bytes are not a protobuf message.
  */
 export const taskHead = (request: Uint8Array): Uint8Array => fieldBytes(request, ID);
 

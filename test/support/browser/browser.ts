@@ -15,7 +15,7 @@ const FILLED = /<input[^>]*name="([^"]*)"[^>]*value="([^"]*)"/gu;
 /**
  * Opens a browser without cookies.
  *
- * @param stopAt a path to which redirects are not followed: the page is then its address alone.
+ * @param stopAt a path to which redirects are not followed: the page is then the redirect, without a text.
  */
 export const openBrowser = ({ stopAt }: { readonly stopAt?: string } = {}): Browser => {
   const cookies = new Map<string, { readonly path: string; readonly value: string }>();

@@ -136,7 +136,7 @@ describe('conditions', () => {
     zone: primitive({ case: 'stringValue', value: 'inner' }),
   };
 
-  it('compare numbers by value, and texts alphabetically', () => {
+  it('compare numbers by value, and texts by their characters', () => {
     expect(holds(compare(Operator.EQ, 'kg', integer(5n)), inputs)).toBe(true);
     expect(holds(compare(Operator.LT, 'kg', integer(5n)), inputs)).toBe(false);
     expect(holds(compare(Operator.GTE, 'kg', integer(5n)), inputs)).toBe(true);
