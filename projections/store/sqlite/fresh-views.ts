@@ -2,7 +2,7 @@ import { closeSync, existsSync, fsyncSync, linkSync, openSync, renameSync, rmSyn
 import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
 import type { FreshViews } from '../../runtime/runs/rebuild.js';
-import { driverCall } from './driver-faults.js';
+import { driverCall, sqliteFault } from './driver-faults.js';
 import { type SqliteReadStore, sqliteReadStore, VIEWS_FILE } from './sqlite-read-store.js';
 
 const GROWING = 'views.growing.db';
@@ -69,6 +69,15 @@ const switchOver = (directory: string): void => {
 export const sqliteViewsInRebuild = ({ directory }: { readonly directory: string }): SqliteReadStore =>
   sqliteReadStore({ directory, mode: 'read-write', file: GROWING, isGrowing: true });
 
+/** Deletes what an interrupted rebuild has left. */
+const dropEarlier = (directory: string): void => {
+  try {
+    drop(join(directory, GROWING));
+  } catch (error) {
+    throw sqliteFault(error);
+  }
+};
+
 /**
  * Creates views in a file beside the one in use, for a rebuild; the file need not survive a power cut before the
  * switch. No process may have the views open during the switch.
@@ -76,7 +85,7 @@ export const sqliteViewsInRebuild = ({ directory }: { readonly directory: string
  * @throws {StoreUnavailable} when the file cannot be created.
  */
 export const freshSqliteViews = ({ directory }: { readonly directory: string }): FreshViews => {
-  drop(join(directory, GROWING));
+  dropEarlier(directory);
   const store = sqliteViewsInRebuild({ directory });
   return {
     store,

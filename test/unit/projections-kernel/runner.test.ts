@@ -592,6 +592,11 @@ describe('a rebuild', () => {
     expect(await allViews()).toEqual(followed);
   });
 
+  it('fails with a fault where the file of an earlier rebuild cannot be deleted', () => {
+    mkdirSync(join(directory, 'views.growing.db'));
+    expect(() => freshSqliteViews({ directory })).toThrow(StoreUnavailable);
+  });
+
   it('says why it stopped, also when the new views cannot be deleted then', async () => {
     await append({ stream: 's', type: 'Refused' });
     const fresh = freshSqliteViews({ directory });
