@@ -23,7 +23,7 @@ export type ReconcilerOptions = {
   /** Stores large contents for the engines; without it they are always in the object. */
   readonly offloads?: Offloads;
   readonly producerId: string;
-  /** An object counts as abandoned this long after its deletion began; with 0 never. */
+  /** An object with the engine's finalizer counts as abandoned this long after its deletion began; with 0 never. */
   readonly finalizerGraceMs: number;
   readonly logger: EngineLogger;
   readonly send: (message: WorkRequestMessage) => void;

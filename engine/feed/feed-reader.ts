@@ -190,7 +190,7 @@ export class FeedReader implements Poller {
     else this.#walk(lease, spec);
   }
 
-  /** Starts the walk of a leased execution. `spec` names its parent execution, which is woken when this one ends. */
+  /** Queues the walk of a leased execution. `spec` names its parent execution, which is woken when this one ends. */
   #walk({ execution: id }: WorkLease, spec?: WorkLaunch['spec']): void {
     const { workers } = this.#options;
     workers.offer(create(ExecutionSchema, { ...(id && { id }), ...(spec && { spec }) }));
@@ -204,9 +204,9 @@ export class FeedReader implements Poller {
   }
 
   /**
-   * Returns the leases of executions that were given up, and starts a walk for each other one without a running walk:
-   * it has failed, or waits for capacity. Then it states the free capacity and, where the engine is to end without
-   * work, asks for other work.
+   * Returns the leases of executions that were given up, and queues each other one without a running walk: it has
+   * failed, or waits for capacity. Then it states the free capacity and, where the engine is to end without work, asks
+   * for other work.
    */
   #checkLeases(): void {
     const { active, untilIdle, workers } = this.#options;

@@ -103,9 +103,7 @@ export const settings = z
     insecure: flag.default(false).describe('serve without authentication'),
     allow_insecure_remote: flag.default(false).describe('let `insecure` listen on addresses other than loopback'),
     domains: domains.prefault(['development', 'staging', 'production']).describe('domains of every project'),
-    projects: projects
-      .default([])
-      .describe('projects that are registered in a log to which nothing else was recorded yet'),
+    projects: projects.default([]).describe('projects that are registered in a log that no control plane has used yet'),
     max_message_bytes: count.default(64 * 1024 * 1024).describe('largest request, in bytes'),
     tls: tls.prefault({}),
     max_connections: oneOrMore

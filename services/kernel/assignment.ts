@@ -18,15 +18,15 @@ export type AssignmentOptions = {
    */
   readonly onAssigned: (partitions: readonly string[]) => Promise<void>;
   /**
-   * Called with the error when the leases cannot be read or written, or `onAssigned` rejects. Without the leases, the
-   * process keeps its partitions.
+   * Called with the error when the leases cannot be read or written, or `onAssigned` rejects at a renewal. Without the
+   * leases, the process keeps its partitions.
    */
   readonly onFailure: (error: unknown) => void;
 };
 
 /** The partitions that are assigned to this process. */
 export interface Assignment {
-  /** Stops the work on all partitions and releases them. */
+  /** Stops the work on all partitions and releases them. Rejects as `onAssigned` does; the leases then expire. */
   close(): Promise<void>;
 }
 

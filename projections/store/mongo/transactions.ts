@@ -63,8 +63,8 @@ const pause = (times: number): Promise<void> => setTimeout(Math.min(5 * 2 ** tim
 
 /**
  * Runs a transaction until it is known to be committed. A transaction that was rolled back is tried again a few times.
- * While it is unknown whether it was committed, it is repeated until that is known, however long the server is away:
- * giving up would report a failure for something that may have been done.
+ * While it is unknown whether it was committed, it is repeated until that is known or the caller has given up, however
+ * long the server is away: an earlier failure would be reported for something that may have been done.
  *
  * @throws the error of the last attempt.
  */

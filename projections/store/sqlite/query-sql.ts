@@ -95,7 +95,7 @@ export const countsSql = (run: PlannedQuery, by: string): Sql => {
   return { text: `SELECT value, count(*) AS count FROM (${text}) GROUP BY value`, values };
 };
 
-/** SQL for the sort value `offset` entries after the first, over an index that has the query's order. */
+/** SQL for the sort value `offset` entries after the start of the page, over an index that has the query's order. */
 export const sortAtSql = (run: PlannedQuery, query: Query, offset: number): Sql => {
   const column = columnOf(query.orderBy.field);
   const direction = directionOf(query);

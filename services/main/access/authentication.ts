@@ -53,8 +53,8 @@ type ReadsBindings = Pick<RoleBindings, 'readerOf'>;
 
 /**
  * Returns a function that gives the present grants of a caller: first those by its claims, then those of role bindings,
- * which may change between two calls. The bindings are read only where the claims do not allow a call, so that a caller
- * whose claims do is served before the bindings can be read.
+ * which may change between two calls. The bindings are read only when a check takes more grants than the claims give, so
+ * that a call which the claims allow does not need them.
  */
 const grantsOf = (
   identity: Identity,

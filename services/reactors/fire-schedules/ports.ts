@@ -14,7 +14,7 @@ export interface Launcher {
   launch(tick: TickLaunch): Promise<FireOutcome>;
   /** The outcome of a tick whose execution exists; `undefined` for a tick that was not launched. */
   launched(tick: TickLaunch): Promise<FireOutcome | undefined>;
-  /** True until the execution of a tick has ended. */
+  /** True for an execution that exists and has not ended. */
   isRunning(plan: LaunchPlanName, execution: string): Promise<boolean>;
 }
 

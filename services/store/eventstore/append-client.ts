@@ -21,11 +21,11 @@ export interface AppendClient {
 const SILENT_MS = 4_000;
 
 /**
- * Makes a client that appends over the given connection. It abandons the current node when an append fails because of
- * the connection, or when the node is silent for {@link SILENT_MS}.
+ * Makes a client that appends over the given connection. It abandons the current node when an append fails because the
+ * connection is lost or the node accepts no appends, and when the node is silent for {@link SILENT_MS}.
  *
  * Appends go over at most one node connection at a time: after it breaks, nothing is sent until all appends on it have
- * failed. Reads need a separate connection, so that their failures do not end the connection of appends.
+ * ended. Reads need a separate connection, so that their failures do not end the connection of appends.
  */
 export const appendClient = (connection: NodeConnection): AppendClient => {
   let draining: Promise<unknown> | undefined;

@@ -57,8 +57,8 @@ export async function* logPages(
 }
 
 /**
- * Reads the log backwards from its head or from a position page by page; other work gets a turn of the event loop
- * between pages.
+ * Reads the log backwards page by page, from its head or from the last event before a position; other work gets a turn
+ * of the event loop between pages.
  */
 export async function* pagesBefore(
   rows: LogRows,

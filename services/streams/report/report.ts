@@ -83,7 +83,7 @@ const assertTaken = (index: number, bytes: number): void => {
  * malformed.
  *
  * @returns the encoded `ReportBatchResponse`, with the answers in the order of the events.
- * @throws {RpcError} RESOURCE_EXHAUSTED or INVALID_ARGUMENT naming the first event that is too large or malformed.
+ * @throws {RpcError} RESOURCE_EXHAUSTED or INVALID_ARGUMENT naming the first event beyond the limits, or malformed.
  */
 const reportBatch = async (batch: Uint8Array, call: Call): Promise<Uint8Array> => {
   const events = reportedEvents(batch, assertTaken);

@@ -140,7 +140,7 @@ export const relaunch = async (execution: string, flags: LaunchFlags): Promise<v
 };
 
 /**
- * Launches an execution that did not succeed again; nodes that have succeeded are not run again.
+ * Launches again an execution that did not succeed; nodes that have succeeded are not run again.
  *
  * @throws {Refused} when the server refuses; the message has its reason.
  */
