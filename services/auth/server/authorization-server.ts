@@ -112,7 +112,7 @@ export const authorizationServer = (options: AuthorizationServerOptions): Author
   const { state, lifetimes, isBehindProxy, now = Date.now, onError, onAttempt = () => undefined } = options;
   const limits = signInLimits(options.failuresPerMinute, options.now);
   const addressOf = (request: IncomingMessage): string => clientAddress(request, isBehindProxy);
-  // Each process reads the keys once an hour, and signs with a new key from the second reading on.
+  // Each process reads the keys at least once an hour, and signs with a new one that is an hour old at a reading.
   const publishedMs = lifetimes.accessSeconds * 1_000 + 2 * KEYS_READ_MS;
   const keyLifetimes = { rotateAfterMs: options.rotateKeysAfterMs, publishedMs };
   let { issuer } = options;
