@@ -26,8 +26,8 @@ const READS: Readonly<Record<string, PathOf>> = {
   'the first page of all nodes': ({ position }) => `/api/v1/node_executions/${SCOPED}?limit=100&asOf=${position}`,
   'failed nodes': ({ position }) =>
     `/api/v1/node_executions/${SCOPED}?limit=100&filters=eq(phase,FAILED)&asOf=${position}`,
-  'the difference of two moments': (at, other) =>
-    `/api/v1/history/diff/${SCOPED}?asOf=${other.position}&otherAsOf=${at.position}&paths=/closure/phase`,
+  'the difference of two moments': (later, earlier) =>
+    `/api/v1/history/diff/${SCOPED}?asOf=${earlier.position}&otherAsOf=${later.position}&paths=/closure/phase`,
 };
 
 /** Number of times that each read is made, each at another moment: a prefix that was folded lately is cached. */
@@ -77,9 +77,9 @@ const timed = async ({ server, moments }: Long, pathOf: PathOf) => {
   const took: number[] = [];
   const pid = server.child.pid ?? 0;
   const before = processorMs(pid);
-  for (let time = 1; time <= TIMES; time += 1) {
+  for (let round = 1; round <= TIMES; round += 1) {
     // As of 2, 4 and 6 % of the events before the end: with the default count, no two are in the same millisecond.
-    const [at, other] = [moments.at(-Math.ceil((moments.length * time) / 50)), moments.at(-moments.length / 2)];
+    const [at, other] = [moments.at(-Math.ceil((moments.length * round) / 50)), moments.at(-moments.length / 2)];
     if (!at || !other) throw new Error('too few events');
     const started = performance.now();
     const response = await fetch(`${server.ready.http}${pathOf(at, other)}`);
@@ -109,7 +109,10 @@ const figureOf = async (long: Long, name: string): Promise<Figure> => {
   };
 };
 
-/** Reads of an execution as of a moment. Its events are folded for each, but only once for the moment `other`. */
+/**
+ * Reads of an execution as of a moment. Its events are folded for each, but only once for the earlier moment of a
+ * difference.
+ */
 export const past: Bench = {
   name: 'past',
   target: 0,

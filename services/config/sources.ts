@@ -44,7 +44,7 @@ const unwrap = (schema: unknown): unknown => {
 
 const emptyOf = (schema: unknown): unknown => {
   if (schema instanceof z.ZodArray) return [];
-  // A list that is also taken as a text with commas: a pipe from the text to the list, or from the list on.
+  // A list that is also taken as a text with commas: a pipe that begins with a transform of the text, or with the list.
   if (schema instanceof z.ZodPipe)
     return emptyOf(schema.def.in instanceof z.ZodTransform ? schema.def.out : schema.def.in);
   return schema instanceof z.ZodRecord || schema instanceof z.ZodObject ? {} : '';

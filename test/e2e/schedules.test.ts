@@ -31,7 +31,7 @@ const OFFSET_SECONDS = 3_600;
 const place = { project: 'flytesnacks', domain: 'development' };
 
 /** The spec of a sample launch plan with a kickoff argument, changed to tick every second with an offset of an hour. */
-const nightly = () => {
+const everySecond = () => {
   const entry = fixtureFolder('10-schedules').entries.find(
     ({ kind, id }) => kind === 'launch_plan' && id.name === 'schedules.nightly',
   )!;
@@ -62,11 +62,11 @@ describe('a launch plan that ticks every second', () => {
   it('is launched from its activation on, under the names of its ticks and with their time', async () => {
     await plane.grpc.call(method.createLaunchPlan, {
       id: { resourceType: ResourceType.LAUNCH_PLAN, ...id },
-      spec: nightly(),
+      spec: everySecond(),
     });
     await plane.grpc.call(method.updateLaunchPlan, { id, state: LaunchPlanState.ACTIVE });
     const executions = await until(fired, (found) => found.length >= 2);
-    const kickoff = nightly().entityMetadata!.schedule!.kickoffTimeInputArg;
+    const kickoff = everySecond().entityMetadata!.schedule!.kickoffTimeInputArg;
     for (const { id: execution, spec } of executions) {
       const tick = Number(spec!.metadata!.scheduledAt!.seconds) * 1_000;
       expect(spec!.metadata!.mode).toBe(Mode.SCHEDULED);
@@ -97,7 +97,7 @@ describe('a launch plan that ticks every second', () => {
     expect(ticks.at(-1)! * 1_000).toBeLessThanOrEqual(deactivatedMs);
     await plane.grpc.call(method.createLaunchPlan, {
       id: { resourceType: ResourceType.LAUNCH_PLAN, ...id, name: 'other' },
-      spec: nightly(),
+      spec: everySecond(),
     });
     await plane.grpc.call(method.updateLaunchPlan, { id: { ...id, name: 'other' }, state: LaunchPlanState.ACTIVE });
     const others = async () =>

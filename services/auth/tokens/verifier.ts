@@ -14,7 +14,7 @@ export interface TokenVerifier {
   /**
    * @throws {RpcError} UNAUTHENTICATED with the reason when the token is not valid; UNAVAILABLE when its issuer must be
    * asked and cannot be reached.
-   * @throws {StoreUnavailable} when the keys of the authorization server must be read and cannot be.
+   * @throws {StoreUnavailable} when the keys of the authorization server of this process must be read and cannot be.
    */
   verify(token: string): Promise<Verified>;
 }
