@@ -43,7 +43,7 @@ describe('the uploads of a backup that are restored to a bucket', () => {
     server.close();
   });
 
-  it('are not restored from a damaged backup, whose error is thrown', async () => {
+  it('fail with the error of the backup when it is damaged, and nothing is uploaded', async () => {
     await expect(restorer.restore(file, damaged())).rejects.toBeInstanceOf(CorruptPayload);
     expect(bodies).toEqual([]);
   });
