@@ -3,7 +3,7 @@ import { link, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promis
 import { dirname, join } from 'node:path';
 import { createFolder } from './create-folder.js';
 import { fileErrorCode } from './file-error.js';
-import { pathIdentity } from './path-identity.js';
+import { firstChanged, pathIdentity } from './path-identity.js';
 
 /** Number of folders remembered as durable, so that most writes sync only one folder. */
 const MAX_KNOWN_FOLDERS = 10_000;
@@ -77,11 +77,11 @@ const inFolder = async <Result>({ ready, forget }: KnownFolder, work: () => Prom
   return work();
 };
 
-/** Makes a check that throws when the path is no longer the same folder. */
-const assertionOf = (folder: string): (() => void) => {
-  const { changed } = pathIdentity(folder);
+/** Makes a check that throws when one of the folders was moved, removed or replaced since it was first seen. */
+const assertionOf = (folders: readonly string[]): (() => void) => {
+  const identities = folders.map(pathIdentity);
   return () => {
-    const change = changed();
+    const change = firstChanged(identities);
     if (change !== undefined) throw new Error(change);
   };
 };
@@ -141,11 +141,15 @@ const writeIn = async (folder: KnownFolder, path: string, bytes: Bytes): Promise
 /**
  * Writes files below a root, possibly together with other processes. Before the first write, half-written files that
  * ended processes left more than an hour ago are removed. When the parent folder of the root was moved or replaced,
- * writes fail: they would otherwise create a new root that no server uses. Folders below the root that were removed are
- * made again.
+ * writes fail: they would otherwise create a new root that no server uses. Other folders that were removed are made
+ * again.
+ *
+ * @param root the folder of the files.
+ * @param isRootKept true when writes also fail after the root itself was moved, removed or replaced: files in a new root
+ *   would be lost when the old one is moved back.
  */
-export const durableFiles = (root: string): DurableFiles => {
-  const assertInPlace = assertionOf(dirname(root));
+export const durableFiles = (root: string, isRootKept = false): DurableFiles => {
+  const assertInPlace = assertionOf([dirname(root), ...(isRootKept ? [root] : [])]);
   const { folder, temporary, around } = foldersBelow(root, assertInPlace);
 
   const writeThenMove = async (path: string, bytes: Bytes, move: (partial: string) => Promise<void>): Promise<void> => {

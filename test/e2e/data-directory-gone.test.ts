@@ -2,10 +2,12 @@ import { existsSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
+import { ResourceType } from '../../proto/gen/platformidl/core/identifier_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { readiness, untilCheck } from '../support/processes/health.js';
 import { type ServerProcess, startServerProcess } from '../support/processes/server-process.js';
 import { overGrpc, type Transport } from '../support/clients/transports.js';
+import { registerTask } from '../support/requests/registrations.js';
 import { until } from '../support/until.js';
 
 /** Kill the servers that a test has started. */
@@ -55,4 +57,28 @@ it('a data directory that is moved away and back takes writes again, and has wha
   const ids = projects.map(({ id }) => id);
   expect(ids).toEqual(expect.arrayContaining(['before', 'after']));
   expect(ids).not.toContain('meanwhile');
+});
+
+it('a folder of payloads that is moved away and back takes none meanwhile, and has what was acknowledged', async () => {
+  const { data, server, grpc } = await startOnEmptyData();
+  const registerLarge = (name: string, size: number): Promise<unknown> =>
+    registerTask(grpc, { name }, ({ spec }) => {
+      const { target } = spec!.template!;
+      if (target.case === 'container') target.value.args.push('x'.repeat(size));
+    });
+  const read = (name: string): Promise<unknown> =>
+    grpc.call(AdminService.method.getTask, {
+      id: { resourceType: ResourceType.TASK, project: 'flytesnacks', domain: 'development', name, version: 'v1' },
+    });
+  await register(grpc, 'flytesnacks');
+  await registerLarge('before', 100_000);
+  const payloads = join(data, 'payloads');
+  renameSync(payloads, `${payloads}-moved`);
+  await expect(registerLarge('meanwhile', 100_001)).rejects.toThrow('UNAVAILABLE');
+  expect(existsSync(payloads)).toBe(false);
+  await registerLarge('small', 1);
+  renameSync(`${payloads}-moved`, payloads);
+  await untilCheck(server.ready.http, 'data', 'well');
+  await registerLarge('after', 100_002);
+  for (const name of ['before', 'small', 'after']) await read(name);
 });

@@ -49,7 +49,7 @@ const readWhole = async (path: string): Promise<Uint8Array | undefined> =>
  */
 export const filePayloadStore = ({ directory }: { readonly directory: string }): PayloadStore => {
   const root = join(resolve(directory), 'payloads');
-  const files = durableFiles(root);
+  const files = durableFiles(root, true);
   const running = new Map<string, Promise<void>>();
 
   const pathOf = (scope: string, sha256: string): string => join(root, payloadPath(scope, sha256));
