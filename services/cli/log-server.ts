@@ -45,6 +45,7 @@ const openStore = async (directory: string, onCommit: OnCommit) => {
  */
 export const serveLog = async (configuration: Configuration, flags: ServeFlags): Promise<void> => {
   assertAllowed(configuration);
+  const stopped = onStopSignals(); // a signal during the start stops the process once it has started
   const logger = openLogger(configuration.log_level);
   tlsOf(configuration); // throws when the files cannot be used; nothing has been written yet
   const port = await eventstorePort(configuration);
@@ -74,7 +75,6 @@ export const serveLog = async (configuration: Configuration, flags: ServeFlags):
   const checks = (): readonly Check[] => [watch.check(), data.check()];
   registerSources(metrics, configuration, { log: store, checks, groups: () => server.groups() });
   const probes = await startProbes(configuration, { logId: store.logId, logger, checks, metrics, tls });
-  const stopped = onStopSignals();
   const eventstore = `${host.includes(':') ? `[${host}]` : host}:${server.port}`;
   const served = { http: probes.http, eventstore, data: lock.directory, logId: store.logId };
   announce(flags, configuration, served);

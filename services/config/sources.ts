@@ -8,7 +8,7 @@ import { InvalidConfiguration } from './operator-errors.js';
 const CONFIG = 'FLIGHTLOG_CONFIG';
 
 /** `FLIGHTLOG_…` variables that are not settings: the path of the file, and those of clients, tests and benchmarks. */
-const NOT_SETTINGS = /^FLIGHTLOG_(?:CONFIG$|(?:SERVER|PROFILE|TOKEN_FILE)$|TEST_|FAIL_POINT$|BENCH_)/u;
+const NOT_SETTINGS = /^FLIGHTLOG_(?:CONFIG$|(?:SERVER|PROFILE|TOKEN_FILE)$|TEST_|FAIL_POINT$|BENCH_|MUTATION_)/u;
 
 /**
  * Names of variables that Kubernetes sets in pods for a Service `flightlog` or `flightlog-…`.

@@ -34,7 +34,7 @@ const MAX_AGE_S = 600;
 
 /**
  * Allows pages of the given origins to call every path but those that other parts of the process own (`pathOwners`).
- * Pages of other origins get no CORS headers, so their browsers refuse.
+ * Pages of other origins get no `Access-Control-Allow-Origin`, so their browsers refuse.
  */
 export const allowOrigins = (app: FastifyInstance, allowed: Cors | undefined): void => {
   if (!allowed || allowed.origins.length === 0) return;
