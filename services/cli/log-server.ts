@@ -8,6 +8,7 @@ import { sqliteEventStore } from '../store/log/sqlite-event-store.js';
 import { fullAccess } from '../streams/eventstore/access.js';
 import { storedForm } from '../streams/eventstore/recorded.js';
 import { serveEventstore } from '../streams/eventstore/server.js';
+import { recordCopy } from '../main/eventstore/named-log.js';
 import { openStreamRules } from '../streams/eventstore/stream-rules.js';
 import { announce } from './announcement.js';
 import type { Configuration } from '../config/configuration.js';
@@ -59,6 +60,7 @@ export const serveLog = async (configuration: Configuration, flags: ServeFlags):
   const opened = await forSetting('data', () => openStore(resolve(configuration.data), metrics.committed));
   const { lock } = opened;
   const store = measuredAppends(opened.store, metrics);
+  await recordCopy(store, Date.now());
   const rules = await openStreamRules(store);
   const { host } = configuration;
   const server = await serveEventstore({

@@ -128,6 +128,21 @@ describe('copying a log', () => {
     expect(JSON.parse((await run(['log', 'take-over', '--event-store', url])).stdout)).toEqual({ logId });
   });
 
+  it('to a data directory gives a log server whose control planes know that it is a copy until take-over', async () => {
+    expect(await copy(logDirectory(plane.directory), place('served'))).toMatchObject({ code: 0, stderr: '' });
+    const copied = await startLogServer(place('served'));
+    const url = `esdb://${copied.address}?tls=false`;
+    const served = await startServerProcess({ data: place('of-copy'), args: ['--event-store', url] });
+    expect(served.ready).toMatchObject({ copyOf: original.logId });
+    await served.stop();
+    await run(['log', 'take-over', '--event-store', url]);
+    await copied.restart();
+    const over = await startServerProcess({ data: place('of-copy'), args: ['--event-store', url] });
+    expect(over.ready).not.toHaveProperty('copyOf');
+    await over.stop();
+    await copied.stop();
+  });
+
   it('gives the same events from a control plane in read mode, and is refused if its URL asks for JSON', async () => {
     const url = `esdb://${plane.server().ready.eventstore!}?tls=false`;
     const read = await copy(url, place('from-a-server'));
