@@ -30,15 +30,21 @@ const registry = createRegistry(...new Set(services.flatMap(({ file }) => withDe
 const MAX_SEARCHED_LENGTH = 1_000_000;
 
 /** The end of the decoder's error for a text in a field of 64 bits that is no integer. */
-const NOT_AN_INTEGER = /: (.* \(not an integer\)) out of range$/su;
+const NOT_AN_INTEGER = ' (not an integer) out of range';
+
+/** For a text that is no integer: the reason without its end, which says that a number is out of range. */
+const withoutRange = (reason: string): string => {
+  if (!reason.endsWith(NOT_AN_INTEGER)) return reason;
+  const at = reason.indexOf(': ');
+  const value = reason.slice(at + 2, -' out of range'.length);
+  return `${reason.slice(0, at)}, got ${JSON.stringify(value)}`;
+};
 
 /** The reason that the decoder gives; for an enum also its values. */
 const reasonOf = (thrown: unknown): string => {
   if (thrown instanceof RangeError) return 'out of range'; // of JavaScript, for a duration with too many decimals
   const text = errorText(thrown);
-  const reason = text
-    .replace(/^cannot decode (?:\w+ )?\S+ from JSON: /, '')
-    .replace(NOT_AN_INTEGER, (_, value: string) => `, got ${JSON.stringify(value)}`);
+  const reason = withoutRange(text.replace(/^cannot decode (?:\w+ )?\S+ from JSON: /, ''));
   const [, name = ''] = /^cannot decode enum (\S+) from JSON: /u.exec(text) ?? [];
   const values = registry.getEnum(name)?.values.map((value) => value.name);
   return values === undefined ? reason : `${reason} is not one of ${values.join(', ')}`;

@@ -40,6 +40,9 @@ const WITH_FRACTION_OR_EXPONENT = /^(-?)(\d+)(?:\.(\d+))?(?:e([+-]?\d+))?$/iu;
 /** More zeros than the digits of any 64-bit integer. */
 const MAX_ZEROS = 20;
 
+/** Longer texts with a fraction or an exponent are not computed: that would take long. */
+const MAX_COMPUTED = 100;
+
 /**
  * The text of an integer as the decoder reads it rightly. The JSON mapping of protobuf has decimal digits, and also a
  * fraction or an exponent where the number is whole, such as `1e3`: these become digits. Any other text, such as `0x3`,
@@ -47,7 +50,7 @@ const MAX_ZEROS = 20;
  */
 const integerText = (text: string): string => {
   if (DIGITS.test(text)) return text;
-  const parts = WITH_FRACTION_OR_EXPONENT.exec(text);
+  const parts = text.length > MAX_COMPUTED ? null : WITH_FRACTION_OR_EXPONENT.exec(text);
   if (!parts) return notInteger(text);
   const [, sign = '', whole = '', fraction = '', exponent = '0'] = parts;
   const digits = `${whole}${fraction}`.replace(/0+$/u, '');

@@ -317,6 +317,14 @@ describe('a JSON body', () => {
     },
   );
 
+  it.each([
+    ['a fraction of many zeros', `{"spec":{"max_parallelism":"1${'0'.repeat(240_000)}1.0"}}`],
+    ['an unknown name of many colons', `{"${': '.repeat(120_000)}":" 3","spec":{"max_parallelism":"0x3"}}`],
+  ])('is refused in linear time with %s', async (_, body) => {
+    // In quadratic time, this takes longer than the test may.
+    expect((await toy.send('POST', CREATE, body, JSON_TYPE)).status).toBe(400);
+  });
+
   it('refuses an array in an array for an integer, however deep it is', async () => {
     const deep = `${'['.repeat(5_000)}" 3"${']'.repeat(5_000)}`;
     const response = await toy.send('POST', CREATE, `{"spec":{"max_parallelism":${deep}}}`, JSON_TYPE);
