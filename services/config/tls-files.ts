@@ -32,6 +32,8 @@ const assertTls = ({ cert, key, clientCa }: Tls, { tls }: Settings): void => {
   } catch (cause) {
     throw invalid('client_ca_file', `${file} has no certificate`, cause);
   }
+  // Without an error, TLS would ignore a file in DER and refuse all callers.
+  if (!clientCa.includes('-----BEGIN ')) throw invalid('client_ca_file', `${file} is not in PEM`, undefined);
   assertUsable('client_ca_file', file, { ca: clientCa });
 };
 

@@ -16,6 +16,8 @@ const TEMPORARY = '.partial';
 
 /** Writes files so that each is complete and durable, or absent. Throws errors of the file system as they are. */
 export type DurableFiles = {
+  /** Throws when the folders that must stay in place were moved, removed or replaced since they were first seen. */
+  assertInPlace(): void;
   /** Creates a folder if missing, and makes it and all folders up to the root durable. */
   folder(path: string): Promise<void>;
   /** Writes a temporary file, syncs it and renames it to `path`; resolves when the folder is synced too. */
@@ -94,6 +96,7 @@ const foldersBelow = (root: string, assertInPlace: () => void) => {
 
   const folder = async (path: string): Promise<void> => {
     if (known.has(path)) return;
+    assertInPlace();
     await createFolder(path);
     if (path.length > root.length) await folder(dirname(path));
     await syncFolder(dirname(path));
@@ -102,6 +105,7 @@ const foldersBelow = (root: string, assertInPlace: () => void) => {
   };
 
   const prepare = async (): Promise<void> => {
+    assertInPlace();
     await createFolder(temporaryPath);
     for (const name of await readdir(temporaryPath)) await removeLeft(join(temporaryPath, name));
   };
@@ -174,6 +178,7 @@ export const durableFiles = (root: string, isRootKept = false): DurableFiles => 
   };
 
   return {
+    assertInPlace,
     folder,
     create,
     write: (path, bytes) => writeThenMove(path, bytes, (partial) => rename(partial, path)),

@@ -72,6 +72,7 @@ it('a folder of payloads that is moved away and back takes none meanwhile, and h
     });
   await register(grpc, 'flytesnacks');
   await registerLarge('before', 100_000);
+  await read('before'); // the views have read its payload
   const payloads = join(data, 'payloads');
   renameSync(payloads, `${payloads}-moved`);
   await expect(registerLarge('meanwhile', 100_001)).rejects.toThrow('UNAVAILABLE');

@@ -84,7 +84,7 @@ const ofSchema = (given: Schema, root: Schema): LiteralType => {
   const known = typeof type === 'string' ? SIMPLE_TYPES[type] : undefined;
   if (known !== undefined) return simple(known);
   const isUntyped =
-    type === undefined && schema['properties'] === undefined && !isObject(schema['additionalProperties']);
+    type === undefined && ['properties', 'additionalProperties', 'allOf'].every((key) => schema[key] === undefined);
   return isUntyped ? anyValue(root) : ofObject(schema, root);
 };
 

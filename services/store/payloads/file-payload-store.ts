@@ -78,7 +78,12 @@ export const filePayloadStore = ({ directory }: { readonly directory: string }):
     },
     get: async ({ scope, sha256 }) => {
       const path = pathOf(scope, sha256);
-      const bytes = await faulty('read', path, () => readWhole(path));
+      const bytes = await faulty('read', path, async () => {
+        files.assertInPlace();
+        const found = await readWhole(path);
+        files.assertInPlace(); // a payload is not missing while its folder is moved away
+        return found;
+      });
       return bytes && verifiedBytes(payloadPath(scope, sha256), sha256, bytes);
     },
     close: async () => {
