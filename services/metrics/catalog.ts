@@ -84,7 +84,7 @@ export const gauges = {
   },
   head: {
     name: 'flightlog_log_head_position',
-    help: 'Position of the last event of the log; absent while the log cannot be read.',
+    help: 'Position of the last event of the log; absent while an event store does not answer.',
     labelNames: [],
   },
   viewLag: {
