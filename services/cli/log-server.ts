@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { resolve } from 'node:path';
+import { VIEWS_FILE } from '../../projections/store/sqlite/sqlite-read-store.js';
 import { serveEncoded } from '../gateway/grpc/encoded.js';
 import type { Check } from '../gateway/readiness.js';
 import { lockDataDirectory } from '../store/data-directory.js';
@@ -31,7 +32,7 @@ const DRAIN_MS = 10_000;
 
 const openStore = async (directory: string, onCommit: OnCommit) => {
   const lock = await lockDataDirectory(directory);
-  assertLogNotLost(lock.directory, []);
+  assertLogNotLost(lock.directory, [VIEWS_FILE]); // of a control plane that had the log in this directory before
   assertLogComplete(lock.directory);
   return { lock, store: await sqliteEventStore({ directory: lock.directory, onCommit }) };
 };

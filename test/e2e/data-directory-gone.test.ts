@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
 import { ResourceType } from '../../proto/gen/platformidl/core/identifier_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
+import { flightlog } from '../support/processes/command.js';
 import { readiness, untilCheck } from '../support/processes/health.js';
 import { type ServerProcess, startServerProcess } from '../support/processes/server-process.js';
 import { overGrpc, type Transport } from '../support/clients/transports.js';
@@ -57,6 +58,19 @@ it('a data directory that is moved away and back takes writes again, and has wha
   const ids = projects.map(({ id }) => id);
   expect(ids).toEqual(expect.arrayContaining(['before', 'after']));
   expect(ids).not.toContain('meanwhile');
+});
+
+it('a log server starts no new log in a data directory whose views show that there was one', async () => {
+  const { data, server } = await startOnEmptyData();
+  await server.kill();
+  for (const name of ['log.db', 'log.db-wal', 'log.db-shm']) rmSync(join(data, name), { force: true });
+  const ports = ['--http-port', '0', '--eventstore-port', '0'];
+  const starting = flightlog(['serve', '--role', 'log', '--insecure', '--data', data, ...ports]);
+  kills.push(() => Promise.resolve(starting.child.kill('SIGKILL')));
+  const { code, stderr } = await starting.ended;
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/log\.db is missing, and views\.db shows that there was one/u);
+  expect(existsSync(join(data, 'log.db'))).toBe(false);
 });
 
 it('a folder of payloads that is moved away and back takes none meanwhile, and has what was acknowledged', async () => {
