@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
+import { statSync } from 'node:fs';
 import { link, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { createFolder } from './create-folder.js';
 import { fileErrorCode } from './file-error.js';
-import { firstChanged, pathIdentity } from './path-identity.js';
+import { firstChanged, type PathIdentity, pathIdentity } from './path-identity.js';
 
 /** Number of folders remembered as durable, so that most writes sync only one folder. */
 const MAX_KNOWN_FOLDERS = 10_000;
@@ -79,11 +80,21 @@ const inFolder = async <Result>({ ready, forget }: KnownFolder, work: () => Prom
   return work();
 };
 
-/** Makes a check that throws when one of the folders was moved, removed or replaced since it was first seen. */
+/**
+ * Makes a check that throws when one of the folders was moved, removed or replaced since it was first seen. Anything but
+ * a folder at a path, such as a file in its place, is not remembered.
+ */
 const assertionOf = (folders: readonly string[]): (() => void) => {
-  const identities = folders.map(pathIdentity);
+  const known = new Map<string, PathIdentity>();
+  const remember = (): void => {
+    for (const folder of folders)
+      if (!known.has(folder) && statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true)
+        known.set(folder, pathIdentity(folder));
+  };
+  remember();
   return () => {
-    const change = firstChanged(identities);
+    remember();
+    const change = firstChanged([...known.values()]);
     if (change !== undefined) throw new Error(change);
   };
 };
